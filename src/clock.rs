@@ -1,0 +1,22 @@
+//! Wall clock and randomness, passed in so that a test can fix them. Nothing else in the library asks for either.
+
+use crate::snapshot::Time;
+
+/// Tells the time.
+pub trait Clock: Send + Sync {
+    /// The wall clock now.
+    fn now(&self) -> Time;
+}
+
+/// Gives random bytes.
+pub trait Entropy: Send + Sync {
+    /// Fills `bytes`.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// `N` random bytes.
+pub fn random<const N: usize>(entropy: &dyn Entropy) -> [u8; N] {
+    let mut bytes = [0; N];
+    entropy.fill(&mut bytes);
+    bytes
+}

@@ -1,0 +1,41 @@
+//! How the library says what it is doing, and learns that it shall stop. It never prints.
+
+/// The part of the work that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// A mount is walked and its content stored.
+    Capture,
+    /// A mount is walked and compared.
+    Compare,
+    /// New content is written beside the live tree.
+    Stage,
+    /// Paths are moved into place.
+    Apply,
+    /// Stored data is read and checked.
+    Verify,
+}
+
+/// Receives progress and tells about a request to stop.
+pub trait Observer: Send + Sync {
+    /// A phase begins; `total` in entries, when it is known.
+    fn begin(&self, phase: Phase, total: Option<u64>);
+    /// So many more entries and bytes were handled.
+    fn advance(&self, entries: u64, bytes: u64);
+    /// The phase is over.
+    fn end(&self);
+    /// Whether the operator asked to stop (Ctrl-C, SIGTERM). Asked often; must be cheap.
+    fn cancelled(&self) -> bool;
+}
+
+/// Says nothing and never stops.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn begin(&self, _: Phase, _: Option<u64>) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,31 @@
+//! The nouns: ids, paths, entries, manifests, coverage, snapshot records, receipts. They hold data and know how to
+//! encode it; they open no file and start nothing.
+
+mod bytes;
+mod chunk;
+mod codec;
+mod coverage;
+mod digest;
+mod entry;
+mod id;
+mod manifest;
+mod path;
+mod receipt;
+mod record;
+mod time;
+
+pub use bytes::ByteString;
+pub use chunk::{Chunk, ManifestList, cut};
+pub use codec::DecodeError;
+pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldReason};
+pub use digest::{Content, Digest, DigestMethod, Hasher};
+pub use entry::{Entry, Kind, Xattr};
+pub use id::{ArchiveId, IdError, InstanceId, SnapshotId, label_from};
+pub use manifest::{Directory, Gap, GapReason, Listing, Manifest};
+pub use path::{Name, PathError, RelPath};
+pub use receipt::{Act, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind};
+pub use record::{ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SnapshotRecord};
+pub use time::Time;
+
+#[cfg(test)]
+mod tests;

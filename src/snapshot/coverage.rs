@@ -1,0 +1,67 @@
+//! What a snapshot of one mount was asked to hold: frozen into its record, so that a restore years later judges by
+//! the rules of then and not by today's configuration.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ByteString, RelPath};
+
+/// Where an exclude comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExcludeSource {
+    /// A configuration file (its path) wrote it.
+    Config(ByteString),
+    /// A stack integration: its name, and the file that made it apply.
+    Integration {
+        /// e.g. `rust`.
+        name: String,
+        /// e.g. `Cargo.toml`.
+        because: String,
+    },
+    /// `--exclude` on the command line.
+    Flag,
+}
+
+/// One exclude, in gitignore syntax, relative to the mount root.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ExcludeRule {
+    /// The pattern as written.
+    pub pattern: String,
+    /// Who asked for it.
+    pub source: ExcludeSource,
+}
+
+/// Why a path is withheld in every case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WithheldReason {
+    /// The operator's own secrets.
+    Sensitive,
+    /// The recovery store.
+    Store,
+}
+
+/// A path below the mount that never enters an archive.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WithheldPath {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// Why.
+    pub reason: WithheldReason,
+}
+
+/// The coverage of one mount.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Short name, unique within the instance, the first path part of archive members: `[A-Za-z0-9._-]`, at most 64
+    /// bytes, starting with a letter, a digit or `_`.
+    pub label: String,
+    /// Canonical host path.
+    pub root: ByteString,
+    /// Excludes in order; a later `!pattern` takes an earlier one back, as gitignore does.
+    pub excludes: Vec<ExcludeRule>,
+    /// Only these directories below the root (files work too); empty means all.
+    pub tracked: Vec<RelPath>,
+    /// Never captured, whatever else is said.
+    pub withheld: Vec<WithheldPath>,
+}

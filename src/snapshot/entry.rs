@@ -1,0 +1,214 @@
+//! One file system object as a manifest records it: type, metadata, stat identity, content digest.
+
+use super::codec::{Reader, put_bytes, put_number, put_signed, put_time};
+use super::{Content, DecodeError, Digest, DigestMethod, Name, RelPath, Time};
+
+/// An extended attribute, name and value as the kernel gives them. ACLs are the attributes `system.posix_acl_*`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Xattr {
+    /// Full name with its namespace, e.g. `user.comment`.
+    pub name: Box<[u8]>,
+    /// Raw value.
+    pub value: Box<[u8]>,
+}
+
+/// The type of an object, with what only that type has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File(Content),
+    /// A directory; its children are in the [`super::Directory`] of the same path.
+    Directory,
+    /// A symbolic link; the target is never followed.
+    Symlink(Box<[u8]>),
+    /// A named pipe.
+    Fifo,
+    /// A socket: recorded, but only the program that listens on it can make it again.
+    Socket,
+    /// A character device (major, minor).
+    CharDevice(u32, u32),
+    /// A block device (major, minor).
+    BlockDevice(u32, u32),
+}
+
+/// One directory entry (or the mount root, whose name is never used).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Name within its directory.
+    pub name: Name,
+    /// Type and content.
+    pub kind: Kind,
+    /// Permission bits with setuid, setgid and sticky (`0o7777`).
+    pub mode: u32,
+    /// Numeric owner.
+    pub uid: u32,
+    /// Numeric group.
+    pub gid: u32,
+    /// Last change of the content.
+    pub mtime: Time,
+    /// Last change of content or metadata; part of the stat identity, never restored.
+    pub ctime: Time,
+    /// Inode number; part of the stat identity.
+    pub ino: u64,
+    /// Extended attributes, sorted by name.
+    pub xattrs: Vec<Xattr>,
+    /// For all but the first path of a hard link group inside the mount: the first path of that group.
+    pub link: Option<RelPath>,
+    /// Number of links the file system reports, for regular files; 1 otherwise.
+    pub nlink: u32,
+    /// The file would not hold still while it was read: the stored bytes may mix two versions.
+    pub unstable: bool,
+}
+
+const FILE: u8 = 0;
+const DIRECTORY: u8 = 1;
+const SYMLINK: u8 = 2;
+const FIFO: u8 = 3;
+const SOCKET: u8 = 4;
+const CHAR_DEVICE: u8 = 5;
+const BLOCK_DEVICE: u8 = 6;
+
+const HAS_XATTRS: u64 = 1;
+const HAS_LINK: u64 = 2;
+const HAS_NLINK: u64 = 4;
+const UNSTABLE: u64 = 8;
+const BLOCKS: u64 = 16;
+const KNOWN: u64 = 31;
+
+impl Entry {
+    /// The content, when this is a regular file.
+    #[must_use]
+    pub fn content(&self) -> Option<&Content> {
+        match &self.kind {
+            Kind::File(content) => Some(content),
+            _ => None,
+        }
+    }
+
+    /// Whether this is a directory.
+    #[must_use]
+    pub fn is_dir(&self) -> bool {
+        matches!(self.kind, Kind::Directory)
+    }
+
+    /// Whether both describe the same state: type, bytes, mode, owner, target, attributes and link group. Never
+    /// times, never inodes, never the name.
+    #[must_use]
+    pub fn same_state(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.same_metadata(other) && self.link == other.link
+    }
+
+    /// Whether mode, owner and attributes agree. The mode of a symbolic link says nothing and is not compared.
+    #[must_use]
+    pub fn same_metadata(&self, other: &Self) -> bool {
+        let links = matches!((&self.kind, &other.kind), (Kind::Symlink(_), Kind::Symlink(_)));
+        (links || self.mode == other.mode)
+            && self.uid == other.uid
+            && self.gid == other.gid
+            && self.xattrs == other.xattrs
+    }
+
+    pub(super) fn encode(&self, out: &mut Vec<u8>, previous_ino: u64) {
+        let mut flags = 0;
+        for (set, flag) in [
+            (!self.xattrs.is_empty(), HAS_XATTRS),
+            (self.link.is_some(), HAS_LINK),
+            (self.nlink != 1, HAS_NLINK),
+            (self.unstable, UNSTABLE),
+            (self.content().is_some_and(|c| c.method == DigestMethod::Blocks), BLOCKS),
+        ] {
+            flags |= if set { flag } else { 0 };
+        }
+        put_bytes(out, self.name.as_bytes());
+        out.push(self.tag());
+        put_number(out, flags);
+        put_number(out, u64::from(self.mode));
+        put_number(out, u64::from(self.uid));
+        put_number(out, u64::from(self.gid));
+        put_time(out, self.mtime);
+        put_signed(out, self.ctime.sec.wrapping_sub(self.mtime.sec));
+        out.extend_from_slice(&self.ctime.nsec.to_le_bytes());
+        put_signed(out, self.ino.wrapping_sub(previous_ino).cast_signed());
+        match &self.kind {
+            Kind::File(content) => {
+                put_number(out, content.size);
+                out.extend_from_slice(&content.digest.0);
+            }
+            Kind::Symlink(target) => put_bytes(out, target),
+            Kind::CharDevice(major, minor) | Kind::BlockDevice(major, minor) => {
+                put_number(out, u64::from(*major));
+                put_number(out, u64::from(*minor));
+            }
+            Kind::Directory | Kind::Fifo | Kind::Socket => {}
+        }
+        if flags & HAS_XATTRS != 0 {
+            put_number(out, self.xattrs.len() as u64);
+            for xattr in &self.xattrs {
+                put_bytes(out, &xattr.name);
+                put_bytes(out, &xattr.value);
+            }
+        }
+        if let Some(link) = &self.link {
+            put_bytes(out, link.as_bytes());
+        }
+        if flags & HAS_NLINK != 0 {
+            put_number(out, u64::from(self.nlink));
+        }
+    }
+
+    pub(super) fn decode(reader: &mut Reader<'_>, previous_ino: u64) -> Result<Self, DecodeError> {
+        let name = Name::new(reader.bytes()?)?;
+        let tag = reader.byte()?;
+        let flags = reader.number()?;
+        if flags & !KNOWN != 0 {
+            return Err(DecodeError::Tag { what: "entry flag", value: flags });
+        }
+        let (mode, uid, gid) = (reader.small()?, reader.small()?, reader.small()?);
+        if mode > 0o7777 {
+            return Err(DecodeError::Number);
+        }
+        let mtime = reader.time()?;
+        let ctime_sec = mtime.sec.wrapping_add(reader.signed()?);
+        let ctime = Time { sec: ctime_sec, nsec: u32::from_le_bytes(reader.array()?) };
+        let ino = previous_ino.wrapping_add(reader.signed()?.cast_unsigned());
+        let kind = Self::decode_kind(reader, tag, flags)?;
+        let mut xattrs = Vec::new();
+        if flags & HAS_XATTRS != 0 {
+            for _ in 0..reader.count()? {
+                xattrs.push(Xattr { name: reader.bytes()?.into(), value: reader.bytes()?.into() });
+            }
+        }
+        let link = if flags & HAS_LINK != 0 { Some(RelPath::new(reader.bytes()?)?) } else { None };
+        let nlink = if flags & HAS_NLINK != 0 { reader.small()? } else { 1 };
+        let unstable = flags & UNSTABLE != 0;
+        Ok(Self { name, kind, mode, uid, gid, mtime, ctime, ino, xattrs, link, nlink, unstable })
+    }
+
+    fn decode_kind(reader: &mut Reader<'_>, tag: u8, flags: u64) -> Result<Kind, DecodeError> {
+        Ok(match tag {
+            FILE => {
+                let method = if flags & BLOCKS != 0 { DigestMethod::Blocks } else { DigestMethod::Plain };
+                Kind::File(Content { size: reader.number()?, digest: Digest(reader.array()?), method })
+            }
+            DIRECTORY => Kind::Directory,
+            SYMLINK => Kind::Symlink(reader.bytes()?.into()),
+            FIFO => Kind::Fifo,
+            SOCKET => Kind::Socket,
+            CHAR_DEVICE => Kind::CharDevice(reader.small()?, reader.small()?),
+            BLOCK_DEVICE => Kind::BlockDevice(reader.small()?, reader.small()?),
+            other => return Err(DecodeError::Tag { what: "entry type", value: u64::from(other) }),
+        })
+    }
+
+    fn tag(&self) -> u8 {
+        match self.kind {
+            Kind::File(_) => FILE,
+            Kind::Directory => DIRECTORY,
+            Kind::Symlink(_) => SYMLINK,
+            Kind::Fifo => FIFO,
+            Kind::Socket => SOCKET,
+            Kind::CharDevice(..) => CHAR_DEVICE,
+            Kind::BlockDevice(..) => BLOCK_DEVICE,
+        }
+    }
+}

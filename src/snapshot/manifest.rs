@@ -1,0 +1,129 @@
+//! A manifest: every directory of one mount with its entries, what is unknown, and whether absence is proven.
+
+use super::{Entry, Name, RelPath};
+
+/// How far the list of a directory's entries can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing {
+    /// The directory did not change while it was listed: what is not in the list was not there.
+    Proven,
+    /// It kept changing: what is listed was there, what is not listed may have been.
+    Unsettled,
+    /// It could not be listed at all.
+    Unreadable,
+    /// Only the named children were asked for (`paths` in the configuration).
+    Partial,
+}
+
+/// Why something below the mount root is not covered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GapReason {
+    /// It could not be read; the text is the system's.
+    Unreadable(String),
+    /// Another file system, or a bind mount, begins here.
+    MountPoint,
+    /// The operator's own secrets (`~/.ssh` and the like).
+    Sensitive,
+    /// The recovery store itself, or one of its staging directories.
+    Store,
+    /// It vanished or changed its type faster than it could be read.
+    Moving,
+}
+
+/// A child that the snapshot knows of but does not hold. A restore never touches it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Name within the directory.
+    pub name: Name,
+    /// Why.
+    pub reason: GapReason,
+}
+
+/// One directory: its path, its entries sorted by name, its gaps sorted by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directory {
+    /// Path below the mount root.
+    pub path: RelPath,
+    /// Whether absence is proven.
+    pub listing: Listing,
+    /// Entries, sorted by name, unique.
+    pub entries: Vec<Entry>,
+    /// Gaps, sorted by name, unique, none of them an entry.
+    pub gaps: Vec<Gap>,
+}
+
+impl Directory {
+    /// The entry called `name`.
+    #[must_use]
+    pub fn entry(&self, name: &Name) -> Option<&Entry> {
+        let at = self.entries.binary_search_by(|entry| entry.name.cmp(name)).ok()?;
+        self.entries.get(at)
+    }
+
+    /// The gap called `name`.
+    #[must_use]
+    pub fn gap(&self, name: &Name) -> Option<&Gap> {
+        let at = self.gaps.binary_search_by(|gap| gap.name.cmp(name)).ok()?;
+        self.gaps.get(at)
+    }
+}
+
+/// One mount at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// The mount root itself; its name is meaningless.
+    pub root: Entry,
+    /// Every directory that was entered, the root's first, sorted by path.
+    pub directories: Vec<Directory>,
+}
+
+impl Manifest {
+    /// The directory at `path`.
+    #[must_use]
+    pub fn directory(&self, path: &RelPath) -> Option<&Directory> {
+        let at = self.directories.binary_search_by(|dir| dir.path.cmp(path)).ok()?;
+        self.directories.get(at)
+    }
+
+    /// The entry at `path`; the root entry for the root.
+    #[must_use]
+    pub fn entry(&self, path: &RelPath) -> Option<&Entry> {
+        match path.split() {
+            None => Some(&self.root),
+            Some((parent, name)) => self.directory(&parent)?.entry(&name),
+        }
+    }
+
+    /// Every entry below the root with its path: a directory's entries together, directories in path order.
+    pub fn entries(&self) -> impl Iterator<Item = (RelPath, &Entry)> {
+        self.directories
+            .iter()
+            .flat_map(|dir| dir.entries.iter().map(|entry| (dir.path.join(&entry.name), entry)))
+    }
+
+    /// Every gap with its path.
+    pub fn gaps(&self) -> impl Iterator<Item = (RelPath, &Gap)> {
+        self.directories.iter().flat_map(|dir| dir.gaps.iter().map(|gap| (dir.path.join(&gap.name), gap)))
+    }
+
+    /// Number of entries and sum of the sizes of regular files (each hard link group once), in bytes.
+    #[must_use]
+    pub fn totals(&self) -> (u64, u64) {
+        let entries = self.directories.iter().flat_map(|dir| &dir.entries);
+        entries.fold((0, 0), |(count, bytes), entry| {
+            let size = if entry.link.is_none() { entry.content().map_or(0, |c| c.size) } else { 0 };
+            (count + 1, bytes + size)
+        })
+    }
+
+    /// Whether everything inside the coverage is held: no gap but the agreed ones, no listing in doubt, no file
+    /// that moved while it was read.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.directories.iter().all(|dir| {
+            matches!(dir.listing, Listing::Proven | Listing::Partial)
+                && dir.gaps.iter().all(|gap| matches!(gap.reason, GapReason::Sensitive | GapReason::Store))
+                && dir.entries.iter().all(|entry| !entry.unstable)
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! Receipts: one link each of the append-only chain in `receipts.log`. Together with the records they are the truth;
+//! the catalog is a projection of both.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Coverage, Digest, InstanceId, RelPath, SnapshotId, SnapshotKind, Time};
+
+/// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Number of this link, from 1.
+    pub number: u64,
+    /// Hash of the link before; zeros for the first.
+    pub previous: Digest,
+    /// When.
+    pub at: Time,
+    /// Numeric user that acted.
+    pub uid: u32,
+    /// Which instance.
+    pub instance: InstanceId,
+    /// What was done.
+    pub act: Act,
+}
+
+/// A process, so that a later one with the same number is not taken for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessRef {
+    /// Process number.
+    pub pid: u32,
+    /// Start time in the kernel's own unit (Linux: field 22 of `/proc/PID/stat`, clock ticks since boot).
+    pub start: u64,
+    /// The boot it lived in.
+    pub boot: String,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// The command returned this status.
+    Status(i32),
+    /// A signal ended the command.
+    Signal(i32),
+    /// `end` was called, or the process given to `begin` is gone.
+    Ended,
+    /// Nobody saw it end; a later command found it dead.
+    Unseen,
+    /// It never began: the baseline failed, or the command could not be run.
+    Failed(String),
+}
+
+/// Which command changed the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RestoreKind {
+    /// `restore`.
+    Restore,
+    /// `undo`.
+    Undo,
+}
+
+/// What happened to one path in a restore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PathAct {
+    /// It was missing and is there again.
+    Created,
+    /// Its content or type was put back.
+    Replaced,
+    /// It was removed.
+    Deleted,
+    /// Only mode, owner or attributes were put back.
+    Metadata,
+}
+
+/// One path that a restore changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathChange {
+    /// Label of the mount's coverage.
+    pub mount: String,
+    /// Below the mount root.
+    pub path: RelPath,
+    /// What was done.
+    pub act: PathAct,
+    /// A later edit was replaced or removed, because the operator said so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overrode: bool,
+}
+
+/// What was done. The variants' fields may grow, never shrink.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "act", rename_all = "kebab-case")]
+pub enum Act {
+    /// A session began.
+    Begin {
+        /// Workspace name, when there is one.
+        workspace: Option<String>,
+        /// Recovery mode in words (`metadata`, `project`, …).
+        mode: String,
+        /// What the snapshots of this instance cover.
+        mounts: Vec<Coverage>,
+        /// The launcher, or the process named with `--pid`; none when the instance lives until `end`.
+        keeper: Option<ProcessRef>,
+        /// The boot in which it began.
+        boot: String,
+        /// Program name and number of arguments; the arguments themselves may hold secrets and are not kept.
+        command: Option<(String, u32)>,
+    },
+    /// A snapshot was taken.
+    Capture {
+        /// Its id.
+        snapshot: SnapshotId,
+        /// Its kind.
+        kind: SnapshotKind,
+        /// BLAKE3 of its record's bytes.
+        record: Digest,
+    },
+    /// A snapshot could not be taken.
+    CaptureFailed {
+        /// The kind it would have had.
+        kind: SnapshotKind,
+        /// The error.
+        error: String,
+    },
+    /// A session ended.
+    End {
+        /// How.
+        ending: Ending,
+        /// Processes of the session that still lived then.
+        survivors: Vec<ProcessRef>,
+    },
+    /// Files were put back.
+    Restore {
+        /// Which command.
+        kind: RestoreKind,
+        /// The snapshot they were put back to.
+        target: SnapshotId,
+        /// The snapshot that shows what was there before.
+        emergency: SnapshotId,
+        /// For an undo: the number of the receipt that it took back.
+        undoes: Option<u64>,
+        /// Every path that changed.
+        changed: Vec<PathChange>,
+        /// Paths kept because of later edits.
+        conflicts: u64,
+        /// Paths that could not be changed.
+        failed: u64,
+    },
+}

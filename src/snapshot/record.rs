@@ -1,0 +1,124 @@
+//! The record of a snapshot, `snapshots/<id>.json`: a snapshot is visible when its record is.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ArchiveId, Coverage, Digest, InstanceId, RelPath, SnapshotId, Time};
+
+/// What moment a snapshot shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Before the session.
+    Baseline,
+    /// Asked for within the session.
+    Checkpoint,
+    /// After the session.
+    Closing,
+    /// Just before a restore.
+    Emergency,
+}
+
+impl Kind {
+    /// The word used on the command line and in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Checkpoint => "checkpoint",
+            Self::Closing => "closing",
+            Self::Emergency => "emergency",
+        }
+    }
+}
+
+/// A path that the snapshot lacks, with the reason in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedGap {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// e.g. "cannot be read: permission denied".
+    pub reason: String,
+}
+
+/// One mount within a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MountRecord {
+    /// What it was asked to hold.
+    pub coverage: Coverage,
+    /// When the walk of this mount began; a file changed later than a moment before this is read again next time.
+    pub started_at: Time,
+    /// Digest of the manifest list.
+    pub manifest: Digest,
+    /// Entries below the root.
+    pub entries: u64,
+    /// Sum of file sizes in bytes, hard links once.
+    pub bytes: u64,
+    /// Number of gaps.
+    pub gap_count: u64,
+    /// The first hundred gaps; the manifest has them all.
+    pub gaps: Vec<RecordedGap>,
+}
+
+/// An archive that a snapshot needs, with what its bytes must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchiveRef {
+    /// `archives/<id>.tar.zst`.
+    pub id: ArchiveId,
+    /// Length of the file in bytes.
+    pub size: u64,
+    /// BLAKE3 of the whole file.
+    pub digest: Digest,
+    /// BLAKE3 of the compressed index frame; the index holds the digest of every other compressed frame.
+    pub index: Digest,
+}
+
+/// The whole record. Unknown fields are ignored (additive changes keep the format number).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotRecord {
+    /// Version of this record's form.
+    pub format: u32,
+    /// Its id.
+    pub id: SnapshotId,
+    /// The instance it belongs to.
+    pub instance: InstanceId,
+    /// The workspace's name, when there is one.
+    pub workspace: Option<String>,
+    /// Which moment.
+    pub kind: Kind,
+    /// A closing snapshot that was taken after the session's end had gone unseen.
+    #[serde(default)]
+    pub late: bool,
+    /// A checkpoint's name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A checkpoint's message.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// When the capture began.
+    pub taken_at: Time,
+    /// Whether everything inside the coverage is held.
+    pub complete: bool,
+    /// Mounts in the instance's order.
+    pub mounts: Vec<MountRecord>,
+    /// Every archive that content or manifest chunks lie in.
+    pub archives: Vec<ArchiveRef>,
+    /// Which program wrote it.
+    pub written_by: String,
+}
+
+impl SnapshotRecord {
+    /// The form that this version writes.
+    pub const FORMAT: u32 = 1;
+
+    /// Entries over all mounts.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.mounts.iter().map(|mount| mount.entries).sum()
+    }
+
+    /// Bytes over all mounts.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.mounts.iter().map(|mount| mount.bytes).sum()
+    }
+}

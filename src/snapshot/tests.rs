@@ -1,0 +1,1 @@
+//! Encodings come back as they went in; hostile ones are refused.
