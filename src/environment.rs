@@ -1,0 +1,55 @@
+//! What the library may know of the world around it, read once at the edge and passed in.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Environment variables, home and current directory of the caller.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// Every variable.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// The operator's home directory, when it is known.
+    pub home: Option<PathBuf>,
+    /// The current directory, absolute.
+    pub current: PathBuf,
+}
+
+impl Environment {
+    /// A variable that is set and not empty.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// jackin's home: `$JACKIN_HOME_DIR`, else `~/.jackin`. `None` when neither is known.
+    #[must_use]
+    pub fn jackin_home(&self) -> Option<PathBuf> {
+        self.directory("JACKIN_HOME_DIR", ".jackin")
+    }
+
+    /// jackin's configuration: `$JACKIN_CONFIG_DIR`, else `~/.config/jackin`. `None` when neither is known.
+    #[must_use]
+    pub fn jackin_config(&self) -> Option<PathBuf> {
+        self.directory("JACKIN_CONFIG_DIR", ".config/jackin")
+    }
+
+    /// Where the store lies: `<jackin home>/data/recovery`. `None` when jackin's home is not known.
+    #[must_use]
+    pub fn store_directory(&self) -> Option<PathBuf> {
+        self.jackin_home().map(|home| home.join("data/recovery"))
+    }
+
+    /// `path` made absolute against the current directory; nothing is resolved.
+    #[must_use]
+    pub fn absolute(&self, path: &Path) -> PathBuf {
+        self.current.join(path)
+    }
+
+    fn directory(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
+        match self.get(variable) {
+            Some(value) => Some(self.absolute(Path::new(value))),
+            None => self.home.as_ref().map(|home| home.join(below_home)),
+        }
+    }
+}

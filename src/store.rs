@@ -1,0 +1,3 @@
+//! The store: archives, records, receipts, catalog, locks.
+
+pub mod archive;
