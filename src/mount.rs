@@ -1,1 +1,6 @@
-//! (to be written)
+//! A mount: a directory an agent may write, reached through held handles only. Local directories for now; other kinds
+//! come beside [`local`].
+
+pub mod local;
+
+pub use local::{Dir, MountError, Root};

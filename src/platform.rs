@@ -1,1 +1,29 @@
-//! (to be written)
+//! System calls on files, relative to held directory handles. The one place that differs between systems; nothing of
+//! it leaks into a public signature of the layers above.
+
+mod attributes;
+mod change;
+mod file_system;
+mod open;
+mod stat;
+
+pub use attributes::{list_attributes, remove_attribute, set_attribute};
+pub use change::{
+    chmod_handle, chmod_node, chown, create_file, exchange, hard_link, make_device, make_dir, make_fifo,
+    make_symlink, remove_dir, remove_file, rename_new, set_mtime, sync_directory, sync_file_system,
+};
+pub use file_system::{FileSystem, data_segments, file_system, free_bytes};
+pub use open::{names, open_beneath, open_child_dir, open_child_file, open_root, read_link};
+pub use stat::{NodeKind, Stat, stat_child, stat_handle};
+
+/// Whether this process may give files to other users and make devices (effective user 0).
+#[must_use]
+pub fn is_privileged() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Numeric effective user and group of this process.
+#[must_use]
+pub fn own_ids() -> (u32, u32) {
+    (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+}

@@ -47,8 +47,8 @@ pub struct MountRecord {
     pub coverage: Coverage,
     /// When the walk of this mount began; a file changed later than a moment before this is read again next time.
     pub started_at: Time,
-    /// Digest of the manifest list.
-    pub manifest: Digest,
+    /// Digest of the manifest list; none when the mount root did not exist at that moment.
+    pub manifest: Option<Digest>,
     /// Entries below the root.
     pub entries: u64,
     /// Sum of file sizes in bytes, hard links once.

@@ -1,0 +1,203 @@
+//! A local directory as a mount. The root is opened once; everything below is reached through handles, so a directory
+//! that is swapped for a link while we work leads nowhere.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use crate::platform::{self, FileSystem, NodeKind, Stat};
+use crate::snapshot::{Name, RelPath, Xattr};
+
+/// Why a mount cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// It does not exist.
+    #[error("{} does not exist", path.display())]
+    Missing {
+        /// The mount root.
+        path: PathBuf,
+    },
+    /// It is a link, a file, or something else than a directory.
+    #[error("{} is not a directory any more", path.display())]
+    NotADirectory {
+        /// The mount root.
+        path: PathBuf,
+    },
+    /// The system refuses.
+    #[error("{} cannot be opened: {source}", path.display())]
+    Io {
+        /// The mount root.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// An opened mount root.
+#[derive(Debug)]
+pub struct Root {
+    path: PathBuf,
+    handle: OwnedFd,
+    stat: Stat,
+}
+
+impl Root {
+    /// Opens the root at its canonical host path. A link in its place is refused.
+    ///
+    /// # Errors
+    /// [`MountError`], naming the path.
+    pub fn open(path: &Path) -> Result<Self, MountError> {
+        let fail = |source: io::Error| {
+            let path = path.to_path_buf();
+            match source.kind() {
+                io::ErrorKind::NotFound => MountError::Missing { path },
+                io::ErrorKind::NotADirectory | io::ErrorKind::FilesystemLoop => {
+                    MountError::NotADirectory { path }
+                }
+                _ => MountError::Io { path, source },
+            }
+        };
+        let handle = platform::open_root(path).map_err(fail)?;
+        let stat = platform::stat_handle(&handle).map_err(fail)?;
+        Ok(Self { path: path.to_path_buf(), handle, stat })
+    }
+
+    /// The host path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Which file system, through which mount: nothing with another place is entered.
+    #[must_use]
+    pub fn place(&self) -> (u64, u64) {
+        self.stat.place
+    }
+
+    /// What the file system is known for.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn file_system(&self) -> io::Result<FileSystem> {
+        platform::file_system(&self.handle)
+    }
+
+    /// Opens the directory at `path`, through no link and across no mount.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn dir(&self, path: &RelPath) -> io::Result<Dir> {
+        platform::open_beneath(&self.handle, path.as_path()).map(Dir)
+    }
+}
+
+/// An opened directory.
+#[derive(Debug)]
+pub struct Dir(OwnedFd);
+
+impl Dir {
+    /// Opens a directory by its host path, without following a link in the last part.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        platform::open_root(path).map(Self)
+    }
+
+    /// Its own facts.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn stat(&self) -> io::Result<Stat> {
+        platform::stat_handle(&self.0)
+    }
+
+    /// The facts of a child, or `None` when there is none.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn look(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+        match platform::stat_child(&self.0, name) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The names in it, sorted. A name that no path can hold does not occur: the kernel makes none.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn names(&self) -> io::Result<Vec<Name>> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let mut names: Vec<Name> = platform::names(&self.0)?
+            .iter()
+            .filter_map(|name| Name::new(name.as_bytes()).ok())
+            .collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Opens a child directory, not through a link.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn dir(&self, name: &OsStr) -> io::Result<Self> {
+        platform::open_child_dir(&self.0, name).map(Self)
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn file(&self, name: &OsStr) -> io::Result<(File, Stat)> {
+        platform::open_child_file(&self.0, name)
+    }
+
+    /// The target of a link.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn link_target(&self, name: &OsStr) -> io::Result<Vec<u8>> {
+        platform::read_link(&self.0, name)
+    }
+
+    /// The extended attributes of a child; its own when the name is empty.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn attributes(&self, name: &OsStr) -> io::Result<Vec<Xattr>> {
+        platform::list_attributes(&self.0, name)
+    }
+
+    /// Removes a child and everything below it, one by one, following nothing and crossing no mount. Directories that
+    /// their owner may not write are made writable first.
+    ///
+    /// # Errors
+    /// What the system says; what was removed until then stays removed.
+    pub fn remove_all(&self, name: &OsStr) -> io::Result<()> {
+        let Some(stat) = self.look(name)? else { return Ok(()) };
+        if stat.kind != NodeKind::Directory {
+            return platform::remove_file(&self.0, name);
+        }
+        if stat.mode & 0o700 != 0o700 {
+            platform::chmod_node(&self.0, name, stat.mode | 0o700)?;
+        }
+        let child = self.dir(name)?;
+        if child.stat()?.place != self.stat()?.place {
+            return Err(io::ErrorKind::CrossesDevices.into());
+        }
+        for inner in child.names()? {
+            child.remove_all(inner.as_os_str())?;
+        }
+        platform::remove_dir(&self.0, name)
+    }
+}
+
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,81 @@
+//! Extended attributes of a child, also of links and of files we may not open, addressed through its directory's handle.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use rustix::fs::{XattrFlags, lgetxattr, llistxattr, lremovexattr, lsetxattr};
+use rustix::io::Errno;
+
+use crate::snapshot::Xattr;
+
+/// The attributes' calls take no directory handle; the kernel's own name of the handle pins the directory instead.
+fn address(dir: impl AsFd, name: &OsStr) -> PathBuf {
+    let number = dir.as_fd().as_raw_fd();
+    let mut path = PathBuf::from(if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" });
+    path.push(number.to_string());
+    path.push(if name.is_empty() { OsStr::new(".") } else { name });
+    path
+}
+
+/// Every attribute of `name` in `dir` (of `dir` itself when the name is empty), sorted by name. A file system without
+/// attributes has none.
+///
+/// # Errors
+/// What the system says.
+pub fn list_attributes(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<Xattr>> {
+    let path = address(dir, name);
+    let listed = match grow(|buffer| llistxattr(&path, buffer)) {
+        Ok(listed) => listed,
+        Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut found = Vec::new();
+    for attribute in listed.split(|b| *b == 0).filter(|part| !part.is_empty()) {
+        match grow(|buffer| lgetxattr(&path, attribute, buffer)) {
+            Ok(value) => found.push(Xattr { name: attribute.into(), value: value.into() }),
+            // It vanished between the two calls, or the kernel lists it and cannot give it (trusted.* of overlayfs).
+            Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Calls with a larger buffer until the answer fits.
+fn grow(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    let mut buffer = vec![0; 256];
+    loop {
+        match call(&mut buffer) {
+            Ok(length) => {
+                buffer.truncate(length);
+                return Ok(buffer);
+            }
+            Err(Errno::RANGE) if buffer.len() < 1 << 20 => {
+                let larger = buffer.len() * 4;
+                buffer.resize(larger, 0);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Sets one attribute, whether or not it was there.
+///
+/// # Errors
+/// What the system says.
+pub fn set_attribute(dir: impl AsFd, name: &OsStr, attribute: &Xattr) -> io::Result<()> {
+    let key = OsString::from(OsStr::from_bytes(&attribute.name));
+    Ok(lsetxattr(address(dir, name), key, &attribute.value, XattrFlags::empty())?)
+}
+
+/// Removes one attribute.
+///
+/// # Errors
+/// What the system says.
+pub fn remove_attribute(dir: impl AsFd, name: &OsStr, attribute: &[u8]) -> io::Result<()> {
+    Ok(lremovexattr(address(dir, name), OsStr::from_bytes(attribute))?)
+}

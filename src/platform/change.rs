@@ -1,0 +1,185 @@
+//! Changing directories and metadata through held handles.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid};
+
+use crate::snapshot::Time;
+
+/// Creates the regular file `name`, mode 0600, for writing; it must not exist.
+///
+/// # Errors
+/// What the system says.
+pub fn create_file(dir: impl AsFd, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+/// Creates the directory `name`, mode 0700.
+///
+/// # Errors
+/// What the system says.
+pub fn make_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::mkdirat(dir, name, Mode::RWXU)?)
+}
+
+/// Creates a symbolic link.
+///
+/// # Errors
+/// What the system says.
+pub fn make_symlink(dir: impl AsFd, name: &OsStr, target: &[u8]) -> io::Result<()> {
+    Ok(rustix::fs::symlinkat(target, dir, name)?)
+}
+
+/// Creates a named pipe, mode 0600.
+///
+/// # Errors
+/// What the system says.
+pub fn make_fifo(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
+    node(dir, name, FileType::Fifo, 0)
+}
+
+/// Creates a device node, mode 0600.
+///
+/// # Errors
+/// What the system says; without privilege `PermissionDenied`.
+pub fn make_device(dir: impl AsFd, name: &OsStr, block: bool, major: u32, minor: u32) -> io::Result<()> {
+    let kind = if block { FileType::BlockDevice } else { FileType::CharacterDevice };
+    node(dir, name, kind, rustix::fs::makedev(major, minor))
+}
+
+#[cfg(target_os = "linux")]
+fn node(dir: impl AsFd, name: &OsStr, kind: FileType, device: rustix::fs::Dev) -> io::Result<()> {
+    Ok(rustix::fs::mknodat(dir, name, kind, Mode::RUSR | Mode::WUSR, device)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn node(_: impl AsFd, _: &OsStr, _: FileType, _: rustix::fs::Dev) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Gives the object `from` a second name.
+///
+/// # Errors
+/// What the system says; `AlreadyExists` when the new name is taken.
+pub fn hard_link(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::linkat(from, name, to, new, AtFlags::empty())?)
+}
+
+/// Moves `name` to `new`, which must not exist.
+///
+/// # Errors
+/// What the system says; `AlreadyExists` when the new name is taken; `CrossesDevices` between mounts.
+pub fn rename_new(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(from, name, to, new, RenameFlags::NOREPLACE)?)
+}
+
+/// Exchanges two names in one step: neither is missing at any moment.
+///
+/// # Errors
+/// What the system says; `InvalidInput` on a file system that cannot.
+pub fn exchange(from: impl AsFd, name: &OsStr, to: impl AsFd, other: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(from, name, to, other, RenameFlags::EXCHANGE)?)
+}
+
+/// Removes a name that is no directory.
+///
+/// # Errors
+/// What the system says.
+pub fn remove_file(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::unlinkat(dir, name, AtFlags::empty())?)
+}
+
+/// Removes an empty directory.
+///
+/// # Errors
+/// What the system says.
+pub fn remove_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR)?)
+}
+
+/// Sets owner and group of a name; a link itself, not what it points to.
+///
+/// # Errors
+/// What the system says.
+pub fn chown(dir: impl AsFd, name: &OsStr, uid: u32, gid: u32) -> io::Result<()> {
+    let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    Ok(rustix::fs::chownat(dir, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Sets the permission bits of an open file or directory.
+///
+/// # Errors
+/// What the system says.
+pub fn chmod_handle(handle: impl AsFd, mode: u32) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(handle, Mode::from_raw_mode(mode))?)
+}
+
+/// Sets the permission bits of a name that cannot be opened without effect (FIFO, device, unreadable file). The name is
+/// pinned first, so that a link put in its place is not followed.
+///
+/// # Errors
+/// What the system says.
+#[cfg(target_os = "linux")]
+pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let pinned = rustix::fs::openat(dir, name, flags, Mode::empty())?;
+    if super::stat_handle(&pinned)?.kind == super::NodeKind::Symlink {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link now"));
+    }
+    let path = format!("/proc/self/fd/{}", pinned.as_raw_fd());
+    Ok(rustix::fs::chmod(path, Mode::from_raw_mode(mode))?)
+}
+
+/// Sets the permission bits of a name without following a link.
+///
+/// # Errors
+/// What the system says.
+#[cfg(not(target_os = "linux"))]
+pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
+    let mode = Mode::from_bits_truncate(u16::try_from(mode & 0o7777).unwrap_or(0));
+    Ok(rustix::fs::chmodat(dir, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Sets the modification time of a name (a link itself), leaving the access time.
+///
+/// # Errors
+/// What the system says.
+pub fn set_mtime(dir: impl AsFd, name: &OsStr, mtime: Time) -> io::Result<()> {
+    let times = Timestamps {
+        last_access: Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT },
+        last_modification: Timespec { tv_sec: mtime.sec, tv_nsec: mtime.nsec.into() },
+    };
+    Ok(rustix::fs::utimensat(dir, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Makes the names in a directory durable.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_directory(dir: impl AsFd) -> io::Result<()> {
+    Ok(rustix::fs::fsync(dir)?)
+}
+
+/// Makes everything on the file system of `handle` durable: cheaper than one fsync for each of many files.
+///
+/// # Errors
+/// What the system says.
+#[cfg(target_os = "linux")]
+pub fn sync_file_system(handle: impl AsFd) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(handle)?)
+}
+
+/// Makes everything durable.
+///
+/// # Errors
+/// None here.
+#[cfg(not(target_os = "linux"))]
+pub fn sync_file_system(_: impl AsFd) -> io::Result<()> {
+    rustix::fs::sync();
+    Ok(())
+}

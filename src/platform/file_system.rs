@@ -1,0 +1,78 @@
+//! Facts about file systems and about where a file has data.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
+
+/// What a file system is known for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Whether every change of a file moves its ctime, so that equal stat data prove equal content.
+    pub trusted_ctime: bool,
+}
+
+/// Facts about the file system that `handle` lies on.
+///
+/// # Errors
+/// What the system says.
+#[cfg(target_os = "linux")]
+pub fn file_system(handle: impl AsFd) -> io::Result<FileSystem> {
+    /// Numbers of `statfs(2)`: FUSE, 9p, NFS, SMB (three), virtiofs shows FUSE's, AFS, Ceph, vboxsf, FAT, exFAT.
+    const UNTRUSTED: [u64; 10] = [
+        0x6573_5546, 0x0102_1997, 0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x5346_414f, 0x00c3_6400, 0x786f_4256, 0x4d44,
+    ];
+    const EXFAT: u64 = 0x2011_bab0;
+    let kind = rustix::fs::fstatfs(handle)?.f_type;
+    #[expect(clippy::cast_sign_loss, reason = "the numbers are bit patterns; the type differs between machines")]
+    let kind = kind as u64 & 0xffff_ffff;
+    Ok(FileSystem { trusted_ctime: !UNTRUSTED.contains(&kind) && kind != EXFAT })
+}
+
+/// Facts about the file system that `handle` lies on: nothing is known, so nothing is trusted.
+///
+/// # Errors
+/// None here.
+#[cfg(not(target_os = "linux"))]
+pub fn file_system(_: impl AsFd) -> io::Result<FileSystem> {
+    Ok(FileSystem { trusted_ctime: false })
+}
+
+/// Bytes that this user may still write on the file system of `handle`.
+///
+/// # Errors
+/// What the system says.
+pub fn free_bytes(handle: impl AsFd) -> io::Result<u64> {
+    let facts = rustix::fs::fstatvfs(handle)?;
+    Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+}
+
+/// Where the first `size` bytes of a file hold data, as (offset, length); what lies between are holes. A file system
+/// that cannot tell says: everything is data.
+///
+/// # Errors
+/// What the system says.
+pub fn data_segments(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
+    let mut segments = Vec::new();
+    let mut at = 0;
+    while at < size {
+        let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+            Ok(start) => start.min(size),
+            Err(Errno::NXIO) => break,
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(vec![(0, size)]),
+            Err(error) => return Err(error.into()),
+        };
+        if start >= size {
+            break;
+        }
+        let end = rustix::fs::seek(file, SeekFrom::Hole(start))?.min(size);
+        if end <= start {
+            break;
+        }
+        segments.push((start, end - start));
+        at = end;
+    }
+    Ok(segments)
+}

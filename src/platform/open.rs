@@ -1,0 +1,131 @@
+//! Opening and listing from held handles. A link is never followed, a mount never crossed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+
+use rustix::fs::{Dir, Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::{Stat, stat_handle};
+
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// Opens a directory by its host path. The last part is not followed when it is a link.
+///
+/// # Errors
+/// What the system says; `NotADirectory` for a link or a file.
+pub fn open_root(path: &Path) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
+}
+
+/// Opens the directory `name` in `dir`.
+///
+/// # Errors
+/// What the system says; `NotADirectory` for a link or a file.
+pub fn open_child_dir(dir: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
+    Ok(openat(dir, name, DIRECTORY, Mode::empty())?)
+}
+
+/// Opens the regular file `name` in `dir` for reading, without waiting for a FIFO's other end and, where the system
+/// allows it, without changing its access time. The facts are those of the opened object.
+///
+/// # Errors
+/// What the system says; `InvalidInput` when it is no regular file any more.
+pub fn open_child_file(dir: impl AsFd, name: &OsStr) -> io::Result<(File, Stat)> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let handle = match quiet_open(dir.as_fd(), name, flags) {
+        Err(Errno::PERM) => openat(dir, name, flags, Mode::empty()),
+        other => other,
+    }?;
+    let stat = stat_handle(&handle)?;
+    if stat.kind != super::NodeKind::File {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file any more"));
+    }
+    Ok((File::from(handle), stat))
+}
+
+/// Only the owner of a file may read it without touching its access time.
+#[cfg(target_os = "linux")]
+fn quiet_open(dir: impl AsFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    openat(dir, name, flags | OFlags::NOATIME, Mode::empty())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn quiet_open(dir: impl AsFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    openat(dir, name, flags, Mode::empty())
+}
+
+/// Opens the directory at the relative `path` below `root`, through no link and across no mount.
+///
+/// # Errors
+/// What the system says: `NotADirectory` or `FilesystemLoop` for a link on the way, `CrossesDevices` for a mount.
+pub fn open_beneath(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    match resolve(root.as_fd(), path) {
+        // Older kernels, some sandboxes, and paths that are longer than one call takes.
+        Err(Errno::NOSYS | Errno::PERM | Errno::NAMETOOLONG) => step_by_step(root, path),
+        other => Ok(other?),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn resolve(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    // The kernel answers EAGAIN when a rename elsewhere made its check inconclusive.
+    for _ in 0..64 {
+        match openat2(&root, path, DIRECTORY, Mode::empty(), how) {
+            Err(Errno::AGAIN) => {}
+            other => return other,
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn resolve(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
+}
+
+fn step_by_step(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+    let mut here = openat(&root, c".", DIRECTORY, Mode::empty())?;
+    let place = stat_handle(&here)?.place;
+    for part in path.as_os_str().as_bytes().split(|b| *b == b'/').filter(|part| *part != b".") {
+        here = open_child_dir(&here, OsStr::from_bytes(part))?;
+        if stat_handle(&here)?.place != place {
+            return Err(io::ErrorKind::CrossesDevices.into());
+        }
+    }
+    Ok(here)
+}
+
+/// The names in a directory, unsorted, without `.` and `..`.
+///
+/// # Errors
+/// What the system says.
+pub fn names(dir: impl AsFd) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(dir)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsString::from_vec(name.to_vec()));
+        }
+    }
+    Ok(names)
+}
+
+/// The target of the link `name` in `dir`.
+///
+/// # Errors
+/// What the system says; `InvalidInput` when it is no link.
+pub fn read_link(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<u8>> {
+    Ok(rustix::fs::readlinkat(dir, name, Vec::new())?.into_bytes())
+}

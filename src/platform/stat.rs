@@ -1,0 +1,161 @@
+//! What the file system says about an object, without following links.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, FileType};
+
+use crate::snapshot::Time;
+
+/// The type of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A named pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A character device.
+    CharDevice,
+    /// A block device.
+    BlockDevice,
+    /// Something this program does not know.
+    Other,
+}
+
+/// The facts of one object at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// Its type.
+    pub kind: NodeKind,
+    /// Permission bits (`0o7777`).
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Size in bytes.
+    pub size: u64,
+    /// Bytes that take up space; less than `size` for files with holes (and compressed ones).
+    pub allocated: u64,
+    /// Last change of the content.
+    pub mtime: Time,
+    /// Last change of anything.
+    pub ctime: Time,
+    /// Inode number.
+    pub ino: u64,
+    /// Number of links.
+    pub nlink: u32,
+    /// Major and minor number of a device node.
+    pub rdev: (u32, u32),
+    /// Which file system, and through which mount; only for comparing objects looked at within one run.
+    pub place: (u64, u64),
+}
+
+impl Stat {
+    /// Whether both are the same object in the same state, as far as stat data can tell.
+    #[must_use]
+    pub fn same_moment(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && self.ino == other.ino
+            && self.size == other.size
+            && self.mtime == other.mtime
+            && self.ctime == other.ctime
+            && self.mode == other.mode
+            && (self.uid, self.gid) == (other.uid, other.gid)
+    }
+}
+
+/// Facts of the child `name` of `dir`.
+///
+/// # Errors
+/// What the system says; `NotFound` when there is none.
+pub fn stat_child(dir: impl AsFd, name: &OsStr) -> io::Result<Stat> {
+    imp::stat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// Facts of an open file or directory.
+///
+/// # Errors
+/// What the system says.
+pub fn stat_handle(handle: impl AsFd) -> io::Result<Stat> {
+    imp::stat(handle, OsStr::new(""), AtFlags::EMPTY_PATH)
+}
+
+fn kind(file_type: FileType) -> NodeKind {
+    match file_type {
+        FileType::RegularFile => NodeKind::File,
+        FileType::Directory => NodeKind::Directory,
+        FileType::Symlink => NodeKind::Symlink,
+        FileType::Fifo => NodeKind::Fifo,
+        FileType::Socket => NodeKind::Socket,
+        FileType::CharacterDevice => NodeKind::CharDevice,
+        FileType::BlockDevice => NodeKind::BlockDevice,
+        FileType::Unknown => NodeKind::Other,
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod imp {
+    use rustix::fs::{StatxFlags, StatxTimestamp, statx};
+
+    use super::{AsFd, AtFlags, FileType, OsStr, Stat, Time, io, kind};
+
+    pub(super) fn stat(dir: impl AsFd, name: &OsStr, flags: AtFlags) -> io::Result<Stat> {
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+        let x = statx(dir, name, flags | AtFlags::NO_AUTOMOUNT, wanted)?;
+        let mode = u32::from(x.stx_mode);
+        Ok(Stat {
+            kind: kind(FileType::from_raw_mode(mode)),
+            mode: mode & 0o7777,
+            uid: x.stx_uid,
+            gid: x.stx_gid,
+            size: x.stx_size,
+            allocated: x.stx_blocks.saturating_mul(512),
+            mtime: time(x.stx_mtime),
+            ctime: time(x.stx_ctime),
+            ino: x.stx_ino,
+            nlink: x.stx_nlink,
+            rdev: (x.stx_rdev_major, x.stx_rdev_minor),
+            place: ((u64::from(x.stx_dev_major) << 32) | u64::from(x.stx_dev_minor), x.stx_mnt_id),
+        })
+    }
+
+    fn time(stamp: StatxTimestamp) -> Time {
+        Time { sec: stamp.tv_sec, nsec: stamp.tv_nsec }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod imp {
+    use rustix::fs::{major, minor, statat};
+
+    use super::{AsFd, AtFlags, FileType, OsStr, Stat, Time, io, kind};
+
+    pub(super) fn stat(dir: impl AsFd, name: &OsStr, flags: AtFlags) -> io::Result<Stat> {
+        let s = if name.is_empty() { rustix::fs::fstat(dir)? } else { statat(dir, name, flags)? };
+        let number = |value: i64| u64::try_from(value).unwrap_or(0);
+        let nsec = |value: i64| u32::try_from(value).unwrap_or(0);
+        let mode = u32::from(s.st_mode);
+        Ok(Stat {
+            kind: kind(FileType::from_raw_mode(s.st_mode)),
+            mode: mode & 0o7777,
+            uid: s.st_uid,
+            gid: s.st_gid,
+            size: number(s.st_size),
+            allocated: number(s.st_blocks).saturating_mul(512),
+            mtime: Time { sec: s.st_mtime, nsec: nsec(s.st_mtime_nsec) },
+            ctime: Time { sec: s.st_ctime, nsec: nsec(s.st_ctime_nsec) },
+            ino: s.st_ino,
+            nlink: u32::from(s.st_nlink),
+            rdev: (major(s.st_rdev), minor(s.st_rdev)),
+            place: (s.st_dev.unsigned_abs().into(), 0),
+        })
+    }
+}
