@@ -53,7 +53,7 @@ impl Root {
             let path = path.to_path_buf();
             match source.kind() {
                 io::ErrorKind::NotFound => MountError::Missing { path },
-                io::ErrorKind::NotADirectory | io::ErrorKind::FilesystemLoop => {
+                io::ErrorKind::NotADirectory => {
                     MountError::NotADirectory { path }
                 }
                 _ => MountError::Io { path, source },

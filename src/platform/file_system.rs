@@ -7,6 +7,8 @@ use std::os::fd::AsFd;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
+use crate::snapshot::Time;
+
 /// What a file system is known for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {
@@ -75,4 +77,15 @@ pub fn data_segments(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
         at = end;
     }
     Ok(segments)
+}
+
+/// The clock that the kernel stamps files with: what was changed before this instant has no later time than this.
+#[must_use]
+pub fn file_clock() -> Time {
+    #[cfg(target_os = "linux")]
+    let id = rustix::time::ClockId::RealtimeCoarse;
+    #[cfg(not(target_os = "linux"))]
+    let id = rustix::time::ClockId::Realtime;
+    let now = rustix::time::clock_gettime(id);
+    Time { sec: now.tv_sec, nsec: u32::try_from(now.tv_nsec).unwrap_or(0) }
 }
