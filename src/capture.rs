@@ -1,1 +1,97 @@
-//! (to be written)
+//! Capture: a mount becomes a snapshot in the store. The same walk, without the storing, is what diff and restore see
+//! of the live tree.
+
+mod contents;
+mod limit;
+mod pack;
+mod source;
+mod take;
+mod walk;
+
+use std::io;
+use std::path::PathBuf;
+
+pub use contents::HashOnly;
+pub use limit::Big;
+pub use source::{LayoutHasher, Source};
+pub use take::{Captured, Look, Request, Seen, look, read_back, take};
+pub use walk::Skipped;
+pub(crate) use take::latest;
+pub(crate) use walk::{is_gone, same_moment, settle, words};
+
+use crate::mount::MountError;
+use crate::store::archive::ArchiveError;
+use crate::store::StoreError;
+
+/// How much one capture may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Entries over all mounts.
+    pub max_entries: u64,
+    /// Bytes of data over all mounts.
+    pub max_bytes: u64,
+}
+
+impl Limits {
+    /// No limit, for looking only.
+    pub const NONE: Self = Self { max_entries: u64::MAX, max_bytes: u64::MAX };
+}
+
+/// Why a capture failed. Nothing of it stays in the store.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The operator stopped it.
+    #[error("interrupted")]
+    Interrupted,
+    /// The mount cannot be used.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    /// The mount root cannot be listed.
+    #[error("{} cannot be listed: {source}", path.display())]
+    Root {
+        /// The mount root.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The mount is larger than agreed.
+    #[error("{} holds more than the limit of {limit} {}", path.display(), if *entries { "entries" } else { "bytes" })]
+    Limit {
+        /// The mount root.
+        path: PathBuf,
+        /// Whether entries, not bytes, were counted.
+        entries: bool,
+        /// The limit.
+        limit: u64,
+        /// The biggest directories so far.
+        biggest: Vec<Big>,
+    },
+    /// The excludes of the coverage cannot be used.
+    #[error("the excludes of {} cannot be used: {reason}", path.display())]
+    Excludes {
+        /// The mount root.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The archive cannot be written.
+    #[error("the archive cannot be written: {0}")]
+    Write(io::Error),
+    /// The archive layer failed.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What was stored does not read back as it was written.
+    #[error("snapshot {snapshot} does not read back: {reason}")]
+    ReadBack {
+        /// Which snapshot.
+        snapshot: crate::snapshot::SnapshotId,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ pub use change::{
     chmod_handle, chmod_node, chown, create_file, exchange, hard_link, make_device, make_dir, make_fifo,
     make_symlink, remove_dir, remove_file, rename_new, set_mtime, sync_directory, sync_file_system,
 };
-pub use file_system::{FileSystem, data_segments, file_clock, file_system, free_bytes};
+pub use file_system::{FileSystem, data_segments, file_clock, file_system, free_bytes, may_write};
 pub use open::{names, open_beneath, open_child_dir, open_child_file, open_root, read_link};
 pub use stat::{NodeKind, Stat, stat_child, stat_handle};
 
@@ -25,5 +25,8 @@ pub fn is_privileged() -> bool {
 /// Numeric effective user and group of this process.
 #[must_use]
 pub fn own_ids() -> (u32, u32) {
-    (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+    (
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    )
 }

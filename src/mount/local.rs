@@ -53,15 +53,17 @@ impl Root {
             let path = path.to_path_buf();
             match source.kind() {
                 io::ErrorKind::NotFound => MountError::Missing { path },
-                io::ErrorKind::NotADirectory => {
-                    MountError::NotADirectory { path }
-                }
+                io::ErrorKind::NotADirectory => MountError::NotADirectory { path },
                 _ => MountError::Io { path, source },
             }
         };
         let handle = platform::open_root(path).map_err(fail)?;
         let stat = platform::stat_handle(&handle).map_err(fail)?;
-        Ok(Self { path: path.to_path_buf(), handle, stat })
+        Ok(Self {
+            path: path.to_path_buf(),
+            handle,
+            stat,
+        })
     }
 
     /// The host path.
@@ -148,6 +150,14 @@ impl Dir {
         platform::open_child_dir(&self.0, name).map(Self)
     }
 
+    /// Opens the directory at a relative path, through no link and across no mount.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn dir_below(&self, path: &RelPath) -> io::Result<Self> {
+        platform::open_beneath(&self.0, path.as_path()).map(Self)
+    }
+
     /// Opens a regular file for reading.
     ///
     /// # Errors
@@ -178,7 +188,9 @@ impl Dir {
     /// # Errors
     /// What the system says; what was removed until then stays removed.
     pub fn remove_all(&self, name: &OsStr) -> io::Result<()> {
-        let Some(stat) = self.look(name)? else { return Ok(()) };
+        let Some(stat) = self.look(name)? else {
+            return Ok(());
+        };
         if stat.kind != NodeKind::Directory {
             return platform::remove_file(&self.0, name);
         }

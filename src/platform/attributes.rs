@@ -14,7 +14,11 @@ use crate::snapshot::Xattr;
 /// The attributes' calls take no directory handle; the kernel's own name of the handle pins the directory instead.
 fn address(dir: impl AsFd, name: &OsStr) -> PathBuf {
     let number = dir.as_fd().as_raw_fd();
-    let mut path = PathBuf::from(if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" });
+    let mut path = PathBuf::from(if cfg!(target_os = "linux") {
+        "/proc/self/fd"
+    } else {
+        "/dev/fd"
+    });
     path.push(number.to_string());
     path.push(if name.is_empty() { OsStr::new(".") } else { name });
     path
@@ -35,7 +39,10 @@ pub fn list_attributes(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<Xattr>> {
     let mut found = Vec::new();
     for attribute in listed.split(|b| *b == 0).filter(|part| !part.is_empty()) {
         match grow(|buffer| lgetxattr(&path, attribute, buffer)) {
-            Ok(value) => found.push(Xattr { name: attribute.into(), value: value.into() }),
+            Ok(value) => found.push(Xattr {
+                name: attribute.into(),
+                value: value.into(),
+            }),
             // It vanished between the two calls, or the kernel lists it and cannot give it (trusted.* of overlayfs).
             Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
             Err(error) => return Err(error.into()),
@@ -69,7 +76,12 @@ fn grow(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Err
 /// What the system says.
 pub fn set_attribute(dir: impl AsFd, name: &OsStr, attribute: &Xattr) -> io::Result<()> {
     let key = OsString::from(OsStr::from_bytes(&attribute.name));
-    Ok(lsetxattr(address(dir, name), key, &attribute.value, XattrFlags::empty())?)
+    Ok(lsetxattr(
+        address(dir, name),
+        key,
+        &attribute.value,
+        XattrFlags::empty(),
+    )?)
 }
 
 /// Removes one attribute.

@@ -47,13 +47,23 @@ pub fn make_fifo(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
 /// # Errors
 /// What the system says; without privilege `PermissionDenied`.
 pub fn make_device(dir: impl AsFd, name: &OsStr, block: bool, major: u32, minor: u32) -> io::Result<()> {
-    let kind = if block { FileType::BlockDevice } else { FileType::CharacterDevice };
+    let kind = if block {
+        FileType::BlockDevice
+    } else {
+        FileType::CharacterDevice
+    };
     node(dir, name, kind, rustix::fs::makedev(major, minor))
 }
 
 #[cfg(target_os = "linux")]
 fn node(dir: impl AsFd, name: &OsStr, kind: FileType, device: rustix::fs::Dev) -> io::Result<()> {
-    Ok(rustix::fs::mknodat(dir, name, kind, Mode::RUSR | Mode::WUSR, device)?)
+    Ok(rustix::fs::mknodat(
+        dir,
+        name,
+        kind,
+        Mode::RUSR | Mode::WUSR,
+        device,
+    )?)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -74,7 +84,13 @@ pub fn hard_link(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> i
 /// # Errors
 /// What the system says; `AlreadyExists` when the new name is taken; `CrossesDevices` between mounts.
 pub fn rename_new(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> io::Result<()> {
-    Ok(rustix::fs::renameat_with(from, name, to, new, RenameFlags::NOREPLACE)?)
+    Ok(rustix::fs::renameat_with(
+        from,
+        name,
+        to,
+        new,
+        RenameFlags::NOREPLACE,
+    )?)
 }
 
 /// Exchanges two names in one step: neither is missing at any moment.
@@ -82,7 +98,13 @@ pub fn rename_new(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> 
 /// # Errors
 /// What the system says; `InvalidInput` on a file system that cannot.
 pub fn exchange(from: impl AsFd, name: &OsStr, to: impl AsFd, other: &OsStr) -> io::Result<()> {
-    Ok(rustix::fs::renameat_with(from, name, to, other, RenameFlags::EXCHANGE)?)
+    Ok(rustix::fs::renameat_with(
+        from,
+        name,
+        to,
+        other,
+        RenameFlags::EXCHANGE,
+    )?)
 }
 
 /// Removes a name that is no directory.
@@ -107,7 +129,13 @@ pub fn remove_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
 /// What the system says.
 pub fn chown(dir: impl AsFd, name: &OsStr, uid: u32, gid: u32) -> io::Result<()> {
     let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-    Ok(rustix::fs::chownat(dir, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?)
+    Ok(rustix::fs::chownat(
+        dir,
+        name,
+        uid,
+        gid,
+        AtFlags::SYMLINK_NOFOLLOW,
+    )?)
 }
 
 /// Sets the permission bits of an open file or directory.
@@ -129,7 +157,10 @@ pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let pinned = rustix::fs::openat(dir, name, flags, Mode::empty())?;
     if super::stat_handle(&pinned)?.kind == super::NodeKind::Symlink {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link now"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is a symbolic link now",
+        ));
     }
     let path = format!("/proc/self/fd/{}", pinned.as_raw_fd());
     Ok(rustix::fs::chmod(path, Mode::from_raw_mode(mode))?)
@@ -151,10 +182,21 @@ pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
 /// What the system says.
 pub fn set_mtime(dir: impl AsFd, name: &OsStr, mtime: Time) -> io::Result<()> {
     let times = Timestamps {
-        last_access: Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT },
-        last_modification: Timespec { tv_sec: mtime.sec, tv_nsec: mtime.nsec.into() },
+        last_access: Timespec {
+            tv_sec: 0,
+            tv_nsec: rustix::fs::UTIME_OMIT,
+        },
+        last_modification: Timespec {
+            tv_sec: mtime.sec,
+            tv_nsec: mtime.nsec.into(),
+        },
     };
-    Ok(rustix::fs::utimensat(dir, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    Ok(rustix::fs::utimensat(
+        dir,
+        name,
+        &times,
+        AtFlags::SYMLINK_NOFOLLOW,
+    )?)
 }
 
 /// Makes the names in a directory durable.

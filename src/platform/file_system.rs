@@ -24,13 +24,27 @@ pub struct FileSystem {
 pub fn file_system(handle: impl AsFd) -> io::Result<FileSystem> {
     /// Numbers of `statfs(2)`: FUSE, 9p, NFS, SMB (three), virtiofs shows FUSE's, AFS, Ceph, vboxsf, FAT, exFAT.
     const UNTRUSTED: [u64; 10] = [
-        0x6573_5546, 0x0102_1997, 0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x5346_414f, 0x00c3_6400, 0x786f_4256, 0x4d44,
+        0x6573_5546,
+        0x0102_1997,
+        0x6969,
+        0x517b,
+        0xff53_4d42,
+        0xfe53_4d42,
+        0x5346_414f,
+        0x00c3_6400,
+        0x786f_4256,
+        0x4d44,
     ];
     const EXFAT: u64 = 0x2011_bab0;
     let kind = rustix::fs::fstatfs(handle)?.f_type;
-    #[expect(clippy::cast_sign_loss, reason = "the numbers are bit patterns; the type differs between machines")]
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "the numbers are bit patterns; the type differs between machines"
+    )]
     let kind = kind as u64 & 0xffff_ffff;
-    Ok(FileSystem { trusted_ctime: !UNTRUSTED.contains(&kind) && kind != EXFAT })
+    Ok(FileSystem {
+        trusted_ctime: !UNTRUSTED.contains(&kind) && kind != EXFAT,
+    })
 }
 
 /// Facts about the file system that `handle` lies on: nothing is known, so nothing is trusted.
@@ -87,5 +101,15 @@ pub fn file_clock() -> Time {
     #[cfg(not(target_os = "linux"))]
     let id = rustix::time::ClockId::Realtime;
     let now = rustix::time::clock_gettime(id);
-    Time { sec: now.tv_sec, nsec: u32::try_from(now.tv_nsec).unwrap_or(0) }
+    Time {
+        sec: now.tv_sec,
+        nsec: u32::try_from(now.tv_nsec).unwrap_or(0),
+    }
+}
+
+/// Whether this process may create names in a directory.
+#[must_use]
+pub fn may_write(directory: &std::path::Path) -> bool {
+    use rustix::fs::Access;
+    rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }

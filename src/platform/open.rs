@@ -46,7 +46,10 @@ pub fn open_child_file(dir: impl AsFd, name: &OsStr) -> io::Result<(File, Stat)>
     }?;
     let stat = stat_handle(&handle)?;
     if stat.kind != super::NodeKind::File {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file any more"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file any more",
+        ));
     }
     Ok((File::from(handle), stat))
 }
@@ -67,7 +70,11 @@ fn quiet_open(dir: impl AsFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Er
 /// # Errors
 /// What the system says: `NotADirectory` or `FilesystemLoop` for a link on the way, `CrossesDevices` for a mount.
 pub fn open_beneath(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
     match resolve(root.as_fd(), path) {
         // Older kernels, some sandboxes, and paths that are longer than one call takes.
         Err(Errno::NOSYS | Errno::PERM | Errno::NAMETOOLONG) => step_by_step(root, path),
@@ -97,7 +104,12 @@ fn resolve(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
 fn step_by_step(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
     let mut here = openat(&root, c".", DIRECTORY, Mode::empty())?;
     let place = stat_handle(&here)?.place;
-    for part in path.as_os_str().as_bytes().split(|b| *b == b'/').filter(|part| *part != b".") {
+    for part in path
+        .as_os_str()
+        .as_bytes()
+        .split(|b| *b == b'/')
+        .filter(|part| *part != b".")
+    {
         here = open_child_dir(&here, OsStr::from_bytes(part))?;
         if stat_handle(&here)?.place != place {
             return Err(io::ErrorKind::CrossesDevices.into());

@@ -123,12 +123,18 @@ mod imp {
             ino: x.stx_ino,
             nlink: x.stx_nlink,
             rdev: (x.stx_rdev_major, x.stx_rdev_minor),
-            place: ((u64::from(x.stx_dev_major) << 32) | u64::from(x.stx_dev_minor), x.stx_mnt_id),
+            place: (
+                (u64::from(x.stx_dev_major) << 32) | u64::from(x.stx_dev_minor),
+                x.stx_mnt_id,
+            ),
         })
     }
 
     fn time(stamp: StatxTimestamp) -> Time {
-        Time { sec: stamp.tv_sec, nsec: stamp.tv_nsec }
+        Time {
+            sec: stamp.tv_sec,
+            nsec: stamp.tv_nsec,
+        }
     }
 }
 
@@ -139,7 +145,11 @@ mod imp {
     use super::{AsFd, AtFlags, FileType, OsStr, Stat, Time, io, kind};
 
     pub(super) fn stat(dir: impl AsFd, name: &OsStr, flags: AtFlags) -> io::Result<Stat> {
-        let s = if name.is_empty() { rustix::fs::fstat(dir)? } else { statat(dir, name, flags)? };
+        let s = if name.is_empty() {
+            rustix::fs::fstat(dir)?
+        } else {
+            statat(dir, name, flags)?
+        };
         let number = |value: i64| u64::try_from(value).unwrap_or(0);
         let nsec = |value: i64| u32::try_from(value).unwrap_or(0);
         let mode = u32::from(s.st_mode);
@@ -150,8 +160,14 @@ mod imp {
             gid: s.st_gid,
             size: number(s.st_size),
             allocated: number(s.st_blocks).saturating_mul(512),
-            mtime: Time { sec: s.st_mtime, nsec: nsec(s.st_mtime_nsec) },
-            ctime: Time { sec: s.st_ctime, nsec: nsec(s.st_ctime_nsec) },
+            mtime: Time {
+                sec: s.st_mtime,
+                nsec: nsec(s.st_mtime_nsec),
+            },
+            ctime: Time {
+                sec: s.st_ctime,
+                nsec: nsec(s.st_ctime_nsec),
+            },
             ino: s.st_ino,
             nlink: u32::from(s.st_nlink),
             rdev: (major(s.st_rdev), minor(s.st_rdev)),

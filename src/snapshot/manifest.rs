@@ -96,14 +96,18 @@ impl Manifest {
 
     /// Every entry below the root with its path: a directory's entries together, directories in path order.
     pub fn entries(&self) -> impl Iterator<Item = (RelPath, &Entry)> {
-        self.directories
-            .iter()
-            .flat_map(|dir| dir.entries.iter().map(|entry| (dir.path.join(&entry.name), entry)))
+        self.directories.iter().flat_map(|dir| {
+            dir.entries
+                .iter()
+                .map(|entry| (dir.path.join(&entry.name), entry))
+        })
     }
 
     /// Every gap with its path.
     pub fn gaps(&self) -> impl Iterator<Item = (RelPath, &Gap)> {
-        self.directories.iter().flat_map(|dir| dir.gaps.iter().map(|gap| (dir.path.join(&gap.name), gap)))
+        self.directories
+            .iter()
+            .flat_map(|dir| dir.gaps.iter().map(|gap| (dir.path.join(&gap.name), gap)))
     }
 
     /// Number of entries and sum of the sizes of regular files (each hard link group once), in bytes.
@@ -111,19 +115,59 @@ impl Manifest {
     pub fn totals(&self) -> (u64, u64) {
         let entries = self.directories.iter().flat_map(|dir| &dir.entries);
         entries.fold((0, 0), |(count, bytes), entry| {
-            let size = if entry.link.is_none() { entry.content().map_or(0, |c| c.size) } else { 0 };
+            let size = if entry.link.is_none() {
+                entry.content().map_or(0, |c| c.size)
+            } else {
+                0
+            };
             (count + 1, bytes + size)
         })
+    }
+
+    /// What keeps this from being everything inside the coverage, each path with the reason in words. What was agreed
+    /// to be left out (the operator's secrets, the store) is not in it.
+    #[must_use]
+    pub fn lacks(&self) -> Vec<(RelPath, String)> {
+        let mut lacks = Vec::new();
+        for dir in &self.directories {
+            match dir.listing {
+                Listing::Proven | Listing::Partial => {}
+                Listing::Unsettled => {
+                    lacks.push((dir.path.clone(), "kept changing while it was listed".to_owned()))
+                }
+                Listing::Unreadable => lacks.push((dir.path.clone(), "cannot be listed".to_owned())),
+            }
+            for gap in &dir.gaps {
+                if !matches!(gap.reason, GapReason::Sensitive | GapReason::Store) {
+                    lacks.push((dir.path.join(&gap.name), gap.reason.words()));
+                }
+            }
+            for entry in dir.entries.iter().filter(|entry| entry.unstable) {
+                let reason = "kept changing while it was read: its bytes may mix two versions";
+                lacks.push((dir.path.join(&entry.name), reason.to_owned()));
+            }
+        }
+        lacks
     }
 
     /// Whether everything inside the coverage is held: no gap but the agreed ones, no listing in doubt, no file
     /// that moved while it was read.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.directories.iter().all(|dir| {
-            matches!(dir.listing, Listing::Proven | Listing::Partial)
-                && dir.gaps.iter().all(|gap| matches!(gap.reason, GapReason::Sensitive | GapReason::Store))
-                && dir.entries.iter().all(|entry| !entry.unstable)
-        })
+        self.lacks().is_empty()
+    }
+}
+
+impl GapReason {
+    /// The reason in words, without the path.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Unreadable(words) => format!("cannot be read: {words}"),
+            Self::MountPoint => "another file system is mounted here".to_owned(),
+            Self::Sensitive => "withheld: the operator's own secrets".to_owned(),
+            Self::Store => "withheld: the recovery store itself".to_owned(),
+            Self::Moving => "vanished or changed while it was looked at".to_owned(),
+        }
     }
 }

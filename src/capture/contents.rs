@@ -1,0 +1,209 @@
+//! Reads the files that a walk left pending, each until it holds still, and completes the manifest: digests, hard link
+//! groups, and gaps for what could not be read.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+
+use super::source::Source;
+use super::walk::{Reference, Walked, insert_gap, is_gone, settle, words};
+use super::CaptureError;
+use crate::mount::{Dir, Root};
+use crate::observer::Observer;
+use crate::platform;
+use crate::snapshot::{Content, Directory, Entry, Gap, GapReason, Kind, Manifest, RelPath, Time};
+
+/// Takes what a scan finds, in manifest order. A capture stores it; a comparison only hashes.
+pub trait Sink {
+    /// The mount root, before everything else.
+    ///
+    /// # Errors
+    /// What keeps the sink from going on.
+    fn root(&mut self, root: &Entry) -> Result<(), CaptureError>;
+
+    /// An object whose content needs no reading: directory, link, special, empty or unchanged file.
+    ///
+    /// # Errors
+    /// What keeps the sink from going on.
+    fn object(&mut self, path: &RelPath, entry: &Entry) -> Result<(), CaptureError>;
+
+    /// A file whose content must be read. Called again for the same path when the file moved meanwhile.
+    ///
+    /// # Errors
+    /// [`Failure::Source`] when the file cannot be read, else what keeps the sink from going on.
+    fn file(&mut self, path: &RelPath, entry: &Entry, source: &mut Source) -> Result<Content, Failure>;
+
+    /// Another name of a file that was given before under `first`.
+    ///
+    /// # Errors
+    /// What keeps the sink from going on.
+    fn hard_link(&mut self, path: &RelPath, entry: &Entry, first: &RelPath) -> Result<(), CaptureError>;
+}
+
+/// What went wrong while a file was read.
+pub enum Failure {
+    /// The file itself: it becomes a gap, and the rest goes on.
+    Source(io::Error),
+    /// Everything stops.
+    Fatal(CaptureError),
+}
+
+/// Only takes digests.
+pub struct HashOnly<'a> {
+    /// Who is told, and asked whether to stop.
+    pub observer: &'a dyn Observer,
+}
+
+impl Sink for HashOnly<'_> {
+    fn root(&mut self, _: &Entry) -> Result<(), CaptureError> {
+        Ok(())
+    }
+
+    fn object(&mut self, _: &RelPath, _: &Entry) -> Result<(), CaptureError> {
+        Ok(())
+    }
+
+    fn file(&mut self, _: &RelPath, _: &Entry, source: &mut Source) -> Result<Content, Failure> {
+        let observer = self.observer;
+        let mut cancelled = false;
+        let content = source.digest(|bytes| {
+            observer.advance(0, bytes);
+            cancelled = observer.cancelled();
+            if cancelled { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+        });
+        if cancelled { Err(Failure::Fatal(CaptureError::Interrupted)) } else { content.map_err(Failure::Source) }
+    }
+
+    fn hard_link(&mut self, _: &RelPath, _: &Entry, _: &RelPath) -> Result<(), CaptureError> {
+        Ok(())
+    }
+}
+
+/// How often a file that moves while it is read is read again before it is flagged.
+const ATTEMPTS: usize = 3;
+
+/// Reads what is pending and completes the manifest.
+///
+/// # Errors
+/// When the sink cannot go on or the operator stopped it.
+pub fn complete(
+    root: &Root,
+    walked: Walked,
+    reference: Option<Reference<'_>>,
+    sink: &mut dyn Sink,
+    observer: &dyn Observer,
+) -> Result<Manifest, CaptureError> {
+    let Walked { mut manifest, pending, .. } = walked;
+    let pending: HashSet<(usize, usize)> = pending.into_iter().collect();
+    let mut read: HashMap<(u64, Time), (RelPath, Content, bool)> = HashMap::new();
+    sink.root(&manifest.root)?;
+    for (at, directory) in manifest.directories.iter_mut().enumerate() {
+        if observer.cancelled() {
+            return Err(CaptureError::Interrupted);
+        }
+        let before = reference.and_then(|r| r.manifest.directory(&directory.path));
+        let mut handle = None;
+        let mut lost = Vec::new();
+        for index in 0..directory.entries.len() {
+            let Some(entry) = directory.entries.get_mut(index) else { continue };
+            let path = directory.path.join(&entry.name);
+            if !pending.contains(&(at, index)) {
+                sink.object(&path, entry)?;
+                continue;
+            }
+            if let Some((first, content, unstable)) = read.get(&(entry.ino, entry.ctime)).filter(|_| entry.nlink > 1) {
+                entry.kind = Kind::File(*content);
+                entry.unstable = *unstable;
+                sink.hard_link(&path, entry, first)?;
+                continue;
+            }
+            let dir = match handle.take() {
+                Some(dir) => Ok(dir),
+                None => root.dir(&directory.path),
+            };
+            let old = before.and_then(|dir| dir.entry(&entry.name)).and_then(Entry::content);
+            let done = dir.and_then(|dir| Ok((Reading { dir: &dir, path: &path, old }.run(entry, sink), dir)));
+            match done {
+                Ok((Ok(content), dir)) => {
+                    handle = Some(dir);
+                    read.insert((entry.ino, entry.ctime), (path, content, entry.unstable));
+                }
+                Ok((Err(Failure::Fatal(error)), _)) => return Err(error),
+                Ok((Err(Failure::Source(error)), dir)) => {
+                    handle = Some(dir);
+                    lost.push((index, error));
+                }
+                Err(error) => lost.push((index, error)),
+            }
+        }
+        for (index, error) in lost.into_iter().rev() {
+            let entry = directory.entries.remove(index);
+            let reason = if is_gone(&error) { GapReason::Moving } else { GapReason::Unreadable(words(&error)) };
+            insert_gap(directory, Gap { name: entry.name, reason });
+        }
+    }
+    group_links(&mut manifest.directories);
+    Ok(manifest)
+}
+
+struct Reading<'a> {
+    dir: &'a Dir,
+    path: &'a RelPath,
+    old: Option<&'a Content>,
+}
+
+impl Reading<'_> {
+    /// Reads one file until nothing moved while it was read, at most [`ATTEMPTS`] times.
+    fn run(&self, entry: &mut Entry, sink: &mut dyn Sink) -> Result<Content, Failure> {
+        for attempt in 1..=ATTEMPTS {
+            let (file, before) = self.dir.file(entry.name.as_os_str()).map_err(Failure::Source)?;
+            settle(before.ctime.max(before.mtime));
+            let method = self.old.filter(|old| old.size == before.size).map(|old| old.method);
+            let mut source = Source::new(file, &before, method).map_err(Failure::Source)?;
+            if before.ctime != entry.ctime {
+                entry.xattrs = self.dir.attributes(entry.name.as_os_str()).map_err(Failure::Source)?;
+            }
+            take_facts(entry, &before);
+            let content = sink.file(self.path, entry, &mut source)?;
+            entry.kind = Kind::File(content);
+            let after = platform::stat_handle(source.file()).map_err(Failure::Source)?;
+            let still = after.same_moment(&before) && !source.was_short();
+            entry.unstable = !still;
+            if still || attempt == ATTEMPTS {
+                return Ok(content);
+            }
+        }
+        Err(Failure::Source(io::Error::other("it does not hold still")))
+    }
+}
+
+/// The facts of the object that is really read; it may be another than the one that was listed.
+fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
+    let content = entry.content().copied();
+    entry.mode = stat.mode;
+    (entry.uid, entry.gid) = (stat.uid, stat.gid);
+    (entry.mtime, entry.ctime) = (stat.mtime, stat.ctime);
+    (entry.ino, entry.nlink) = (stat.ino, stat.nlink);
+    if let Some(content) = content {
+        entry.kind = Kind::File(Content { size: stat.size, ..content });
+    }
+}
+
+/// Names for every file with several links the first path of its group, in manifest order.
+fn group_links(directories: &mut [Directory]) {
+    let mut first: HashMap<u64, (RelPath, Kind)> = HashMap::new();
+    for directory in directories {
+        for entry in &mut directory.entries {
+            entry.link = None;
+            if entry.nlink < 2 || entry.content().is_none() {
+                continue;
+            }
+            match first.get(&entry.ino) {
+                Some((path, kind)) if *kind == entry.kind => entry.link = Some(path.clone()),
+                Some(_) => {}
+                None => {
+                    first.insert(entry.ino, (directory.path.join(&entry.name), entry.kind.clone()));
+                }
+            }
+        }
+    }
+}

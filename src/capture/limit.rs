@@ -1,0 +1,38 @@
+//! Which directories make a mount too large: what the error of an exceeded limit names.
+
+use std::collections::BTreeMap;
+
+use crate::snapshot::{Directory, RelPath};
+
+/// A directory with what it holds, so far as the walk had come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Big {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// Entries below it.
+    pub entries: u64,
+    /// Bytes below it.
+    pub bytes: u64,
+}
+
+/// The three biggest directories at most two parts deep, by entries or by bytes.
+pub(super) fn biggest<'a>(directories: impl Iterator<Item = &'a Directory>, by_entries: bool) -> Vec<Big> {
+    let mut sums: BTreeMap<Vec<u8>, (u64, u64)> = BTreeMap::new();
+    for dir in directories {
+        let parts: Vec<&[u8]> = dir.path.parts().take(2).collect();
+        let bytes: u64 = dir.entries.iter().filter_map(|entry| entry.content()).map(|content| content.size).sum();
+        for depth in 1..=parts.len() {
+            let Some(key) = parts.get(..depth).map(|parts| parts.join(&b'/')) else { continue };
+            let sum = sums.entry(key).or_default();
+            sum.0 += dir.entries.len() as u64;
+            sum.1 += bytes;
+        }
+    }
+    let mut all: Vec<Big> = sums
+        .into_iter()
+        .filter_map(|(path, (entries, bytes))| Some(Big { path: RelPath::new(&path).ok()?, entries, bytes }))
+        .collect();
+    all.sort_by_key(|big| std::cmp::Reverse(if by_entries { big.entries } else { big.bytes }));
+    all.truncate(3);
+    all
+}

@@ -1,0 +1,231 @@
+//! Stores what a scan finds: content that no known archive holds goes into the draft's archive, once.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Read as _};
+
+use super::CaptureError;
+use super::contents::{Failure, Sink};
+use super::source::{LayoutHasher, Source};
+use crate::observer::Observer;
+use crate::snapshot::{Content, Digest, Entry, RelPath};
+use crate::store::archive::{BlobKind, Finished, Segment, Stored, Writer};
+use crate::store::{Blobs, Draft};
+
+/// Files up to this size are read once, into memory; larger ones are hashed first and stored in a second pass.
+const IN_MEMORY: u64 = 4 << 20;
+
+/// zstd level of archives: on source trees level 3 costs twice the time of 1 for a tenth of the size.
+const LEVEL: i32 = 1;
+
+/// Bytes, owner and mode: files that agree in all can be one file to whoever unpacks the archive with tar.
+type Twin = (Digest, u32, u32, u32);
+
+/// Writes the archive of one capture.
+pub(super) struct Packer<'a> {
+    draft: &'a Draft,
+    known: &'a Blobs,
+    observer: &'a dyn Observer,
+    writer: Option<Writer<BufWriter<File>>>,
+    /// Label of the mount that is being packed.
+    label: String,
+    /// Whether every entry becomes a member: nothing older is relied on.
+    whole: bool,
+    members: HashMap<Twin, (String, RelPath)>,
+    /// The member written last; the same path comes again when its file moved while it was read.
+    last: Option<((String, RelPath), Twin)>,
+}
+
+impl<'a> Packer<'a> {
+    pub(super) fn new(draft: &'a Draft, known: &'a Blobs, observer: &'a dyn Observer) -> Self {
+        let (label, whole) = (String::new(), known.is_empty());
+        Self { draft, known, observer, writer: None, label, whole, members: HashMap::new(), last: None }
+    }
+
+    /// What follows belongs to the mount with this label.
+    pub(super) fn mount(&mut self, label: &str) {
+        label.clone_into(&mut self.label);
+    }
+
+    /// Whether this archive holds `digest` already.
+    pub(super) fn holds(&self, digest: &Digest) -> bool {
+        self.writer.as_ref().is_some_and(|writer| writer.holds(digest))
+    }
+
+    /// Stores a chunk or a list, unless it is known.
+    pub(super) fn blob(&mut self, kind: BlobKind, digest: Digest, bytes: &[u8]) -> Result<(), CaptureError> {
+        if self.holds(&digest) || self.known.contains(&digest) {
+            return Ok(());
+        }
+        Ok(self.writer()?.blob(kind, digest, bytes)?)
+    }
+
+    /// Ends the archive; `None` when there was nothing to store.
+    pub(super) fn finish(self) -> Result<Option<Finished>, CaptureError> {
+        let Some(writer) = self.writer else { return Ok(None) };
+        let (out, finished) = writer.finish()?;
+        out.into_inner().map_err(|error| CaptureError::Write(error.into_error()))?;
+        Ok(Some(finished))
+    }
+
+    fn writer(&mut self) -> Result<&mut Writer<BufWriter<File>>, CaptureError> {
+        if self.writer.is_none() {
+            let file = self.draft.archive_file()?;
+            self.writer = Some(Writer::new(BufWriter::with_capacity(1 << 20, file), LEVEL));
+        }
+        self.writer.as_mut().ok_or(CaptureError::Write(io::ErrorKind::NotFound.into()))
+    }
+
+    fn twin(entry: &Entry, digest: Digest) -> Twin {
+        (digest, entry.mode, entry.uid, entry.gid)
+    }
+
+    /// Whether content is there already, here or in an older archive. Makes the member that the archive still needs.
+    fn is_stored(&mut self, path: &RelPath, entry: &Entry, digest: Digest) -> Result<bool, CaptureError> {
+        if let Some((label, first)) = self.members.get(&Self::twin(entry, digest)).cloned() {
+            if label != self.label || first != *path {
+                let own = self.label.clone();
+                self.writer()?.hard_link(&own, path, entry, (&label, &first))?;
+            }
+            return Ok(true);
+        }
+        Ok(self.known.contains(&digest) || (!self.whole && self.holds(&digest)))
+    }
+
+    /// Remembers the member; an earlier one of the same path is overwritten when the archive is unpacked.
+    fn stored(&mut self, path: &RelPath, entry: &Entry, stored: Stored, digest: Digest) -> Result<(), CaptureError> {
+        self.writer()?.index(stored, digest);
+        let place = (self.label.clone(), path.clone());
+        let twin = Self::twin(entry, digest);
+        if let Some((_, old)) = self.last.take().filter(|(last, _)| *last == place) {
+            self.members.remove(&old);
+        }
+        self.last = Some((place.clone(), twin));
+        self.members.insert(twin, place);
+        Ok(())
+    }
+}
+
+impl Sink for Packer<'_> {
+    fn root(&mut self, root: &Entry) -> Result<(), CaptureError> {
+        if self.whole {
+            let label = self.label.clone();
+            self.writer()?.member(&label, &RelPath::root(), root)?;
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, path: &RelPath, entry: &Entry) -> Result<(), CaptureError> {
+        let bytes = entry.content().map_or(0, |content| content.size);
+        if self.whole && bytes == 0 {
+            let label = self.label.clone();
+            self.writer()?.member(&label, path, entry)?;
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &RelPath, entry: &Entry, source: &mut Source) -> Result<Content, Failure> {
+        if source.data_len() <= IN_MEMORY {
+            let mut data = Vec::with_capacity(usize::try_from(source.data_len()).unwrap_or(0));
+            source.read_to_end(&mut data).map_err(Failure::Source)?;
+            let mut hasher = source.hasher();
+            hasher.update(&data);
+            let content = hasher.finish();
+            self.observer.advance(0, content.size);
+            if !self.is_stored(path, entry, content.digest).map_err(Failure::Fatal)? {
+                let stored = self.write(path, entry, source, &mut data.as_slice())?;
+                self.stored(path, entry, stored, content.digest).map_err(Failure::Fatal)?;
+            }
+            return Ok(content);
+        }
+        let observer = self.observer;
+        let cancelled = || if observer.cancelled() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) };
+        let content = match source.digest(|_| cancelled()) {
+            Ok(content) => content,
+            Err(_) if observer.cancelled() => return Err(Failure::Fatal(CaptureError::Interrupted)),
+            Err(error) => return Err(Failure::Source(error)),
+        };
+        if self.is_stored(path, entry, content.digest).map_err(Failure::Fatal)? {
+            observer.advance(0, content.size);
+            return Ok(content);
+        }
+        // What is stored counts, not what was there a moment ago: the second pass is hashed again.
+        source.rewind();
+        let mut hashed = Hashed { hasher: source.hasher(), source, observer, failed: None };
+        let label = self.label.clone();
+        let (size, segments) = (hashed.source.size(), segments(hashed.source));
+        let written = self
+            .writer()
+            .map_err(Failure::Fatal)?
+            .file(&label, path, entry, size, segments.as_deref(), &mut hashed);
+        if observer.cancelled() {
+            return Err(Failure::Fatal(CaptureError::Interrupted));
+        }
+        if let Some(error) = hashed.failed.take() {
+            return Err(Failure::Source(error));
+        }
+        let content = hashed.hasher.finish();
+        let stored = written.map_err(|error| Failure::Fatal(error.into()))?;
+        self.stored(path, entry, stored, content.digest).map_err(Failure::Fatal)?;
+        Ok(content)
+    }
+
+    fn hard_link(&mut self, path: &RelPath, entry: &Entry, first: &RelPath) -> Result<(), CaptureError> {
+        let Some(content) = entry.content() else { return Ok(()) };
+        let there = self.members.get(&Self::twin(entry, content.digest)).is_some_and(|(_, known)| known == first);
+        if self.whole || there {
+            self.is_stored(path, entry, content.digest)?;
+        }
+        Ok(())
+    }
+}
+
+impl Packer<'_> {
+    fn write(
+        &mut self,
+        path: &RelPath,
+        entry: &Entry,
+        source: &Source,
+        data: &mut dyn io::Read,
+    ) -> Result<Stored, Failure> {
+        let label = self.label.clone();
+        let writer = self.writer().map_err(Failure::Fatal)?;
+        let segments = segments(source);
+        writer
+            .file(&label, path, entry, source.size(), segments.as_deref(), data)
+            .map_err(|error| Failure::Fatal(error.into()))
+    }
+}
+
+fn segments(source: &Source) -> Option<Vec<Segment>> {
+    let segments = source.segments()?;
+    Some(segments.iter().map(|(offset, length)| Segment { offset: *offset, length: *length }).collect())
+}
+
+/// Hashes what the archive takes. A read error is remembered and the rest given as missing, so that the archive's
+/// writer need not tell a bad file from a full disk.
+struct Hashed<'a> {
+    source: &'a mut Source,
+    hasher: LayoutHasher,
+    observer: &'a dyn Observer,
+    failed: Option<io::Error>,
+}
+
+impl io::Read for Hashed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.observer.cancelled() || self.failed.is_some() {
+            return Ok(0);
+        }
+        match self.source.read(buffer) {
+            Ok(count) => {
+                self.hasher.update(buffer.get(..count).unwrap_or_default());
+                self.observer.advance(0, count as u64);
+                Ok(count)
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                Ok(0)
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The bytes of one file while it is read: its holes, its size, its digest.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
+
+use crate::platform::{self, Stat};
+use crate::snapshot::{Content, DigestMethod, Hasher};
+
+/// An opened regular file with the size and the holes that it had when it was opened.
+pub struct Source {
+    file: File,
+    size: u64,
+    /// Where data lies; `None` when the file is dense.
+    segments: Option<Vec<(u64, u64)>>,
+    method: DigestMethod,
+    /// The next byte to read: number of the segment and offset within it.
+    at: (usize, u64),
+    /// The file ended before its size.
+    short: bool,
+}
+
+impl Source {
+    /// Looks for holes. `method` says how an earlier snapshot took the digest of this path, so that both compare; a
+    /// new path with holes is digested by blocks.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn new(file: File, stat: &Stat, method: Option<DigestMethod>) -> io::Result<Self> {
+        let mut segments = None;
+        if stat.allocated < stat.size {
+            let found = platform::data_segments(&file, stat.size)?;
+            if found != [(0, stat.size)] {
+                segments = Some(found);
+            }
+        }
+        let by_holes = if segments.is_some() { DigestMethod::Blocks } else { DigestMethod::Plain };
+        let method = method.unwrap_or(by_holes);
+        Ok(Self { file, size: stat.size, segments, method, at: (0, 0), short: false })
+    }
+
+    /// Logical size in bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Where data lies, as (offset, length); `None` when all of it is data.
+    #[must_use]
+    pub fn segments(&self) -> Option<&[(u64, u64)]> {
+        self.segments.as_deref()
+    }
+
+    /// How many bytes of data there are.
+    #[must_use]
+    pub fn data_len(&self) -> u64 {
+        self.segments.as_ref().map_or(self.size, |found| found.iter().map(|(_, length)| length).sum())
+    }
+
+    /// Whether the file ended before its size when it was read last.
+    #[must_use]
+    pub fn was_short(&self) -> bool {
+        self.short
+    }
+
+    /// The open file.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Begins again at the first byte.
+    pub fn rewind(&mut self) {
+        self.at = (0, 0);
+        self.short = false;
+    }
+
+    /// A hasher that puts the holes where they are while it is fed the data.
+    #[must_use]
+    pub fn hasher(&self) -> LayoutHasher {
+        LayoutHasher {
+            hasher: Hasher::new(self.method, self.size),
+            size: self.size,
+            segments: self.segments.clone().unwrap_or_else(|| vec![(0, self.size)]),
+            segment: 0,
+            done: 0,
+            at: 0,
+        }
+    }
+
+    /// Reads everything and gives the content's digest.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn digest(&mut self, mut tick: impl FnMut(u64) -> io::Result<()>) -> io::Result<Content> {
+        let mut hasher = self.hasher();
+        let mut buffer = vec![0; 1 << 17];
+        loop {
+            let count = self.read(&mut buffer)?;
+            if count == 0 {
+                return Ok(hasher.finish());
+            }
+            hasher.update(buffer.get(..count).unwrap_or_default());
+            tick(count as u64)?;
+        }
+    }
+
+    fn segment(&self, number: usize) -> Option<(u64, u64)> {
+        match &self.segments {
+            Some(segments) => segments.get(number).copied(),
+            None => (number == 0).then_some((0, self.size)),
+        }
+    }
+}
+
+/// The data bytes back to back; a file that has become shorter gives zeros for what is gone.
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some((offset, length)) = self.segment(self.at.0) {
+            let left = length - self.at.1;
+            if left == 0 {
+                self.at = (self.at.0 + 1, 0);
+                continue;
+            }
+            let want = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+            let Some(buffer) = buffer.get_mut(..want) else { return Ok(0) };
+            let mut count = self.file.read_at(buffer, offset + self.at.1)?;
+            if count == 0 && want > 0 {
+                self.short = true;
+                buffer.fill(0);
+                count = want;
+            }
+            self.at.1 += count as u64;
+            return Ok(count);
+        }
+        Ok(0)
+    }
+}
+
+/// Hashes logical content from its data alone.
+pub struct LayoutHasher {
+    hasher: Hasher,
+    size: u64,
+    segments: Vec<(u64, u64)>,
+    segment: usize,
+    /// Data bytes taken of the current segment.
+    done: u64,
+    /// Logical offset that the hasher has reached.
+    at: u64,
+}
+
+impl LayoutHasher {
+    /// Takes the next data bytes.
+    pub fn update(&mut self, mut data: &[u8]) {
+        while !data.is_empty() {
+            let Some((offset, length)) = self.segments.get(self.segment).copied() else { return };
+            if self.done == length {
+                self.segment += 1;
+                self.done = 0;
+                continue;
+            }
+            self.hasher.skip_zeros(offset.saturating_sub(self.at));
+            self.at = self.at.max(offset);
+            let take = usize::try_from(length - self.done).unwrap_or(usize::MAX).min(data.len());
+            let (head, tail) = data.split_at(take);
+            self.hasher.update(head);
+            self.done += take as u64;
+            self.at += take as u64;
+            data = tail;
+        }
+    }
+
+    /// The digest, with the hole at the end if there is one.
+    #[must_use]
+    pub fn finish(mut self) -> Content {
+        self.hasher.skip_zeros(self.size.saturating_sub(self.at));
+        self.hasher.finish()
+    }
+}

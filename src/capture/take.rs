@@ -1,0 +1,363 @@
+//! One capture from beginning to end, and its sibling that only looks.
+
+use std::collections::BTreeSet;
+
+use super::contents::{HashOnly, complete};
+use super::pack::Packer;
+use super::source::LayoutHasher;
+use super::walk::{Reference, Skipped, Walk, Walked};
+use super::{CaptureError, Limits};
+use crate::clock::{Entropy, random};
+use crate::contract::exclude::Matcher;
+use crate::mount::{MountError, Root};
+use crate::observer::{Observer, Phase};
+use crate::snapshot::{
+    Act, ArchiveRef, Content, Coverage, Digest, Gap, GapReason, Hasher, InstanceId, Manifest, MountRecord,
+    RecordedGap, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, Time, cut,
+};
+use crate::store::archive::{BlobKind, Piece};
+use crate::store::{Blobs, Draft, Store};
+
+/// What to capture.
+pub struct Request<'a> {
+    /// For which instance.
+    pub instance: &'a InstanceId,
+    /// Its workspace, when there is one.
+    pub workspace: Option<&'a str>,
+    /// Which moment.
+    pub kind: SnapshotKind,
+    /// A closing snapshot whose session's end was not seen.
+    pub late: bool,
+    /// A checkpoint's name.
+    pub name: Option<&'a str>,
+    /// A checkpoint's message.
+    pub message: Option<&'a str>,
+    /// The mounts.
+    pub coverages: &'a [Coverage],
+    /// How much is too much.
+    pub limits: Limits,
+    /// Read every file, whatever its stat data say.
+    pub check_content: bool,
+    /// Wall clock now.
+    pub now: Time,
+    /// Who acts.
+    pub uid: u32,
+}
+
+/// A snapshot that was taken, with its manifests still in memory.
+pub struct Captured {
+    /// The record as it lies in the store.
+    pub record: SnapshotRecord,
+    /// What each mount held, in the record's order; `None` when its root did not exist.
+    pub manifests: Vec<Option<Manifest>>,
+    /// What excludes left out, for each mount.
+    pub skipped: Vec<Vec<Skipped>>,
+    /// Content that this capture itself stored.
+    pub stored: Vec<Digest>,
+}
+
+/// Takes a snapshot. It is visible when this returns, and leaves nothing when it fails.
+///
+/// # Errors
+/// [`CaptureError`].
+pub fn take(
+    store: &Store,
+    request: &Request<'_>,
+    observer: &dyn Observer,
+    entropy: &dyn Entropy,
+) -> Result<Captured, CaptureError> {
+    let _shared = store.share()?;
+    let id = SnapshotId::new(random(entropy));
+    let draft = store.draft(id.clone())?;
+    observer.begin(Phase::Capture, None);
+    let result = Capture::new(store, request, observer).run(id, draft);
+    observer.end();
+    result
+}
+
+/// The latest snapshot of a mount root, whichever instance it belongs to.
+pub(crate) struct Latest {
+    /// What was there.
+    pub(crate) manifest: Manifest,
+    /// When that capture began to look.
+    pub(crate) started_at: Time,
+    archives: Vec<ArchiveRef>,
+}
+
+/// Finds it. Without one, or when it cannot be read, everything is read anew: that costs time and nothing else.
+pub(crate) fn latest(store: &Store, coverage: &Coverage) -> Option<Latest> {
+    let id = store.catalog().latest_snapshot_on_root(&coverage.root).ok()??;
+    let record = store.record(&id).ok()?;
+    let mount = record.mounts.iter().find(|mount| mount.coverage.root == coverage.root)?;
+    let manifest = store.manifest(&record, mount).ok()??;
+    Some(Latest { manifest, started_at: mount.started_at, archives: record.archives.clone() })
+}
+
+struct Capture<'a> {
+    store: &'a Store,
+    request: &'a Request<'a>,
+    observer: &'a dyn Observer,
+    /// For each mount the latest snapshot of the same root, with its manifest.
+    earlier: Vec<Option<Latest>>,
+    /// What the archives of those snapshots hold.
+    known: Blobs,
+}
+
+impl<'a> Capture<'a> {
+    fn new(store: &'a Store, request: &'a Request<'a>, observer: &'a dyn Observer) -> Self {
+        let mut archives: Vec<ArchiveRef> = Vec::new();
+        let mut earlier = Vec::new();
+        for coverage in request.coverages {
+            let found = latest(store, coverage);
+            for archive in found.iter().flat_map(|latest| &latest.archives) {
+                if !archives.contains(archive) {
+                    archives.push(archive.clone());
+                }
+            }
+            earlier.push(found);
+        }
+        // An archive that does not open is not among them: what it held is read and stored again.
+        Self { store, request, observer, earlier, known: store.blobs(&archives) }
+    }
+
+    fn run(self, id: SnapshotId, draft: Draft) -> Result<Captured, CaptureError> {
+        // All mounts are walked, and all limits checked, before a byte is written.
+        let mut left = self.request.limits;
+        let mut walks = Vec::new();
+        for (at, coverage) in self.request.coverages.iter().enumerate() {
+            let walked = self.walk(at, coverage, left)?;
+            if let Some((_, walked)) = &walked {
+                let (entries, bytes) = walked.manifest.totals();
+                left.max_entries = left.max_entries.saturating_sub(entries);
+                left.max_bytes = left.max_bytes.saturating_sub(bytes);
+            }
+            walks.push(walked);
+        }
+        let mut packer = Packer::new(&draft, &self.known, self.observer);
+        let mut manifests = Vec::new();
+        let mut mounts = Vec::new();
+        let mut skipped = Vec::new();
+        let mut used = BTreeSet::new();
+        let mut stored = Vec::new();
+        for ((at, coverage), walked) in self.request.coverages.iter().enumerate().zip(walks) {
+            let Some((root, mut walked)) = walked else {
+                mounts.push(missing(coverage, self.request.now));
+                manifests.push(None);
+                skipped.push(Vec::new());
+                continue;
+            };
+            let started_at = walked.started_at;
+            skipped.push(std::mem::take(&mut walked.skipped));
+            packer.mount(&coverage.label);
+            let manifest = complete(&root, walked, self.reference(at), &mut packer, self.observer)?;
+            let list = self.manifest(&manifest, &mut packer, &mut used)?;
+            for content in manifest.entries().filter_map(|(_, entry)| entry.content()).filter(|c| c.size > 0) {
+                if packer.holds(&content.digest) {
+                    stored.push(content.digest);
+                } else {
+                    used.extend(self.known.archive_of(&content.digest));
+                }
+            }
+            mounts.push(record(coverage, started_at, list, &manifest));
+            manifests.push(Some(manifest));
+        }
+        let mut archives: Vec<ArchiveRef> =
+            used.into_iter().filter_map(|at| self.known.archives().get(at).cloned()).collect();
+        if let Some(finished) = packer.finish()? {
+            let archive = id.archive();
+            draft.publish_archive(&archive)?;
+            let (size, digest, index) = (finished.size, finished.digest, finished.index);
+            archives.push(ArchiveRef { id: archive, size, digest, index });
+        }
+        let complete = manifests.iter().flatten().all(Manifest::is_complete);
+        let record = self.record(id, mounts, archives, complete);
+        let digest = draft.publish(&record)?;
+        let act = Act::Capture { snapshot: record.id.clone(), kind: record.kind, record: digest };
+        self.store.append(self.request.now, self.request.uid, self.request.instance, act)?;
+        Ok(Captured { record, manifests, skipped, stored })
+    }
+
+    fn reference(&self, at: usize) -> Option<Reference<'_>> {
+        let latest = self.earlier.get(at)?.as_ref()?;
+        let (manifest, started_at) = (&latest.manifest, latest.started_at);
+        Some(Reference { manifest, started_at, known: Some(&self.known) })
+    }
+
+    fn walk(
+        &self,
+        at: usize,
+        coverage: &Coverage,
+        limits: Limits,
+    ) -> Result<Option<(Root, Walked)>, CaptureError> {
+        let root = match Root::open(&coverage.root.to_path()) {
+            Ok(root) => root,
+            Err(MountError::Missing { .. }) if self.request.kind != SnapshotKind::Baseline => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let matcher = matcher(coverage)?;
+        let trust_stat = !self.request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
+        let reference = self.reference(at);
+        let walk = Walk { root: &root, matcher: &matcher, reference, trust_stat, limits, observer: self.observer };
+        let walked = walk.run()?;
+        Ok(Some((root, walked)))
+    }
+
+    /// Stores chunks and list of a manifest; gives the list's digest and notes which older archives it needs.
+    fn manifest(
+        &self,
+        manifest: &Manifest,
+        packer: &mut Packer<'_>,
+        used: &mut BTreeSet<usize>,
+    ) -> Result<Digest, CaptureError> {
+        let (list, chunks) = cut(manifest);
+        for chunk in &chunks {
+            packer.blob(BlobKind::Chunk, chunk.digest, &chunk.bytes)?;
+            if !packer.holds(&chunk.digest) {
+                used.extend(self.known.archive_of(&chunk.digest));
+            }
+        }
+        let bytes = list.encode();
+        let digest = Digest::of(&bytes);
+        packer.blob(BlobKind::List, digest, &bytes)?;
+        if !packer.holds(&digest) {
+            used.extend(self.known.archive_of(&digest));
+        }
+        Ok(digest)
+    }
+
+    fn record(
+        &self,
+        id: SnapshotId,
+        mounts: Vec<MountRecord>,
+        archives: Vec<ArchiveRef>,
+        complete: bool,
+    ) -> SnapshotRecord {
+        let request = self.request;
+        SnapshotRecord {
+            format: SnapshotRecord::FORMAT,
+            id,
+            instance: request.instance.clone(),
+            workspace: request.workspace.map(str::to_owned),
+            kind: request.kind,
+            late: request.late,
+            name: request.name.map(str::to_owned),
+            message: request.message.map(str::to_owned),
+            taken_at: request.now,
+            complete,
+            mounts,
+            archives,
+            written_by: concat!("jackin-recovery ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+fn matcher(coverage: &Coverage) -> Result<Matcher, CaptureError> {
+    Matcher::new(coverage)
+        .map_err(|error| CaptureError::Excludes { path: coverage.root.to_path(), reason: error.to_string() })
+}
+
+fn missing(coverage: &Coverage, now: Time) -> MountRecord {
+    let coverage = coverage.clone();
+    MountRecord { coverage, started_at: now, manifest: None, entries: 0, bytes: 0, gap_count: 0, gaps: vec![] }
+}
+
+fn record(coverage: &Coverage, started_at: Time, list: Digest, manifest: &Manifest) -> MountRecord {
+    let (entries, bytes) = manifest.totals();
+    let lacks = manifest.lacks();
+    MountRecord {
+        coverage: coverage.clone(),
+        started_at,
+        manifest: Some(list),
+        entries,
+        bytes,
+        gap_count: lacks.len() as u64,
+        gaps: lacks.into_iter().take(100).map(|(path, reason)| RecordedGap { path, reason }).collect(),
+    }
+}
+
+/// What to look at.
+pub struct Look<'a> {
+    /// Which paths count.
+    pub coverage: &'a Coverage,
+    /// What is known already, and since when.
+    pub reference: Option<(&'a Manifest, Time)>,
+    /// Read every file, whatever its stat data say.
+    pub check_content: bool,
+}
+
+/// The live tree as a manifest.
+pub struct Seen {
+    /// `None` when the root does not exist.
+    pub manifest: Option<Manifest>,
+    /// What excludes left out, sorted.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Looks at the live tree as a capture would, storing nothing.
+///
+/// # Errors
+/// [`CaptureError`]; never a limit.
+pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, CaptureError> {
+    let root = match Root::open(&request.coverage.root.to_path()) {
+        Ok(root) => root,
+        Err(MountError::Missing { .. }) => return Ok(Seen { manifest: None, skipped: Vec::new() }),
+        Err(error) => return Err(error.into()),
+    };
+    let matcher = matcher(request.coverage)?;
+    let reference =
+        request.reference.map(|(manifest, started_at)| Reference { manifest, started_at, known: None });
+    let trust_stat = !request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
+    let walk = Walk { root: &root, matcher: &matcher, reference, trust_stat, limits: Limits::NONE, observer };
+    observer.begin(Phase::Compare, None);
+    let result = walk.run().and_then(|mut walked| {
+        let skipped = std::mem::take(&mut walked.skipped);
+        let manifest = complete(&root, walked, reference, &mut HashOnly { observer }, observer)?;
+        Ok(Seen { manifest: Some(manifest), skipped })
+    });
+    observer.end();
+    result
+}
+
+/// Reads content back from disk and compares it with its digest. Archives are opened anew, so nothing that is only
+/// in memory can make a bad file look good.
+///
+/// # Errors
+/// [`CaptureError::ReadBack`] with the first content that is missing or different.
+pub fn read_back(
+    store: &Store,
+    record: &SnapshotRecord,
+    contents: impl IntoIterator<Item = Content>,
+    observer: &dyn Observer,
+) -> Result<(), CaptureError> {
+    let blobs = store.blobs(&record.archives);
+    let bad = |reason: String| CaptureError::ReadBack { snapshot: record.id.clone(), reason };
+    if let Some((archive, error)) = blobs.damaged().first() {
+        return Err(bad(format!("archive {archive}: {error}")));
+    }
+    observer.begin(Phase::Verify, None);
+    let mut seen = BTreeSet::new();
+    for content in contents {
+        if content.size == 0 || !seen.insert(content.digest) {
+            continue;
+        }
+        if observer.cancelled() {
+            return Err(CaptureError::Interrupted);
+        }
+        let mut hasher = Hasher::new(content.method, content.size);
+        blobs
+            .stream(&content.digest, &mut |piece| {
+                match piece {
+                    Piece::Data(bytes) => hasher.update(bytes),
+                    Piece::Hole(count) => hasher.skip_zeros(count),
+                }
+                Ok(())
+            })
+            .map_err(|error| bad(error.to_string()))?;
+        if hasher.finish() != content {
+            return Err(bad(format!("content {} reads back differently", content.digest)));
+        }
+        observer.advance(1, content.size);
+    }
+    observer.end();
+    Ok(())
+}

@@ -1,0 +1,1 @@
+//! Tests of capture: see also the tests of the built binary.

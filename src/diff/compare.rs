@@ -1,0 +1,207 @@
+//! Compares two manifests path by path. Compared are type, bytes, mode, owner, target, attributes and link group;
+//! never times or inodes. What one side does not know is neither added nor deleted: it is not covered.
+
+use std::collections::BTreeSet;
+
+use crate::capture::Skipped;
+use crate::snapshot::{Directory, Entry, Kind, Listing, Manifest, Name, RelPath};
+
+/// One of the two states.
+#[derive(Clone, Copy)]
+pub struct Side<'a> {
+    /// What was there; `None` when the mount root did not exist.
+    pub manifest: Option<&'a Manifest>,
+    /// What excludes left out, sorted; a stored manifest has none.
+    pub skipped: &'a [Skipped],
+}
+
+/// How a path differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ChangeKind {
+    /// Only there in the later state.
+    Added,
+    /// Content or link target differ.
+    Modified,
+    /// Only there in the earlier state.
+    Deleted,
+    /// Another type of object.
+    Type,
+    /// Only the permission bits differ.
+    Mode,
+    /// Owner, attributes or hard links differ (and maybe the permission bits).
+    Metadata,
+    /// The same content under another path; `from_path` is the earlier one.
+    Renamed,
+}
+
+impl ChangeKind {
+    /// The word used in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+            Self::Type => "type",
+            Self::Mode => "mode",
+            Self::Metadata => "metadata",
+            Self::Renamed => "renamed",
+        }
+    }
+}
+
+/// One path that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Below the mount root; the root itself when only its metadata, or all of it, differs.
+    pub path: RelPath,
+    /// How.
+    pub kind: ChangeKind,
+    /// The earlier state.
+    pub from: Option<Entry>,
+    /// The later state.
+    pub to: Option<Entry>,
+    /// For [`ChangeKind::Renamed`]: where it was.
+    pub from_path: Option<RelPath>,
+}
+
+/// A path that one side does not know.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NotCovered {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// The result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// What differs, sorted by path.
+    pub changes: Vec<Change>,
+    /// What cannot be told, sorted by path.
+    pub not_covered: Vec<NotCovered>,
+}
+
+enum Found<'a> {
+    Here(&'a Entry),
+    Absent,
+    Unknown(String),
+}
+
+/// Compares `from` with `to`.
+#[must_use]
+pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
+    let mut changes = Vec::new();
+    let mut unknown = BTreeSet::new();
+    for side in [from, to] {
+        let lacks = side.manifest.into_iter().flat_map(Manifest::gaps);
+        unknown.extend(lacks.map(|(path, gap)| NotCovered { path, reason: gap.reason.words() }));
+    }
+    let roots = (from.manifest.map(|m| &m.root), to.manifest.map(|m| &m.root));
+    push(&mut changes, RelPath::root(), roots.0, roots.1);
+    let mut stack = vec![RelPath::root()];
+    while let Some(path) = stack.pop() {
+        let dirs = (
+            from.manifest.and_then(|m| m.directory(&path)),
+            to.manifest.and_then(|m| m.directory(&path)),
+        );
+        let mut below = Vec::new();
+        for name in names(dirs) {
+            let at = path.join(name);
+            match (find(from, dirs.0, &path, &at, name), find(to, dirs.1, &path, &at, name)) {
+                (Found::Unknown(_), Found::Unknown(_) | Found::Absent) | (Found::Absent, Found::Unknown(_)) => {}
+                (Found::Unknown(reason), Found::Here(_)) | (Found::Here(_), Found::Unknown(reason)) => {
+                    unknown.insert(NotCovered { path: at, reason });
+                }
+                (old, new) => {
+                    let (old, new) = (old.entry(), new.entry());
+                    push(&mut changes, at.clone(), old, new);
+                    if old.is_some_and(Entry::is_dir) || new.is_some_and(Entry::is_dir) {
+                        below.push(at);
+                    }
+                }
+            }
+        }
+        stack.extend(below.into_iter().rev());
+    }
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    // A path with two reasons keeps the first.
+    let mut not_covered: Vec<NotCovered> = unknown.into_iter().collect();
+    not_covered.dedup_by(|later, first| later.path == first.path);
+    Comparison { changes, not_covered }
+}
+
+impl<'a> Found<'a> {
+    fn entry(self) -> Option<&'a Entry> {
+        match self {
+            Self::Here(entry) => Some(entry),
+            Self::Absent | Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// Every name that either side has in a directory, sorted.
+fn names<'a>(dirs: (Option<&'a Directory>, Option<&'a Directory>)) -> BTreeSet<&'a Name> {
+    let both = [dirs.0, dirs.1].into_iter().flatten();
+    both.flat_map(|dir| dir.entries.iter().map(|entry| &entry.name)).collect()
+}
+
+fn find<'a>(
+    side: &Side<'a>,
+    dir: Option<&'a Directory>,
+    parent: &RelPath,
+    path: &RelPath,
+    name: &Name,
+) -> Found<'a> {
+    let Some(manifest) = side.manifest else { return Found::Absent };
+    let Some(dir) = dir else {
+        // The directory itself was not entered: it is not there, unless something above is unknown.
+        let known = manifest.entry(parent).is_none_or(|entry| !entry.is_dir());
+        return if known { Found::Absent } else { Found::Unknown("its directory could not be listed".to_owned()) };
+    };
+    if let Some(entry) = dir.entry(name) {
+        return Found::Here(entry);
+    }
+    if let Some(gap) = dir.gap(name) {
+        return Found::Unknown(gap.reason.words());
+    }
+    if side.skipped.binary_search_by(|skipped| skipped.path.cmp(path)).is_ok() {
+        return Found::Unknown("excluded".to_owned());
+    }
+    match dir.listing {
+        Listing::Proven => Found::Absent,
+        Listing::Partial => Found::Unknown("outside the tracked paths".to_owned()),
+        Listing::Unsettled => Found::Unknown("its directory kept changing while it was listed".to_owned()),
+        Listing::Unreadable => Found::Unknown("its directory could not be listed".to_owned()),
+    }
+}
+
+fn push(changes: &mut Vec<Change>, path: RelPath, from: Option<&Entry>, to: Option<&Entry>) {
+    let kind = match (from, to) {
+        (None, None) => return,
+        (None, Some(_)) => ChangeKind::Added,
+        (Some(_), None) => ChangeKind::Deleted,
+        (Some(old), Some(new)) => match difference(old, new) {
+            Some(kind) => kind,
+            None => return,
+        },
+    };
+    changes.push(Change { path, kind, from: from.cloned(), to: to.cloned(), from_path: None });
+}
+
+/// How two states of one path differ, if they do.
+fn difference(old: &Entry, new: &Entry) -> Option<ChangeKind> {
+    if std::mem::discriminant(&old.kind) != std::mem::discriminant(&new.kind) {
+        return Some(ChangeKind::Type);
+    }
+    if old.kind != new.kind {
+        return Some(ChangeKind::Modified);
+    }
+    if old.same_state(new) {
+        return None;
+    }
+    let same_mode = Entry { mode: new.mode, ..old.clone() };
+    let only_mode = !matches!(old.kind, Kind::Symlink(_)) && same_mode.same_state(new);
+    Some(if only_mode { ChangeKind::Mode } else { ChangeKind::Metadata })
+}

@@ -1,0 +1,182 @@
+//! The unified patch of one change: text line by line; binary, large and secret content is said, not shown.
+
+use std::time::Duration;
+
+use similar::{Algorithm, ChangeTag, TextDiff};
+
+use super::{Change, ChangeKind};
+use crate::snapshot::{Entry, Kind, RelPath};
+
+/// Content of one side, as far as the caller could load it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// There is none on this side.
+    Absent,
+    /// All bytes.
+    Bytes(Vec<u8>),
+    /// More than is shown; the size in bytes.
+    Large(u64),
+    /// It could not be loaded; why.
+    Unavailable(String),
+}
+
+/// How to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatchOptions {
+    /// Unchanged lines around a change.
+    pub context: usize,
+    /// Show also what only its owner may read and what usually holds secrets.
+    pub show_secrets: bool,
+}
+
+/// What happened to one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Unchanged.
+    Context,
+    /// Only in the later state.
+    Added,
+    /// Only in the earlier state.
+    Removed,
+    /// `@@ … @@`.
+    Hunk,
+    /// The last line has no newline.
+    NoNewline,
+}
+
+/// The content part of a patch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Nothing to show: a directory, or only metadata differ.
+    Nothing,
+    /// Lines without their newline, as raw bytes: the caller makes them safe to print.
+    Lines(Vec<(Line, Vec<u8>)>),
+    /// At least one side is no text; sizes in bytes.
+    Binary(u64, u64),
+    /// At least one side is too large to show; sizes in bytes.
+    Large(u64, u64),
+    /// Content that is not shown without `--show-secrets`.
+    Hidden,
+    /// Content that could not be loaded.
+    Unavailable(String),
+}
+
+/// One change with what its content became.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// The part to print.
+    pub body: Body,
+    /// Added lines.
+    pub added: u64,
+    /// Removed lines.
+    pub removed: u64,
+}
+
+/// More than this is not compared line by line.
+pub const MAX_TEXT: u64 = 4 << 20;
+
+/// How long one file may take; a slow pair is then shown coarser, never wrong.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whether the content of this path is hidden by default: only its owner may read it, or its name is one that
+/// usually holds secrets.
+#[must_use]
+pub fn is_secret(path: &RelPath, entry: Option<&Entry>) -> bool {
+    const NAMES: [&str; 12] = [
+        ".env", ".envrc", ".npmrc", ".netrc", ".pypirc", ".git-credentials", ".credentials.json", "auth.json",
+        "credentials", "credentials.json", "secrets.json", "hosts.yml",
+    ];
+    const ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".kdbx", ".env"];
+    const PLACES: [&str; 6] = [".ssh", ".aws", ".gnupg", ".kube", ".docker", ".op"];
+    let private = entry.is_some_and(|entry| entry.content().is_some() && entry.mode & 0o077 == 0);
+    let name = path.split().map(|(_, name)| name.as_bytes().to_ascii_lowercase()).unwrap_or_default();
+    let env = name.starts_with(b".env.") && !name.ends_with(b".example") && !name.ends_with(b".sample");
+    private
+        || env
+        || name.starts_with(b"id_") && !name.ends_with(b".pub") && !name.contains(&b'.')
+        || NAMES.iter().any(|known| name == known.as_bytes())
+        || ENDINGS.iter().any(|ending| name.ends_with(ending.as_bytes()))
+        || path.parts().any(|part| PLACES.iter().any(|place| part == place.as_bytes()))
+}
+
+/// The patch of one change. `load` gives the content of the earlier (`false`) and the later (`true`) side; it is asked
+/// only when content will be shown.
+pub fn patch(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) -> Content) -> Patch {
+    let plain = |body| Patch { body, added: 0, removed: 0 };
+    let has_content = |entry: &Option<Entry>| {
+        entry.as_ref().is_some_and(|entry| matches!(entry.kind, Kind::File(_) | Kind::Symlink(_)))
+    };
+    let same = match (&change.from, &change.to) {
+        (Some(from), Some(to)) => from.kind == to.kind,
+        _ => false,
+    };
+    if same || change.kind == ChangeKind::Renamed || !(has_content(&change.from) || has_content(&change.to)) {
+        return plain(Body::Nothing);
+    }
+    let from_path = change.from_path.as_ref().unwrap_or(&change.path);
+    let secret = is_secret(&change.path, change.to.as_ref()) || is_secret(from_path, change.from.as_ref());
+    if secret && !options.show_secrets {
+        return plain(Body::Hidden);
+    }
+    let mut side = |entry: &Option<Entry>, later: bool| match entry.as_ref().map(|entry| &entry.kind) {
+        Some(Kind::File(_)) => load(later),
+        Some(Kind::Symlink(target)) => Content::Bytes(target.to_vec()),
+        _ => Content::Absent,
+    };
+    let (old, new) = (side(&change.from, false), side(&change.to, true));
+    match (&old, &new) {
+        (Content::Unavailable(why), _) | (_, Content::Unavailable(why)) => plain(Body::Unavailable(why.clone())),
+        (Content::Large(_), _) | (_, Content::Large(_)) => plain(Body::Large(size(&old), size(&new))),
+        _ => {
+            let (old, new) = (bytes(&old), bytes(&new));
+            if is_binary(old) || is_binary(new) {
+                return plain(Body::Binary(old.len() as u64, new.len() as u64));
+            }
+            lines(old, new, options.context)
+        }
+    }
+}
+
+fn size(content: &Content) -> u64 {
+    match content {
+        Content::Bytes(bytes) => bytes.len() as u64,
+        Content::Large(size) => *size,
+        Content::Absent | Content::Unavailable(_) => 0,
+    }
+}
+
+fn bytes(content: &Content) -> &[u8] {
+    match content {
+        Content::Bytes(bytes) => bytes,
+        _ => &[],
+    }
+}
+
+/// A NUL within the first 8000 bytes, as git decides.
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.iter().take(8000).any(|b| *b == 0)
+}
+
+fn lines(old: &[u8], new: &[u8], context: usize) -> Patch {
+    let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(PATIENCE).diff_lines(old, new);
+    let mut out = Vec::new();
+    let (mut added, mut removed) = (0, 0);
+    for hunk in diff.unified_diff().context_radius(context).iter_hunks() {
+        out.push((Line::Hunk, hunk.header().to_string().into_bytes()));
+        for change in hunk.iter_changes() {
+            let line = match change.tag() {
+                ChangeTag::Equal => Line::Context,
+                ChangeTag::Insert => Line::Added,
+                ChangeTag::Delete => Line::Removed,
+            };
+            added += u64::from(line == Line::Added);
+            removed += u64::from(line == Line::Removed);
+            let text: &[u8] = change.value();
+            out.push((line, text.strip_suffix(b"\n").unwrap_or(text).to_vec()));
+            if change.missing_newline() {
+                out.push((Line::NoNewline, Vec::new()));
+            }
+        }
+    }
+    Patch { body: Body::Lines(out), added, removed }
+}

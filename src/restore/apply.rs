@@ -1,0 +1,345 @@
+//! Carries the moves out: each path is checked just before, what was moved aside is compared just after, and on any
+//! surprise everything that was done is taken back in reverse order.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io;
+
+use super::RestoreError;
+use super::build::{is_out_of_space, set_metadata};
+use super::prepare::{Move, Moves};
+use super::stage::Stage;
+use crate::capture::{Source, words};
+use crate::mount::{Dir, Root};
+use crate::observer::Observer;
+use crate::platform::{self, NodeKind, Stat};
+use crate::snapshot::{Entry, Kind, Manifest, Name, RelPath};
+
+/// Applies moves to one mount.
+pub(super) struct Apply<'a> {
+    root: &'a Root,
+    stage: &'a Stage,
+    /// What the emergency snapshot says is there.
+    before: &'a Manifest,
+    observer: &'a dyn Observer,
+    done: Vec<Done>,
+    /// Directories whose entries changed.
+    touched: BTreeSet<RelPath>,
+    /// Paths that could not be changed, with the reason.
+    failed: Vec<(RelPath, String)>,
+    /// Directories that had to be made writable, with their mode.
+    opened: Vec<(RelPath, u32)>,
+}
+
+enum Done {
+    In(RelPath, std::ffi::OsString),
+    Swapped(RelPath, std::ffi::OsString),
+    Out(RelPath, std::ffi::OsString),
+    Metadata(RelPath, Box<Entry>),
+    Opened(RelPath, u32),
+}
+
+impl<'a> Apply<'a> {
+    pub(super) fn new(root: &'a Root, stage: &'a Stage, before: &'a Manifest, observer: &'a dyn Observer) -> Self {
+        Self {
+            root,
+            stage,
+            before,
+            observer,
+            done: Vec::new(),
+            touched: BTreeSet::new(),
+            failed: Vec::new(),
+            opened: Vec::new(),
+        }
+    }
+
+    /// Does all moves, or none.
+    pub(super) fn run(&mut self, moves: &Moves) -> Result<(), RestoreError> {
+        match self.all(moves) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.take_back(error)?),
+        }
+    }
+
+    /// Takes back what was done and gives the cause again.
+    ///
+    /// # Errors
+    /// When taking back fails.
+    pub(super) fn take_back(&mut self, cause: RestoreError) -> Result<RestoreError, RestoreError> {
+        match self.roll_back() {
+            Ok(()) => Ok(cause),
+            Err((path, source)) => {
+                let aside = self.stage.path().to_path_buf();
+                Err(RestoreError::RollBack { cause: Box::new(cause), path, aside, source })
+            }
+        }
+    }
+
+    /// The directories whose entries changed, and what could not be done.
+    pub(super) fn into_outcome(self) -> (BTreeSet<RelPath>, Vec<(RelPath, String)>) {
+        (self.touched, self.failed)
+    }
+
+    fn all(&mut self, moves: &Moves) -> Result<(), RestoreError> {
+        let (metadata, renames): (Vec<_>, Vec<_>) =
+            moves.iter().partition(|(_, step)| matches!(step, Move::Metadata(_)));
+        for (path, step) in renames {
+            if self.observer.cancelled() {
+                return Err(RestoreError::Interrupted);
+            }
+            self.one(path, step)?;
+        }
+        for (path, mode) in std::mem::take(&mut self.opened) {
+            let closed = self.root.dir(&path).and_then(|dir| platform::chmod_handle(&dir, mode));
+            if let Err(error) = closed {
+                self.failed.push((path, format!("its mode could not be set: {}", words(&error))));
+            }
+        }
+        // Children before their directories: a mode that shuts us out comes last.
+        for (path, step) in metadata.into_iter().rev() {
+            self.one(path, step)?;
+        }
+        platform::sync_file_system(self.stage.dir())
+            .map_err(|source| RestoreError::Apply { path: self.root.path().to_path_buf(), source })
+    }
+
+    fn one(&mut self, path: &RelPath, step: &Move) -> Result<(), RestoreError> {
+        let drift = || RestoreError::Drift { path: path.on_host(self.root.path()) };
+        let (parent, name) = match path.split() {
+            Some((parent, name)) => (parent, name),
+            // The root is addressed from within: it is never moved.
+            None => (RelPath::root(), Name::new(b"root").map_err(|_| drift())?),
+        };
+        let name = if path.is_root() { OsStr::new(".") } else { name.as_os_str() };
+        let dir = self.root.dir(&parent).map_err(|_| drift())?;
+        let was = self.before.entry(path);
+        let is = dir.look(name).map_err(|_| drift())?;
+        let expected = match (was, &is) {
+            (None, None) => true,
+            (Some(was), Some(is)) => fits(was, is, self.may_differ(path, was)),
+            _ => false,
+        };
+        if !expected {
+            return Err(drift());
+        }
+        let outcome = match self.open_for_writing(&parent, &dir, step) {
+            Ok(()) => self.carry_out(path, step, &dir, name, was),
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(()) => self.compare_aside(path, step, was),
+            Err(error) if is_out_of_space(&error) => {
+                Err(RestoreError::Apply { path: path.on_host(self.root.path()), source: error })
+            }
+            // Something came into the way, or went, between the look and the move.
+            Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {
+                Err(drift())
+            }
+            Err(error) => {
+                self.failed.push((path.clone(), words(&error)));
+                Ok(())
+            }
+        }
+    }
+
+    /// Directories that we changed ourselves, and files whose other names we replaced, have another ctime by now.
+    fn may_differ(&self, path: &RelPath, was: &Entry) -> bool {
+        was.nlink > 1 || was.is_dir() || self.touched.contains(path)
+    }
+
+    fn carry_out(
+        &mut self,
+        path: &RelPath,
+        step: &Move,
+        dir: &Dir,
+        name: &OsStr,
+        was: Option<&Entry>,
+    ) -> io::Result<()> {
+        let stage = self.stage.dir();
+        match step {
+            Move::In(place) => {
+                relocate(stage, place, dir, name)?;
+                self.done.push(Done::In(path.clone(), place.clone()));
+            }
+            Move::Swap(place) => {
+                swap(stage, place, dir, name)?;
+                self.done.push(Done::Swapped(path.clone(), place.clone()));
+            }
+            Move::Out(place) => {
+                relocate(dir, name, stage, place)?;
+                self.done.push(Done::Out(path.clone(), place.clone()));
+            }
+            Move::Metadata(entry) => {
+                if let Some(was) = was {
+                    self.done.push(Done::Metadata(path.clone(), Box::new(was.clone())));
+                }
+                let notes = set_metadata(dir, name, entry)?;
+                self.failed.extend(notes.into_iter().map(|note| (path.clone(), note)));
+                return Ok(());
+            }
+        }
+        self.touched.insert(path.split().map(|(parent, _)| parent).unwrap_or_default());
+        Ok(())
+    }
+
+    /// Makes a directory of ours writable for the time of the restore when its owner took that right away.
+    fn open_for_writing(&mut self, path: &RelPath, dir: &Dir, step: &Move) -> io::Result<()> {
+        if platform::is_privileged() || matches!(step, Move::Metadata(_)) {
+            return Ok(());
+        }
+        let stat = dir.stat()?;
+        if stat.mode & 0o300 == 0o300 || stat.uid != platform::own_ids().0 {
+            return Ok(());
+        }
+        platform::chmod_handle(dir, stat.mode | 0o700)?;
+        self.done.push(Done::Opened(path.clone(), stat.mode));
+        self.opened.push((path.clone(), stat.mode));
+        Ok(())
+    }
+
+    /// What lies aside must be what the emergency snapshot holds; otherwise somebody wrote to it meanwhile.
+    fn compare_aside(&self, path: &RelPath, step: &Move, was: Option<&Entry>) -> Result<(), RestoreError> {
+        let (Move::Swap(place) | Move::Out(place)) = step else { return Ok(()) };
+        let same = was.is_some_and(|was| self.aside_fits(self.stage.dir(), place, path, was, true).unwrap_or(false));
+        if same { Ok(()) } else { Err(RestoreError::Drift { path: path.on_host(self.root.path()) }) }
+    }
+
+    fn aside_fits(&self, dir: &Dir, name: &OsStr, path: &RelPath, was: &Entry, top: bool) -> io::Result<bool> {
+        let Some(is) = dir.look(name)? else { return Ok(false) };
+        // A rename moves the ctime of what is renamed, and of nothing below it.
+        let loose = top || was.nlink > 1;
+        if !fits(was, &is, loose) {
+            return Ok(false);
+        }
+        match &was.kind {
+            Kind::File(content) if loose && content.size > 0 => {
+                let (file, stat) = dir.file(name)?;
+                let mut source = Source::new(file, &stat, Some(content.method))?;
+                Ok(source.digest(|_| Ok(()))? == *content)
+            }
+            Kind::Directory => {
+                let inner = dir.dir(name)?;
+                let known = self.before.directory(path);
+                let expected: Vec<&Name> = known.iter().flat_map(|d| d.entries.iter().map(|e| &e.name)).collect();
+                if !inner.names()?.iter().eq(expected) {
+                    return Ok(false);
+                }
+                for entry in known.iter().flat_map(|dir| &dir.entries) {
+                    let below = path.join(&entry.name);
+                    if !self.aside_fits(&inner, entry.name.as_os_str(), &below, entry, false)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn roll_back(&mut self) -> Result<(), (std::path::PathBuf, io::Error)> {
+        let stage = self.stage.dir();
+        while let Some(done) = self.done.pop() {
+            let (Done::In(path, _)
+            | Done::Swapped(path, _)
+            | Done::Out(path, _)
+            | Done::Metadata(path, _)
+            | Done::Opened(path, _)) = &done;
+            let host = path.on_host(self.root.path());
+            let parent = match (&done, path.split()) {
+                (Done::Opened(..), _) | (_, None) => path.clone(),
+                (_, Some((parent, _))) => parent,
+            };
+            let name = path.split().map(|(_, name)| name.as_os_str().to_owned());
+            let name = name.unwrap_or_else(|| ".".into());
+            let back = || -> io::Result<()> {
+                let dir = self.root.dir(&parent)?;
+                match &done {
+                    Done::In(_, place) => relocate(&dir, &name, stage, place),
+                    Done::Swapped(_, place) => swap(stage, place, &dir, &name),
+                    Done::Out(_, place) => relocate(stage, place, &dir, &name),
+                    Done::Metadata(_, was) => set_metadata(&dir, &name, was).map(|_| ()),
+                    Done::Opened(_, mode) => platform::chmod_handle(&dir, *mode),
+                }
+            };
+            back().map_err(|error| (host, error))?;
+        }
+        let _ = platform::sync_file_system(stage);
+        Ok(())
+    }
+}
+
+/// Makes a directory that its owner may not write movable: its entry `..` changes when it is moved. Gives the mode that
+/// has to be put back.
+fn loosen(dir: &Dir, name: &OsStr) -> io::Result<Option<u32>> {
+    if platform::is_privileged() {
+        return Ok(None);
+    }
+    let Some(stat) = dir.look(name)? else { return Ok(None) };
+    if stat.kind != NodeKind::Directory || stat.mode & 0o200 != 0 || stat.uid != platform::own_ids().0 {
+        return Ok(None);
+    }
+    platform::chmod_node(dir, name, stat.mode | 0o200)?;
+    Ok(Some(stat.mode))
+}
+
+/// Moves an object to a name that must not exist.
+fn relocate(from: &Dir, name: &OsStr, to: &Dir, new: &OsStr) -> io::Result<()> {
+    let mode = loosen(from, name)?;
+    let moved = platform::rename_new(from, name, to, new);
+    if let Some(mode) = mode {
+        let (dir, name) = if moved.is_ok() { (to, new) } else { (from, name) };
+        platform::chmod_node(dir, name, mode)?;
+    }
+    moved
+}
+
+/// Exchanges a staged object with a live one. Where the file system cannot, in two steps: the old one goes aside
+/// first and comes back when the second step fails.
+fn swap(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) -> io::Result<()> {
+    let modes = (loosen(stage, place)?, loosen(dir, name)?);
+    let swapped = match platform::exchange(stage, place, dir, name) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            swap_in_steps(stage, place, dir, name)
+        }
+        other => other,
+    };
+    let here = ((stage, place), (dir, name));
+    let (new, old) = if swapped.is_ok() { (here.1, here.0) } else { here };
+    for ((dir, name), mode) in [(new, modes.0), (old, modes.1)] {
+        if let Some(mode) = mode {
+            platform::chmod_node(dir, name, mode)?;
+        }
+    }
+    swapped
+}
+
+fn swap_in_steps(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) -> io::Result<()> {
+    let mut aside = place.to_owned();
+    aside.push("-aside");
+    platform::rename_new(dir, name, stage, &aside)?;
+    if let Err(error) = platform::rename_new(stage, place, dir, name) {
+        platform::rename_new(stage, &aside, dir, name)?;
+        return Err(error);
+    }
+    platform::rename_new(stage, &aside, stage, place)
+}
+
+/// Whether an object is still what was recorded. `loose` leaves out what our own moves change: the ctime, the number of
+/// links, and for directories the mtime.
+fn fits(was: &Entry, is: &Stat, loose: bool) -> bool {
+    if !loose {
+        return crate::capture::same_moment(was, is);
+    }
+    let kind = match (&was.kind, is.kind) {
+        (Kind::File(content), NodeKind::File) => content.size == is.size && was.mtime == is.mtime,
+        (Kind::Directory, NodeKind::Directory) => true,
+        (Kind::Symlink(_), NodeKind::Symlink)
+        | (Kind::Fifo, NodeKind::Fifo)
+        | (Kind::Socket, NodeKind::Socket)
+        | (Kind::CharDevice(..), NodeKind::CharDevice)
+        | (Kind::BlockDevice(..), NodeKind::BlockDevice) => was.mtime == is.mtime,
+        _ => false,
+    };
+    let mode = was.mode == is.mode || was.is_dir();
+    kind && was.ino == is.ino && mode && (was.uid, was.gid) == (is.uid, is.gid)
+}

@@ -1,0 +1,94 @@
+//! Whose work is it? A path may be put back when its state now is one that the session left, or that our own restore or
+//! undo left. Anything else was made by somebody afterwards.
+
+use std::collections::HashMap;
+
+use crate::snapshot::{Entry, InstanceId, Manifest, RelPath};
+
+/// What is known about the states that one mount went through.
+#[derive(Default)]
+pub struct Witness {
+    /// The last snapshot taken while the session lived, when its end was seen.
+    pub last: Option<Manifest>,
+    /// Snapshots taken while it lived, for when its end was not seen: the late closing vouches for nothing.
+    pub live: Vec<Manifest>,
+    /// States that our own restores and undos of this instance left, newest first; `None`: absent.
+    pub left: HashMap<RelPath, Vec<Option<Entry>>>,
+    /// Paths that changed while another instance on the same files lived as well.
+    pub shared: HashMap<RelPath, Vec<InstanceId>>,
+    /// Everything is the session's: an undo is asked to take back what a restore did, and nothing vouches but `left`.
+    pub only_left: bool,
+}
+
+/// Whose state a path is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The session's, or our own: it may be changed.
+    Ours,
+    /// Somebody changed it after the session.
+    Later,
+    /// Nobody saw the session's end, and no snapshot taken before shows this state.
+    Unvouched,
+    /// Two sessions changed it while both lived.
+    Shared(Vec<InstanceId>),
+}
+
+impl Witness {
+    /// Judges the state `now` of `path`; `None` when it is absent.
+    #[must_use]
+    pub fn judge(&self, path: &RelPath, now: Option<&Entry>) -> Verdict {
+        let left = self.left.get(path).is_some_and(|states| states.iter().any(|state| same(state.as_ref(), now)));
+        if left {
+            return Verdict::Ours;
+        }
+        if self.only_left {
+            return Verdict::Later;
+        }
+        if let Some(others) = self.shared.get(path) {
+            return Verdict::Shared(others.clone());
+        }
+        if let Some(last) = &self.last {
+            return if known(last, path, now) { Verdict::Ours } else { Verdict::Later };
+        }
+        // Putting back what is missing loses nothing.
+        if now.is_none() || self.live.iter().any(|live| known(live, path, now)) {
+            Verdict::Ours
+        } else {
+            Verdict::Unvouched
+        }
+    }
+}
+
+/// Whether `manifest` shows `path` in the state `now`. What it does not know, it does not show.
+fn known(manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
+    let then = manifest.entry(path);
+    if then.is_none() && !is_absent(manifest, path) {
+        return false;
+    }
+    same(then, now)
+}
+
+/// Whether the manifest proves that there was nothing at `path`.
+fn is_absent(manifest: &Manifest, path: &RelPath) -> bool {
+    use crate::snapshot::Listing;
+    for above in path.ancestors() {
+        let Some(dir) = manifest.directory(&above) else {
+            return manifest.entry(&above).is_none_or(|entry| !entry.is_dir());
+        };
+        let child = path.ancestors().chain([path.clone()]).find(|p| p.split().is_some_and(|(dir, _)| dir == above));
+        let Some((_, name)) = child.and_then(|child| child.split()) else { return false };
+        if dir.entry(&name).is_none() {
+            return dir.gap(&name).is_none() && dir.listing == Listing::Proven;
+        }
+    }
+    false
+}
+
+/// The same state, but for the hard link group: that is a matter between paths, not of one.
+fn same(then: Option<&Entry>, now: Option<&Entry>) -> bool {
+    match (then, now) {
+        (None, None) => true,
+        (Some(then), Some(now)) => then.kind == now.kind && then.same_metadata(now),
+        _ => false,
+    }
+}

@@ -1,0 +1,224 @@
+//! Carries a proposal out: emergency snapshot, the plan made again from it, staging, moves, verification, receipt.
+
+use super::RestoreError;
+use super::plan::{Action, Plan, Step, plan};
+use super::propose::{Proposal, ProposedMount, Purpose};
+use super::work::{apply_all, finish, stage_all};
+use crate::capture::{CaptureError, Captured, Limits, Request, read_back, take};
+use crate::clock::Entropy;
+use crate::diff::Side;
+use crate::observer::Observer;
+use crate::platform;
+use crate::snapshot::{Act, Content, PathAct, PathChange, RelPath, RestoreKind, SnapshotId, SnapshotKind, Time};
+use crate::store::Store;
+
+/// Who acts, when, how.
+pub struct Acting<'a> {
+    /// Told and asked.
+    pub observer: &'a dyn Observer,
+    /// For names and ids.
+    pub entropy: &'a dyn Entropy,
+    /// Wall clock now.
+    pub now: Time,
+    /// Numeric user.
+    pub uid: u32,
+    /// Put recorded modification times back instead of new ones.
+    pub exact_mtimes: bool,
+}
+
+/// How it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything that was planned was done, and nothing stood against it.
+    Done,
+    /// Nothing differed that may be changed, and nothing stood against it.
+    Nothing,
+    /// A conflict was kept, or a path could not be changed.
+    Partial,
+}
+
+/// A path that could not be made what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// What happened to one mount.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MountReport {
+    /// What was done.
+    pub applied: Vec<Step>,
+    /// What could not be done, or not exactly.
+    pub failed: Vec<Failed>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// In one word.
+    pub outcome: Outcome,
+    /// The snapshot of what was there before, when anything was changed.
+    pub emergency: Option<SnapshotId>,
+    /// Number of the receipt, when anything was changed.
+    pub receipt: Option<u64>,
+    /// The mounts, in the proposal's order.
+    pub mounts: Vec<MountReport>,
+    /// A staging directory that could not be removed, with the reason.
+    pub left: Vec<String>,
+}
+
+/// Carries `proposal` out.
+///
+/// # Errors
+/// [`RestoreError`]; nothing is changed then, or the text says what is.
+pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<Report, RestoreError> {
+    let mut mounts: Vec<MountReport> = proposal.mounts.iter().map(|_| MountReport::default()).collect();
+    let conflicts = proposal.mounts.iter().any(|mount| !mount.plan.conflicts.is_empty());
+    if proposal.is_empty() {
+        let outcome = if conflicts { Outcome::Partial } else { Outcome::Nothing };
+        return Ok(Report { outcome, emergency: None, receipt: None, mounts, left: Vec::new() });
+    }
+    for mount in &proposal.mounts {
+        check_space(mount)?;
+    }
+    let emergency = emergency(store, proposal, acting).map_err(RestoreError::Emergency)?;
+    same_plan(proposal, &emergency)?;
+    read_back(store, &emergency.record, needed(proposal), acting.observer).map_err(RestoreError::Emergency)?;
+
+    let blobs = store.blobs(&proposal.target.archives);
+    let mut works = Vec::new();
+    let staged = stage_all(proposal, &emergency, &blobs, acting, &mut works);
+    if let Err(error) = staged.and_then(|()| apply_all(&mut works, acting)) {
+        // After a failed roll back the old objects lie in the staging directories: they stay.
+        if !matches!(error, RestoreError::RollBack { .. }) {
+            for work in works {
+                let _ = work.stage.settle();
+            }
+        }
+        return Err(error);
+    }
+    let mut left = Vec::new();
+    for work in works {
+        let index = work.index;
+        let (report, settled) = finish(work, acting)?;
+        left.extend(settled.err().map(|error| error.to_string()));
+        if let Some(place) = mounts.get_mut(index) {
+            *place = report;
+        }
+    }
+    let receipt = append_receipt(store, proposal, &emergency, &mounts, acting)?;
+    let partial = conflicts || mounts.iter().any(|mount| !mount.failed.is_empty());
+    let outcome = if partial { Outcome::Partial } else { Outcome::Done };
+    Ok(Report { outcome, emergency: Some(emergency.record.id), receipt: Some(receipt), mounts, left })
+}
+
+fn check_space(mount: &ProposedMount) -> Result<(), RestoreError> {
+    let written = mount.plan.steps.iter().filter(|step| step.action != Action::Metadata);
+    let need: u64 = written.filter_map(|step| Some(step.change.from.as_ref()?.content()?.size)).sum();
+    let path = mount.location.directory();
+    let free = crate::mount::Dir::open(path).and_then(platform::free_bytes).unwrap_or(u64::MAX);
+    if need > free { Err(RestoreError::Space { path: path.to_path_buf(), need, free }) } else { Ok(()) }
+}
+
+fn emergency(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<Captured, CaptureError> {
+    let coverages: Vec<_> = proposal.mounts.iter().map(|mount| mount.request.coverage.clone()).collect();
+    let request = Request {
+        instance: &proposal.target.instance,
+        workspace: proposal.target.workspace.as_deref(),
+        kind: SnapshotKind::Emergency,
+        late: false,
+        name: None,
+        message: None,
+        coverages: &coverages,
+        limits: Limits::NONE,
+        check_content: false,
+        now: acting.now,
+        uid: acting.uid,
+    };
+    take(store, &request, acting.observer, acting.entropy)
+}
+
+/// The plan is made once more, from what the emergency snapshot holds. If it is another one, the tree changed since it
+/// was shown.
+fn same_plan(proposal: &Proposal, emergency: &Captured) -> Result<(), RestoreError> {
+    let captured = emergency.manifests.iter().zip(&emergency.skipped);
+    for (mount, (manifest, skipped)) in proposal.mounts.iter().zip(captured) {
+        let side = Side { manifest: manifest.as_ref(), skipped };
+        let (target, request) = (mount.target.as_ref(), &mount.request);
+        let again = plan(target, &side, &request.witness, &request.scope, proposal.allow);
+        if let Some(path) = first_difference(&mount.plan, &again) {
+            return Err(RestoreError::Drift { path: path.on_host(&request.coverage.root.to_path()) });
+        }
+    }
+    Ok(())
+}
+
+/// The first path that two plans treat differently: by what is done and by the state that it is done to.
+fn first_difference(shown: &Plan, again: &Plan) -> Option<RelPath> {
+    let same = |a: &Step, b: &Step| {
+        let state = match (&a.change.to, &b.change.to) {
+            (Some(a), Some(b)) => a.same_state(b) && a.ino == b.ino,
+            (None, None) => true,
+            _ => false,
+        };
+        a.action == b.action && a.change.path == b.change.path && state
+    };
+    let mut pairs = shown.steps.iter().zip(&again.steps);
+    if let Some((a, _)) = pairs.find(|(a, b)| !same(a, b)) {
+        return Some(a.change.path.clone());
+    }
+    let longer = if shown.steps.len() > again.steps.len() { &shown.steps } else { &again.steps };
+    let shorter = shown.steps.len().min(again.steps.len());
+    longer.get(shorter).map(|step| step.change.path.clone())
+}
+
+/// The content that is about to be replaced or removed.
+fn needed(proposal: &Proposal) -> impl Iterator<Item = Content> {
+    let steps = proposal.mounts.iter().flat_map(|mount| &mount.plan.steps);
+    steps.filter_map(|step| step.change.to.as_ref()?.content().copied())
+}
+
+fn append_receipt(
+    store: &Store,
+    proposal: &Proposal,
+    emergency: &Captured,
+    mounts: &[MountReport],
+    acting: &Acting<'_>,
+) -> Result<u64, RestoreError> {
+    let mut changed = Vec::new();
+    for (mount, report) in proposal.mounts.iter().zip(mounts) {
+        changed.extend(report.applied.iter().map(|step| PathChange {
+            mount: mount.request.coverage.label.clone(),
+            path: step.change.path.clone(),
+            act: act(step),
+            overrode: step.overrode,
+        }));
+    }
+    let (kind, undoes) = match proposal.purpose {
+        Purpose::Restore => (RestoreKind::Restore, None),
+        Purpose::Undo(number) => (RestoreKind::Undo, Some(number)),
+    };
+    let act = Act::Restore {
+        kind,
+        target: proposal.target.id.clone(),
+        emergency: emergency.record.id.clone(),
+        undoes,
+        changed,
+        conflicts: proposal.mounts.iter().map(|mount| mount.plan.conflicts.len() as u64).sum(),
+        failed: mounts.iter().map(|mount| mount.failed.len() as u64).sum(),
+    };
+    let receipt = store.append(acting.now, acting.uid, &proposal.target.instance, act)?;
+    Ok(receipt.number)
+}
+
+fn act(step: &Step) -> PathAct {
+    match step.action {
+        Action::Create => PathAct::Created,
+        Action::Replace => PathAct::Replaced,
+        Action::Delete => PathAct::Deleted,
+        Action::Metadata => PathAct::Metadata,
+    }
+}

@@ -1,0 +1,88 @@
+//! What the store knows about whose work a path is: the snapshots of an instance and what our restores left.
+
+use std::collections::HashMap;
+
+use super::RestoreError;
+use super::attribution::Witness;
+use super::shared::shared_paths;
+use crate::snapshot::{Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotKind, SnapshotRecord};
+use crate::store::{InstanceRow, RestoreRow, Store};
+
+/// The witness for restoring one mount of an instance.
+///
+/// # Errors
+/// [`RestoreError::Store`] when a snapshot that is needed cannot be read.
+pub fn of_instance(
+    store: &Store,
+    instance: &InstanceRow,
+    coverage: &Coverage,
+) -> Result<Witness, RestoreError> {
+    let mut witness = Witness::default();
+    for row in store.catalog().snapshots(&instance.id)? {
+        let vouches = match row.kind {
+            SnapshotKind::Closing => !row.late,
+            SnapshotKind::Baseline | SnapshotKind::Checkpoint => true,
+            SnapshotKind::Emergency => false,
+        };
+        if !vouches {
+            continue;
+        }
+        let Some(manifest) = manifest(store, &store.record(&row.id)?, &coverage.label)? else { continue };
+        if row.kind == SnapshotKind::Closing {
+            // The rows come newest first: nothing older counts when the session's end was seen.
+            witness.last = Some(manifest);
+            break;
+        }
+        witness.live.push(manifest);
+    }
+    witness.left = left(store, &instance.id, &coverage.label, false)?;
+    witness.shared = shared_paths(store, instance, coverage)?;
+    Ok(witness)
+}
+
+/// The witness for taking back a restore: only the states that our own restores left may be changed.
+///
+/// # Errors
+/// [`RestoreError::Store`] when a snapshot that is needed cannot be read.
+pub fn of_restore(store: &Store, instance: &InstanceId, coverage: &Coverage) -> Result<Witness, RestoreError> {
+    let left = left(store, instance, &coverage.label, true)?;
+    Ok(Witness { left, only_left: true, ..Witness::default() })
+}
+
+fn manifest(store: &Store, record: &SnapshotRecord, label: &str) -> Result<Option<Manifest>, RestoreError> {
+    match record.mounts.iter().find(|mount| mount.coverage.label == label) {
+        Some(mount) => Ok(store.manifest(record, mount)?),
+        None => Ok(None),
+    }
+}
+
+/// The states that restores of this instance left. `all` also counts what an undo brought back although the restore
+/// had overridden a later edit there: for undoing the undo it is ours, for a new restore it is somebody's work again.
+fn left(
+    store: &Store,
+    instance: &InstanceId,
+    label: &str,
+    all: bool,
+) -> Result<HashMap<RelPath, Vec<Option<Entry>>>, RestoreError> {
+    let rows = store.catalog().restores(instance)?;
+    let mut left: HashMap<RelPath, Vec<Option<Entry>>> = HashMap::new();
+    for row in &rows {
+        let target = manifest(store, &store.record(&row.target)?, label)?;
+        for change in row.changed.iter().filter(|change| change.mount == label) {
+            if !all && row.kind == RestoreKind::Undo && overrode(&rows, row, &change.path, label) {
+                continue;
+            }
+            let state = target.as_ref().and_then(|manifest| manifest.entry(&change.path)).cloned();
+            left.entry(change.path.clone()).or_default().push(state);
+        }
+    }
+    Ok(left)
+}
+
+/// Whether the restore that `undo` took back had overridden a later edit at `path`.
+fn overrode(rows: &[RestoreRow], undo: &RestoreRow, path: &RelPath, label: &str) -> bool {
+    let undone = rows.iter().find(|row| Some(row.number) == undo.undoes);
+    undone.is_some_and(|row| {
+        row.changed.iter().any(|change| change.overrode && change.path == *path && change.mount == label)
+    })
+}

@@ -1,0 +1,283 @@
+//! The plan: what a restore will do to one mount, as data. It is made from the same comparison that `diff` shows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::attribution::{Verdict, Witness};
+use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
+use crate::snapshot::{Entry, Kind, Manifest, RelPath};
+
+/// What is done to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Action {
+    /// It is missing and is made again.
+    Create,
+    /// Something else is there and is replaced.
+    Replace,
+    /// It is there and is removed.
+    Delete,
+    /// Only mode, owner or attributes are put back, in place.
+    Metadata,
+}
+
+/// One path that will change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What is done.
+    pub action: Action,
+    /// What differs: `from` is what it will be, `to` what it is now.
+    pub change: Change,
+    /// A later edit is replaced or removed because the operator said so.
+    pub overrode: bool,
+}
+
+/// Why a path that differs is left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Changed after the session.
+    LaterEdit,
+    /// Created after the session.
+    LaterFile,
+    /// Deleted after the session.
+    LaterDeletion,
+    /// Nobody saw the session's end.
+    Unvouched,
+    /// Two sessions changed it while both lived.
+    Shared(Vec<crate::snapshot::InstanceId>),
+    /// A directory that holds something which stays.
+    Holds(RelPath),
+    /// The directory it lies in stays what it is now.
+    Parent(RelPath),
+    /// Only the program that listens on a socket can make it.
+    Socket,
+}
+
+/// A path that differs and stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// What differs.
+    pub change: Change,
+    /// Why it stays.
+    pub why: Why,
+}
+
+/// Which paths a plan may touch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Everything.
+    All,
+    /// These paths and what lies below them.
+    Below(Vec<RelPath>),
+    /// Exactly these paths.
+    Exactly(BTreeSet<RelPath>),
+}
+
+/// What the operator allows beyond taking back the session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allow {
+    /// Replace what was changed or deleted later.
+    pub overwrite_later: bool,
+    /// Remove what was created later.
+    pub delete_later: bool,
+}
+
+/// The plan for one mount.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What will be done, sorted by path.
+    pub steps: Vec<Step>,
+    /// Later work that stays.
+    pub conflicts: Vec<Kept>,
+    /// What stays for another reason.
+    pub kept: Vec<Kept>,
+    /// What is not known then or now, and therefore not touched.
+    pub not_covered: Vec<NotCovered>,
+}
+
+impl Scope {
+    /// Whether `path` itself may be touched.
+    #[must_use]
+    pub fn holds(&self, path: &RelPath) -> bool {
+        match self {
+            Self::All => true,
+            Self::Below(tops) => tops.iter().any(|top| path.is_within(top)),
+            Self::Exactly(paths) => paths.contains(path),
+        }
+    }
+}
+
+/// Makes the plan that brings `now` back to `target`.
+#[must_use]
+pub fn plan(target: Option<&Manifest>, now: &Side<'_>, witness: &Witness, scope: &Scope, allow: Allow) -> Plan {
+    let target = Side { manifest: target, skipped: &[] };
+    let comparison = compare(&target, now);
+    let mut planner = Planner {
+        steps: BTreeMap::new(),
+        out: Vec::new(),
+        stay: BTreeMap::new(),
+        links: now.manifest.map(link_counts).unwrap_or_default(),
+    };
+    let mut needed = BTreeSet::new();
+    for change in &comparison.changes {
+        if scope.holds(&change.path) && change.from.is_some() {
+            needed.extend(change.path.ancestors());
+        }
+    }
+    for skipped in now.skipped {
+        planner.stays(&skipped.path);
+    }
+    for unknown in &comparison.not_covered {
+        planner.stays(&unknown.path);
+    }
+    for change in comparison.changes {
+        // A directory on the way to a path that comes back must come back as well.
+        let on_the_way = needed.contains(&change.path)
+            && matches!(change.kind, ChangeKind::Deleted | ChangeKind::Type)
+            && change.from.as_ref().is_some_and(Entry::is_dir);
+        if scope.holds(&change.path) || on_the_way {
+            planner.judge(change, witness, allow);
+        } else if change.to.is_some() {
+            planner.stays(&change.path);
+        }
+    }
+    planner.directories_that_stay();
+    planner.children_of_blocked();
+    let mut plan = Plan { steps: planner.steps.into_values().collect(), ..Plan::default() };
+    for kept in planner.out {
+        let conflict = !matches!(kept.why, Why::Socket | Why::Holds(_));
+        if conflict { plan.conflicts.push(kept) } else { plan.kept.push(kept) }
+    }
+    plan.conflicts.sort_by(|a, b| a.change.path.cmp(&b.change.path));
+    plan.kept.sort_by(|a, b| a.change.path.cmp(&b.change.path));
+    plan.not_covered = comparison.not_covered.into_iter().filter(|gap| concerns(scope, &gap.path)).collect();
+    plan
+}
+
+/// Whether an unknown path matters to a scope.
+fn concerns(scope: &Scope, path: &RelPath) -> bool {
+    match scope {
+        Scope::All => true,
+        Scope::Below(tops) => tops.iter().any(|top| path.is_within(top) || top.is_within(path)),
+        Scope::Exactly(paths) => paths.iter().any(|top| path.is_within(top) || top.is_within(path)),
+    }
+}
+
+/// How many names each file with several links has inside the mount.
+fn link_counts(manifest: &Manifest) -> HashMap<u64, u32> {
+    let mut counts = HashMap::new();
+    for entry in manifest.directories.iter().flat_map(|dir| &dir.entries).filter(|entry| entry.nlink > 1) {
+        *counts.entry(entry.ino).or_default() += 1;
+    }
+    counts
+}
+
+struct Planner {
+    steps: BTreeMap<RelPath, Step>,
+    out: Vec<Kept>,
+    /// Directories that hold something which stays, with the first such path.
+    stay: BTreeMap<RelPath, RelPath>,
+    links: HashMap<u64, u32>,
+}
+
+impl Planner {
+    /// Something exists at `path` now and will not be removed: no directory above it can be.
+    fn stays(&mut self, path: &RelPath) {
+        for above in path.ancestors() {
+            self.stay.entry(above).or_insert_with(|| path.clone());
+        }
+    }
+
+    fn keep(&mut self, change: Change, why: Why) {
+        if change.to.is_some() {
+            self.stays(&change.path);
+        }
+        self.out.push(Kept { change, why });
+    }
+
+    fn judge(&mut self, change: Change, witness: &Witness, allow: Allow) {
+        let Some(action) = self.action(&change) else { return self.keep(change, Why::Socket) };
+        if action == Action::Delete && change.path.is_root() {
+            // A mount root is never removed: whoever holds it open would keep a directory that nobody sees.
+            return;
+        }
+        let verdict = witness.judge(&change.path, change.to.as_ref());
+        let may = if action == Action::Delete { allow.delete_later } else { allow.overwrite_later };
+        let why = match verdict {
+            Verdict::Ours => None,
+            _ if may => None,
+            Verdict::Unvouched => Some(Why::Unvouched),
+            Verdict::Shared(others) => Some(Why::Shared(others)),
+            Verdict::Later => Some(match action {
+                Action::Create => Why::LaterDeletion,
+                Action::Delete => Why::LaterFile,
+                Action::Replace | Action::Metadata => Why::LaterEdit,
+            }),
+        };
+        let overrode = witness.judge(&change.path, change.to.as_ref()) != Verdict::Ours;
+        match why {
+            Some(why) => self.keep(change, why),
+            None => {
+                self.steps.insert(change.path.clone(), Step { action, change, overrode });
+            }
+        }
+    }
+
+    /// What has to be done; `None` when it cannot be.
+    fn action(&self, change: &Change) -> Option<Action> {
+        let Some(from) = &change.from else { return Some(Action::Delete) };
+        if from.kind == Kind::Socket && change.to.as_ref().is_none_or(|to| to.kind != Kind::Socket) {
+            return None;
+        }
+        let Some(to) = &change.to else { return Some(Action::Create) };
+        let in_place = matches!(change.kind, ChangeKind::Mode | ChangeKind::Metadata) && from.link == to.link;
+        // Other names of this file lie outside the mount: they are not ours to change.
+        let outside = to.nlink > 1 && self.links.get(&to.ino).is_none_or(|inside| *inside < to.nlink);
+        let symlink = matches!(from.kind, Kind::Symlink(_)) && from.xattrs != to.xattrs;
+        Some(if in_place && !outside && !symlink { Action::Metadata } else { Action::Replace })
+    }
+
+    /// A directory is removed, or replaced by something else, only with everything in it.
+    fn directories_that_stay(&mut self) {
+        let blocked: Vec<(RelPath, RelPath)> = self
+            .steps
+            .iter()
+            .filter(|(_, step)| {
+                let now_dir = step.change.to.as_ref().is_some_and(Entry::is_dir);
+                let then_dir = step.change.from.as_ref().is_some_and(Entry::is_dir);
+                now_dir && !then_dir
+            })
+            .filter_map(|(path, _)| Some((path.clone(), self.stay.get(path)?.clone())))
+            .collect();
+        for (path, held) in blocked {
+            if let Some(step) = self.steps.remove(&path) {
+                self.keep(step.change, Why::Holds(held));
+            }
+        }
+    }
+
+    /// Nothing can be made in a directory that stays missing or stays something else.
+    fn children_of_blocked(&mut self) {
+        let blocked: BTreeSet<RelPath> = self
+            .out
+            .iter()
+            .filter(|kept| {
+                let then_dir = kept.change.from.as_ref().is_some_and(Entry::is_dir);
+                let now_dir = kept.change.to.as_ref().is_some_and(Entry::is_dir);
+                then_dir && !now_dir
+            })
+            .map(|kept| kept.change.path.clone())
+            .collect();
+        if blocked.is_empty() {
+            return;
+        }
+        let below: Vec<(RelPath, RelPath)> = self
+            .steps
+            .keys()
+            .filter_map(|path| Some((path.clone(), path.ancestors().find(|above| blocked.contains(above))?)))
+            .collect();
+        for (path, above) in below {
+            if let Some(step) = self.steps.remove(&path) {
+                self.keep(step.change, Why::Parent(above));
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Looks at the live mounts and proposes a plan for each.
+
+use super::attribution::Witness;
+use super::plan::{Allow, Plan, Scope, plan};
+use super::stage::Location;
+use super::RestoreError;
+use crate::capture::{Look, Seen, Skipped, look};
+use crate::diff::Side;
+use crate::observer::Observer;
+use crate::snapshot::{Coverage, Manifest, SnapshotRecord};
+use crate::store::Store;
+
+/// Why files are put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// `restore`.
+    Restore,
+    /// `undo` of the receipt with this number.
+    Undo(u64),
+}
+
+/// What is asked for one mount of the target snapshot.
+pub struct MountRequest {
+    /// Its coverage, as the snapshot froze it.
+    pub coverage: Coverage,
+    /// Which paths.
+    pub scope: Scope,
+    /// Whose work is it?
+    pub witness: Witness,
+}
+
+/// One mount with its plan and everything that the plan was made from.
+pub struct ProposedMount {
+    /// What was asked.
+    pub request: MountRequest,
+    /// What will be there; `None`: the root did not exist.
+    pub target: Option<Manifest>,
+    /// What is there now.
+    pub now: Seen,
+    /// What will be done.
+    pub plan: Plan,
+    /// Where new content is staged.
+    pub location: Location,
+    /// Excluded paths that changed since the snapshot: they are not touched, and what they hold is not vouched for.
+    pub not_checked: Vec<Skipped>,
+}
+
+/// The proposal for all mounts.
+pub struct Proposal {
+    /// The snapshot whose state comes back.
+    pub target: SnapshotRecord,
+    /// Why.
+    pub purpose: Purpose,
+    /// What the operator allows.
+    pub allow: Allow,
+    /// The mounts.
+    pub mounts: Vec<ProposedMount>,
+}
+
+impl Proposal {
+    /// Whether nothing differs that may be changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.mounts.iter().all(|mount| mount.plan.steps.is_empty())
+    }
+}
+
+/// Makes the proposal. Nothing is changed.
+///
+/// # Errors
+/// [`RestoreError`] when the store or a mount cannot be read.
+pub fn propose(
+    store: &Store,
+    target: SnapshotRecord,
+    purpose: Purpose,
+    requests: Vec<MountRequest>,
+    allow: Allow,
+    check_content: bool,
+    observer: &dyn Observer,
+) -> Result<Proposal, RestoreError> {
+    let mut mounts = Vec::new();
+    for request in requests {
+        let Some(record) = target.mounts.iter().find(|m| m.coverage.label == request.coverage.label) else {
+            continue;
+        };
+        let manifest = store.manifest(&target, record)?;
+        // The latest snapshot knows most of what is there now; its digests are as good as this one's.
+        let latest = crate::capture::latest(store, &request.coverage);
+        let reference = match (&latest, &manifest) {
+            (Some(latest), _) => Some((&latest.manifest, latest.started_at)),
+            (None, Some(manifest)) => Some((manifest, record.started_at)),
+            (None, None) => None,
+        };
+        let now = look(&Look { coverage: &request.coverage, reference, check_content }, observer)?;
+        let side = Side { manifest: now.manifest.as_ref(), skipped: &now.skipped };
+        let plan = plan(manifest.as_ref(), &side, &request.witness, &request.scope, allow);
+        let root = request.coverage.root.to_path();
+        let not_checked = changed_since(&root, &now.skipped, record.started_at);
+        mounts.push(ProposedMount {
+            location: Location::choose(&root),
+            request,
+            target: manifest,
+            now,
+            plan,
+            not_checked,
+        });
+    }
+    Ok(Proposal { target, purpose, allow, mounts })
+}
+
+/// The excluded paths that hold anything newer than `since`. Looked at without end conditions but one: after so many
+/// entries a tree counts as changed.
+fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::snapshot::Time) -> Vec<Skipped> {
+    const ENOUGH: u32 = 20_000;
+    let Ok(root) = crate::mount::Root::open(root) else { return Vec::new() };
+    let newer = |path: &crate::snapshot::RelPath| -> std::io::Result<bool> {
+        let Some((parent, name)) = path.split() else { return Ok(false) };
+        let dir = root.dir(&parent)?;
+        let Some(stat) = dir.look(name.as_os_str())? else { return Ok(false) };
+        if stat.ctime > since {
+            return Ok(true);
+        }
+        if stat.kind != crate::platform::NodeKind::Directory {
+            return Ok(false);
+        }
+        let mut seen = 0;
+        let mut stack = vec![path.clone()];
+        while let Some(at) = stack.pop() {
+            let dir = root.dir(&at)?;
+            for name in dir.names()? {
+                let Some(stat) = dir.look(name.as_os_str())? else { return Ok(true) };
+                seen += 1;
+                if stat.ctime > since || seen > ENOUGH {
+                    return Ok(true);
+                }
+                if stat.kind == crate::platform::NodeKind::Directory {
+                    stack.push(at.join(&name));
+                }
+            }
+        }
+        Ok(false)
+    };
+    // What cannot be looked at cannot be vouched for.
+    skipped.iter().filter(|skipped| newer(&skipped.path).unwrap_or(true)).cloned().collect()
+}

@@ -1,0 +1,77 @@
+//! Paths that changed while two instances on overlapping mounts both lived: nobody can tell whose work they are.
+
+use std::collections::{BTreeSet, HashMap};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use super::RestoreError;
+use crate::diff::{Side, compare};
+use crate::snapshot::{Coverage, InstanceId, Manifest, RelPath, SnapshotKind};
+use crate::store::{InstanceRow, Store};
+
+/// For each path of `coverage` that this instance and others changed while both lived: the others.
+pub(super) fn shared_paths(
+    store: &Store,
+    instance: &InstanceRow,
+    coverage: &Coverage,
+) -> Result<HashMap<RelPath, Vec<InstanceId>>, RestoreError> {
+    let root = coverage.root.to_path();
+    let overlaps = |other: &Coverage| {
+        let other = other.root.to_path();
+        other.starts_with(&root) || root.starts_with(&other)
+    };
+    let others: Vec<InstanceRow> = store
+        .catalog()
+        .instances()?
+        .into_iter()
+        .filter(|other| other.id != instance.id && lived_together(instance, other))
+        .filter(|other| other.mounts.iter().any(overlaps))
+        .collect();
+    let mut shared: HashMap<RelPath, Vec<InstanceId>> = HashMap::new();
+    if others.is_empty() {
+        return Ok(shared);
+    }
+    let own: BTreeSet<PathBuf> = changed(store, instance, coverage)?;
+    for other in others {
+        for mount in other.mounts.iter().filter(|mount| overlaps(mount)) {
+            for path in changed(store, &other, mount)?.intersection(&own) {
+                let below = path.strip_prefix(&root).ok().map(|p| p.as_os_str().as_bytes());
+                let Some(path) = below.and_then(|bytes| RelPath::new(bytes).ok()) else { continue };
+                let ids = shared.entry(path).or_default();
+                if !ids.contains(&other.id) {
+                    ids.push(other.id.clone());
+                }
+            }
+        }
+    }
+    Ok(shared)
+}
+
+fn lived_together(a: &InstanceRow, b: &InstanceRow) -> bool {
+    let before_end = |start: &InstanceRow, end: &InstanceRow| end.ended_at.is_none_or(|at| start.started_at <= at);
+    before_end(a, b) && before_end(b, a)
+}
+
+/// The host paths that differ between an instance's baseline and its last snapshot that is no emergency.
+fn changed(store: &Store, instance: &InstanceRow, coverage: &Coverage) -> Result<BTreeSet<PathBuf>, RestoreError> {
+    let rows = store.catalog().snapshots(&instance.id)?;
+    let of = |id| -> Result<Option<Manifest>, RestoreError> {
+        let record = store.record(id)?;
+        match record.mounts.iter().find(|mount| mount.coverage.label == coverage.label) {
+            Some(mount) => Ok(store.manifest(&record, mount)?),
+            None => Ok(None),
+        }
+    };
+    let last = rows.iter().find(|row| row.kind != SnapshotKind::Emergency);
+    let first = rows.iter().rev().find(|row| row.kind == SnapshotKind::Baseline);
+    let (Some(first), Some(last)) = (first, last) else { return Ok(BTreeSet::new()) };
+    if first.id == last.id {
+        return Ok(BTreeSet::new());
+    }
+    let (first, last) = (of(&first.id)?, of(&last.id)?);
+    let from = Side { manifest: first.as_ref(), skipped: &[] };
+    let to = Side { manifest: last.as_ref(), skipped: &[] };
+    let root = coverage.root.to_path();
+    let changes = compare(&from, &to).changes;
+    Ok(changes.into_iter().map(|change| change.path.on_host(&root)).collect())
+}
