@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::document::{Document, quoted};
 use super::embedded::{embedded, embedded_workspace};
@@ -136,7 +136,7 @@ impl Config {
     /// When a flag has a fault, or neither the global `[recovery]` nor a flag names a mode.
     pub fn for_directory(&self, directory: &Path, flags: &Flags) -> Result<Resolved, ConfigError> {
         let layer = flags.layer()?.over(self.defaults.clone());
-        let src = self.current.join(directory);
+        let src = tidy(&self.current.join(directory));
         if layer.mode.is_none() {
             return Err(ConfigError::NoMode { directory: src });
         }
@@ -234,6 +234,16 @@ impl Config {
             nearest,
             directory,
         })
+    }
+}
+
+/// Without `.` and doubled slashes. With `..` the links decide where it leads; without, the name as given is kept, for
+/// that is how the operator knows the directory.
+fn tidy(path: &Path) -> PathBuf {
+    if path.components().any(|part| part == Component::ParentDir) {
+        settle(path)
+    } else {
+        path.components().collect()
     }
 }
 

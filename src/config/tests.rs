@@ -1,5 +1,6 @@
 //! Configuration files on disk, good and bad, through the public door.
 
+mod elsewhere;
 mod errors;
 mod layers;
 mod shipped;

@@ -18,7 +18,9 @@ impl Serialize for ByteString {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match std::str::from_utf8(&self.0) {
             Ok(text) => Form::Text(text.to_owned()),
-            Err(_) => Form::Binary { base64: STANDARD.encode(&self.0) },
+            Err(_) => Form::Binary {
+                base64: STANDARD.encode(&self.0),
+            },
         }
         .serialize(serializer)
     }
@@ -28,9 +30,10 @@ impl<'de> Deserialize<'de> for ByteString {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Form::deserialize(deserializer)? {
             Form::Text(text) => Ok(Self(text.into_bytes())),
-            Form::Binary { base64 } => {
-                STANDARD.decode(base64).map(Self).map_err(|_| D::Error::custom("not base64"))
-            }
+            Form::Binary { base64 } => STANDARD
+                .decode(base64)
+                .map(Self)
+                .map_err(|_| D::Error::custom("not base64")),
         }
     }
 }

@@ -90,7 +90,10 @@ struct Open {
 
 impl Open {
     fn new() -> Self {
-        Self { bytes: CHUNK_MAGIC.to_vec(), entries: 0 }
+        Self {
+            bytes: CHUNK_MAGIC.to_vec(),
+            entries: 0,
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -131,7 +134,10 @@ impl Open {
     }
 
     fn close(self) -> Chunk {
-        Chunk { digest: Digest::of(&self.bytes), bytes: self.bytes }
+        Chunk {
+            digest: Digest::of(&self.bytes),
+            bytes: self.bytes,
+        }
     }
 }
 
@@ -192,7 +198,10 @@ impl ManifestList {
         if more {
             return Err(DecodeError::Structure("the last directory is cut off"));
         }
-        let manifest = Manifest { root: self.root, directories };
+        let manifest = Manifest {
+            root: self.root,
+            directories,
+        };
         check(&manifest)?;
         Ok(manifest)
     }
@@ -221,7 +230,12 @@ impl Chunk {
                 1 => Listing::Unsettled,
                 2 => Listing::Unreadable,
                 3 => Listing::Partial,
-                value => return Err(DecodeError::Tag { what: "listing", value: u64::from(value) }),
+                value => {
+                    return Err(DecodeError::Tag {
+                        what: "listing",
+                        value: u64::from(value),
+                    });
+                }
             };
             let count = reader.count()?;
             let mut entries = Vec::with_capacity(count.min(MAX_ENTRIES));
@@ -235,8 +249,16 @@ impl Chunk {
             for _ in 0..reader.count()? {
                 gaps.push(gap(&mut reader)?);
             }
-            let directory = Directory { path, listing, entries, gaps };
-            pieces.push(Piece { directory, more: flags & MORE != 0 });
+            let directory = Directory {
+                path,
+                listing,
+                entries,
+                gaps,
+            };
+            pieces.push(Piece {
+                directory,
+                more: flags & MORE != 0,
+            });
         }
         Ok(pieces)
     }
@@ -252,7 +274,12 @@ fn gap(reader: &mut Reader<'_>) -> Result<Gap, DecodeError> {
         2 => GapReason::Sensitive,
         3 => GapReason::Store,
         4 => GapReason::Moving,
-        value => return Err(DecodeError::Tag { what: "gap reason", value: u64::from(value) }),
+        value => {
+            return Err(DecodeError::Tag {
+                what: "gap reason",
+                value: u64::from(value),
+            });
+        }
     };
     Ok(Gap { name, reason })
 }
@@ -265,9 +292,14 @@ fn open<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Reader<'a>, DecodeError>
         (Some((got, a)), Some((known, b))) if a == b => match got.cmp(known) {
             std::cmp::Ordering::Equal => Ok(reader),
             std::cmp::Ordering::Greater => Err(DecodeError::Newer(u64::from(*got))),
-            std::cmp::Ordering::Less => Err(DecodeError::Tag { what: "version", value: u64::from(*got) }),
+            std::cmp::Ordering::Less => Err(DecodeError::Tag {
+                what: "version",
+                value: u64::from(*got),
+            }),
         },
-        _ => Err(DecodeError::Structure("it is not what its place says (wrong first bytes)")),
+        _ => Err(DecodeError::Structure(
+            "it is not what its place says (wrong first bytes)",
+        )),
     }
 }
 
@@ -284,18 +316,25 @@ fn check(manifest: &Manifest) -> Result<(), DecodeError> {
         return Err(DecodeError::Structure("the mount root's entries are missing"));
     }
     for dir in &manifest.directories {
-        if !dir.entries.is_sorted_by(|a, b| a.name < b.name) || !dir.gaps.is_sorted_by(|a, b| a.name < b.name) {
-            return Err(DecodeError::Structure("a directory's names are out of order or twice there"));
+        if !dir.entries.is_sorted_by(|a, b| a.name < b.name) || !dir.gaps.is_sorted_by(|a, b| a.name < b.name)
+        {
+            return Err(DecodeError::Structure(
+                "a directory's names are out of order or twice there",
+            ));
         }
         if dir.gaps.iter().any(|gap| dir.entry(&gap.name).is_some()) {
             return Err(DecodeError::Structure("a name is both held and missing"));
         }
         if manifest.entry(&dir.path).is_none_or(|entry| !entry.is_dir()) {
-            return Err(DecodeError::Structure("a directory that its parent does not name"));
+            return Err(DecodeError::Structure(
+                "a directory that its parent does not name",
+            ));
         }
         for entry in &dir.entries {
             let Some(first) = &entry.link else { continue };
-            let held = manifest.entry(first).is_some_and(|target| target.link.is_none() && target.kind == entry.kind);
+            let held = manifest
+                .entry(first)
+                .is_some_and(|target| target.link.is_none() && target.kind == entry.kind);
             if !held || entry.content().is_none() {
                 return Err(DecodeError::Structure("a hard link without its first path"));
             }

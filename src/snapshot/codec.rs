@@ -122,7 +122,11 @@ impl<'a> Reader<'a> {
     /// A count of things that take at least one byte each, so a hostile count cannot make us reserve memory.
     pub(super) fn count(&mut self) -> Result<usize, DecodeError> {
         let count = usize::try_from(self.number()?).map_err(|_| DecodeError::Number)?;
-        if count > self.rest.len() { Err(DecodeError::Short) } else { Ok(count) }
+        if count > self.rest.len() {
+            Err(DecodeError::Short)
+        } else {
+            Ok(count)
+        }
     }
 
     pub(super) fn time(&mut self) -> Result<Time, DecodeError> {

@@ -24,7 +24,9 @@ impl Digest {
     /// Reads 64 hex digits.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
-        blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
+        blake3::Hash::from_hex(text)
+            .ok()
+            .map(|hash| Self(*hash.as_bytes()))
     }
 }
 
@@ -104,7 +106,13 @@ impl Hasher {
                 inner
             }
         };
-        Self { inner, method, partial: Vec::new(), block: 0, length: 0 }
+        Self {
+            inner,
+            method,
+            partial: Vec::new(),
+            block: 0,
+            length: 0,
+        }
     }
 
     /// Takes the next bytes.
@@ -146,7 +154,11 @@ impl Hasher {
         }
         const ZEROS: [u8; BLOCK] = [0; BLOCK];
         while left > 0 {
-            let missing = if self.partial.is_empty() { BLOCK } else { BLOCK - self.partial.len() };
+            let missing = if self.partial.is_empty() {
+                BLOCK
+            } else {
+                BLOCK - self.partial.len()
+            };
             let take = usize::try_from(left).unwrap_or(usize::MAX).min(missing);
             if let Some(zeros) = ZEROS.get(..take) {
                 self.update(zeros);
@@ -164,7 +176,11 @@ impl Hasher {
         if !self.partial.is_empty() {
             Self::block(&mut self.inner, self.block, &self.partial);
         }
-        Content { size: self.length, digest: Digest(*self.inner.finalize().as_bytes()), method: self.method }
+        Content {
+            size: self.length,
+            digest: Digest(*self.inner.finalize().as_bytes()),
+            method: self.method,
+        }
     }
 
     fn block(inner: &mut blake3::Hasher, number: u64, bytes: &[u8]) {

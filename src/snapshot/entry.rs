@@ -115,7 +115,10 @@ impl Entry {
             (self.link.is_some(), HAS_LINK),
             (self.nlink != 1, HAS_NLINK),
             (self.unstable, UNSTABLE),
-            (self.content().is_some_and(|c| c.method == DigestMethod::Blocks), BLOCKS),
+            (
+                self.content().is_some_and(|c| c.method == DigestMethod::Blocks),
+                BLOCKS,
+            ),
         ] {
             flags |= if set { flag } else { 0 };
         }
@@ -161,7 +164,10 @@ impl Entry {
         let tag = reader.byte()?;
         let flags = reader.number()?;
         if flags & !KNOWN != 0 {
-            return Err(DecodeError::Tag { what: "entry flag", value: flags });
+            return Err(DecodeError::Tag {
+                what: "entry flag",
+                value: flags,
+            });
         }
         let (mode, uid, gid) = (reader.small()?, reader.small()?, reader.small()?);
         if mode > 0o7777 {
@@ -169,26 +175,61 @@ impl Entry {
         }
         let mtime = reader.time()?;
         let ctime_sec = mtime.sec.wrapping_add(reader.signed()?);
-        let ctime = Time { sec: ctime_sec, nsec: u32::from_le_bytes(reader.array()?) };
+        let ctime = Time {
+            sec: ctime_sec,
+            nsec: u32::from_le_bytes(reader.array()?),
+        };
         let ino = previous_ino.wrapping_add(reader.signed()?.cast_unsigned());
         let kind = Self::decode_kind(reader, tag, flags)?;
         let mut xattrs = Vec::new();
         if flags & HAS_XATTRS != 0 {
             for _ in 0..reader.count()? {
-                xattrs.push(Xattr { name: reader.bytes()?.into(), value: reader.bytes()?.into() });
+                xattrs.push(Xattr {
+                    name: reader.bytes()?.into(),
+                    value: reader.bytes()?.into(),
+                });
             }
         }
-        let link = if flags & HAS_LINK != 0 { Some(RelPath::new(reader.bytes()?)?) } else { None };
-        let nlink = if flags & HAS_NLINK != 0 { reader.small()? } else { 1 };
+        let link = if flags & HAS_LINK != 0 {
+            Some(RelPath::new(reader.bytes()?)?)
+        } else {
+            None
+        };
+        let nlink = if flags & HAS_NLINK != 0 {
+            reader.small()?
+        } else {
+            1
+        };
         let unstable = flags & UNSTABLE != 0;
-        Ok(Self { name, kind, mode, uid, gid, mtime, ctime, ino, xattrs, link, nlink, unstable })
+        Ok(Self {
+            name,
+            kind,
+            mode,
+            uid,
+            gid,
+            mtime,
+            ctime,
+            ino,
+            xattrs,
+            link,
+            nlink,
+            unstable,
+        })
     }
 
     fn decode_kind(reader: &mut Reader<'_>, tag: u8, flags: u64) -> Result<Kind, DecodeError> {
         Ok(match tag {
             FILE => {
-                let method = if flags & BLOCKS != 0 { DigestMethod::Blocks } else { DigestMethod::Plain };
-                Kind::File(Content { size: reader.number()?, digest: Digest(reader.array()?), method })
+                let method = if flags & BLOCKS != 0 {
+                    DigestMethod::Blocks
+                } else {
+                    DigestMethod::Plain
+                };
+                Kind::File(Content {
+                    size: reader.number()?,
+                    digest: Digest(reader.array()?),
+                    method,
+                })
             }
             DIRECTORY => Kind::Directory,
             SYMLINK => Kind::Symlink(reader.bytes()?.into()),
@@ -196,7 +237,12 @@ impl Entry {
             SOCKET => Kind::Socket,
             CHAR_DEVICE => Kind::CharDevice(reader.small()?, reader.small()?),
             BLOCK_DEVICE => Kind::BlockDevice(reader.small()?, reader.small()?),
-            other => return Err(DecodeError::Tag { what: "entry type", value: u64::from(other) }),
+            other => {
+                return Err(DecodeError::Tag {
+                    what: "entry type",
+                    value: u64::from(other),
+                });
+            }
         })
     }
 

@@ -18,7 +18,11 @@ pub struct IdError {
 fn random_text(random: &[u8]) -> String {
     random
         .iter()
-        .map(|byte| ALPHABET.get(usize::from(byte & 31)).map_or('0', |letter| char::from(*letter)))
+        .map(|byte| {
+            ALPHABET
+                .get(usize::from(byte & 31))
+                .map_or('0', |letter| char::from(*letter))
+        })
         .collect()
 }
 
@@ -126,7 +130,9 @@ impl SnapshotId {
 
 fn is_label(text: &str) -> bool {
     (1..=40).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && !text.starts_with('-')
         && !text.ends_with('-')
 }
@@ -147,5 +153,9 @@ pub fn label_from(name: &[u8]) -> String {
         }
     }
     let label = label.trim_end_matches('-');
-    if label.is_empty() { "dir".to_owned() } else { label.to_owned() }
+    if label.is_empty() {
+        "dir".to_owned()
+    } else {
+        label.to_owned()
+    }
 }

@@ -96,14 +96,18 @@ impl Manifest {
 
     /// Every entry below the root with its path: a directory's entries together, directories in path order.
     pub fn entries(&self) -> impl Iterator<Item = (RelPath, &Entry)> {
-        self.directories
-            .iter()
-            .flat_map(|dir| dir.entries.iter().map(|entry| (dir.path.join(&entry.name), entry)))
+        self.directories.iter().flat_map(|dir| {
+            dir.entries
+                .iter()
+                .map(|entry| (dir.path.join(&entry.name), entry))
+        })
     }
 
     /// Every gap with its path.
     pub fn gaps(&self) -> impl Iterator<Item = (RelPath, &Gap)> {
-        self.directories.iter().flat_map(|dir| dir.gaps.iter().map(|gap| (dir.path.join(&gap.name), gap)))
+        self.directories
+            .iter()
+            .flat_map(|dir| dir.gaps.iter().map(|gap| (dir.path.join(&gap.name), gap)))
     }
 
     /// Number of entries and sum of the sizes of regular files (each hard link group once), in bytes.
@@ -111,7 +115,11 @@ impl Manifest {
     pub fn totals(&self) -> (u64, u64) {
         let entries = self.directories.iter().flat_map(|dir| &dir.entries);
         entries.fold((0, 0), |(count, bytes), entry| {
-            let size = if entry.link.is_none() { entry.content().map_or(0, |c| c.size) } else { 0 };
+            let size = if entry.link.is_none() {
+                entry.content().map_or(0, |c| c.size)
+            } else {
+                0
+            };
             (count + 1, bytes + size)
         })
     }
@@ -122,7 +130,10 @@ impl Manifest {
     pub fn is_complete(&self) -> bool {
         self.directories.iter().all(|dir| {
             matches!(dir.listing, Listing::Proven | Listing::Partial)
-                && dir.gaps.iter().all(|gap| matches!(gap.reason, GapReason::Sensitive | GapReason::Store))
+                && dir
+                    .gaps
+                    .iter()
+                    .all(|gap| matches!(gap.reason, GapReason::Sensitive | GapReason::Store))
                 && dir.entries.iter().all(|entry| !entry.unstable)
         })
     }

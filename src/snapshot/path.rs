@@ -145,13 +145,21 @@ impl RelPath {
     #[must_use]
     pub fn is_within(&self, dir: &Self) -> bool {
         dir.is_root()
-            || self.0.strip_prefix(&*dir.0).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+            || self
+                .0
+                .strip_prefix(&*dir.0)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
     }
 
     /// The directories above this path, from the root down, without the path itself.
     pub fn ancestors(&self) -> impl Iterator<Item = Self> {
         let own = !self.is_root();
-        let ends = self.0.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
+        let ends = self
+            .0
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| **b == b'/')
+            .map(|(at, _)| at);
         own.then_some(0)
             .into_iter()
             .chain(ends)
@@ -162,7 +170,11 @@ impl RelPath {
     /// The path on the host when the mount root is `root`.
     #[must_use]
     pub fn on_host(&self, root: &Path) -> PathBuf {
-        if self.is_root() { root.to_path_buf() } else { root.join(self.as_path()) }
+        if self.is_root() {
+            root.to_path_buf()
+        } else {
+            root.join(self.as_path())
+        }
     }
 }
 
@@ -173,7 +185,10 @@ fn rank(byte: u8) -> u8 {
 
 impl Ord for RelPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.0.iter().map(|b| rank(*b)).cmp(other.0.iter().map(|b| rank(*b)))
+        self.0
+            .iter()
+            .map(|b| rank(*b))
+            .cmp(other.0.iter().map(|b| rank(*b)))
     }
 }
 

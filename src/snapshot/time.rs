@@ -28,8 +28,14 @@ impl Time {
         let nsec = u32::try_from(nanos.rem_euclid(Self::NANOS)).unwrap_or(0);
         match sec {
             Ok(sec) => Self { sec, nsec },
-            Err(_) if nanos < 0 => Self { sec: i64::MIN, nsec: 0 },
-            Err(_) => Self { sec: i64::MAX, nsec: 999_999_999 },
+            Err(_) if nanos < 0 => Self {
+                sec: i64::MIN,
+                nsec: 0,
+            },
+            Err(_) => Self {
+                sec: i64::MAX,
+                nsec: 999_999_999,
+            },
         }
     }
 
@@ -45,7 +51,11 @@ impl Time {
         let stamp = i32::try_from(self.nsec)
             .ok()
             .and_then(|nsec| jiff::Timestamp::new(self.sec, nsec).ok())
-            .unwrap_or(if self.sec < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX });
+            .unwrap_or(if self.sec < 0 {
+                jiff::Timestamp::MIN
+            } else {
+                jiff::Timestamp::MAX
+            });
         format!("{stamp:.9}")
     }
 
