@@ -1,1 +1,28 @@
-//! (to be written)
+//! jackin's own configuration files, read and never written: `[recovery]` tables in their layers, and a workspace's
+//! mounts. What it gives is plain values, each with the place it came from.
+
+mod document;
+mod embedded;
+mod error;
+mod flags;
+mod host;
+mod layer;
+mod load;
+mod mounts;
+mod pattern;
+mod resolved;
+mod schema;
+mod table;
+mod value;
+
+pub use error::{ConfigError, Origin, Place, shown};
+pub use flags::Flags;
+pub use host::settle;
+pub use load::Config;
+pub use mounts::MountConfig;
+pub use pattern::check as check_pattern;
+pub use resolved::{Limits, Resolved, Subject};
+pub use value::{Isolation, Mode, OnFailure, Sensitive, Source, Sourced};
+
+#[cfg(test)]
+mod tests;

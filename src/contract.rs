@@ -1,1 +1,26 @@
-//! (to be written)
+//! The contract: what will be captured, what not, where it is kept, what a restore may overwrite. It reads the file
+//! system and changes nothing; `explain` prints it, `launch` and `begin` act by it.
+
+mod coverage;
+mod error;
+mod exclude;
+mod foreign;
+mod integration;
+mod overlap;
+mod places;
+mod resolve;
+mod seen;
+mod target;
+mod terms;
+
+pub use error::ContractError;
+pub use exclude::{Matcher, PatternError, STAGING_PREFIX, Verdict};
+pub use foreign::{Foreign, Identity, MAX_VISITED, count_foreign};
+pub use resolve::{Options, resolve};
+pub use target::Target;
+pub use terms::{
+    BroadReason, Contract, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable,
+};
+
+#[cfg(test)]
+mod tests;

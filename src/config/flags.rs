@@ -1,0 +1,67 @@
+//! The command line as the highest layer. Words are checked here, so that a flag and a file give the same errors.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::error::{ConfigError, Origin, Place};
+use super::layer::Layer;
+use super::schema::{RECOVERY, Shape};
+use super::table::{self, Setting};
+
+/// Flags of `explain`, `launch` and `begin` that are settings, as they were typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// `--snapshot MODE`
+    pub snapshot: Option<String>,
+    /// `--exclude GLOB`, in order.
+    pub exclude: Vec<String>,
+    /// `--path DIR`, in order.
+    pub paths: Vec<OsString>,
+    /// `--on-failure WORD`
+    pub on_failure: Option<String>,
+}
+
+impl Flags {
+    /// The flags as a layer.
+    pub(super) fn layer(&self) -> Result<Layer, ConfigError> {
+        let mut layer = Layer::default();
+        if let Some(word) = &self.snapshot {
+            word_flag(&mut layer, "--snapshot", "snapshot", word)?;
+        }
+        if let Some(word) = &self.on_failure {
+            word_flag(&mut layer, "--on-failure", "on_failure", word)?;
+        }
+        let exclude = place("--exclude");
+        let patterns = self
+            .exclude
+            .iter()
+            .map(|pattern| (exclude.clone(), pattern.clone()))
+            .collect();
+        layer.set("exclude", &exclude, Setting::List(patterns))?;
+        for path in &self.paths {
+            layer.path(&place("--path"), path.as_bytes())?;
+        }
+        Ok(layer)
+    }
+}
+
+fn place(flag: &'static str) -> Place {
+    Place {
+        origin: Origin::Flag(flag),
+        key: flag.to_owned(),
+    }
+}
+
+fn word_flag(layer: &mut Layer, flag: &'static str, name: &str, word: &str) -> Result<(), ConfigError> {
+    let place = place(flag);
+    let key = RECOVERY.iter().find(|key| key.name == name);
+    if let Some((key, valid)) = key.and_then(|key| match key.shape {
+        Shape::Words(valid) => Some((key, valid)),
+        _ => None,
+    }) {
+        let setting = Setting::Word(table::choose(&place, word, valid)?);
+        table::possible_now(&place, key, &setting)?;
+        layer.set(name, &place, setting)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Host paths: `~`, and where a path leads although parts of it may not exist yet.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// As many links as Linux follows in one path (`MAXSYMLINKS` in its `namei.h`).
+const MAX_LINKS: usize = 40;
+
+/// `~` and `~/x` with the home directory in place; `None` when it is needed and not known.
+pub(super) fn expand(written: &str, home: Option<&Path>) -> Option<PathBuf> {
+    match written.strip_prefix('~') {
+        Some("") => home.map(Path::to_path_buf),
+        Some(rest) if rest.starts_with('/') => home.map(|home| home.join(rest.trim_start_matches('/'))),
+        _ => Some(PathBuf::from(written)),
+    }
+}
+
+/// Where an absolute path leads, every link followed, `.` and `..` gone; what does not exist stays as it is written. Unlike
+/// `canonicalize` it never fails, so it also serves for a store that will be made later or a secret that is not there yet.
+#[must_use]
+pub fn settle(path: &Path) -> PathBuf {
+    let mut done = PathBuf::from("/");
+    let mut rest = backwards(path);
+    let mut links = 0;
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            done.pop();
+            continue;
+        }
+        let next = done.join(&part);
+        match fs::read_link(&next) {
+            Ok(target) if links < MAX_LINKS => {
+                links += 1;
+                if target.is_absolute() {
+                    done = PathBuf::from("/");
+                }
+                rest.extend(backwards(&target));
+            }
+            _ => done = next,
+        }
+    }
+    done
+}
+
+/// The parts of a path, the last one first.
+fn backwards(path: &Path) -> Vec<OsString> {
+    let parts = path.components().rev();
+    parts
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some(OsString::from("..")),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+        })
+        .collect()
+}

@@ -1,0 +1,151 @@
+//! One layer of settings, and how a higher one goes over a lower one: scalars replace, lists append.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::document::{Document, type_of};
+use super::error::{ConfigError, Place};
+use super::schema::RECOVERY;
+use super::table::{self, Setting};
+use super::{Limits, Mode, MountConfig, OnFailure, Resolved, Sensitive, Sourced, Subject, pattern};
+use crate::snapshot::RelPath;
+
+/// The settings of one `[recovery]` table, or of the command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Layer {
+    pub(super) mode: Option<Sourced<Mode>>,
+    exclude: Vec<Sourced<String>>,
+    paths: Vec<Sourced<RelPath>>,
+    integrations: Option<Sourced<bool>>,
+    sensitive: Option<Sourced<Sensitive>>,
+    on_failure: Option<Sourced<OnFailure>>,
+    max_entries: Option<Sourced<u64>>,
+    max_bytes: Option<Sourced<u64>>,
+}
+
+impl Layer {
+    /// Reads the table that stands under `prefix`, when it is there.
+    pub(super) fn read(
+        document: &Document,
+        prefix: &str,
+        value: Option<&Spanned<DeValue<'_>>>,
+    ) -> Result<Self, ConfigError> {
+        let mut layer = Self::default();
+        let Some(value) = value else {
+            return Ok(layer);
+        };
+        let DeValue::Table(table) = value.get_ref() else {
+            return Err(ConfigError::WrongType {
+                place: document.place(value.span().start, prefix.to_owned()),
+                expected: "a table",
+                found: type_of(value.get_ref()),
+            });
+        };
+        for (key, place, setting) in table::read(document, prefix, table, RECOVERY)? {
+            layer.set(&key, &place, setting)?;
+        }
+        Ok(layer)
+    }
+
+    /// Takes one checked value in. What the schema knows but this version does not do changes nothing.
+    pub(super) fn set(&mut self, key: &str, place: &Place, setting: Setting) -> Result<(), ConfigError> {
+        match (key, setting) {
+            ("snapshot", Setting::Word(word)) => self.mode = Mode::parse(word).map(|value| at(place, value)),
+            ("sensitive", Setting::Word(word)) => {
+                self.sensitive = Sensitive::parse(word).map(|value| at(place, value));
+            }
+            ("on_failure", Setting::Word(word)) => {
+                self.on_failure = OnFailure::parse(word).map(|value| at(place, value));
+            }
+            ("integrations", Setting::Switch(on)) => self.integrations = Some(at(place, on)),
+            ("limits.max_entries", Setting::Number(number)) => self.max_entries = Some(at(place, number)),
+            ("limits.max_bytes", Setting::Number(number)) => self.max_bytes = Some(at(place, number)),
+            ("exclude", Setting::List(list)) => {
+                for (place, text) in list {
+                    pattern::check(&text).map_err(|problem| ConfigError::BadValue {
+                        place: place.clone(),
+                        value: text.clone(),
+                        problem,
+                    })?;
+                    self.exclude.push(at(&place, text));
+                }
+            }
+            ("paths", Setting::List(list)) => {
+                for (place, text) in list {
+                    self.path(&place, text.as_bytes())?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes one entry of `paths` in.
+    pub(super) fn path(&mut self, place: &Place, written: &[u8]) -> Result<(), ConfigError> {
+        let bad = |problem: String| ConfigError::BadValue {
+            place: place.clone(),
+            value: String::from_utf8(written.to_vec()).unwrap_or_else(|_| written.escape_ascii().to_string()),
+            problem: format!("{problem}; it must be a path below the mount, such as src/data"),
+        };
+        let mut bytes = written;
+        // Completion in a shell writes `./src/`.
+        while let Some(rest) = bytes.strip_prefix(b"./") {
+            bytes = rest;
+        }
+        while let Some(rest) = bytes.strip_suffix(b"/").filter(|rest| !rest.is_empty()) {
+            bytes = rest;
+        }
+        match RelPath::new(bytes) {
+            Ok(path) if path.is_root() => Err(bad("it is empty".to_owned())),
+            Ok(path) => {
+                self.paths.push(at(place, path));
+                Ok(())
+            }
+            Err(error) => Err(bad(error.to_string())),
+        }
+    }
+
+    /// This layer over a lower one.
+    pub(super) fn over(self, lower: Self) -> Self {
+        Self {
+            mode: self.mode.or(lower.mode),
+            exclude: [lower.exclude, self.exclude].concat(),
+            paths: [lower.paths, self.paths].concat(),
+            integrations: self.integrations.or(lower.integrations),
+            sensitive: self.sensitive.or(lower.sensitive),
+            on_failure: self.on_failure.or(lower.on_failure),
+            max_entries: self.max_entries.or(lower.max_entries),
+            max_bytes: self.max_bytes.or(lower.max_bytes),
+        }
+    }
+
+    /// The built-in values fill what no layer says.
+    pub(super) fn resolve(self, subject: Subject, mounts: Vec<MountConfig>) -> Resolved {
+        let defaults = Limits::default();
+        Resolved {
+            subject,
+            mounts,
+            mode: self.mode.unwrap_or_else(|| Sourced::built_in(Mode::Off)),
+            exclude: self.exclude,
+            paths: self.paths,
+            integrations: self.integrations.unwrap_or_else(|| Sourced::built_in(true)),
+            sensitive: self
+                .sensitive
+                .unwrap_or_else(|| Sourced::built_in(Sensitive::Withhold)),
+            on_failure: self
+                .on_failure
+                .unwrap_or_else(|| Sourced::built_in(OnFailure::Block)),
+            limits: Limits {
+                max_entries: self.max_entries.unwrap_or(defaults.max_entries),
+                max_bytes: self.max_bytes.unwrap_or(defaults.max_bytes),
+            },
+        }
+    }
+}
+
+fn at<T>(place: &Place, value: T) -> Sourced<T> {
+    Sourced {
+        value,
+        source: (&place.origin).into(),
+    }
+}

@@ -1,0 +1,263 @@
+//! Finds the files of a workspace, puts their layers together, and answers which workspaces there are. A workspace's
+//! file is read when it is asked for, so a fault in one does not keep another from its work.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::document::{Document, quoted};
+use super::embedded::{embedded, embedded_workspace};
+use super::layer::Layer;
+use super::{ConfigError, Flags, Isolation, MountConfig, Resolved, Source, Subject, mounts, settle};
+use crate::environment::Environment;
+use crate::snapshot::ByteString;
+
+/// How like a name must be to be proposed for one that does not exist, from 0 to 1.
+const LIKENESS: f64 = 0.4;
+
+/// jackin's configuration directory, with `config.toml` read.
+#[derive(Clone, Debug)]
+pub struct Config {
+    directory: Option<PathBuf>,
+    home: Option<PathBuf>,
+    current: PathBuf,
+    global: Option<Document>,
+    defaults: Layer,
+}
+
+impl Config {
+    /// Reads `config.toml`. A file or directory that is not there is no error: then the built-in values stand.
+    ///
+    /// # Errors
+    /// When `config.toml` is there and cannot be read, is not TOML, or has a fault in its global `[recovery]`.
+    pub fn load(environment: &Environment) -> Result<Self, ConfigError> {
+        let directory = environment.jackin_config();
+        let global = match &directory {
+            Some(directory) => Document::read(&directory.join("config.toml"))?,
+            None => None,
+        };
+        let defaults = match &global {
+            Some(document) => Layer::read(document, "recovery", document.root()?.get("recovery"))?,
+            None => Layer::default(),
+        };
+        let home = environment.home.clone();
+        Ok(Self {
+            directory,
+            home,
+            current: environment.current.clone(),
+            global,
+            defaults,
+        })
+    }
+
+    /// The names of all workspaces, sorted: the files in `workspaces/` and the tables `[workspaces.<name>]`.
+    ///
+    /// # Errors
+    /// When `workspaces/` is there and cannot be listed, or `workspaces` in `config.toml` is no table.
+    pub fn workspace_names(&self) -> Result<Vec<String>, ConfigError> {
+        let mut names = BTreeSet::new();
+        if let Some(document) = &self.global {
+            let root = document.root()?;
+            if let Some(table) = embedded(document, &root)? {
+                names.extend(table.keys().map(|name| name.get_ref().to_string()));
+            }
+        }
+        if let Some(directory) = &self.directory {
+            let path = directory.join("workspaces");
+            let failed = |source| ConfigError::Read {
+                path: path.clone(),
+                source,
+            };
+            match fs::read_dir(&path) {
+                Ok(entries) => {
+                    for entry in entries {
+                        let file = entry.map_err(failed)?.file_name();
+                        names.extend(
+                            file.to_str()
+                                .and_then(|name| name.strip_suffix(".toml"))
+                                .map(str::to_owned),
+                        );
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(names
+            .into_iter()
+            .filter(|name| check_name(name).is_ok())
+            .collect())
+    }
+
+    /// Settings and mounts of a workspace.
+    ///
+    /// # Errors
+    /// When the name cannot be one, no file defines it, a file or flag has a fault, or it has no mounts.
+    pub fn for_workspace(&self, name: &str, flags: &Flags) -> Result<Resolved, ConfigError> {
+        check_name(name)?;
+        let file = self.workspace_file(name)?;
+        let mut layer = self.defaults.clone();
+        let mut known = false;
+        if let Some(document) = &self.global {
+            let root = document.root()?;
+            if let Some(table) = embedded_workspace(document, &root, name)? {
+                known = true;
+                let prefix = format!("workspaces.{}.recovery", quoted(name));
+                layer = Layer::read(document, &prefix, table.get("recovery"))?.over(layer);
+            }
+        }
+        if let Some(document) = &file {
+            known = true;
+            layer = Layer::read(document, "recovery", document.root()?.get("recovery"))?.over(layer);
+        }
+        if !known {
+            return Err(self.unknown(name)?);
+        }
+        let layer = flags.layer()?.over(layer);
+        let Some(mounts) = self.mounts(name, file.as_ref())? else {
+            let path = self.workspace_path(name).unwrap_or_default();
+            return Err(ConfigError::NoMounts {
+                name: name.to_owned(),
+                path,
+            });
+        };
+        Ok(layer.resolve(
+            Subject::Workspace {
+                name: name.to_owned(),
+            },
+            mounts,
+        ))
+    }
+
+    /// Settings for a directory that no workspace speaks of: the global defaults and the flags.
+    ///
+    /// # Errors
+    /// When a flag has a fault, or neither the global `[recovery]` nor a flag names a mode.
+    pub fn for_directory(&self, directory: &Path, flags: &Flags) -> Result<Resolved, ConfigError> {
+        let layer = flags.layer()?.over(self.defaults.clone());
+        let src = tidy(&self.current.join(directory));
+        if layer.mode.is_none() {
+            return Err(ConfigError::NoMode { directory: src });
+        }
+        let path = ByteString::from(src.as_path());
+        let source = Source::Flag { name: "TARGET" };
+        let mount = MountConfig {
+            src,
+            dst: None,
+            readonly: false,
+            isolation: Isolation::Shared,
+            source,
+        };
+        Ok(layer.resolve(Subject::Directory { path }, vec![mount]))
+    }
+
+    /// The workspace in whose mount a directory lies; the deepest mount decides.
+    ///
+    /// # Errors
+    /// When two workspaces have mounts equally deep, or a workspace's file cannot be read: it might be the one.
+    pub fn workspace_for_directory(&self, directory: &Path) -> Result<Option<String>, ConfigError> {
+        let directory = settle(&self.current.join(directory));
+        let mut best: Option<(usize, String)> = None;
+        let mut rival = None;
+        for name in self.workspace_names()? {
+            let file = self.workspace_file(&name)?;
+            let mounts = self.mounts(&name, file.as_ref())?.unwrap_or_default();
+            let roots = mounts.iter().map(|mount| settle(&mount.src));
+            let depth = roots
+                .filter(|root| directory.starts_with(root))
+                .map(|root| root.components().count())
+                .max();
+            let Some(depth) = depth else { continue };
+            match &best {
+                Some((deepest, _)) if depth < *deepest => {}
+                Some((deepest, _)) if depth == *deepest => rival = Some(name),
+                _ => {
+                    best = Some((depth, name));
+                    rival = None;
+                }
+            }
+        }
+        match (best, rival) {
+            (Some((_, first)), Some(second)) => Err(ConfigError::Ambiguous {
+                directory,
+                first,
+                second,
+            }),
+            (best, _) => Ok(best.map(|(_, name)| name)),
+        }
+    }
+
+    fn workspace_path(&self, name: &str) -> Option<PathBuf> {
+        self.directory
+            .as_ref()
+            .map(|directory| directory.join("workspaces").join(format!("{name}.toml")))
+    }
+
+    fn workspace_file(&self, name: &str) -> Result<Option<Document>, ConfigError> {
+        match self.workspace_path(name) {
+            Some(path) => Document::read(&path),
+            None => Ok(None),
+        }
+    }
+
+    /// The mounts in the workspace's own file; else, as older versions of jackin wrote them, in `config.toml`.
+    fn mounts(&self, name: &str, file: Option<&Document>) -> Result<Option<Vec<MountConfig>>, ConfigError> {
+        let home = self.home.as_deref();
+        if let Some(document) = file
+            && let Some(mounts) = mounts::read(document, "", &document.root()?, home)?
+        {
+            return Ok(Some(mounts));
+        }
+        if let Some(document) = &self.global {
+            let root = document.root()?;
+            if let Some(table) = embedded_workspace(document, &root, name)? {
+                return mounts::read(document, &format!("workspaces.{}", quoted(name)), table, home);
+            }
+        }
+        Ok(None)
+    }
+
+    fn unknown(&self, name: &str) -> Result<ConfigError, ConfigError> {
+        let mut similar: Vec<(f64, String)> = self
+            .workspace_names()?
+            .into_iter()
+            .map(|known| (strsim::normalized_damerau_levenshtein(name, &known), known))
+            .filter(|(likeness, known)| *likeness >= LIKENESS || known.starts_with(name))
+            .collect();
+        similar.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let nearest = similar.into_iter().take(3).map(|(_, known)| known).collect();
+        let there = self.current.join(name).is_dir();
+        let directory = there.then(|| Path::new(".").join(name));
+        Ok(ConfigError::UnknownWorkspace {
+            name: name.to_owned(),
+            nearest,
+            directory,
+        })
+    }
+}
+
+/// Without `.` and doubled slashes. With `..` the links decide where it leads; without, the name as given is kept, for
+/// that is how the operator knows the directory.
+fn tidy(path: &Path) -> PathBuf {
+    if path.components().any(|part| part == Component::ParentDir) {
+        settle(path)
+    } else {
+        path.components().collect()
+    }
+}
+
+/// A name becomes a file name, so it must stay within its directory.
+fn check_name(name: &str) -> Result<(), ConfigError> {
+    let problem = match name {
+        "" => "it is empty",
+        "." | ".." => "it means a directory",
+        _ if name.contains(['/', '\\']) => "it holds a `/` or a `\\`",
+        _ if name.contains('\0') => "it holds a NUL byte",
+        _ => return Ok(()),
+    };
+    Err(ConfigError::BadName {
+        name: name.to_owned(),
+        problem,
+    })
+}

@@ -1,0 +1,86 @@
+//! What the layers amount to: every value decided, each with its source.
+
+use serde::Serialize;
+
+use super::{Mode, MountConfig, OnFailure, Sensitive, Sourced};
+use crate::snapshot::{ByteString, RelPath, label_from};
+
+/// What a session is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Subject {
+    /// A configured workspace.
+    Workspace {
+        /// Its name.
+        name: String,
+    },
+    /// A directory without a workspace.
+    Directory {
+        /// Absolute, as given.
+        path: ByteString,
+    },
+}
+
+impl Subject {
+    /// The workspace's name, when it is one.
+    #[must_use]
+    pub fn workspace(&self) -> Option<&str> {
+        match self {
+            Self::Workspace { name } => Some(name),
+            Self::Directory { .. } => None,
+        }
+    }
+
+    /// The label for the instance's id.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::Workspace { name } => label_from(name.as_bytes()),
+            Self::Directory { path } => {
+                let last = path.0.split(|b| *b == b'/').rfind(|part| !part.is_empty());
+                label_from(last.unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// How much a capture may take before it stops and says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Limits {
+    /// Entries of one capture.
+    pub max_entries: Sourced<u64>,
+    /// Bytes of one capture.
+    pub max_bytes: Sourced<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_entries: Sourced::built_in(5_000_000),
+            max_bytes: Sourced::built_in(20 << 30),
+        }
+    }
+}
+
+/// Configuration and flags put together for one session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Resolved {
+    /// What it is about.
+    pub subject: Subject,
+    /// The mounts as configured; a bare directory is one writable mount.
+    pub mounts: Vec<MountConfig>,
+    /// The recovery mode.
+    pub mode: Sourced<Mode>,
+    /// Excludes in order: defaults for all, then the workspace, then flags. Each one parses.
+    pub exclude: Vec<Sourced<String>>,
+    /// Track only these below each mount; empty means all.
+    pub paths: Vec<Sourced<RelPath>>,
+    /// Whether excludes by detected stack apply.
+    pub integrations: Sourced<bool>,
+    /// What happens to the operator's own secrets.
+    pub sensitive: Sourced<Sensitive>,
+    /// What a launch does without a baseline.
+    pub on_failure: Sourced<OnFailure>,
+    /// How much a capture may take.
+    pub limits: Limits,
+}

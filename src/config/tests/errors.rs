@@ -1,0 +1,245 @@
+//! Every error in a `[recovery]` table by its text: file, line, key, and what would be right.
+
+use super::{Home, MOUNT};
+use crate::config::ConfigError;
+
+/// `[recovery]` text, and the error behind `CONF/workspaces/w.toml, line `.
+const RECOVERY: &[(&str, &str)] = &[
+    (
+        "[recovery]\nsnapshot = \"project\"\nexlude = []\n",
+        "6: `recovery.exlude` is not a known key; the nearest valid one is `exclude`",
+    ),
+    (
+        "[recovery]\n\n[recovery.limits]\nmax-entries = 5\n",
+        "7: `recovery.limits.max-entries` is not a known key; the nearest valid one is `max_entries`",
+    ),
+    (
+        "[recovery.limit]\nmax_entries = 5\n",
+        "4: `recovery.limit` is not a known key; the nearest valid one is `limits`",
+    ),
+    (
+        "[recovery]\nSnapshot = \"project\"\n",
+        "5: `recovery.Snapshot` is not a known key; the nearest valid one is `snapshot`",
+    ),
+    (
+        "[recovery]\nsnapshot = \"projct\"\n",
+        "5: `recovery.snapshot` cannot be \"projct\"; the nearest valid value is \"project\" \
+         (valid: off, metadata, project, project-and-state)",
+    ),
+    (
+        "[recovery]\nsensitive = \"Withhold\"\n",
+        "5: `recovery.sensitive` cannot be \"Withhold\"; the nearest valid value is \"withhold\" \
+         (valid: withhold, capture)",
+    ),
+    (
+        "[recovery]\nsnapshot = true\n",
+        "5: `recovery.snapshot` must be a string, but it is true or false",
+    ),
+    (
+        "[recovery]\nintegrations = 1\n",
+        "5: `recovery.integrations` must be true or false, but it is a whole number",
+    ),
+    (
+        "[recovery]\nexclude = \"x\"\n",
+        "5: `recovery.exclude` must be a list of strings, but it is a string",
+    ),
+    (
+        "[recovery]\nexclude = [\n  \"a\",\n  2,\n]\n",
+        "7: `recovery.exclude` must be a list of strings, and each entry a string, but it is a whole number",
+    ),
+    (
+        "[recovery]\nlimits = 3\n",
+        "5: `recovery.limits` must be a table, but it is a whole number",
+    ),
+    (
+        "[[recovery]]\nsnapshot = \"off\"\n",
+        "4: `recovery` must be a table, but it is a list",
+    ),
+    (
+        "[recovery.limits]\nmax_entries = \"many\"\n",
+        "5: `recovery.limits.max_entries` must be a whole number, but it is a string",
+    ),
+    (
+        "[recovery.limits]\nmax_entries = -5\n",
+        "5: `recovery.limits.max_entries` cannot be \"-5\": it must be a whole number from 1 to 9223372036854775807",
+    ),
+    (
+        "[recovery.limits]\nmax_entries = 0\n",
+        "5: `recovery.limits.max_entries` cannot be \"0\": it must be a whole number from 1 to 9223372036854775807",
+    ),
+    (
+        "[recovery.limits]\nmax_bytes = \"20GiBB\"\n",
+        "5: `recovery.limits.max_bytes` cannot be \"20GiBB\": it must be a size such as \"20GiB\", \"500MB\" or \"4096\"",
+    ),
+    (
+        "[recovery.limits]\nmax_bytes = \"-1GiB\"\n",
+        "5: `recovery.limits.max_bytes` cannot be \"-1GiB\": it must be a size such as \"20GiB\", \"500MB\" or \"4096\"",
+    ),
+    (
+        "[recovery.limits]\nmax_bytes = \"0\"\n",
+        "5: `recovery.limits.max_bytes` cannot be \"0\": it must be at least one byte",
+    ),
+    (
+        "[recovery.limits]\nmax_bytes = \"99999999EiB\"\n",
+        "5: `recovery.limits.max_bytes` cannot be \"99999999EiB\": it is larger than any store can be",
+    ),
+    (
+        "[recovery.limits]\nmax_bytes = 1.5\n",
+        "5: `recovery.limits.max_bytes` must be a size such as \"20GiB\" or a whole number of bytes, \
+         but it is a number with a point",
+    ),
+    (
+        "[recovery]\npaths = [\"src\", \"/etc\"]\n",
+        "5: `recovery.paths` cannot be \"/etc\": it is absolute; it must be a path below the mount, such as src/data",
+    ),
+    (
+        "[recovery]\npaths = [\n\"src/../..\"]\n",
+        "6: `recovery.paths` cannot be \"src/../..\": it has a part `.` or `..`; \
+         it must be a path below the mount, such as src/data",
+    ),
+    (
+        "[recovery]\npaths = [\"\"]\n",
+        "5: `recovery.paths` cannot be \"\": it is empty; it must be a path below the mount, such as src/data",
+    ),
+    (
+        "[recovery]\npaths = [\"a//b\"]\n",
+        "5: `recovery.paths` cannot be \"a//b\": it has an empty part; \
+         it must be a path below the mount, such as src/data",
+    ),
+    (
+        "[recovery]\nexclude = [\n  \"ok/\",\n  \"a{b\",\n]\n",
+        "7: `recovery.exclude` cannot be \"a{b\": it is no gitignore pattern: error parsing glob 'a{b': \
+         unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)",
+    ),
+    (
+        "[recovery]\nexclude = [\"a\\u0000\"]\n",
+        "5: `recovery.exclude` cannot be \"a\\0\": it holds a NUL or a line break, which no pattern can",
+    ),
+    (
+        "[recovery]\nexclude = [\"a\\nb\"]\n",
+        "5: `recovery.exclude` cannot be \"a\\nb\": it holds a NUL or a line break, which no pattern can",
+    ),
+    (
+        "[recovery]\nexclude = [\"# x\"]\n",
+        "5: `recovery.exclude` cannot be \"# x\": it begins with `#`, which makes it a comment; \
+         write `\\#` for the character",
+    ),
+    (
+        "[recovery]\nexclude = [\"!/\"]\n",
+        "5: `recovery.exclude` cannot be \"!/\": it names nothing",
+    ),
+    (
+        "[recovery]\nexclude = [\"./target\"]\n",
+        "5: `recovery.exclude` cannot be \"./target\": it has an empty part or a part `.` or `..`, \
+         so it never matches; a leading `/` stands for the root of the mount",
+    ),
+    (
+        "[recovery]\nsnapshot = \"off\"\nsnapshot = \"off\"\n",
+        "6: not valid TOML: duplicate key",
+    ),
+    (
+        "[recovery]\nsnapshot = project\n",
+        "5: not valid TOML: string values must be quoted, expected literal string",
+    ),
+];
+
+#[test]
+fn faults_name_file_line_key_and_what_is_right() {
+    for (text, expected) in RECOVERY {
+        let home = Home::new().workspace("w", &format!("{MOUNT}{text}"));
+        assert_eq!(
+            home.error("w"),
+            format!("CONF/workspaces/w.toml, line {expected}"),
+            "{text}"
+        );
+    }
+}
+
+/// Behind `CONF/workspaces/w.toml, line 5: `, without the tail that all have.
+const NOT_YET: &[(&str, &str)] = &[
+    (
+        "snapshot = \"project-and-state\"",
+        "`recovery.snapshot` = \"project-and-state\"",
+    ),
+    ("native = \"auto\"", "`recovery.native` = \"auto\""),
+    ("native = \"require\"", "`recovery.native` = \"require\""),
+    ("git.dir = \"state\"", "`recovery.git.dir` = \"state\""),
+    ("git.clean = \"commit\"", "`recovery.git.clean` = \"commit\""),
+    ("retention.checkpoints = 100", "`recovery.retention.checkpoints`"),
+    (
+        "retention.checkpoint_days = 0",
+        "`recovery.retention.checkpoint_days`",
+    ),
+    ("retention.min_free = \"5GiB\"", "`recovery.retention.min_free`"),
+    ("state.home = true", "`recovery.state.home`"),
+    (
+        "state.secrets = \"encrypt\"",
+        "`recovery.state.secrets` = \"encrypt\"",
+    ),
+    ("state.recipients = []", "`recovery.state.recipients`"),
+    (
+        "agent.restore = \"checkpoints\"",
+        "`recovery.agent.restore` = \"checkpoints\"",
+    ),
+    ("agent.on_failure = \"run\"", "`recovery.agent.on_failure`"),
+    ("store.replicate = \"s3://b/p\"", "`recovery.store.replicate`"),
+];
+
+#[test]
+fn later_features_are_known_and_refused() {
+    for (line, expected) in NOT_YET {
+        let home = Home::new().workspace("w", &format!("{MOUNT}[recovery]\n{line}\n"));
+        assert!(
+            matches!(home.resolve("w"), Err(ConfigError::NotYet { .. })),
+            "{line}"
+        );
+        assert_eq!(
+            home.error("w"),
+            format!(
+                "CONF/workspaces/w.toml, line 5: {expected} is known but comes in a later version; remove it for now"
+            )
+        );
+    }
+    // Their types and words are checked all the same, and what this version does anyway may be said.
+    for (line, kind) in [
+        ("retention.days = \"x\"", "must be a whole number"),
+        ("retention.keep = 3", "not a known key"),
+        ("state.secrets = \"plain\"", "nearest valid value"),
+        ("store.replicate = 5", "must be a string"),
+    ] {
+        let home = Home::new().workspace("w", &format!("{MOUNT}[recovery]\n{line}\n"));
+        assert!(home.error("w").contains(kind), "{line}: {}", home.error("w"));
+    }
+    let same = "git = { dir = \"full\", clean = \"archive\" }\nnative = \"off\"\nstate.home = false\n\
+                state.secrets = \"withhold\"\nagent.restore = \"deny\"\nretention = {}\n";
+    Home::new()
+        .workspace("w", &format!("{MOUNT}[recovery]\n{same}"))
+        .resolve("w")
+        .unwrap();
+}
+
+#[test]
+fn faults_in_the_global_file_name_its_keys() {
+    let home = Home::new().global("version = \"v1alpha9\"\n[recovery]\nsnapshots = \"off\"\n");
+    let error = home.load().unwrap_err();
+    assert_eq!(
+        home.short(&error),
+        "CONF/config.toml, line 3: `recovery.snapshots` is not a known key; the nearest valid one is `snapshot`"
+    );
+    let home = Home::new().global("[workspaces.\"a b\".recovery]\non_failure = \"stop\"\n");
+    assert_eq!(
+        home.error("a b"),
+        "CONF/config.toml, line 2: `workspaces.\"a b\".recovery.on_failure` cannot be \"stop\"; \
+         the nearest valid value is \"block\" (valid: block, run)"
+    );
+    let home = Home::new().global("workspaces = 3\n");
+    assert_eq!(
+        home.error("w"),
+        "CONF/config.toml, line 1: `workspaces` must be a table, but it is a whole number"
+    );
+    let home = Home::new().global("[workspaces]\nw = \"x\"\n");
+    assert_eq!(
+        home.error("w"),
+        "CONF/config.toml, line 2: `workspaces.w` must be a table, but it is a string"
+    );
+}

@@ -1,0 +1,173 @@
+//! Puts the coverage of one mount together: its label, its excludes with their sources, what it tracks and withholds.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use super::places::Places;
+use super::{ContractError, Matcher, PatternError, Verdict, integration};
+use crate::config::{Resolved, Sensitive, Source};
+use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
+
+/// Longest label in bytes (docs/format.md), and the part of it that leaves room for a number.
+const LABEL_BYTES: usize = 64;
+const LABEL_STEM: usize = 56;
+
+/// A coverage, and which of its tracked paths do not exist yet.
+pub(super) struct Built {
+    pub(super) coverage: Coverage,
+    pub(super) matcher: Matcher,
+    pub(super) absent: Vec<RelPath>,
+}
+
+/// Builds the coverage of the mount at `root`.
+pub(super) fn build(
+    root: &Path,
+    label: String,
+    resolved: &Resolved,
+    places: &Places,
+) -> Result<Built, ContractError> {
+    let tracked = outermost(resolved.paths.iter().map(|path| path.value.clone()).collect());
+    let mut absent = Vec::new();
+    for path in &tracked {
+        if !exists(root, path)? {
+            absent.push(path.clone());
+        }
+    }
+    // The automatic ones first, so that the operator's `!pattern` can take one back.
+    let mut excludes = Vec::new();
+    if resolved.integrations.value {
+        for rule in integration::detect(root) {
+            if !hides(root, &rule, &tracked)? {
+                excludes.push(rule);
+            }
+        }
+    }
+    excludes.extend(resolved.exclude.iter().map(|exclude| ExcludeRule {
+        pattern: exclude.value.clone(),
+        source: match &exclude.source {
+            Source::File { path, .. } => ExcludeSource::Config(path.clone()),
+            // There are no built-in excludes besides the integrations.
+            Source::Flag { .. } | Source::Default => ExcludeSource::Flag,
+        },
+    }));
+    let keep_secrets = resolved.sensitive.value == Sensitive::Capture;
+    let coverage = Coverage {
+        label,
+        root: ByteString::from(root),
+        excludes,
+        tracked,
+        withheld: places.withheld(root, keep_secrets),
+    };
+    let matcher = Matcher::new(&coverage)?;
+    for path in &coverage.tracked {
+        if let Verdict::Excluded(rule) = matcher.verdict_with_parents(path, is_dir(root, path)) {
+            return Err(ContractError::PathExcluded {
+                root: root.to_path_buf(),
+                path: path.as_path().to_path_buf(),
+                pattern: rule.pattern.clone(),
+            });
+        }
+    }
+    Ok(Built {
+        coverage,
+        matcher,
+        absent,
+    })
+}
+
+/// A label out of the root's name that `used` does not hold yet.
+pub(super) fn label(root: &Path, used: &mut Vec<String>) -> String {
+    let name = root.file_name().map_or(&b"root"[..], |name| name.as_bytes());
+    let mut stem = String::new();
+    for byte in name.iter().take(LABEL_BYTES - 1) {
+        let fits = byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+        let letter = if fits { char::from(*byte) } else { '_' };
+        if stem.is_empty() && matches!(letter, '.' | '-') {
+            stem.push('_');
+        }
+        stem.push(letter);
+    }
+    let mut label = stem.clone();
+    let mut number = 2_u32;
+    while used.contains(&label) {
+        label = format!("{}-{number}", stem.chars().take(LABEL_STEM).collect::<String>());
+        number += 1;
+    }
+    used.push(label.clone());
+    label
+}
+
+/// Automatic excludes that no earlier coverage of the same root had, and whether there was one.
+pub(super) fn compare(coverage: &Coverage, previous: &[Coverage]) -> (Vec<ExcludeRule>, bool) {
+    let same: Vec<&Coverage> = previous
+        .iter()
+        .filter(|earlier| earlier.root == coverage.root)
+        .collect();
+    if same.is_empty() {
+        return (Vec::new(), false);
+    }
+    let automatic = |rule: &&ExcludeRule| matches!(rule.source, ExcludeSource::Integration { .. });
+    let known = |rule: &&ExcludeRule| same.iter().any(|earlier| earlier.excludes.contains(rule));
+    (
+        coverage
+            .excludes
+            .iter()
+            .filter(automatic)
+            .filter(|rule| !known(rule))
+            .cloned()
+            .collect(),
+        true,
+    )
+}
+
+/// Sorted, each once, and none below another.
+fn outermost(mut paths: Vec<RelPath>) -> Vec<RelPath> {
+    paths.sort();
+    let mut kept: Vec<RelPath> = Vec::new();
+    for path in paths {
+        // A subtree is contiguous in this order, so only the last one can hold the next.
+        if !kept.last().is_some_and(|last| path.is_within(last)) {
+            kept.push(path);
+        }
+    }
+    kept
+}
+
+/// Whether a tracked path is there; an error when it leads through a link.
+fn exists(root: &Path, path: &RelPath) -> Result<bool, ContractError> {
+    for parent in path.ancestors().filter(|parent| !parent.is_root()) {
+        let link = parent.on_host(root);
+        if fs::symlink_metadata(&link).is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(ContractError::PathThroughLink {
+                path: path.on_host(root),
+                link,
+            });
+        }
+    }
+    Ok(fs::symlink_metadata(path.on_host(root)).is_ok())
+}
+
+/// What is not there counts as a directory: that is what `paths` is for.
+fn is_dir(root: &Path, path: &RelPath) -> bool {
+    fs::symlink_metadata(path.on_host(root)).map_or(true, |metadata| metadata.is_dir())
+}
+
+/// Whether an automatic exclude would hide a path that the operator asked to track. Then the operator's word stands.
+fn hides(root: &Path, rule: &ExcludeRule, tracked: &[RelPath]) -> Result<bool, PatternError> {
+    let alone = Coverage {
+        label: String::new(),
+        root: ByteString::default(),
+        excludes: vec![rule.clone()],
+        tracked: Vec::new(),
+        withheld: Vec::new(),
+    };
+    let matcher = Matcher::new(&alone)?;
+    let excluded = |path: &RelPath| {
+        matches!(
+            matcher.verdict_with_parents(path, is_dir(root, path)),
+            Verdict::Excluded(_)
+        )
+    };
+    Ok(tracked.iter().any(excluded))
+}

@@ -1,0 +1,135 @@
+//! Why no contract can be made. Each text names the mount or path, and what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::{BroadReason, PatternError};
+use crate::config::{ConfigError, Source, shown};
+
+/// Why no contract can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ContractError {
+    /// A configuration file or a flag is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The target has an address.
+    #[error("{scheme}://… is an address, and remote mounts come in a later version; name a local directory")]
+    Remote {
+        /// What stands before `://`. The rest may hold a password and is not repeated.
+        scheme: String,
+    },
+    /// No target, and the current directory belongs to no workspace.
+    #[error(
+        "{} lies in no workspace's mount; name a workspace, or a directory together with a mode: \
+         --snapshot project ./",
+        shown(current)
+    )]
+    NoTarget {
+        /// The current directory.
+        current: PathBuf,
+    },
+    /// A mount is not there.
+    #[error("the mount {} ({configured}) does not exist", shown(path))]
+    Missing {
+        /// Host path.
+        path: PathBuf,
+        /// Where it is configured.
+        configured: Source,
+    },
+    /// A mount cannot be looked at or listed.
+    #[error("the mount {} ({configured}) cannot be read: {source}", shown(path))]
+    Unreadable {
+        /// Host path.
+        path: PathBuf,
+        /// Where it is configured.
+        configured: Source,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The target is a file.
+    #[error("{} is not a directory, and only a directory can be protected", shown(path))]
+    NotADirectory {
+        /// Host path.
+        path: PathBuf,
+    },
+    /// A mount takes in more than anybody means to hand over.
+    #[error(
+        "the mount {} {}; choose a smaller directory, or give --allow-broad",
+        shown(root),
+        reasons.iter().map(|reason| reason.words()).collect::<Vec<_>>().join(" and ")
+    )]
+    Broad {
+        /// Canonical root.
+        root: PathBuf,
+        /// Why, at least one.
+        reasons: Vec<BroadReason>,
+    },
+    /// A mount is one of the operator's secrets.
+    #[error(
+        "the mount {} is or lies within {}, which holds your own secrets; \
+         set sensitive = \"capture\" to have it in an archive all the same",
+        shown(root),
+        shown(place)
+    )]
+    Sensitive {
+        /// Canonical root.
+        root: PathBuf,
+        /// The sensitive place.
+        place: PathBuf,
+    },
+    /// A mount is the store, or a part of it.
+    #[error(
+        "the mount {} lies within the recovery store {}, which never captures itself",
+        shown(root),
+        shown(store)
+    )]
+    InStore {
+        /// Canonical root.
+        root: PathBuf,
+        /// The store.
+        store: PathBuf,
+    },
+    /// Without it the operator's secrets cannot be found.
+    #[error("the home directory is not known, so the secrets in it cannot be withheld; set HOME")]
+    NoHome,
+    /// There is no place for the store.
+    #[error(
+        "there is no place for the recovery store: neither JACKIN_HOME_DIR nor the home directory is known"
+    )]
+    NoStore,
+    /// A snapshot is asked for, and no mount can be captured.
+    #[error("a snapshot is asked for, but nothing can be captured: {}", reasons.join("; "))]
+    NothingToCapture {
+        /// One for each mount.
+        reasons: Vec<String>,
+    },
+    /// `paths` and `exclude` contradict each other.
+    #[error(
+        "paths names {} below the mount {}, but the exclude {pattern:?} leaves it out; remove one of the two",
+        shown(path),
+        shown(root)
+    )]
+    PathExcluded {
+        /// Canonical root.
+        root: PathBuf,
+        /// The entry of `paths`.
+        path: PathBuf,
+        /// The exclude.
+        pattern: String,
+    },
+    /// An entry of `paths` leads through a link, which a capture never follows.
+    #[error(
+        "paths names {}, but {} is a symbolic link, which a capture does not follow; name the real directory",
+        shown(path),
+        shown(link)
+    )]
+    PathThroughLink {
+        /// The entry of `paths` on the host.
+        path: PathBuf,
+        /// The link.
+        link: PathBuf,
+    },
+    /// An exclude cannot be compiled.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+}

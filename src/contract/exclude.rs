@@ -1,0 +1,163 @@
+//! Judges paths by a frozen coverage: the one place that says what capture, diff and restore may look at. It knows no
+//! configuration and asks the file system nothing.
+
+use std::path::PathBuf;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::snapshot::{Coverage, ExcludeRule, RelPath, WithheldPath, WithheldReason};
+
+/// A restore stages new content in directories with such names, directly in the mount root.
+pub const STAGING_PREFIX: &str = ".jackin-recovery-";
+
+/// What a coverage says about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict<'a> {
+    /// It is inside.
+    Covered,
+    /// This exclude leaves it out.
+    Excluded(&'a ExcludeRule),
+    /// It never enters an archive.
+    Withheld(WithheldReason),
+    /// The coverage tracks other directories only. The directories above those are also outside, see
+    /// [`Matcher::is_on_the_way`].
+    OutsideTracked,
+}
+
+/// An exclude that cannot be compiled; `config` lets none through, so it comes from a record that was tampered with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the exclude {pattern:?} cannot be used: {problem}")]
+pub struct PatternError {
+    /// The pattern, or all of them when they fail together.
+    pub pattern: String,
+    /// The parser's words.
+    pub problem: String,
+}
+
+/// A coverage, compiled.
+#[derive(Clone, Debug)]
+pub struct Matcher {
+    globs: Gitignore,
+    rules: Vec<ExcludeRule>,
+    tracked: Vec<RelPath>,
+    withheld: Vec<WithheldPath>,
+}
+
+impl Matcher {
+    /// Compiles the excludes of a coverage.
+    ///
+    /// # Errors
+    /// When one does not parse.
+    pub fn new(coverage: &Coverage) -> Result<Self, PatternError> {
+        // Paths are matched relative to the root, so none is given here: the root's own name must not take part.
+        let mut builder = GitignoreBuilder::new("");
+        for (number, rule) in coverage.excludes.iter().enumerate() {
+            // The builder lets each glob carry the file it came from; it carries the rule's number instead, which
+            // leads from a match back to the rule.
+            let number = Some(PathBuf::from(number.to_string()));
+            builder
+                .add_line(number, &rule.pattern)
+                .map_err(|error| PatternError {
+                    pattern: rule.pattern.clone(),
+                    problem: error.to_string(),
+                })?;
+        }
+        let globs = builder.build().map_err(|error| {
+            let patterns: Vec<&str> = coverage
+                .excludes
+                .iter()
+                .map(|rule| rule.pattern.as_str())
+                .collect();
+            PatternError {
+                pattern: patterns.join(" "),
+                problem: error.to_string(),
+            }
+        })?;
+        Ok(Self {
+            globs,
+            rules: coverage.excludes.clone(),
+            tracked: coverage.tracked.clone(),
+            withheld: coverage.withheld.clone(),
+        })
+    }
+
+    /// Judges one entry whose parents were already judged, as a walk from the top does. As in git, a later `!` pattern
+    /// takes an earlier exclude back, and a pattern that ends in `/` is for directories only.
+    #[must_use]
+    pub fn verdict(&self, path: &RelPath, is_dir: bool) -> Verdict<'_> {
+        if let Some(reason) = self.withheld(path) {
+            return Verdict::Withheld(reason);
+        }
+        let inside = self.tracked.is_empty() || self.tracked.iter().any(|tracked| path.is_within(tracked));
+        if !inside && !self.is_on_the_way(path) {
+            return Verdict::OutsideTracked;
+        }
+        if let Some(rule) = self.excluded(path, is_dir) {
+            return Verdict::Excluded(rule);
+        }
+        if inside {
+            Verdict::Covered
+        } else {
+            Verdict::OutsideTracked
+        }
+    }
+
+    /// Judges a path of which nothing is known: as in git, what lies below an excluded directory is excluded, whatever a
+    /// later pattern says.
+    #[must_use]
+    pub fn verdict_with_parents(&self, path: &RelPath, is_dir: bool) -> Verdict<'_> {
+        if let Some(reason) = self.withheld(path) {
+            return Verdict::Withheld(reason);
+        }
+        for parent in path.ancestors() {
+            match self.verdict(&parent, true) {
+                Verdict::Covered => {}
+                Verdict::OutsideTracked if self.is_on_the_way(&parent) => {}
+                other => return other,
+            }
+        }
+        self.verdict(path, is_dir)
+    }
+
+    /// Whether a tracked path lies strictly below `path`, so that a walk must go through it without taking the rest.
+    #[must_use]
+    pub fn is_on_the_way(&self, path: &RelPath) -> bool {
+        self.tracked
+            .iter()
+            .any(|tracked| tracked != path && tracked.is_within(path))
+    }
+
+    fn withheld(&self, path: &RelPath) -> Option<WithheldReason> {
+        if path
+            .parts()
+            .next()
+            .is_some_and(|first| first.starts_with(STAGING_PREFIX.as_bytes()))
+        {
+            return Some(WithheldReason::Store);
+        }
+        let hits = self
+            .withheld
+            .iter()
+            .filter(|withheld| path.is_within(&withheld.path));
+        // The innermost place names the reason.
+        hits.max_by_key(|withheld| withheld.path.as_bytes().len())
+            .map(|withheld| withheld.reason)
+    }
+
+    fn excluded(&self, path: &RelPath, is_dir: bool) -> Option<&ExcludeRule> {
+        if path.is_root() {
+            return None;
+        }
+        match self.globs.matched(path.as_path(), is_dir) {
+            Match::Ignore(glob) => {
+                let number = glob
+                    .from()
+                    .and_then(|number| number.to_str())
+                    .and_then(|text| text.parse::<usize>().ok());
+                number.and_then(|number| self.rules.get(number))
+            }
+            Match::None | Match::Whitelist(_) => None,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Places on this host that no archive may hold: the operator's own secrets, agents' credentials, the store. Each one is
+//! known by its plain path and by the path its links lead to, whether it exists or not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::BroadReason;
+use crate::config::settle;
+use crate::environment::Environment;
+use crate::snapshot::{RelPath, WithheldPath, WithheldReason};
+use std::os::unix::ffi::OsStrExt as _;
+
+/// Below the home directory: the operator's own secrets.
+const SECRETS: &[&str] = &[
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".config/gcloud",
+    ".kube",
+    ".docker",
+    ".config/gh",
+    ".netrc",
+    ".npmrc",
+    ".git-credentials",
+    ".config/op",
+];
+
+/// Below the home directory: where agents keep credentials. Withheld within a mount, but no reason to refuse one.
+const AGENT_CREDENTIALS: &[&str] = &[
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".local/share/amp/secrets.json",
+    ".local/share/opencode/auth.json",
+    ".kimi-code",
+    ".grok/auth.json",
+];
+
+/// More links in one secret directory than anybody plants by hand.
+const MAX_LINKED: usize = 1000;
+
+/// What is known of the host, all links followed.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    home: Option<PathBuf>,
+    configuration: Option<PathBuf>,
+    store: Option<PathBuf>,
+    secrets: Vec<PathBuf>,
+    /// Files elsewhere that a secret directory links to, as dotfile tools arrange it.
+    linked: Vec<PathBuf>,
+    credentials: Vec<PathBuf>,
+}
+
+impl Places {
+    pub(super) fn of(environment: &Environment) -> Self {
+        let mut secrets = Vec::new();
+        let mut linked = Vec::new();
+        let mut credentials = Vec::new();
+        if let Some(home) = &environment.home {
+            let real = settle(home);
+            for name in SECRETS {
+                push(&mut secrets, real.join(name));
+                let place = settle(&home.join(name));
+                links_in(&place, &mut linked);
+                push(&mut secrets, place);
+            }
+            for name in AGENT_CREDENTIALS {
+                push(&mut credentials, settle(&home.join(name)));
+            }
+        }
+        // The state of every jackin container, with its agent's credentials.
+        credentials.extend(environment.jackin_home().map(|home| settle(&home.join("data"))));
+        Self {
+            home: environment.home.as_deref().map(settle),
+            configuration: environment.jackin_config().as_deref().map(settle),
+            store: environment.store_directory().as_deref().map(settle),
+            secrets,
+            linked,
+            credentials,
+        }
+    }
+
+    /// Where the store is or will be.
+    pub(super) fn store(&self) -> Option<&Path> {
+        self.store.as_deref()
+    }
+
+    pub(super) fn knows_home(&self) -> bool {
+        self.home.is_some()
+    }
+
+    /// The secret that `root` is, or lies within.
+    pub(super) fn secret_around(&self, root: &Path) -> Option<&Path> {
+        self.secrets
+            .iter()
+            .map(PathBuf::as_path)
+            .find(|place| root.starts_with(place))
+    }
+
+    /// Why `root` is more than anybody means to hand over.
+    pub(super) fn broad(&self, root: &Path) -> Vec<BroadReason> {
+        let holds = |place: &Option<PathBuf>| place.as_deref().is_some_and(|place| place.starts_with(root));
+        let within = |place: &Option<PathBuf>| place.as_deref().is_some_and(|place| root.starts_with(place));
+        let reasons = [
+            (root == Path::new("/"), BroadReason::FileSystemRoot),
+            (holds(&self.home), BroadReason::Home),
+            (holds(&self.store), BroadReason::Store),
+            (
+                holds(&self.configuration) || within(&self.configuration),
+                BroadReason::Configuration,
+            ),
+        ];
+        reasons
+            .into_iter()
+            .filter(|(applies, _)| *applies)
+            .map(|(_, reason)| reason)
+            .collect()
+    }
+
+    /// What lies strictly below `root` and must not enter an archive, sorted.
+    pub(super) fn withheld(&self, root: &Path, keep_secrets: bool) -> Vec<WithheldPath> {
+        let mut withheld: Vec<WithheldPath> = Vec::new();
+        let store = self.store.iter().map(|place| (place, WithheldReason::Store));
+        let secrets = self.secrets.iter().chain(&self.linked).filter(|_| !keep_secrets);
+        let sensitive = secrets
+            .chain(&self.credentials)
+            .map(|place| (place, WithheldReason::Sensitive));
+        for (place, reason) in store.chain(sensitive) {
+            if let Some(path) = below(root, place)
+                && !withheld.iter().any(|known| known.path == path)
+            {
+                withheld.push(WithheldPath { path, reason });
+            }
+        }
+        withheld.sort_by(|a, b| a.path.cmp(&b.path));
+        withheld
+    }
+}
+
+/// The path of `place` below `root`; `None` when it is not strictly below.
+pub(super) fn below(root: &Path, place: &Path) -> Option<RelPath> {
+    let rest = place.strip_prefix(root).ok()?;
+    RelPath::new(rest.as_os_str().as_bytes())
+        .ok()
+        .filter(|path| !path.is_root())
+}
+
+/// Regular files that links directly in `directory` lead to.
+fn links_in(directory: &Path, linked: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for entry in entries.flatten().take(MAX_LINKED) {
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+            let target = settle(&entry.path());
+            if fs::metadata(&target).is_ok_and(|metadata| metadata.is_file()) {
+                push(linked, target);
+            }
+        }
+    }
+}
+
+fn push(places: &mut Vec<PathBuf>, place: PathBuf) {
+    if !places.contains(&place) {
+        places.push(place);
+    }
+}

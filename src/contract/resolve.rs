@@ -1,0 +1,222 @@
+//! Makes the contract out of configuration, host and earlier baselines. It only looks: links are resolved, roots are
+//! listed, nothing is written.
+
+use std::path::Path;
+
+use super::places::{Places, below};
+use super::seen::{Kind, Seen, look, not_covered, uncaptured, why_not};
+use super::terms::{Contract, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable};
+use super::{ContractError, Verdict, coverage, overlap};
+use crate::config::{Isolation, Mode, Resolved, Sensitive};
+use crate::environment::Environment;
+use crate::snapshot::{ByteString, Coverage};
+
+/// What the operator allows on the command line beyond the configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `--allow-broad`
+    pub allow_broad: bool,
+}
+
+/// Makes the contract. `previous` are coverages of the last baselines; they decide which automatic excludes are new.
+///
+/// # Errors
+/// When a mount is not there or cannot be read, must not be captured (see [`ContractError`]), or nothing can be.
+pub fn resolve(
+    environment: &Environment,
+    resolved: &Resolved,
+    options: Options,
+    previous: &[Coverage],
+) -> Result<Contract, ContractError> {
+    let mode = resolved.mode.value;
+    let captures = mode == Mode::Project;
+    let places = Places::of(environment);
+    let mut seen = Vec::new();
+    for mount in &resolved.mounts {
+        seen.push(look(mount, &resolved.subject, captures)?);
+    }
+    if mode != Mode::Off && places.store().is_none() {
+        return Err(ContractError::NoStore);
+    }
+    let mounts = if captures {
+        if !places.knows_home() {
+            return Err(ContractError::NoHome);
+        }
+        for mount in seen.iter().filter(|mount| mount.is_capturable()) {
+            refuse(mount, resolved, &places, options)?;
+        }
+        captured(&seen, resolved, &places, previous)?
+    } else {
+        seen.iter()
+            .map(|mount| terms(mount, uncaptured(mount).unwrap_or(not_covered(NotCovered::Mode))))
+            .collect()
+    };
+    let reason = match mode {
+        Mode::Off => Some(Unavailable::Off),
+        Mode::Metadata => Some(Unavailable::Metadata),
+        Mode::Project => None,
+    };
+    let overwrites = mounts
+        .iter()
+        .filter_map(|mount| mount.coverage.as_ref())
+        .flat_map(overwritten)
+        .collect();
+    Ok(Contract {
+        subject: resolved.subject.clone(),
+        label: resolved.subject.label(),
+        snapshot: SnapshotTerms {
+            created: captures,
+            mode,
+            source: resolved.mode.source.clone(),
+        },
+        mounts,
+        store: places.store().filter(|_| mode != Mode::Off).map(ByteString::from),
+        restore: RestoreTerms {
+            available: captures,
+            reason,
+            overwrites,
+        },
+        limits: resolved.limits.clone(),
+        sensitive: resolved.sensitive.clone(),
+        on_failure: resolved.on_failure.clone(),
+        integrations: resolved.integrations.clone(),
+    })
+}
+
+/// What must not be captured, or not without the operator's word.
+fn refuse(
+    mount: &Seen<'_>,
+    resolved: &Resolved,
+    places: &Places,
+    options: Options,
+) -> Result<(), ContractError> {
+    let root = mount.root.clone();
+    if let Some(store) = places.store().filter(|store| root.starts_with(store)) {
+        return Err(ContractError::InStore {
+            root,
+            store: store.to_path_buf(),
+        });
+    }
+    if resolved.sensitive.value == Sensitive::Withhold
+        && let Some(place) = places.secret_around(&root)
+    {
+        return Err(ContractError::Sensitive {
+            root,
+            place: place.to_path_buf(),
+        });
+    }
+    let reasons = places.broad(&root);
+    if !reasons.is_empty() && !options.allow_broad {
+        return Err(ContractError::Broad { root, reasons });
+    }
+    Ok(())
+}
+
+/// The terms of all mounts in a mode that captures files.
+fn captured(
+    seen: &[Seen<'_>],
+    resolved: &Resolved,
+    places: &Places,
+    previous: &[Coverage],
+) -> Result<Vec<MountTerms>, ContractError> {
+    let by_root: Vec<_> = seen
+        .iter()
+        .map(|mount| (mount.root.as_path(), mount.is_capturable()))
+        .collect();
+    let holders = overlap::holders(&by_root);
+    let mut labels = Vec::new();
+    let mut built = Vec::new();
+    for (index, (mount, holder)) in seen.iter().zip(&holders).enumerate() {
+        built.push(if *holder == Some(index) {
+            let label = coverage::label(&mount.root, &mut labels);
+            Some(coverage::build(&mount.root, label, resolved, places)?)
+        } else {
+            None
+        });
+    }
+    let mut mounts = Vec::new();
+    for (index, (mount, holder)) in seen.iter().zip(&holders).enumerate() {
+        let outer = holder
+            .and_then(|holder| built.get(holder))
+            .and_then(Option::as_ref);
+        mounts.push(match outer {
+            Some(own) if *holder == Some(index) => {
+                let (new_excludes, has_baseline) = coverage::compare(&own.coverage, previous);
+                MountTerms {
+                    coverage: Some(own.coverage.clone()),
+                    new_excludes,
+                    has_baseline,
+                    absent_paths: own.absent.clone(),
+                    broad: places.broad(&mount.root),
+                    ..terms(mount, MountState::Captured)
+                }
+            }
+            Some(outer) if mount.config.isolation == Isolation::Shared => terms(mount, within(mount, outer)),
+            _ => terms(mount, uncaptured(mount).unwrap_or(not_covered(NotCovered::Mode))),
+        });
+    }
+    if mounts.iter().all(|mount| mount.coverage.is_none()) {
+        return Err(ContractError::NothingToCapture {
+            reasons: seen.iter().map(why_not).collect(),
+        });
+    }
+    Ok(mounts)
+}
+
+/// What becomes of a mount that lies within a captured one.
+fn within(mount: &Seen<'_>, outer: &coverage::Built) -> MountState {
+    let label = outer.coverage.label.clone();
+    let covered = MountState::CoveredBy {
+        label: label.clone(),
+        outer: outer.coverage.root.clone(),
+    };
+    let Some(path) = below(&outer.coverage.root.to_path(), &mount.root) else {
+        return covered;
+    };
+    match outer
+        .matcher
+        .verdict_with_parents(&path, mount.kind == Kind::Directory)
+    {
+        Verdict::Covered => covered,
+        // Part of it is tracked, so part of it is covered.
+        Verdict::OutsideTracked if outer.matcher.is_on_the_way(&path) => covered,
+        Verdict::Excluded(rule) => not_covered(NotCovered::LeftOut {
+            label,
+            pattern: Some(rule.pattern.clone()),
+        }),
+        Verdict::Withheld(_) | Verdict::OutsideTracked => {
+            not_covered(NotCovered::LeftOut { label, pattern: None })
+        }
+    }
+}
+
+fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
+    MountTerms {
+        source: ByteString::from(mount.config.src.as_path()),
+        root: ByteString::from(mount.root.as_path()),
+        dst: mount.config.dst.clone(),
+        readonly: mount.config.readonly,
+        isolation: mount.config.isolation,
+        configured: mount.config.source.clone(),
+        state,
+        coverage: None,
+        new_excludes: Vec::new(),
+        has_baseline: false,
+        absent_paths: Vec::new(),
+        broad: Vec::new(),
+        foreign: None,
+    }
+}
+
+/// Host paths at and below which a restore of this coverage may write.
+fn overwritten(coverage: &Coverage) -> Vec<ByteString> {
+    let root: &Path = &coverage.root.to_path();
+    if coverage.tracked.is_empty() {
+        return vec![coverage.root.clone()];
+    }
+    coverage
+        .tracked
+        .iter()
+        .map(|path| ByteString::from(path.on_host(root).as_path()))
+        .collect()
+}

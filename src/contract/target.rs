@@ -1,0 +1,79 @@
+//! What the word TARGET means, and which configuration belongs to it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use super::ContractError;
+use crate::config::{Config, ConfigError, Flags, Resolved};
+use crate::environment::Environment;
+
+/// A target by its form alone; whether it exists is seen later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// None was given: the workspace in whose mount the current directory lies.
+    Here,
+    /// It has a `/`, or is `.` or `..`.
+    Directory(PathBuf),
+    /// It has a `://`.
+    Remote(OsString),
+    /// Any other word.
+    Workspace(OsString),
+}
+
+impl Target {
+    /// Reads an argument.
+    #[must_use]
+    pub fn parse(argument: Option<&OsStr>) -> Self {
+        let Some(argument) = argument else {
+            return Self::Here;
+        };
+        let bytes = argument.as_bytes();
+        if bytes.windows(3).any(|window| window == b"://") {
+            Self::Remote(argument.to_owned())
+        } else if bytes.contains(&b'/') || matches!(bytes, b"." | b"..") {
+            Self::Directory(PathBuf::from(argument))
+        } else {
+            Self::Workspace(argument.to_owned())
+        }
+    }
+
+    /// The configuration for this target.
+    ///
+    /// # Errors
+    /// When the target is remote, no workspace has this name, none belongs to the current directory, or the
+    /// configuration has a fault.
+    pub fn settings(
+        &self,
+        config: &Config,
+        environment: &Environment,
+        flags: &Flags,
+    ) -> Result<Resolved, ContractError> {
+        match self {
+            Self::Remote(address) => {
+                let scheme = address
+                    .as_bytes()
+                    .split(|b| *b == b':')
+                    .next()
+                    .unwrap_or_default();
+                Err(ContractError::Remote {
+                    scheme: scheme.escape_ascii().to_string(),
+                })
+            }
+            Self::Directory(path) => Ok(config.for_directory(path, flags)?),
+            Self::Workspace(name) => match name.to_str() {
+                Some(name) => Ok(config.for_workspace(name, flags)?),
+                None => Err(ContractError::Config(ConfigError::BadName {
+                    name: name.as_bytes().escape_ascii().to_string(),
+                    problem: "it is not UTF-8",
+                })),
+            },
+            Self::Here => match config.workspace_for_directory(&environment.current)? {
+                Some(name) => Ok(config.for_workspace(&name, flags)?),
+                None => Err(ContractError::NoTarget {
+                    current: environment.current.clone(),
+                }),
+            },
+        }
+    }
+}

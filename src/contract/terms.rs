@@ -1,0 +1,175 @@
+//! The contract's terms as plain values. `explain --json` prints them as they are, so fields are only ever added.
+//! Sentences that hold for every contract (that side effects stay, say) belong to the rendering, not here.
+
+use serde::Serialize;
+
+use super::Foreign;
+use crate::config::{Isolation, Limits, Mode, OnFailure, Sensitive, Source, Sourced, Subject};
+use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath};
+
+/// What operator and tool agree on before a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Contract {
+    /// Which workspace or directory.
+    pub subject: Subject,
+    /// The label for the instance's id.
+    pub label: String,
+    /// Whether a snapshot will be made.
+    pub snapshot: SnapshotTerms,
+    /// Every mount, in the order of the configuration.
+    pub mounts: Vec<MountTerms>,
+    /// Where the metadata and the archives are stored; none when nothing is written (`off`).
+    pub store: Option<ByteString>,
+    /// Whether a restore will be possible.
+    pub restore: RestoreTerms,
+    /// How much a capture may take.
+    pub limits: Limits,
+    /// What happens to the operator's own secrets.
+    pub sensitive: Sourced<Sensitive>,
+    /// What a launch does without a baseline.
+    pub on_failure: Sourced<OnFailure>,
+    /// Whether excludes by detected stack apply.
+    pub integrations: Sourced<bool>,
+}
+
+impl Contract {
+    /// The coverage of every mount that is captured, in the order of the configuration.
+    pub fn coverages(&self) -> impl Iterator<Item = &Coverage> {
+        self.mounts.iter().filter_map(|mount| mount.coverage.as_ref())
+    }
+}
+
+/// Whether a snapshot will be made, and who said so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SnapshotTerms {
+    /// Files will be kept.
+    pub created: bool,
+    /// The mode, which is the reason.
+    pub mode: Mode,
+    /// Who chose the mode.
+    pub source: Source,
+}
+
+/// Whether a restore will be possible, and what it may touch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RestoreTerms {
+    /// It will be.
+    pub available: bool,
+    /// Why not.
+    pub reason: Option<Unavailable>,
+    /// Host paths at and below which a restore may create, replace and delete.
+    pub overwrites: Vec<ByteString>,
+}
+
+/// Why there will be nothing to restore from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unavailable {
+    /// The mode is `off`.
+    Off,
+    /// The mode is `metadata`.
+    Metadata,
+}
+
+/// One mount.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MountTerms {
+    /// Host path as configured, absolute.
+    pub source: ByteString,
+    /// Canonical host path.
+    pub root: ByteString,
+    /// Path in the container.
+    pub dst: Option<String>,
+    /// The agent cannot write there.
+    pub readonly: bool,
+    /// How jackin hands it to the container.
+    pub isolation: Isolation,
+    /// Where it is configured.
+    pub configured: Source,
+    /// Captured, or why not.
+    #[serde(flatten)]
+    pub state: MountState,
+    /// What a capture is asked to hold; only when the state is `captured`.
+    pub coverage: Option<Coverage>,
+    /// Automatic excludes that the last baseline of the same root did not have. An agent can plant the file that makes
+    /// one apply, so these deserve a look.
+    pub new_excludes: Vec<ExcludeRule>,
+    /// Whether there was a baseline to compare with.
+    pub has_baseline: bool,
+    /// Entries of `paths` that do not exist at the moment.
+    pub absent_paths: Vec<RelPath>,
+    /// Why this mount needed `--allow-broad`.
+    pub broad: Vec<BroadReason>,
+    /// What only another user can read or replace; none until [`super::count_foreign`] was asked.
+    pub foreign: Option<Foreign>,
+}
+
+/// What happens to a mount.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum MountState {
+    /// It has a coverage of its own.
+    Captured,
+    /// It lies within a captured mount, and is captured and restored there, once.
+    CoveredBy {
+        /// The label of that mount's coverage.
+        label: String,
+        /// That mount's canonical root.
+        outer: ByteString,
+    },
+    /// The agent cannot write it: recorded here, never captured, never restored into.
+    Readonly,
+    /// Nothing of it is captured.
+    NotCovered {
+        /// Why.
+        reason: NotCovered,
+    },
+}
+
+/// Why nothing of a mount is captured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NotCovered {
+    /// The mode captures no files.
+    Mode,
+    /// A single file is mounted, and only directories can be covered.
+    SingleFile,
+    /// A socket, a FIFO or a device is mounted.
+    Special,
+    /// The agent works in a worktree or clone that jackin makes, which this version does not find yet.
+    Isolated,
+    /// It lies within a captured mount, at a place which that mount leaves out.
+    LeftOut {
+        /// The label of that mount's coverage.
+        label: String,
+        /// The exclude; none when it is outside `paths` or withheld.
+        pattern: Option<String>,
+    },
+}
+
+/// Why a mount is refused without `--allow-broad`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BroadReason {
+    /// It is `/`.
+    FileSystemRoot,
+    /// It is the operator's home directory, or contains it.
+    Home,
+    /// It contains the recovery store.
+    Store,
+    /// jackin's own configuration lies within it, so an agent could change what the next session agrees to.
+    Configuration,
+}
+
+impl BroadReason {
+    /// For a sentence that begins with the mount.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::FileSystemRoot => "is the root of the file system",
+            Self::Home => "is or contains your home directory",
+            Self::Store => "contains the recovery store",
+            Self::Configuration => "contains jackin's own configuration",
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! What a coverage says about paths, against a table of expectations (the same that `git check-ignore` gives, except for
+//! `{a,b}`, which git does not know).
+
+use proptest::prelude::*;
+
+use crate::contract::{Matcher, Verdict};
+use crate::snapshot::{
+    ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason,
+};
+
+fn coverage(patterns: &[&str], tracked: &[&str], withheld: &[(&str, WithheldReason)]) -> Coverage {
+    let rule = |pattern: &&str| ExcludeRule {
+        pattern: (*pattern).to_owned(),
+        source: ExcludeSource::Flag,
+    };
+    Coverage {
+        label: "m".into(),
+        root: ByteString(b"/srv/m".to_vec()),
+        excludes: patterns.iter().map(rule).collect(),
+        tracked: tracked.iter().map(|path| rel(path.as_bytes())).collect(),
+        withheld: withheld
+            .iter()
+            .map(|(path, reason)| WithheldPath {
+                path: rel(path.as_bytes()),
+                reason: *reason,
+            })
+            .collect(),
+    }
+}
+
+fn rel(path: &[u8]) -> RelPath {
+    RelPath::new(path).unwrap()
+}
+
+/// Path (with `/` at the end for a directory) and the pattern that leaves it out; none when it is covered.
+type Case = (&'static [u8], Option<&'static str>);
+
+const TABLE: &[(&[&str], &[Case])] = &[
+    (&[], &[(b"a", None), (b"a/b/", None)]),
+    (
+        &["target/"],
+        &[
+            (b"target/", Some("target/")),
+            (b"target", None),
+            (b"a/target/", Some("target/")),
+            (b"target/x/y", Some("target/")),
+            (b"targets/", None),
+        ],
+    ),
+    (
+        &["/target/"],
+        &[
+            (b"target/", Some("/target/")),
+            (b"a/target/", None),
+            (b"a/target/x", None),
+            (b"target/x", Some("/target/")),
+        ],
+    ),
+    (
+        &["*.log", "!keep.log"],
+        &[
+            (b"a.log", Some("*.log")),
+            (b"a/b.log", Some("*.log")),
+            (b"keep.log", None),
+            (b"a/keep.log", None),
+            (b".log", Some("*.log")),
+            (b"a.log/", Some("*.log")),
+        ],
+    ),
+    // What lies below an excluded directory cannot be taken back, unless the directory itself is.
+    (
+        &["build/", "!build/keep"],
+        &[(b"build/keep", Some("build/")), (b"build/", Some("build/"))],
+    ),
+    (
+        &["build/*", "!build/keep"],
+        &[
+            (b"build/keep", None),
+            (b"build/", None),
+            (b"build/x", Some("build/*")),
+            (b"build/x/keep", Some("build/*")),
+        ],
+    ),
+    (&["!a", "a"], &[(b"a", Some("a"))]),
+    (&["a", "!a", "a/"], &[(b"a", None), (b"a/", Some("a/"))]),
+    (
+        &["a/b"],
+        &[
+            (b"a/b", Some("a/b")),
+            (b"x/a/b", None),
+            (b"a/b/c", Some("a/b")),
+            (b"a/bc", None),
+        ],
+    ),
+    (
+        &["**/b/c"],
+        &[
+            (b"b/c", Some("**/b/c")),
+            (b"x/y/b/c", Some("**/b/c")),
+            (b"b/x/c", None),
+        ],
+    ),
+    (
+        &["a/**"],
+        &[(b"a/", None), (b"a/x", Some("a/**")), (b"a/x/y", Some("a/**"))],
+    ),
+    (
+        &["a/**/z"],
+        &[
+            (b"a/z", Some("a/**/z")),
+            (b"a/b/c/z", Some("a/**/z")),
+            (b"b/a/z", None),
+        ],
+    ),
+    (
+        &["?.[ch]"],
+        &[
+            (b"a.c", Some("?.[ch]")),
+            (b"ab.c", None),
+            (b"x/a.h", Some("?.[ch]")),
+            (b"a.o", None),
+        ],
+    ),
+    (&["[!a]x"], &[(b"bx", Some("[!a]x")), (b"ax", None)]),
+    (
+        &["\\!a", "\\#b"],
+        &[(b"!a", Some("\\!a")), (b"#b", Some("\\#b")), (b"a", None)],
+    ),
+    (&["a\\ "], &[(b"a ", Some("a\\ ")), (b"a", None)]),
+    (&["a  "], &[(b"a", Some("a  "))]),
+    (&["\\*"], &[(b"*", Some("\\*")), (b"a", None)]),
+    (&["A"], &[(b"a", None), (b"A", Some("A"))]),
+    (
+        &["*.{tmp,bak}"],
+        &[(b"x.tmp", Some("*.{tmp,bak}")), (b"x.old", None)],
+    ),
+    // Names that are not UTF-8, or hold line breaks or a leading dash.
+    (
+        &["*.log", "caf*/", "x?y"],
+        &[
+            (b"\xff\xfe.log", Some("*.log")),
+            (b"\xff/b.log", Some("*.log")),
+            (b"caf\xe9/", Some("caf*/")),
+            (b"caf\xe9", None),
+            (b"caf\xe9/in/\xff", Some("caf*/")),
+            (b"x\xffy", Some("x?y")),
+            (b"\xff", None),
+            (b"a\nb.log", Some("*.log")),
+            (b"-rf.log", Some("*.log")),
+        ],
+    ),
+    (
+        &["caf\u{e9}"],
+        &[("caf\u{e9}".as_bytes(), Some("caf\u{e9}")), (b"caf\xe9", None)],
+    ),
+    // The root's own name takes no part, however the patterns look.
+    (
+        &["m", "srv"],
+        &[(b"x", None), (b"m", Some("m")), (b"srv/m", Some("srv"))],
+    ),
+    (&["*"], &[(b"a/b", Some("*")), (b".x", Some("*"))]),
+];
+
+#[test]
+fn excludes_follow_the_table() {
+    for (patterns, cases) in TABLE {
+        let matcher = Matcher::new(&coverage(patterns, &[], &[])).unwrap();
+        for (path, expected) in *cases {
+            let (bytes, is_dir) = match path.strip_suffix(b"/") {
+                Some(directory) => (directory, true),
+                None => (*path, false),
+            };
+            let got = match matcher.verdict_with_parents(&rel(bytes), is_dir) {
+                Verdict::Covered => None,
+                Verdict::Excluded(rule) => Some(rule.pattern.as_str()),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(got, *expected, "{patterns:?} {}", path.escape_ascii());
+        }
+        assert_eq!(
+            matcher.verdict_with_parents(&RelPath::root(), true),
+            Verdict::Covered
+        );
+    }
+}
+
+#[test]
+fn the_rule_that_decided_is_the_one_named() {
+    let mut coverage = coverage(&["x", "y", "x"], &[], &[]);
+    coverage.excludes[0].source = ExcludeSource::Config(ByteString(b"/c".to_vec()));
+    let matcher = Matcher::new(&coverage).unwrap();
+    assert_eq!(
+        matcher.verdict(&rel(b"x"), false),
+        Verdict::Excluded(&coverage.excludes[2])
+    );
+    assert_eq!(
+        matcher.verdict(&rel(b"y"), false),
+        Verdict::Excluded(&coverage.excludes[1])
+    );
+}
+
+#[test]
+fn withheld_paths_beat_every_pattern() {
+    use WithheldReason::{Sensitive, Store};
+    let withheld = [
+        (".ssh", Sensitive),
+        (".jackin/data", Sensitive),
+        (".jackin/data/recovery", Store),
+    ];
+    let matcher = Matcher::new(&coverage(&["!.ssh", ".jackin"], &[".ssh", "src"], &withheld)).unwrap();
+    for (path, expected) in [
+        (".ssh", Verdict::Withheld(Sensitive)),
+        (".ssh/id", Verdict::Withheld(Sensitive)),
+        (".sshx", Verdict::OutsideTracked),
+        ("src/.ssh", Verdict::Covered),
+        (".jackin/data/recovery/archives", Verdict::Withheld(Store)),
+        (".jackin/data/jk-x", Verdict::Withheld(Sensitive)),
+        (".jackin", Verdict::OutsideTracked),
+        // A restore stages directly in the root, and nowhere else.
+        (".jackin-recovery-3f", Verdict::Withheld(Store)),
+        (".jackin-recovery-3f/0", Verdict::Withheld(Store)),
+        ("src/.jackin-recovery-3f", Verdict::Covered),
+        (".jackin-recovery", Verdict::OutsideTracked),
+    ] {
+        assert_eq!(
+            matcher.verdict_with_parents(&rel(path.as_bytes()), true),
+            expected,
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn tracked_paths_and_the_way_to_them() {
+    let matcher = Matcher::new(&coverage(&["*.o", "skip/"], &["src/data", "b/c/d.txt"], &[])).unwrap();
+    for (path, is_dir, expected, on_the_way) in [
+        ("", true, Verdict::OutsideTracked, true),
+        ("src", true, Verdict::OutsideTracked, true),
+        ("src/data", true, Verdict::Covered, false),
+        ("src/data/x", false, Verdict::Covered, false),
+        ("src/database", true, Verdict::OutsideTracked, false),
+        ("src/other", true, Verdict::OutsideTracked, false),
+        ("b", true, Verdict::OutsideTracked, true),
+        ("b/c", true, Verdict::OutsideTracked, true),
+        ("b/c/d.txt", false, Verdict::Covered, false),
+        ("b/c/e.txt", false, Verdict::OutsideTracked, false),
+        ("z/src/data", true, Verdict::OutsideTracked, false),
+    ] {
+        let path = rel(path.as_bytes());
+        assert_eq!(matcher.verdict_with_parents(&path, is_dir), expected, "{path:?}");
+        assert_eq!(matcher.verdict(&path, is_dir), expected, "{path:?}");
+        assert_eq!(matcher.is_on_the_way(&path), on_the_way, "{path:?}");
+    }
+    let excluded = |path: &str| {
+        matches!(
+            matcher.verdict_with_parents(&rel(path.as_bytes()), false),
+            Verdict::Excluded(_)
+        )
+    };
+    assert!(excluded("src/data/x.o") && excluded("src/data/skip/x"));
+    // An exclude also closes the way.
+    let matcher = Matcher::new(&coverage(&["a/"], &["a/b"], &[])).unwrap();
+    assert!(matches!(matcher.verdict(&rel(b"a"), true), Verdict::Excluded(_)));
+    assert!(matches!(
+        matcher.verdict_with_parents(&rel(b"a/b"), true),
+        Verdict::Excluded(_)
+    ));
+    let all = Matcher::new(&coverage(&[], &[], &[])).unwrap();
+    assert!(!all.is_on_the_way(&RelPath::root()));
+}
+
+#[test]
+fn a_pattern_that_does_not_parse_is_named() {
+    let error = Matcher::new(&coverage(&["ok", "a{b"], &[], &[])).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("the exclude \"a{b\" cannot be used: "),
+        "{error}"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// A walk that stops at what is not covered sees exactly what a judgement of single paths gives.
+    #[test]
+    fn walking_down_and_asking_at_once_agree(
+        patterns in proptest::collection::vec("!?/?[a-c*]{1,2}(/[a-c*]{1,2})?/?", 0..5),
+        parts in proptest::collection::vec("[a-c]{1,2}", 1..5),
+        tracked in proptest::option::of("[a-c](/[a-c])?"),
+        is_dir in any::<bool>(),
+    ) {
+        prop_assume!(patterns.iter().all(|pattern| crate::config::check_pattern(pattern).is_ok()));
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        let tracked: Vec<&str> = tracked.iter().map(String::as_str).collect();
+        let matcher = Matcher::new(&coverage(&patterns, &tracked, &[])).unwrap();
+        let mut walked = Verdict::Covered;
+        let mut path = String::new();
+        for (index, part) in parts.iter().enumerate() {
+            path = if path.is_empty() { part.clone() } else { format!("{path}/{part}") };
+            let here = rel(path.as_bytes());
+            walked = matcher.verdict(&here, is_dir || index + 1 < parts.len());
+            if walked != Verdict::Covered && !(walked == Verdict::OutsideTracked && matcher.is_on_the_way(&here)) {
+                break;
+            }
+        }
+        let whole = rel(parts.join("/").as_bytes());
+        prop_assert_eq!(matcher.verdict_with_parents(&whole, is_dir), walked);
+    }
+
+    /// Whatever the configuration lets through compiles, and judges any bytes without a panic.
+    #[test]
+    fn checked_patterns_compile(pattern in "[!#/\\\\*?\\[\\]{},. a-c\u{e9}-]{0,10}", path in proptest::collection::vec(1_u8.., 1..12)) {
+        if crate::config::check_pattern(&pattern).is_ok() {
+            let matcher = Matcher::new(&coverage(&[&pattern], &[], &[])).unwrap();
+            if let Ok(path) = RelPath::new(&path) {
+                let _ = matcher.verdict_with_parents(&path, false);
+            }
+        }
+    }
+}
