@@ -1,1 +1,111 @@
-//! (to be written)
+//! Sessions: an instance from its beginning to its end, whether it lives, and who may do what while it does.
+
+mod begin;
+mod end;
+mod guard;
+mod select;
+mod state;
+
+pub use begin::{BeginRequest, Begun, begin};
+pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
+pub use guard::{refuse_active, refuse_inside};
+pub use select::{find_instance, find_snapshot};
+pub use state::{Reason, State, state};
+
+use crate::capture::CaptureError;
+use crate::clock::{Clock, Entropy};
+use crate::observer::Observer;
+use crate::snapshot::InstanceId;
+use crate::store::StoreError;
+
+/// Who acts, and what they may ask.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// Told and asked.
+    pub observer: &'a dyn Observer,
+    /// Wall clock.
+    pub clock: &'a dyn Clock,
+    /// Randomness.
+    pub entropy: &'a dyn Entropy,
+    /// Numeric user.
+    pub uid: u32,
+}
+
+/// Why a session verb failed.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The baseline could not be taken, and the contract says to block then.
+    #[error("the baseline could not be taken: {source}")]
+    Baseline {
+        /// The instance that never began.
+        instance: InstanceId,
+        /// Why.
+        source: CaptureError,
+    },
+    /// A snapshot could not be taken.
+    #[error("the {kind} snapshot of {instance} could not be taken: {source}")]
+    Capture {
+        /// Its kind.
+        kind: &'static str,
+        /// The instance.
+        instance: InstanceId,
+        /// Why.
+        source: CaptureError,
+    },
+    /// No instance goes by this name.
+    #[error("there is no instance {wanted:?}")]
+    Unknown {
+        /// What was asked for.
+        wanted: String,
+        /// Ids and workspaces that come close, newest first.
+        nearest: Vec<String>,
+    },
+    /// Several instances go by this name.
+    #[error("{wanted:?} stands for several instances")]
+    Ambiguous {
+        /// What was asked for.
+        wanted: String,
+        /// Their ids, newest first.
+        candidates: Vec<String>,
+    },
+    /// No snapshot of the instance goes by this name.
+    #[error("{instance} has no snapshot {wanted:?}")]
+    NoSnapshot {
+        /// The instance.
+        instance: InstanceId,
+        /// What was asked for.
+        wanted: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// The instance ended before.
+    #[error("{0} has already ended")]
+    AlreadyEnded(InstanceId),
+    /// The instance, or another one on the same paths, lives.
+    #[error("{instance} is active")]
+    Active {
+        /// Which one.
+        instance: InstanceId,
+        /// Whether it is another one than the one that was asked for.
+        other: bool,
+        /// How we know.
+        reasons: Vec<Reason>,
+    },
+    /// The caller is inside a session.
+    #[error("this is not allowed from inside the session {0}")]
+    Inside(InstanceId),
+    /// A checkpoint name that cannot be used.
+    #[error("{name:?} cannot be a checkpoint's name: {why}")]
+    CheckpointName {
+        /// As given.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}
+
+#[cfg(test)]
+mod tests;

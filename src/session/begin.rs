@@ -1,0 +1,98 @@
+//! The beginning: the instance is recorded, its baseline taken.
+
+use super::end::settle_lost_on;
+use super::{SessionError, World};
+use crate::capture::{CaptureError, Captured, Limits, Request, take};
+use crate::clock::random;
+use crate::process;
+use crate::snapshot::{Act, Coverage, Ending, InstanceId, ProcessRef, SnapshotKind};
+use crate::store::{LockGuard, Store};
+
+/// What begins.
+pub struct BeginRequest<'a> {
+    /// For the id.
+    pub label: &'a str,
+    /// Workspace name, when there is one.
+    pub workspace: Option<&'a str>,
+    /// Recovery mode in words.
+    pub mode: &'a str,
+    /// What is captured; empty in a mode that captures nothing.
+    pub coverages: Vec<Coverage>,
+    /// How much is too much.
+    pub limits: Limits,
+    /// The process whose life is the instance's.
+    pub keeper: Option<ProcessRef>,
+    /// Program name and number of arguments.
+    pub command: Option<(String, u32)>,
+    /// Begin even when the baseline cannot be taken.
+    pub run_without_baseline: bool,
+}
+
+/// An instance that began.
+pub struct Begun {
+    /// Its id.
+    pub instance: InstanceId,
+    /// Held by a launcher as long as it lives.
+    pub lock: LockGuard,
+    /// The baseline, when the mode has one.
+    pub baseline: Option<Captured>,
+    /// Why there is none although there should be.
+    pub baseline_error: Option<CaptureError>,
+}
+
+/// Begins an instance.
+///
+/// # Errors
+/// [`SessionError::Baseline`] when the baseline fails and `run_without_baseline` is off; the instance is then recorded
+/// as failed. [`SessionError::Store`].
+pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Result<Begun, SessionError> {
+    // An earlier session on the same files whose end nobody saw is closed first: afterwards nobody could tell its
+    // changes from this one's.
+    settle_lost_on(store, world, &request.coverages)?;
+    let instance = InstanceId::new(random(world.entropy), request.label);
+    let lock = store.lock_instance(&instance)?;
+    let act = Act::Begin {
+        workspace: request.workspace.map(str::to_owned),
+        mode: request.mode.to_owned(),
+        mounts: request.coverages.clone(),
+        keeper: request.keeper,
+        boot: process::current_boot(),
+        command: request.command,
+    };
+    store.append(world.clock.now(), world.uid, &instance, act)?;
+    let mut begun = Begun { instance, lock, baseline: None, baseline_error: None };
+    if request.coverages.is_empty() {
+        return Ok(begun);
+    }
+    let capture = Request {
+        instance: &begun.instance,
+        workspace: request.workspace,
+        kind: SnapshotKind::Baseline,
+        late: false,
+        name: None,
+        message: None,
+        coverages: &request.coverages,
+        limits: request.limits,
+        check_content: false,
+        now: world.clock.now(),
+        uid: world.uid,
+    };
+    match take(store, &capture, world.observer, world.entropy) {
+        Ok(captured) => begun.baseline = Some(captured),
+        Err(source) => {
+            let (kind, error) = (SnapshotKind::Baseline, source.to_string());
+            let failed = Act::CaptureFailed { kind, error: error.clone() };
+            // What failed first is what the operator must hear of, also when it cannot be written down.
+            let recorded = store.append(world.clock.now(), world.uid, &begun.instance, failed);
+            if request.run_without_baseline && !matches!(source, CaptureError::Interrupted) {
+                recorded?;
+                begun.baseline_error = Some(source);
+                return Ok(begun);
+            }
+            let end = Act::End { ending: Ending::Failed(error), survivors: Vec::new() };
+            let _ = store.append(world.clock.now(), world.uid, &begun.instance, end);
+            return Err(SessionError::Baseline { instance: begun.instance, source });
+        }
+    }
+    Ok(begun)
+}

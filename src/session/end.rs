@@ -1,0 +1,102 @@
+//! The end: the closing snapshot, seen or late.
+
+use super::guard::overlap;
+use super::state::state;
+use super::{SessionError, State, World};
+use crate::capture::{CaptureError, Captured, Limits, Request, take};
+use crate::snapshot::{Act, Coverage, Ending, ProcessRef, SnapshotKind};
+use crate::store::{InstanceRow, Store};
+
+/// What ends, and how.
+pub struct EndRequest<'a> {
+    /// The instance.
+    pub row: &'a InstanceRow,
+    /// How it ended.
+    pub ending: Ending,
+    /// Processes of it that still live.
+    pub survivors: Vec<ProcessRef>,
+}
+
+/// An instance that ended.
+pub struct Closed {
+    /// The closing snapshot, when the instance has any.
+    pub closing: Option<Captured>,
+    /// Why there is none although there should be.
+    pub error: Option<CaptureError>,
+}
+
+/// Ends an instance: closing snapshot, then the receipt. A closing snapshot that fails does not keep it from ending.
+///
+/// # Errors
+/// [`SessionError::AlreadyEnded`]; [`SessionError::Store`].
+pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<Closed, SessionError> {
+    let row = request.row;
+    if row.ended_at.is_some() {
+        return Err(SessionError::AlreadyEnded(row.id.clone()));
+    }
+    let late = request.ending == Ending::Unseen;
+    let mut closed = Closed { closing: None, error: None };
+    if !row.mounts.is_empty() {
+        let capture = Request {
+            instance: &row.id,
+            workspace: row.workspace.as_deref(),
+            kind: SnapshotKind::Closing,
+            late,
+            name: None,
+            message: None,
+            coverages: &row.mounts,
+            // What an agent wrote must not keep us from recording what it did: the store's room is the limit.
+            limits: Limits::NONE,
+            check_content: false,
+            now: world.clock.now(),
+            uid: world.uid,
+        };
+        match take(store, &capture, world.observer, world.entropy) {
+            Ok(captured) => closed.closing = Some(captured),
+            Err(error) => {
+                let failed = Act::CaptureFailed { kind: SnapshotKind::Closing, error: error.to_string() };
+                store.append(world.clock.now(), world.uid, &row.id, failed)?;
+                closed.error = Some(error);
+            }
+        }
+    }
+    let act = Act::End { ending: request.ending, survivors: request.survivors };
+    store.append(world.clock.now(), world.uid, &row.id, act)?;
+    Ok(closed)
+}
+
+/// Closes an instance that is dead and whose end nobody saw. Gives what was done, if anything.
+///
+/// # Errors
+/// [`SessionError::Store`].
+pub fn settle_lost(
+    store: &Store,
+    world: World<'_>,
+    row: &InstanceRow,
+) -> Result<Option<Closed>, SessionError> {
+    if row.ended_at.is_some() || state(store, row) != State::Lost {
+        return Ok(None);
+    }
+    // Two commands may find it dead at once; the lock lets one of them close it.
+    let Ok(_lock) = store.lock_instance(&row.id) else { return Ok(None) };
+    match store.catalog().instance(&row.id)? {
+        Some(fresh) if fresh.ended_at.is_none() => {
+            let request = EndRequest { row: &fresh, ending: Ending::Unseen, survivors: Vec::new() };
+            end(store, world, request).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// As [`settle_lost`], for every instance on paths that overlap with `coverages`.
+///
+/// # Errors
+/// [`SessionError::Store`].
+pub fn settle_lost_on(store: &Store, world: World<'_>, coverages: &[Coverage]) -> Result<(), SessionError> {
+    for row in store.catalog().instances()? {
+        if row.mounts.iter().any(|theirs| coverages.iter().any(|ours| overlap(ours, theirs))) {
+            settle_lost(store, world, &row)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Which instance, which snapshot: ids, prefixes, workspaces, kinds, names.
+
+use super::SessionError;
+use crate::snapshot::SnapshotKind;
+use crate::store::{InstanceRow, SnapshotRow, Store};
+
+/// Finds an instance by id, unique prefix of an id, workspace or label (its latest), or `@latest`.
+///
+/// # Errors
+/// [`SessionError::Unknown`] with what comes close; [`SessionError::Ambiguous`]; [`SessionError::Store`].
+pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, SessionError> {
+    let all = store.catalog().instances()?;
+    let unknown = || SessionError::Unknown { wanted: wanted.to_owned(), nearest: nearest(&all, wanted) };
+    if wanted == "@latest" {
+        return all.first().cloned().ok_or_else(unknown);
+    }
+    if let Some(row) = all.iter().find(|row| row.id.as_str() == wanted) {
+        return Ok(row.clone());
+    }
+    if let Some(row) = all.iter().find(|row| row.workspace.as_deref() == Some(wanted)) {
+        return Ok(row.clone());
+    }
+    // A prefix of an id, with or without its `rc-`.
+    let starts = |row: &&InstanceRow| {
+        let id = row.id.as_str();
+        !wanted.is_empty()
+            && (id.starts_with(wanted) || id.strip_prefix("rc-").is_some_and(|id| id.starts_with(wanted)))
+    };
+    let found: Vec<&InstanceRow> = all.iter().filter(starts).collect();
+    match found.as_slice() {
+        [] => all.iter().find(|row| row.id.label() == wanted).cloned().ok_or_else(unknown),
+        [one] => Ok((*one).clone()),
+        several => Err(SessionError::Ambiguous {
+            wanted: wanted.to_owned(),
+            candidates: several.iter().map(|row| row.id.to_string()).collect(),
+        }),
+    }
+}
+
+/// The five that come closest, by edit distance to id, label or workspace.
+fn nearest(all: &[InstanceRow], wanted: &str) -> Vec<String> {
+    let wanted: String = wanted.chars().take(80).collect();
+    let distance = |row: &InstanceRow| {
+        let names = [Some(row.id.as_str()), Some(row.id.label()), row.workspace.as_deref()];
+        names.into_iter().flatten().map(|name| strsim::damerau_levenshtein(name, &wanted)).min()
+    };
+    let mut ranked: Vec<(usize, String)> =
+        all.iter().filter_map(|row| Some((distance(row)?, row.id.to_string()))).collect();
+    ranked.sort_by_key(|(distance, _)| *distance);
+    ranked.into_iter().take(5).map(|(_, id)| id).collect()
+}
+
+/// Finds a snapshot of an instance: a kind (the latest of it), else a checkpoint's name, else an id or its prefix.
+///
+/// # Errors
+/// [`SessionError::NoSnapshot`] with what there is; [`SessionError::Store`].
+pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<SnapshotRow, SessionError> {
+    let all = store.catalog().snapshots(&row.id)?;
+    let kind = [
+        SnapshotKind::Baseline,
+        SnapshotKind::Checkpoint,
+        SnapshotKind::Closing,
+        SnapshotKind::Emergency,
+    ]
+    .into_iter()
+    .find(|kind| kind.word() == wanted);
+    let found = match kind {
+        Some(kind) => all.iter().find(|row| row.kind == kind),
+        None => all.iter().find(|row| row.name.as_deref() == Some(wanted)).or_else(|| by_id(&all, wanted)),
+    };
+    found.cloned().ok_or_else(|| SessionError::NoSnapshot {
+        instance: row.id.clone(),
+        wanted: wanted.to_owned(),
+        known: all.iter().map(|row| row.name.clone().unwrap_or_else(|| row.id.to_string())).take(10).collect(),
+    })
+}
+
+fn by_id<'a>(all: &'a [SnapshotRow], wanted: &str) -> Option<&'a SnapshotRow> {
+    let starts = |row: &&SnapshotRow| {
+        let id = row.id.as_str();
+        id.starts_with(wanted) || id.strip_prefix("sn-").is_some_and(|id| id.starts_with(wanted))
+    };
+    let mut found = all.iter().filter(starts);
+    match (wanted.len() >= 2, found.next(), found.next()) {
+        (true, Some(one), None) => Some(one),
+        _ => None,
+    }
+}

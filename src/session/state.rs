@@ -1,0 +1,90 @@
+//! Does an instance live? What cannot be told counts as yes.
+
+use crate::process::{self, Member, ProbeError};
+use crate::snapshot::{Ending, ProcessRef};
+use crate::store::{InstanceRow, Store};
+
+/// Why an instance counts as active.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Its launcher holds its lock.
+    Launcher(Option<ProcessRef>),
+    /// One of its processes lives.
+    Process(Member),
+    /// It was begun without a process, in this boot, and nobody called `end`.
+    UntilEnd,
+    /// It cannot be told.
+    Unknown(String),
+}
+
+/// Whether an instance lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It does, for these reasons.
+    Active(Vec<Reason>),
+    /// Its end was seen.
+    Ended,
+    /// It is dead, and its end was not seen.
+    Lost,
+    /// It never began: baseline or command failed.
+    Failed,
+}
+
+impl State {
+    /// The word used in JSON.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Active(_) => "active",
+            Self::Ended => "ended",
+            Self::Lost => "lost",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Whether it lives.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        matches!(self, Self::Active(_))
+    }
+}
+
+/// Looks whether an instance lives: its launcher's lock first, then its processes.
+#[must_use]
+pub fn state(store: &Store, row: &InstanceRow) -> State {
+    let mut reasons = Vec::new();
+    if row.ended_at.is_none() {
+        match store.instance_locked(&row.id) {
+            Ok(true) => reasons.push(Reason::Launcher(row.keeper.clone())),
+            Ok(false) => {}
+            Err(error) => reasons.push(Reason::Unknown(error.to_string())),
+        }
+    }
+    match members(row) {
+        Ok(members) => reasons.extend(members.into_iter().map(Reason::Process)),
+        Err(error) => reasons.push(Reason::Unknown(error.to_string())),
+    }
+    let until_end = row.ended_at.is_none()
+        && row.keeper.is_none()
+        && row.command.is_none()
+        && !row.boot.is_empty()
+        && row.boot == process::current_boot();
+    if until_end {
+        reasons.push(Reason::UntilEnd);
+    }
+    if !reasons.is_empty() {
+        return State::Active(reasons);
+    }
+    match (&row.ended_at, &row.ending) {
+        (_, Some(Ending::Failed(_))) => State::Failed,
+        (Some(_), Some(Ending::Unseen)) | (None, _) => State::Lost,
+        (Some(_), _) => State::Ended,
+    }
+}
+
+/// The instance's processes; a launcher that only waits for the closing snapshot is no process of the session, but its
+/// lock says enough.
+fn members(row: &InstanceRow) -> Result<Vec<Member>, ProbeError> {
+    let known: Vec<ProcessRef> = row.keeper.iter().chain(&row.survivors).cloned().collect();
+    Ok(process::members(&row.id, &known)?.members)
+}
