@@ -63,6 +63,12 @@ impl Terminal {
         }
     }
 
+    /// The same terminal, saying more or less.
+    #[must_use]
+    pub fn with_verbosity(self, verbosity: Verbosity) -> Self {
+        Self { verbosity, ..self }
+    }
+
     /// Writes `text` and a newline to stdout: the result that was asked for.
     pub fn out(&self, text: &str) {
         lock(&self.out).line(text);
