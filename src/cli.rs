@@ -1,1 +1,85 @@
-//! (to be written)
+//! The command line: from arguments to a verb, and from its outcome to an exit code. The only layer that sees `terminal`.
+
+pub mod args;
+pub mod confirm;
+pub mod error;
+pub mod exit_code;
+pub mod generate;
+
+use std::ffi::OsString;
+
+pub use args::{CalledAs, Invocation, ParseOutcome, parse};
+
+use crate::environment::Environment;
+use crate::terminal::{Terminal, Verbosity};
+use args::{Verb, wanted_color, wants_json};
+use error::{CliError, ErrorKind};
+use exit_code::{ExitCode, Status};
+
+/// Understands `args`, lets `perform` carry out the verb, and tells how that ended. `perform` writes its results to the
+/// terminal; what goes wrong it returns instead of printing it.
+pub fn run(
+    args: Vec<OsString>,
+    environment: &Environment,
+    perform: impl FnOnce(&Invocation, &Terminal) -> Result<Status, CliError>,
+) -> Status {
+    let (json, color) = (wants_json(&args), wanted_color(&args));
+    run_on(
+        args,
+        json,
+        Terminal::open(environment, color, Verbosity::default()),
+        perform,
+    )
+}
+
+/// [`run`] on any terminal. `json`: how an error is told when the command line cannot be understood.
+fn run_on(
+    args: Vec<OsString>,
+    json: bool,
+    terminal: Terminal,
+    perform: impl FnOnce(&Invocation, &Terminal) -> Result<Status, CliError>,
+) -> Status {
+    match parse(args, terminal.width_out()) {
+        Err(ParseOutcome::Asked(text)) => {
+            terminal.out(&text);
+            finish(&terminal, json, ExitCode::Done.into())
+        }
+        Err(ParseOutcome::Wrong { error, help }) => {
+            match help {
+                Some(help) if !json => terminal.err(&help),
+                _ => error.print(&terminal, json),
+            }
+            finish(&terminal, json, error.kind.exit_code().into())
+        }
+        Ok(invocation) => {
+            let terminal = terminal.with_verbosity(invocation.global.verbosity());
+            let json = invocation.verb.json();
+            let status = perform(&invocation, &terminal).unwrap_or_else(|error| {
+                error.print(&terminal, json);
+                match invocation.verb {
+                    Verb::Launch(_) => error.kind.launch_code().into(),
+                    _ => error.kind.exit_code().into(),
+                }
+            });
+            finish(&terminal, json, status)
+        }
+    }
+}
+
+/// A result that could not be written is a failure, even when all else went well. A reader that went away is none.
+fn finish(terminal: &Terminal, json: bool, status: Status) -> Status {
+    let Err(cause) = terminal.finish() else {
+        return status;
+    };
+    CliError::new(ErrorKind::Io, "cannot write the result to stdout")
+        .because(&cause)
+        .print(terminal, json);
+    if status.is_success() {
+        ErrorKind::Io.exit_code().into()
+    } else {
+        status
+    }
+}
+
+#[cfg(test)]
+mod tests;

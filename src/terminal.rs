@@ -1,1 +1,199 @@
-//! (to be written)
+//! The one door to stdout and stderr. Text goes out line by line, cleaned of everything that could steer a terminal; a
+//! closed pipe is remembered, never a panic. Nothing here knows what the text is about.
+
+mod facts;
+pub mod interrupt;
+mod json;
+pub mod progress;
+mod prompt;
+#[cfg(test)]
+pub(crate) mod recorded;
+pub mod sanitize;
+mod sink;
+pub mod size;
+pub mod style;
+pub mod table;
+pub mod width;
+
+use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+
+pub use facts::{ColorMode, Facts, Verbosity};
+pub use interrupt::Interrupt;
+pub use style::Role;
+
+use crate::environment::Environment;
+use sink::Sink;
+
+/// Where results (stdout) and everything else (stderr) go. Shared by reference; each call writes whole lines.
+///
+/// Callers put names from a mount through [`sanitize`] first, so that they are readable and unambiguous. The door checks
+/// again what passes: only printable characters, newlines, tabs and the colours of [`style`] leave.
+#[derive(Debug)]
+pub struct Terminal {
+    out: Mutex<Sink>,
+    err: Mutex<Sink>,
+    facts: Facts,
+    verbosity: Verbosity,
+}
+
+impl Terminal {
+    /// The process's own stdout and stderr; what they can do is asked of the kernel and of `environment`.
+    #[must_use]
+    pub fn open(environment: &Environment, color: ColorMode, verbosity: Verbosity) -> Self {
+        let facts = Facts::of_process(environment, color);
+        Self::over(Box::new(io::stdout()), Box::new(io::stderr()), facts, verbosity)
+    }
+
+    /// Any two writers, taken for what `facts` says of them.
+    #[must_use]
+    pub fn over(
+        out: Box<dyn Write + Send>,
+        err: Box<dyn Write + Send>,
+        facts: Facts,
+        verbosity: Verbosity,
+    ) -> Self {
+        Self {
+            out: Mutex::new(Sink::new(out, facts.out.color, facts.out.tty)),
+            err: Mutex::new(Sink::new(err, facts.err.color, true)),
+            facts,
+            verbosity,
+        }
+    }
+
+    /// The same terminal, saying more or less.
+    #[must_use]
+    pub fn with_verbosity(self, verbosity: Verbosity) -> Self {
+        Self { verbosity, ..self }
+    }
+
+    /// Writes `text` and a newline to stdout: the result that was asked for.
+    pub fn out(&self, text: &str) {
+        lock(&self.out).line(text);
+    }
+
+    /// Writes `text` and a newline to stderr: what is said beside the result. Shown with `--quiet` too.
+    pub fn err(&self, text: &str) {
+        lock(&self.out).flush();
+        lock(&self.err).line(text);
+    }
+
+    /// Like [`Self::err`], but not with `--quiet`.
+    pub fn note(&self, text: &str) {
+        if self.verbosity != Verbosity::Quiet {
+            self.err(text);
+        }
+    }
+
+    /// Like [`Self::err`], but only with `--verbose`.
+    pub fn detail(&self, text: &str) {
+        if self.verbosity == Verbosity::Verbose {
+            self.err(text);
+        }
+    }
+
+    /// A warning on stderr, wrapped at its width. `text` is cleaned here.
+    pub fn warn(&self, text: &str) {
+        let text = sanitize::text(text);
+        self.err(&style::labelled(
+            Role::Warning,
+            "warning",
+            &text,
+            self.width_err(),
+        ));
+    }
+
+    /// One JSON document and a newline on stdout.
+    pub fn json(&self, document: &impl Serialize) {
+        lock(&self.out).document(document);
+    }
+
+    /// One JSON document and a newline on stderr: how an error is told when `--json` was given.
+    pub fn err_json(&self, document: &impl Serialize) {
+        lock(&self.out).flush();
+        lock(&self.err).document(document);
+    }
+
+    /// Whether the reader of stdout has gone away. Nothing more needs to be computed for it; no error.
+    #[must_use]
+    pub fn out_is_closed(&self) -> bool {
+        lock(&self.out).is_closed()
+    }
+
+    /// Writes out what is still held back. Call once, before the process ends.
+    ///
+    /// # Errors
+    /// The first failure to write or to encode a result on stdout (a full disk), except a closed pipe.
+    pub fn finish(&self) -> io::Result<()> {
+        lock(&self.err).flush();
+        let mut out = lock(&self.out);
+        out.flush();
+        out.take_failure().map_or(Ok(()), Err)
+    }
+
+    /// Whether stdout is a terminal.
+    #[must_use]
+    pub fn is_tty_out(&self) -> bool {
+        self.facts.out.tty
+    }
+
+    /// Whether stderr is a terminal.
+    #[must_use]
+    pub fn is_tty_err(&self) -> bool {
+        self.facts.err.tty
+    }
+
+    /// Whether stdin is a terminal.
+    #[must_use]
+    pub fn is_tty_in(&self) -> bool {
+        self.facts.tty_in
+    }
+
+    /// Columns of stdout: the terminal's own, else `COLUMNS`, else 80.
+    #[must_use]
+    pub fn width_out(&self) -> usize {
+        self.facts.out.width
+    }
+
+    /// Columns of stderr: the terminal's own, else `COLUMNS`, else 80.
+    #[must_use]
+    pub fn width_err(&self) -> usize {
+        self.facts.err.width
+    }
+
+    /// How much is said on stderr.
+    #[must_use]
+    pub fn verbosity(&self) -> Verbosity {
+        self.verbosity
+    }
+
+    /// Whether a progress line may move on stderr.
+    #[must_use]
+    pub fn can_animate(&self) -> bool {
+        self.facts.err.tty && !self.facts.dumb && self.verbosity != Verbosity::Quiet
+    }
+
+    /// Flushes, and tells whether every line reached its reader so far.
+    fn everything_was_shown(&self) -> bool {
+        [&self.out, &self.err].into_iter().all(|sink| {
+            let mut sink = lock(sink);
+            sink.flush();
+            !sink.is_dead()
+        })
+    }
+
+    /// Bytes as they are, for the prompt's cursor.
+    fn err_raw(&self, bytes: &[u8]) {
+        lock(&self.err).raw(bytes);
+    }
+}
+
+/// A thread that panicked while it wrote leaves at worst half a line; the sink itself is sound.
+fn lock(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
+    sink.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! The command line as types: every verb, every flag, and the help that is made of them.
+
+mod help;
+mod inspect;
+mod meta;
+mod parse;
+mod restore;
+mod session;
+mod store;
+mod texts;
+mod values;
+
+use clap::{ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+pub(super) use help::VERBS;
+pub use help::command_for;
+pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
+pub use meta::{CompletionsArgs, ManArgs};
+pub use parse::{CalledAs, Invocation, ParseOutcome, parse, wanted_color, wants_json};
+pub use restore::{CheckpointArgs, RestoreArgs, UndoArgs};
+pub use session::{BeginArgs, EndArgs, ExplainArgs, LaunchArgs, Scope};
+pub use store::{LogArgs, RebuildArgs, VerifyArgs};
+pub(super) use texts::examples;
+pub use values::{Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Until};
+
+use crate::terminal::Verbosity;
+
+/// Undo what an AI coding agent did to your files
+///
+/// `jackin recovery` takes a snapshot before an agent starts, shows what the agent did, and puts the files back exactly. It undoes
+/// files, never side effects: a dropped table stays dropped, a sent mail stays sent.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "jackin-recovery", version)]
+pub struct RecoveryArgs {
+    /// What holds for every verb.
+    #[command(flatten)]
+    pub global: GlobalArgs,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Flags that every verb takes.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct GlobalArgs {
+    /// Say less: only results, warnings and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 900)]
+    pub quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true, display_order = 901)]
+    pub verbose: bool,
+    /// Colours: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        hide_possible_values = true,
+        default_value_t,
+        display_order = 902
+    )]
+    pub color: Color,
+}
+
+impl GlobalArgs {
+    /// How much is said on stderr.
+    #[must_use]
+    pub fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        }
+    }
+}
+
+/// The verbs, in the order in which a user meets them.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Verb {
+    /// Print what would be captured and restored; change nothing
+    Explain(ExplainArgs),
+    /// Run a command as a session that can be undone
+    Launch(LaunchArgs),
+    /// Take the baseline for a session that something else starts
+    Begin(BeginArgs),
+    /// End a session that `begin` began
+    End(EndArgs),
+    /// Take a named snapshot inside a running session
+    Checkpoint(CheckpointArgs),
+    /// List sessions and their snapshots
+    List(ListArgs),
+    /// Show one session in full
+    Show(ShowArgs),
+    /// Show what changed since a snapshot
+    Diff(DiffArgs),
+    /// Put files back as they were in a snapshot
+    Restore(RestoreArgs),
+    /// Take the last restore back
+    Undo(UndoArgs),
+    /// Check that the store is whole
+    Verify(VerifyArgs),
+    /// Show the receipts of everything that was done
+    Log(LogArgs),
+    /// Make the catalog anew from the snapshots and the receipts
+    Rebuild(RebuildArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+    /// Print a manual page
+    Man(ManArgs),
+}
+
+impl Verb {
+    /// Whether `--json` was given.
+    #[must_use]
+    pub fn json(&self) -> bool {
+        match self {
+            Self::Explain(args) => args.json,
+            Self::Begin(args) => args.json,
+            Self::End(args) => args.json,
+            Self::Checkpoint(args) => args.json,
+            Self::List(args) => args.json,
+            Self::Show(args) => args.json,
+            Self::Diff(args) => args.json,
+            Self::Restore(args) => args.json,
+            Self::Undo(args) => args.json,
+            Self::Verify(args) => args.json,
+            Self::Log(args) => args.json,
+            Self::Rebuild(args) => args.json,
+            Self::Launch(_) | Self::Completions(_) | Self::Man(_) => false,
+        }
+    }
+}
+
+/// The bare definition under its own name, without the layout that [`command_for`] adds.
+fn bare() -> Command {
+    RecoveryArgs::command()
+}
+
+/// What clap found, as types.
+///
+/// # Errors
+/// When the matches were made by another command.
+fn typed(matches: &ArgMatches) -> Result<RecoveryArgs, clap::Error> {
+    RecoveryArgs::from_arg_matches(matches)
+}

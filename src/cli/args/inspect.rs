@@ -1,0 +1,91 @@
+//! `list`, `show`, `diff`: looking, without changing anything.
+
+use std::ffi::OsString;
+
+use clap::{ArgGroup, Args, ValueHint};
+
+use super::values::{Check, Until, some_path, some_text};
+
+/// Arguments of `list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `show`.
+#[derive(Clone, Debug, Args)]
+pub struct ShowArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How `diff` shows changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffForm {
+    /// One line a path: what happened to it. The default.
+    NameStatus,
+    /// How much changed in each file.
+    Stat,
+    /// The changed lines.
+    Patch,
+}
+
+/// Arguments of `diff`.
+#[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("form").args(["name_status", "stat", "patch", "json"]))]
+pub struct DiffArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Only these paths and what lies below them
+    #[arg(value_name = "PATH", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<OsString>,
+    /// One line a path: what happened to it (the default)
+    #[arg(long)]
+    pub name_status: bool,
+    /// How much changed in each file
+    #[arg(long)]
+    pub stat: bool,
+    /// The changed lines
+    #[arg(long)]
+    pub patch: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// The earlier snapshot: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
+    #[arg(long, value_name = "SNAP", value_parser = some_text())]
+    pub from: Option<String>,
+    /// The later snapshot, or `now`: the files as they are
+    #[arg(long, value_name = "SNAP|now", default_value = "now")]
+    pub to: Until,
+    /// Show a renamed file as one deleted and one added
+    #[arg(long)]
+    pub no_renames: bool,
+    /// Exit with 1 when there are differences, as diff(1) does
+    #[arg(long)]
+    pub exit_code: bool,
+    /// With --patch, show also the content of files that are likely to hold secrets
+    #[arg(long, requires = "patch")]
+    pub show_secrets: bool,
+    /// How changes are found: `content` reads every file instead of trusting size and times
+    #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true)]
+    pub check: Option<Check>,
+}
+
+impl DiffArgs {
+    /// How changes are shown to people.
+    #[must_use]
+    pub fn form(&self) -> DiffForm {
+        match (self.stat, self.patch) {
+            (true, _) => DiffForm::Stat,
+            (_, true) => DiffForm::Patch,
+            _ => DiffForm::NameStatus,
+        }
+    }
+}

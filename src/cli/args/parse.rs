@@ -1,0 +1,236 @@
+//! From raw arguments to an [`Invocation`], or to what must be said instead.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
+
+use super::help::{VERBS, command_for};
+use super::{GlobalArgs, Verb, typed};
+use crate::cli::error::{CliError, ErrorKind};
+use crate::terminal::{ColorMode, sanitize};
+
+/// The name that the program was called by: it decides where the verb stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CalledAs {
+    /// `jackin recovery VERB`; also any name that is not the other one.
+    Jackin,
+    /// `jackin-recovery VERB`.
+    JackinRecovery,
+}
+
+impl CalledAs {
+    /// Reads it off the first argument's file name.
+    #[must_use]
+    pub fn of(program: Option<&OsStr>) -> Self {
+        match program.map(Path::new).and_then(Path::file_name) {
+            Some(name) if name == "jackin-recovery" => Self::JackinRecovery,
+            _ => Self::Jackin,
+        }
+    }
+
+    /// What stands before a verb in a command that is shown to be typed.
+    #[must_use]
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Jackin => "jackin recovery",
+            Self::JackinRecovery => "jackin-recovery",
+        }
+    }
+}
+
+/// A command line that was understood.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// The name that the program was called by.
+    pub called_as: CalledAs,
+    /// What holds for every verb.
+    pub global: GlobalArgs,
+    /// What to do.
+    pub verb: Verb,
+}
+
+/// A command line that leads to no verb.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParseOutcome {
+    /// Help or the version was asked for: text for stdout, exit code 0.
+    Asked(String),
+    /// It is wrong: exit code 2. `help` is shown to people instead of the error when no verb was given at all.
+    Wrong {
+        /// What is wrong.
+        error: CliError,
+        /// The overview, for stderr.
+        help: Option<String>,
+    },
+}
+
+/// Understands `args`, the first of which is the program's name. Help is laid out for `columns`.
+///
+/// # Errors
+/// When there is nothing to carry out: help was asked for, or the command line is wrong.
+pub fn parse(args: Vec<OsString>, columns: usize) -> Result<Invocation, ParseOutcome> {
+    let called_as = CalledAs::of(args.first().map(OsString::as_os_str));
+    if let Some(error) = misplaced(called_as, args.get(1).map(OsString::as_os_str)) {
+        return Err(ParseOutcome::Wrong { error, help: None });
+    }
+    let mut command = command_for(called_as, columns);
+    let verb = own(&args).find_map(|arg| VERBS.into_iter().find(|verb| arg == verb));
+    let understood = command
+        .try_get_matches_from_mut(args)
+        .and_then(|matches| match called_as {
+            CalledAs::Jackin => typed(
+                matches
+                    .subcommand_matches("recovery")
+                    .ok_or_else(|| clap::Error::new(ClapKind::MissingSubcommand))?,
+            ),
+            CalledAs::JackinRecovery => typed(&matches),
+        });
+    let recovery = understood.map_err(|error| told(&error, called_as, verb, &mut command))?;
+    Ok(Invocation {
+        called_as,
+        global: recovery.global,
+        verb: recovery.verb,
+    })
+}
+
+/// Whether `--json` stands among the arguments, apart from those of a command to launch. Works for wrong command lines too.
+#[must_use]
+pub fn wants_json(args: &[OsString]) -> bool {
+    own(args).any(|arg| arg == "--json")
+}
+
+/// What `--color` says, as far as it can be known before parsing.
+#[must_use]
+pub fn wanted_color(args: &[OsString]) -> ColorMode {
+    let mut mode = ColorMode::Auto;
+    let mut own = own(args);
+    while let Some(arg) = own.next() {
+        let value = match arg.to_str() {
+            Some("--color") => own.next().and_then(|value| value.to_str()),
+            Some(arg) => arg.strip_prefix("--color="),
+            None => None,
+        };
+        match value {
+            Some("always") => mode = ColorMode::Always,
+            Some("never") => mode = ColorMode::Never,
+            _ => {}
+        }
+    }
+    mode
+}
+
+/// The arguments up to `--`.
+fn own(args: &[OsString]) -> impl Iterator<Item = &OsString> {
+    args.iter().skip(1).take_while(|arg| *arg != "--")
+}
+
+/// A verb where `recovery` must stand, or the reverse.
+fn misplaced(called_as: CalledAs, first: Option<&OsStr>) -> Option<CliError> {
+    let first = first.filter(|first| !first.as_encoded_bytes().starts_with(b"-"))?;
+    let shown = sanitize::os(first);
+    let is_verb = first.to_str().is_some_and(|first| VERBS.contains(&first));
+    let usage = |message: String| CliError::new(ErrorKind::Usage, message);
+    match called_as {
+        CalledAs::Jackin if first == "recovery" => None,
+        CalledAs::Jackin if is_verb => Some(
+            usage(format!("`{shown}` must stand behind `recovery`"))
+                .hint(format!("write jackin recovery {shown}")),
+        ),
+        CalledAs::Jackin => Some(
+            usage(format!(
+                "there is no command `{shown}`: this program has only `recovery`"
+            ))
+            .hint("see jackin recovery --help"),
+        ),
+        CalledAs::JackinRecovery if first == "recovery" => Some(
+            usage(
+                "there is no verb `recovery`: called as jackin-recovery, the program takes the verb directly"
+                    .into(),
+            )
+            .hint("write jackin-recovery VERB, or see jackin-recovery --help"),
+        ),
+        CalledAs::JackinRecovery => None,
+    }
+}
+
+/// clap's answer in our form.
+fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &mut Command) -> ParseOutcome {
+    let rendered = || error.render().ansi().to_string().trim_end().to_owned();
+    let prefix = called_as.prefix();
+    let wrong = |message: &str| CliError::new(ErrorKind::Usage, message);
+    let see = format!("see {prefix} --help");
+    match (error.kind(), verb) {
+        (ClapKind::DisplayHelp | ClapKind::DisplayVersion, _) => ParseOutcome::Asked(rendered()),
+        (ClapKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => ParseOutcome::Wrong {
+            error: wrong("no verb was given").hint(see),
+            help: Some(rendered()),
+        },
+        (ClapKind::MissingSubcommand, _) => ParseOutcome::Wrong {
+            error: wrong("no verb was given").hint(see),
+            help: None,
+        },
+        (ClapKind::InvalidSubcommand, _) => {
+            let given = error
+                .get(ContextKind::InvalidSubcommand)
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let mut made = wrong(&format!("there is no verb `{given}`"));
+            if let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) {
+                made.hints
+                    .extend(near.iter().map(|near| format!("did you mean {prefix} {near}?")));
+            }
+            ParseOutcome::Wrong {
+                error: made.hint(see),
+                help: None,
+            }
+        }
+        (_, verb) => {
+            let made = from_paragraphs(&error.render().to_string(), verb);
+            let error = match verb.and_then(|verb| usage_of(command, called_as, verb)) {
+                Some(usage) => made
+                    .hint(format!("the form is: {usage}"))
+                    .hint(format!("see {prefix} {} --help", verb.unwrap_or_default())),
+                None => made.hint(see),
+            };
+            ParseOutcome::Wrong { error, help: None }
+        }
+    }
+}
+
+/// clap's text is paragraphs: what is wrong, tips, its own idea of the usage, where to find help.
+fn from_paragraphs(text: &str, verb: Option<&str>) -> CliError {
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut paragraphs = text.split("\n\n");
+    let message = flat(paragraphs.next().unwrap_or_default());
+    let mut error = CliError::new(
+        ErrorKind::Usage,
+        message.strip_prefix("error: ").unwrap_or(&message),
+    );
+    // Only these take values that may begin with a dash.
+    let takes_paths = matches!(verb, Some("diff" | "restore"));
+    let tips = paragraphs
+        .flat_map(str::lines)
+        .filter_map(|line| line.trim().strip_prefix("tip: "));
+    error.hints.extend(
+        tips.filter(|tip| takes_paths || !tip.starts_with("to pass"))
+            .map(str::to_owned),
+    );
+    error
+}
+
+/// How `verb` is written in full.
+fn usage_of(command: &mut Command, called_as: CalledAs, verb: &str) -> Option<String> {
+    let parent = match called_as {
+        CalledAs::Jackin => command.find_subcommand_mut("recovery")?,
+        CalledAs::JackinRecovery => command,
+    };
+    let usage = parent.find_subcommand_mut(verb)?.render_usage().to_string();
+    Some(
+        usage
+            .trim_start_matches("Usage:")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
+}

@@ -1,0 +1,95 @@
+//! `checkpoint`, `restore`, `undo`: marking a moment, and going back to one.
+
+use std::ffi::OsString;
+
+use clap::{Args, ValueHint};
+
+use super::values::{Mtimes, some_path, some_text};
+
+/// Arguments of `checkpoint`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckpointArgs {
+    /// The session; inside one it may be left out
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+    /// A name to find it by: letters, digits, `_`, `.` and `-`
+    #[arg(long, value_name = "NAME", value_parser = some_text())]
+    pub name: Option<String>,
+    /// What this moment is
+    #[arg(long, value_name = "TEXT")]
+    pub message: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `restore`.
+#[derive(Clone, Debug, Args)]
+pub struct RestoreArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Only these paths and what lies below them
+    #[arg(value_name = "PATH", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<OsString>,
+    /// Print the plan and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// The snapshot to go back to: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
+    #[arg(long, value_name = "SNAP", value_parser = some_text())]
+    pub from: Option<String>,
+    /// Write into this directory instead; it must be absent or empty
+    #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath,
+          conflicts_with_all = ["overwrite_later_edits", "delete_later_files"])]
+    pub to: Option<OsString>,
+    /// Replace also what was edited after the session
+    #[arg(long)]
+    pub overwrite_later_edits: bool,
+    /// Delete also what was created after the session
+    #[arg(long)]
+    pub delete_later_files: bool,
+    /// Times of files whose content is put back: `now`, so that build tools notice, or `exact`, as recorded
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        hide_possible_values = true,
+        default_value_t
+    )]
+    pub mtimes: Mtimes,
+    /// Refuse a snapshot that lacks anything
+    #[arg(long)]
+    pub require_complete: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `undo`.
+#[derive(Clone, Debug, Args)]
+pub struct UndoArgs {
+    /// The session; without it the one that was restored last
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+    /// Take back the restore with this number in `log`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub receipt: Option<u64>,
+    /// Print the plan and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Replace also what was edited after the restore
+    #[arg(long)]
+    pub overwrite_later_edits: bool,
+    /// Delete also what was created after the restore
+    #[arg(long)]
+    pub delete_later_files: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,154 @@
+//! What help and manual say beyond one line a flag: examples, and how each verb behaves.
+
+/// Examples of a verb, or of the whole (the empty name): what it does, and the line to type.
+pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static str)] {
+    match verb {
+        "" => &[
+            (
+                "Let an agent work on this directory, then look, then go back:",
+                "jackin recovery launch --snapshot project . -- claude",
+            ),
+            ("", "jackin recovery diff @latest"),
+            ("", "jackin recovery restore @latest"),
+        ],
+        "explain" => &[
+            (
+                "For this directory:",
+                "jackin recovery explain --snapshot project .",
+            ),
+            (
+                "For the workspace shop, as its configuration says:",
+                "jackin recovery explain shop",
+            ),
+        ],
+        "launch" => &[
+            (
+                "Without any configuration:",
+                "jackin recovery launch --snapshot project . -- claude",
+            ),
+            (
+                "The workspace shop, whose configuration says how:",
+                "jackin recovery launch shop -- codex --full-auto",
+            ),
+            (
+                "Leave out what a build makes again:",
+                "jackin recovery launch --snapshot project --exclude target/ . -- make",
+            ),
+        ],
+        "begin" => &[
+            (
+                "Until the process 4711 is gone:",
+                "jackin recovery begin --snapshot project --pid 4711 .",
+            ),
+            ("Until `end`:", "id=$(jackin recovery begin shop)"),
+        ],
+        "end" => &[("", "jackin recovery end \"$id\"")],
+        "checkpoint" => &[
+            (
+                "Inside a session:",
+                "jackin recovery checkpoint --name before-upgrade",
+            ),
+            (
+                "From outside:",
+                "jackin recovery checkpoint @latest --message \"tests pass\"",
+            ),
+        ],
+        "list" => &[("", "jackin recovery list")],
+        "show" => &[("", "jackin recovery show @latest")],
+        "diff" => &[
+            (
+                "What the last session changed, path by path:",
+                "jackin recovery diff @latest",
+            ),
+            (
+                "Line by line, in one directory:",
+                "jackin recovery diff @latest --patch src",
+            ),
+            (
+                "Between two moments of a session:",
+                "jackin recovery diff shop --from before-upgrade --to closing",
+            ),
+            (
+                "A path that begins with a dash stands behind `--`:",
+                "jackin recovery diff @latest -- -odd-name",
+            ),
+        ],
+        "restore" => &[
+            (
+                "See what would be done:",
+                "jackin recovery restore @latest --dry-run",
+            ),
+            ("One directory only:", "jackin recovery restore @latest src"),
+            (
+                "Into a new directory, touching nothing else:",
+                "jackin recovery restore shop --to /tmp/before",
+            ),
+        ],
+        "undo" => &[
+            ("The last restore:", "jackin recovery undo"),
+            (
+                "An older one, by its number in `log`:",
+                "jackin recovery undo --receipt 12",
+            ),
+        ],
+        "verify" => &[("", "jackin recovery verify --read-data")],
+        "log" => &[("", "jackin recovery log --verify")],
+        "rebuild" => &[("", "jackin recovery rebuild")],
+        "completions" => &[(
+            "For bash, from the next shell on:",
+            "jackin recovery completions bash \\\n    > ~/.local/share/bash-completion/completions/jackin",
+        )],
+        "man" => &[("", "jackin recovery man restore | man -l -")],
+        _ => &[],
+    }
+}
+
+/// What `verb` does beyond its first line, for `--help` and the manual.
+pub(super) fn long_about(verb: &str) -> Option<&'static str> {
+    Some(match verb {
+        "explain" => {
+            "Prints the recovery contract: what would be captured and what not, where it would be kept, and what a restore could \
+            overwrite. Nothing is written."
+        }
+        "launch" => {
+            "Prints the contract, takes the baseline, runs CMD in the current directory, takes the closing snapshot, and says what \
+            changed and how to undo it. Returns what CMD returns, 128+N when signal N ended it; 125 when it could not get as far as \
+            CMD, 126 when CMD cannot be executed, 127 when it is not found."
+        }
+        "begin" => {
+            "The first half of `launch`, for a launcher that starts the agent itself: prints the contract, takes the baseline, and prints \
+            the id of the session. The agent should find that id in JACKIN_RECOVERY_INSTANCE."
+        }
+        "end" => {
+            "The second half of `launch`: takes the closing snapshot of a session that `begin` began, and says what changed."
+        }
+        "checkpoint" => {
+            "A checkpoint is a moment to compare with and to go back to. Only what changed since the last snapshot is stored."
+        }
+        "list" => "Newest first. A session is active while any of its processes lives.",
+        "show" => "What was agreed, which snapshots there are, what they lack, and what was restored since.",
+        "diff" => {
+            "Compares the baseline with the files as they are, unless told otherwise. What a restore would change is exactly what is \
+            shown. Names and contents are shown so that they cannot steer the terminal."
+        }
+        "restore" => {
+            "Prints the plan with every path, asks, takes an emergency snapshot of what is there, and only then changes anything; \
+            `undo` brings that back. It deletes only what is proved to be new, and keeps what was edited after the session: such \
+            paths are conflicts, are named, and give exit code 6."
+        }
+        "undo" => {
+            "Puts back what the last restore replaced or deleted, and only that. It is a restore itself: a second `undo` takes the first \
+            one back."
+        }
+        "verify" => "Checks that every snapshot has all that it needs and names each one that does not.",
+        "log" => {
+            "Every act leaves a receipt, and each receipt holds the hash of the one before. Newest first."
+        }
+        "rebuild" => {
+            "The catalog is only an index. Snapshots and receipts are the truth, and are not changed."
+        }
+        "completions" => "Prints the completions for the name that the program was called by.",
+        "man" => "Prints a page in the form that man(1) reads.",
+        _ => return None,
+    })
+}

@@ -1,0 +1,118 @@
+//! The words that flags take.
+
+use std::ffi::OsString;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+
+use crate::terminal::ColorMode;
+
+/// How much is captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SnapshotMode {
+    /// Nothing at all
+    Off,
+    /// That the session happened, without any file
+    Metadata,
+    /// The files
+    Project,
+    /// The files and the agent's own state
+    ProjectAndState,
+}
+
+/// What a launch does when the baseline cannot be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnFailure {
+    /// Start the command without protection
+    Run,
+    /// Do not start it
+    Block,
+}
+
+/// Which times restored files get.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Mtimes {
+    /// Now, so that build tools notice
+    #[default]
+    Now,
+    /// The recorded ones
+    Exact,
+}
+
+/// How changes are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Check {
+    /// Read every file instead of trusting size and times
+    Content,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal that has them
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl From<Color> for ColorMode {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::Auto => Self::Auto,
+            Color::Always => Self::Always,
+            Color::Never => Self::Never,
+        }
+    }
+}
+
+/// Which shell completions are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// GNU Bash
+    Bash,
+    /// Z shell
+    Zsh,
+    /// fish
+    Fish,
+}
+
+/// The later end of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// The files as they are.
+    Now,
+    /// A snapshot: a kind, a checkpoint's name, or an id or its prefix.
+    Snapshot(String),
+}
+
+impl FromStr for Until {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(if text == "now" {
+            Self::Now
+        } else {
+            Self::Snapshot(text.to_owned())
+        })
+    }
+}
+
+/// A path in any bytes. The empty one is refused: it would silently mean the current directory.
+pub(super) fn some_path() -> impl TypedValueParser<Value = OsString> {
+    OsStringValueParser::new().try_map(|path| {
+        if path.is_empty() {
+            Err("it is empty")
+        } else {
+            Ok(path)
+        }
+    })
+}
+
+/// Text that is not empty.
+pub(super) fn some_text() -> clap::builder::NonEmptyStringValueParser {
+    clap::builder::NonEmptyStringValueParser::new()
+}

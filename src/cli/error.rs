@@ -1,0 +1,196 @@
+//! The one error of the command line: what went wrong, why, what to do about it, and which exit code it is.
+
+use std::error::Error;
+
+use serde::Serialize;
+
+use super::exit_code::ExitCode;
+use crate::terminal::style::{self, Role};
+use crate::terminal::{Terminal, sanitize};
+
+/// What kind of failure. The words in JSON are the names in kebab case; they are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// Something failed that has no kind of its own.
+    Failed,
+    /// A file, a directory or a stream could not be read or written.
+    Io,
+    /// The operator stopped it.
+    Interrupted,
+    /// A snapshot that had to be taken could not be taken.
+    SnapshotFailed,
+    /// A limit of the configuration would be exceeded.
+    LimitExceeded,
+    /// The command line is wrong.
+    Usage,
+    /// The configuration is wrong.
+    Config,
+    /// The target is too broad (`/`, `$HOME`, a mount that holds the store) and `--allow-broad` was not given.
+    TooBroad,
+    /// The instance is active.
+    RefusedActive,
+    /// Another active instance lies on the same paths.
+    RefusedOverlap,
+    /// The caller runs inside a session, which may not do this.
+    RefusedInside,
+    /// Nobody said yes.
+    NotConfirmed,
+    /// There is no such instance.
+    UnknownInstance,
+    /// There is no such snapshot or receipt.
+    UnknownSnapshot,
+    /// The instance has no snapshot to go back to.
+    NothingToRestore,
+    /// Some of it was done, some was not.
+    Partial,
+    /// Stored data is damaged.
+    Integrity,
+    /// Stored data was written by a newer version.
+    NewerStore,
+    /// An interrupted restore waits.
+    Pending,
+    /// The command to launch cannot be executed.
+    CannotExecute,
+    /// The command to launch was not found.
+    CommandNotFound,
+}
+
+impl ErrorKind {
+    /// The exit code of every verb but `launch`.
+    #[must_use]
+    pub fn exit_code(self) -> ExitCode {
+        match self {
+            Self::Failed | Self::Io | Self::Interrupted | Self::SnapshotFailed | Self::LimitExceeded => {
+                ExitCode::Failed
+            }
+            Self::Usage | Self::Config | Self::TooBroad => ExitCode::Usage,
+            Self::RefusedActive | Self::RefusedOverlap | Self::RefusedInside => ExitCode::Active,
+            Self::NotConfirmed => ExitCode::NotConfirmed,
+            Self::UnknownInstance | Self::UnknownSnapshot | Self::NothingToRestore => {
+                ExitCode::NothingToRestore
+            }
+            Self::Partial => ExitCode::Partial,
+            Self::Integrity | Self::NewerStore => ExitCode::Integrity,
+            Self::Pending => ExitCode::Pending,
+            Self::CannotExecute => ExitCode::CannotExecute,
+            Self::CommandNotFound => ExitCode::CommandNotFound,
+        }
+    }
+
+    /// The exit code of `launch` before its command ran. What the operator wrote wrongly stays 2; every other failure
+    /// of ours is 125, so that it cannot be taken for the command's own status.
+    #[must_use]
+    pub fn launch_code(self) -> ExitCode {
+        match self.exit_code() {
+            code @ (ExitCode::Usage | ExitCode::CannotExecute | ExitCode::CommandNotFound) => code,
+            _ => ExitCode::LaunchFailed,
+        }
+    }
+}
+
+/// What went wrong. The texts may hold anything; they are cleaned when they are shown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CliError {
+    /// What kind of failure.
+    pub kind: ErrorKind,
+    /// Names the object and says what happened to it; lower case, no full stop.
+    pub message: String,
+    /// Why, from the nearest cause to the deepest.
+    pub causes: Vec<String>,
+    /// What can be done. A line that begins with a space (a command to copy) is never wrapped.
+    pub hints: Vec<String>,
+}
+
+impl CliError {
+    /// An error without a cause.
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// The error of a stage, with every error that lies behind it.
+    #[must_use]
+    pub fn from_error(kind: ErrorKind, error: &(dyn Error + 'static)) -> Self {
+        let mut made = Self::new(kind, error.to_string());
+        made.add_causes(error.source());
+        made
+    }
+
+    /// Adds `cause`, and every error behind it.
+    #[must_use]
+    pub fn because(mut self, cause: &(dyn Error + 'static)) -> Self {
+        self.add_causes(Some(cause));
+        self
+    }
+
+    /// Adds something that can be done about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Tells it on stderr: as one JSON document when `json`, else in words.
+    pub fn print(&self, terminal: &Terminal, json: bool) {
+        if json {
+            terminal.err_json(&self.document());
+        } else {
+            terminal.err(&self.render(terminal.width_err()));
+        }
+    }
+
+    /// In words, for a terminal of `columns`.
+    #[must_use]
+    pub fn render(&self, columns: usize) -> String {
+        let part = |role, label, text: &str| style::labelled(role, label, &sanitize::text(text), columns);
+        let mut lines = vec![part(Role::Error, "error", &self.message)];
+        lines.extend(self.causes.iter().map(|cause| part(Role::Dim, "because", cause)));
+        lines.extend(self.hints.iter().map(|hint| part(Role::Heading, "hint", hint)));
+        lines.join("\n")
+    }
+
+    /// As JSON: `{"schema":1,"error":{"kind","message","hints":[…]}}`, with `causes` when there are any.
+    #[must_use]
+    pub fn document(&self) -> impl Serialize + use<'_> {
+        let error = Described {
+            kind: self.kind,
+            message: &self.message,
+            causes: &self.causes,
+            hints: &self.hints,
+        };
+        Document { schema: 1, error }
+    }
+
+    /// A cause whose words stand in the text before it already says nothing new.
+    fn add_causes(&mut self, mut next: Option<&(dyn Error + 'static)>) {
+        while let Some(cause) = next {
+            let text = cause.to_string();
+            if !self.causes.last().unwrap_or(&self.message).contains(&text) {
+                self.causes.push(text);
+            }
+            next = cause.source();
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    error: Described<'a>,
+}
+
+#[derive(Serialize)]
+struct Described<'a> {
+    kind: ErrorKind,
+    message: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    causes: &'a [String],
+    hints: &'a [String],
+}

@@ -1,0 +1,104 @@
+//! Help: complete, and readable at 80 columns.
+
+use std::collections::BTreeSet;
+
+use super::super::args::{CalledAs, VERBS, command_for, examples};
+use super::super::{ParseOutcome, parse};
+use super::{understood, words};
+use crate::terminal::sanitize;
+use crate::terminal::width;
+
+fn asked(line: &str, columns: usize) -> String {
+    match parse(words(line), columns) {
+        Err(ParseOutcome::Asked(text)) => text,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_definition_is_sound() {
+    command_for(CalledAs::Jackin, 80).debug_assert();
+    command_for(CalledAs::JackinRecovery, 80).debug_assert();
+}
+
+#[test]
+fn every_verb_has_help_that_fits_80_columns() {
+    for program in ["jackin recovery", "jackin-recovery"] {
+        for flag in ["-h", "--help"] {
+            let mut pages = vec![asked(&format!("{program} {flag}"), 80)];
+            pages.extend(VERBS.map(|verb| asked(&format!("{program} {verb} {flag}"), 80)));
+            for page in pages {
+                for line in page.lines() {
+                    assert!(width::of(line) <= 80, "{program} {flag}: {line}");
+                }
+                assert!(page.contains("Usage:") && page.contains("Examples:"), "{page}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_overview_shows_every_verb_once_and_in_groups() {
+    let page = asked("jackin recovery --help", 80);
+    let overview = page.split("Output:").next().unwrap();
+    for verb in VERBS {
+        let shown = overview
+            .lines()
+            .filter(|line| bare(line).trim_start().starts_with(&format!("{verb} ")))
+            .count();
+        assert_eq!(shown, 1, "{verb}");
+    }
+    let command = command_for(CalledAs::JackinRecovery, 80);
+    let defined: BTreeSet<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    assert_eq!(defined, BTreeSet::from(VERBS));
+}
+
+/// Without colour codes.
+fn bare(line: &str) -> String {
+    let mut rest = line;
+    let mut text = String::new();
+    while let Some((before, after)) = rest.split_once('\x1b') {
+        text.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    text + rest
+}
+
+#[test]
+fn every_example_is_understood() {
+    for verb in VERBS.into_iter().chain([""]) {
+        assert!(!examples(verb).is_empty(), "{verb}");
+        for (_, line) in examples(verb) {
+            let typed = line.split(['|', '>']).next().unwrap().replace('\\', "");
+            let typed = typed
+                .trim_start_matches("id=$(")
+                .trim_end_matches(')')
+                .replace("\"tests pass\"", "tests-pass");
+            let invocation = understood(&typed);
+            assert_eq!(invocation.called_as, CalledAs::Jackin, "{line}");
+        }
+    }
+}
+
+#[test]
+fn help_and_version_are_asked_for_under_either_name() {
+    assert!(asked("jackin --help", 80).contains("only the command `recovery`"));
+    assert_eq!(
+        asked("jackin-recovery --version", 80),
+        concat!("jackin-recovery ", env!("CARGO_PKG_VERSION"))
+    );
+    assert_eq!(
+        asked("jackin -V", 80),
+        concat!("jackin ", env!("CARGO_PKG_VERSION"))
+    );
+    assert!(bare(&asked("jackin-recovery undo -h", 80)).contains("Usage: jackin-recovery undo"));
+    assert!(bare(&asked("jackin recovery undo -h", 80)).contains("Usage: jackin recovery undo"));
+}
+
+#[test]
+fn nothing_in_help_needs_escaping() {
+    for verb in VERBS {
+        let page = bare(&asked(&format!("jackin recovery {verb} --help"), 80));
+        assert_eq!(sanitize::text(&page), page);
+    }
+}

@@ -1,0 +1,117 @@
+//! What the three standard streams are and what they can show, decided once from the kernel and the environment.
+
+use std::io::{self, IsTerminal as _};
+use std::os::fd::AsFd;
+
+use crate::environment::Environment;
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColorMode {
+    /// On a terminal that has them, unless `NO_COLOR` is set; anywhere when `CLICOLOR_FORCE` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How much is said on stderr.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Only warnings, errors and questions.
+    Quiet,
+    /// Also notes and progress.
+    #[default]
+    Normal,
+    /// Also details.
+    Verbose,
+}
+
+/// One output stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// It is a terminal.
+    pub tty: bool,
+    /// It shows colours.
+    pub color: bool,
+    /// Columns.
+    pub width: usize,
+}
+
+/// All three streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Stdout.
+    pub out: Stream,
+    /// Stderr.
+    pub err: Stream,
+    /// Stdin is a terminal.
+    pub tty_in: bool,
+    /// The terminal cannot move its cursor (`TERM=dumb` or unset).
+    pub dumb: bool,
+}
+
+/// Columns when nothing is known.
+const DEFAULT_WIDTH: usize = 80;
+/// Below this a number of columns is taken for a mistake: nothing readable fits.
+const LEAST_WIDTH: usize = 20;
+
+impl Facts {
+    /// Asks the kernel about the process's own streams.
+    #[must_use]
+    pub fn of_process(environment: &Environment, color: ColorMode) -> Self {
+        let (out, err) = (io::stdout(), io::stderr());
+        Self {
+            out: Stream::new(out.is_terminal(), real_width(&out), environment, color),
+            err: Stream::new(err.is_terminal(), real_width(&err), environment, color),
+            tty_in: io::stdin().is_terminal(),
+            dumb: is_dumb(environment),
+        }
+    }
+}
+
+impl Stream {
+    /// `real` is the width that the kernel told, when there is one.
+    #[must_use]
+    pub fn new(tty: bool, real: Option<usize>, environment: &Environment, color: ColorMode) -> Self {
+        let width = real
+            .filter(|_| tty)
+            .or_else(|| environment.get("COLUMNS")?.to_str()?.parse().ok())
+            .filter(|width| *width >= LEAST_WIDTH)
+            .unwrap_or(DEFAULT_WIDTH);
+        Self {
+            tty,
+            color: has_color(tty, environment, color),
+            width,
+        }
+    }
+}
+
+/// See <https://no-color.org> and <https://bixense.com/clicolors>; a flag wins over both.
+fn has_color(tty: bool, environment: &Environment, mode: ColorMode) -> bool {
+    match mode {
+        ColorMode::Always => true,
+        ColorMode::Never => false,
+        ColorMode::Auto if environment.get("NO_COLOR").is_some() => false,
+        ColorMode::Auto
+            if environment
+                .get("CLICOLOR_FORCE")
+                .is_some_and(|value| value != "0") =>
+        {
+            true
+        }
+        ColorMode::Auto => tty && !is_dumb(environment),
+    }
+}
+
+fn is_dumb(environment: &Environment) -> bool {
+    environment.get("TERM").is_none_or(|term| term == "dumb")
+}
+
+/// Some pseudo terminals answer 0 columns; that is no answer.
+fn real_width(stream: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}

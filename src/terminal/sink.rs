@@ -1,0 +1,104 @@
+//! One output stream: buffered, cleaned at the door, and calm when its reader goes away.
+
+use std::fmt;
+use std::io::{self, BufWriter, Write};
+
+use serde::Serialize;
+
+use super::{json, sanitize};
+
+/// A writer that remembers its first failure instead of returning it at every line.
+pub(super) struct Sink {
+    writer: BufWriter<Box<dyn Write + Send>>,
+    color: bool,
+    /// Somebody watches: every line goes out at once.
+    eager: bool,
+    closed: bool,
+    failure: Option<io::Error>,
+}
+
+impl Sink {
+    pub(super) fn new(writer: Box<dyn Write + Send>, color: bool, eager: bool) -> Self {
+        Self {
+            writer: BufWriter::new(writer),
+            color,
+            eager,
+            closed: false,
+            failure: None,
+        }
+    }
+
+    /// `text`, cleaned, and a newline.
+    pub(super) fn line(&mut self, text: &str) {
+        let text = sanitize::door(text, self.color);
+        self.attempt(|writer| {
+            writer.write_all(text.as_bytes())?;
+            writer.write_all(b"\n")
+        });
+    }
+
+    /// One JSON document and a newline. Encoded first, so that a failure leaves no half document.
+    pub(super) fn document(&mut self, document: &impl Serialize) {
+        match json::encode(document) {
+            Ok(bytes) => self.attempt(|writer| writer.write_all(&bytes)),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Bytes as they are, at once.
+    pub(super) fn raw(&mut self, bytes: &[u8]) {
+        self.attempt(|writer| writer.write_all(bytes));
+        self.flush();
+    }
+
+    pub(super) fn flush(&mut self) {
+        if !self.is_dead()
+            && let Err(error) = self.writer.flush()
+        {
+            self.fail(error);
+        }
+    }
+
+    /// Whether the reader has gone away.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The first failure that was not a closed pipe.
+    pub(super) fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
+    }
+
+    fn attempt(&mut self, write: impl FnOnce(&mut BufWriter<Box<dyn Write + Send>>) -> io::Result<()>) {
+        if self.is_dead() {
+            return;
+        }
+        if let Err(error) = write(&mut self.writer) {
+            self.fail(error);
+        } else if self.eager {
+            self.flush();
+        }
+    }
+
+    /// Whether a write failed, for whatever reason; nothing is written any more.
+    pub(super) fn is_dead(&self) -> bool {
+        self.closed || self.failure.is_some()
+    }
+
+    fn fail(&mut self, error: io::Error) {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            self.closed = true;
+        } else {
+            self.failure.get_or_insert(error);
+        }
+    }
+}
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sink")
+            .field("color", &self.color)
+            .field("closed", &self.closed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,81 @@
+//! What colours mean. Text is always painted; the door drops the codes where the stream shows none.
+
+use anstyle::{AnsiColor, Style};
+
+use super::width;
+
+/// Why a piece of text looks different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A heading.
+    Heading,
+    /// Something that came into being.
+    Added,
+    /// Something that went away.
+    Removed,
+    /// Something that is different now.
+    Changed,
+    /// Something to look at.
+    Warning,
+    /// Something that went wrong.
+    Error,
+    /// Something of less weight.
+    Dim,
+    /// A path or a name.
+    Path,
+}
+
+impl Role {
+    /// How it looks.
+    #[must_use]
+    pub const fn style(self) -> Style {
+        let plain = Style::new();
+        match self {
+            Self::Heading => plain.bold(),
+            Self::Added => color(AnsiColor::Green),
+            Self::Removed => color(AnsiColor::Red),
+            Self::Changed => color(AnsiColor::Yellow),
+            Self::Warning => color(AnsiColor::Yellow).bold(),
+            Self::Error => color(AnsiColor::Red).bold(),
+            Self::Dim => plain.dimmed(),
+            Self::Path => color(AnsiColor::Cyan),
+        }
+    }
+}
+
+/// `text` in the look of `role`, each line on its own so that lines can be cut apart.
+#[must_use]
+pub fn paint(role: Role, text: &str) -> String {
+    let style = role.style();
+    let lines = text.split('\n').map(|line| match line {
+        "" => String::new(),
+        line => format!("{style}{line}{style:#}"),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `label: text`, the label in the look of `role`, the text wrapped at `columns` and aligned behind the label.
+#[must_use]
+pub fn labelled(role: Role, label: &str, text: &str, columns: usize) -> String {
+    let indent = width::of(label) + 2;
+    let body = width::wrap(text, columns.saturating_sub(indent)).join(&format!("\n{:indent$}", ""));
+    format!("{} {body}", paint(role, &format!("{label}:")))
+}
+
+/// When `text` begins with one of the colour codes that [`paint`] and clap's help use: the code, and what follows. Others
+/// (hidden text, moving the cursor, backgrounds) do not count, and the door makes them visible.
+pub(super) fn split_code(text: &str) -> Option<(&str, &str)> {
+    let body = text.strip_prefix("\x1b[")?;
+    let end = body.find(|c: char| !(c.is_ascii_digit() || c == ';'))?;
+    let (numbers, after) = body.split_at(end);
+    let after = after.strip_prefix('m')?;
+    let known = |number: &str| matches!(number.parse(), Ok(0_u8..=4 | 30..=37 | 39 | 90..=97));
+    if !numbers.split(';').all(known) {
+        return None;
+    }
+    Some((text.get(..text.len() - after.len())?, after))
+}
+
+const fn color(color: AnsiColor) -> Style {
+    Style::new().fg_color(Some(anstyle::Color::Ansi(color)))
+}

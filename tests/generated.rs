@@ -1,0 +1,78 @@
+//! The committed completions and manual pages are those that the command line's definition gives.
+//! `JACKIN_BLESS=1 cargo test --test generated` writes them anew.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jackin_recovery::cli::generate::{self, GeneratedFile};
+
+fn top() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn committed_files_are_up_to_date() {
+    let files = generate::all().unwrap();
+    if std::env::var_os("JACKIN_BLESS").is_some() {
+        for directory in ["man", "completions"] {
+            for entry in fs::read_dir(top().join(directory)).into_iter().flatten() {
+                fs::remove_file(entry.unwrap().path()).unwrap();
+            }
+            fs::create_dir_all(top().join(directory)).unwrap();
+        }
+        for GeneratedFile { path, contents } in &files {
+            fs::write(top().join(path), contents).unwrap();
+        }
+    }
+    for GeneratedFile { path, contents } in &files {
+        let committed =
+            fs::read_to_string(top().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(
+            committed == *contents,
+            "{path} is out of date: run JACKIN_BLESS=1 cargo test --test generated"
+        );
+    }
+    let expected: BTreeSet<PathBuf> = files.iter().map(|file| top().join(&file.path)).collect();
+    let found: BTreeSet<PathBuf> = ["man", "completions"]
+        .into_iter()
+        .flat_map(|directory| fs::read_dir(top().join(directory)).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(found, expected, "files that nothing generates");
+}
+
+#[test]
+fn generation_gives_the_same_bytes_each_time() {
+    assert_eq!(generate::all().unwrap(), generate::all().unwrap());
+}
+
+#[test]
+fn pages_are_named_after_their_verb_and_say_how_to_type_it() {
+    let page = generate::man(Some("restore")).unwrap();
+    assert_eq!(page.path, "man/jackin-recovery-restore.1");
+    assert!(page.contents.contains(".TH jackin-recovery-restore 1"));
+    assert!(
+        page.contents
+            .contains("\\fBjackin recovery restore [OPTIONS] <INSTANCE> [PATH]...\\fR")
+    );
+    assert!(page.contents.contains(".SH EXAMPLES"));
+    let overview = generate::man(None).unwrap();
+    assert_eq!(overview.path, "man/jackin-recovery.1");
+    assert!(overview.contents.contains("jackin\\-recovery\\-undo(1)"));
+    assert!(overview.contents.contains(".SH \"EXIT STATUS\""));
+    assert!(generate::man(Some("nonsense")).is_err());
+}
+
+#[test]
+fn nothing_steers_a_terminal_and_no_date_creeps_in() {
+    for GeneratedFile { path, contents } in generate::all().unwrap() {
+        assert!(
+            !contents
+                .chars()
+                .any(|c| c.is_control() && !matches!(c, '\n' | '\t')),
+            "{path}"
+        );
+        assert!(!contents.contains("\"202"), "{path}");
+    }
+}
