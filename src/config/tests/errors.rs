@@ -5,6 +5,11 @@ use crate::config::ConfigError;
 
 /// `[recovery]` text, and the error behind `CONF/workspaces/w.toml, line `.
 const RECOVERY: &[(&str, &str)] = &[
+    // Of several faults the first one in the file.
+    (
+        "[recovery]\nsnap = 1\nexlude = 1\n",
+        "5: `recovery.snap` is not a known key; the nearest valid one is `snapshot`",
+    ),
     (
         "[recovery]\nsnapshot = \"project\"\nexlude = []\n",
         "6: `recovery.exlude` is not a known key; the nearest valid one is `exclude`",
