@@ -14,14 +14,14 @@ use std::path::PathBuf;
 pub use contents::HashOnly;
 pub use limit::Big;
 pub use source::{LayoutHasher, Source};
+pub(crate) use take::latest;
 pub use take::{Captured, Look, Request, Seen, look, read_back, take};
 pub use walk::Skipped;
-pub(crate) use take::latest;
 pub(crate) use walk::{is_gone, same_moment, settle, words};
 
 use crate::mount::MountError;
-use crate::store::archive::ArchiveError;
 use crate::store::StoreError;
+use crate::store::archive::ArchiveError;
 
 /// How much one capture may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,10 @@ pub struct Limits {
 
 impl Limits {
     /// No limit, for looking only.
-    pub const NONE: Self = Self { max_entries: u64::MAX, max_bytes: u64::MAX };
+    pub const NONE: Self = Self {
+        max_entries: u64::MAX,
+        max_bytes: u64::MAX,
+    };
 }
 
 /// Why a capture failed. Nothing of it stays in the store.

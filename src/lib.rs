@@ -4,18 +4,18 @@
 //! `snapshot` (nouns) < `config` < `contract`, `mount` < `store` < `capture` < `diff` < `restore` < `session` < `cli`.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
-//pub mod capture;
+pub mod capture;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod contract;
-//pub mod diff;
+pub mod diff;
 pub mod environment;
 pub mod mount;
 pub mod observer;
 pub mod platform;
 pub mod process;
-//pub mod restore;
+pub mod restore;
 pub mod session;
 pub mod snapshot;
 pub mod store;

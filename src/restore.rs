@@ -22,7 +22,7 @@ pub use execute::{Acting, Failed, MountReport, Outcome, Report, execute};
 pub use history::{of_instance, of_restore};
 pub use plan::{Action, Allow, Kept, Plan, Scope, Step, Why, plan};
 pub use propose::{MountRequest, Proposal, ProposedMount, Purpose, propose};
-pub use stage::{Location, is_staging};
+pub use stage::Location;
 pub use to_directory::{Written, write_to};
 
 use crate::capture::CaptureError;

@@ -2,7 +2,6 @@
 //! closed pipe is remembered, never a panic. Nothing here knows what the text is about.
 
 mod facts;
-pub mod interrupt;
 mod json;
 pub mod progress;
 mod prompt;
@@ -21,7 +20,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 
 pub use facts::{ColorMode, Facts, Verbosity};
-pub use interrupt::Interrupt;
 pub use style::Role;
 
 use crate::environment::Environment;

@@ -4,9 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
+use super::CaptureError;
 use super::source::Source;
 use super::walk::{Reference, Walked, insert_gap, is_gone, settle, words};
-use super::CaptureError;
 use crate::mount::{Dir, Root};
 use crate::observer::Observer;
 use crate::platform;
@@ -68,9 +68,17 @@ impl Sink for HashOnly<'_> {
         let content = source.digest(|bytes| {
             observer.advance(0, bytes);
             cancelled = observer.cancelled();
-            if cancelled { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+            if cancelled {
+                Err(io::ErrorKind::Interrupted.into())
+            } else {
+                Ok(())
+            }
         });
-        if cancelled { Err(Failure::Fatal(CaptureError::Interrupted)) } else { content.map_err(Failure::Source) }
+        if cancelled {
+            Err(Failure::Fatal(CaptureError::Interrupted))
+        } else {
+            content.map_err(Failure::Source)
+        }
     }
 
     fn hard_link(&mut self, _: &RelPath, _: &Entry, _: &RelPath) -> Result<(), CaptureError> {
@@ -92,7 +100,11 @@ pub fn complete(
     sink: &mut dyn Sink,
     observer: &dyn Observer,
 ) -> Result<Manifest, CaptureError> {
-    let Walked { mut manifest, pending, .. } = walked;
+    let Walked {
+        mut manifest,
+        pending,
+        ..
+    } = walked;
     let pending: HashSet<(usize, usize)> = pending.into_iter().collect();
     let mut read: HashMap<(u64, Time), (RelPath, Content, bool)> = HashMap::new();
     sink.root(&manifest.root)?;
@@ -104,13 +116,17 @@ pub fn complete(
         let mut handle = None;
         let mut lost = Vec::new();
         for index in 0..directory.entries.len() {
-            let Some(entry) = directory.entries.get_mut(index) else { continue };
+            let Some(entry) = directory.entries.get_mut(index) else {
+                continue;
+            };
             let path = directory.path.join(&entry.name);
             if !pending.contains(&(at, index)) {
                 sink.object(&path, entry)?;
                 continue;
             }
-            if let Some((first, content, unstable)) = read.get(&(entry.ino, entry.ctime)).filter(|_| entry.nlink > 1) {
+            if let Some((first, content, unstable)) =
+                read.get(&(entry.ino, entry.ctime)).filter(|_| entry.nlink > 1)
+            {
                 entry.kind = Kind::File(*content);
                 entry.unstable = *unstable;
                 sink.hard_link(&path, entry, first)?;
@@ -120,8 +136,20 @@ pub fn complete(
                 Some(dir) => Ok(dir),
                 None => root.dir(&directory.path),
             };
-            let old = before.and_then(|dir| dir.entry(&entry.name)).and_then(Entry::content);
-            let done = dir.and_then(|dir| Ok((Reading { dir: &dir, path: &path, old }.run(entry, sink), dir)));
+            let old = before
+                .and_then(|dir| dir.entry(&entry.name))
+                .and_then(Entry::content);
+            let done = dir.and_then(|dir| {
+                Ok((
+                    Reading {
+                        dir: &dir,
+                        path: &path,
+                        old,
+                    }
+                    .run(entry, sink),
+                    dir,
+                ))
+            });
             match done {
                 Ok((Ok(content), dir)) => {
                     handle = Some(dir);
@@ -137,8 +165,18 @@ pub fn complete(
         }
         for (index, error) in lost.into_iter().rev() {
             let entry = directory.entries.remove(index);
-            let reason = if is_gone(&error) { GapReason::Moving } else { GapReason::Unreadable(words(&error)) };
-            insert_gap(directory, Gap { name: entry.name, reason });
+            let reason = if is_gone(&error) {
+                GapReason::Moving
+            } else {
+                GapReason::Unreadable(words(&error))
+            };
+            insert_gap(
+                directory,
+                Gap {
+                    name: entry.name,
+                    reason,
+                },
+            );
         }
     }
     group_links(&mut manifest.directories);
@@ -157,10 +195,16 @@ impl Reading<'_> {
         for attempt in 1..=ATTEMPTS {
             let (file, before) = self.dir.file(entry.name.as_os_str()).map_err(Failure::Source)?;
             settle(before.ctime.max(before.mtime));
-            let method = self.old.filter(|old| old.size == before.size).map(|old| old.method);
+            let method = self
+                .old
+                .filter(|old| old.size == before.size)
+                .map(|old| old.method);
             let mut source = Source::new(file, &before, method).map_err(Failure::Source)?;
             if before.ctime != entry.ctime {
-                entry.xattrs = self.dir.attributes(entry.name.as_os_str()).map_err(Failure::Source)?;
+                entry.xattrs = self
+                    .dir
+                    .attributes(entry.name.as_os_str())
+                    .map_err(Failure::Source)?;
             }
             take_facts(entry, &before);
             let content = sink.file(self.path, entry, &mut source)?;
@@ -184,7 +228,10 @@ fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
     (entry.mtime, entry.ctime) = (stat.mtime, stat.ctime);
     (entry.ino, entry.nlink) = (stat.ino, stat.nlink);
     if let Some(content) = content {
-        entry.kind = Kind::File(Content { size: stat.size, ..content });
+        entry.kind = Kind::File(Content {
+            size: stat.size,
+            ..content
+        });
     }
 }
 

@@ -20,9 +20,16 @@ pub(super) fn biggest<'a>(directories: impl Iterator<Item = &'a Directory>, by_e
     let mut sums: BTreeMap<Vec<u8>, (u64, u64)> = BTreeMap::new();
     for dir in directories {
         let parts: Vec<&[u8]> = dir.path.parts().take(2).collect();
-        let bytes: u64 = dir.entries.iter().filter_map(|entry| entry.content()).map(|content| content.size).sum();
+        let bytes: u64 = dir
+            .entries
+            .iter()
+            .filter_map(|entry| entry.content())
+            .map(|content| content.size)
+            .sum();
         for depth in 1..=parts.len() {
-            let Some(key) = parts.get(..depth).map(|parts| parts.join(&b'/')) else { continue };
+            let Some(key) = parts.get(..depth).map(|parts| parts.join(&b'/')) else {
+                continue;
+            };
             let sum = sums.entry(key).or_default();
             sum.0 += dir.entries.len() as u64;
             sum.1 += bytes;
@@ -30,7 +37,13 @@ pub(super) fn biggest<'a>(directories: impl Iterator<Item = &'a Directory>, by_e
     }
     let mut all: Vec<Big> = sums
         .into_iter()
-        .filter_map(|(path, (entries, bytes))| Some(Big { path: RelPath::new(&path).ok()?, entries, bytes }))
+        .filter_map(|(path, (entries, bytes))| {
+            Some(Big {
+                path: RelPath::new(&path).ok()?,
+                entries,
+                bytes,
+            })
+        })
         .collect();
     all.sort_by_key(|big| std::cmp::Reverse(if by_entries { big.entries } else { big.bytes }));
     all.truncate(3);

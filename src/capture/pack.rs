@@ -39,7 +39,16 @@ pub(super) struct Packer<'a> {
 impl<'a> Packer<'a> {
     pub(super) fn new(draft: &'a Draft, known: &'a Blobs, observer: &'a dyn Observer) -> Self {
         let (label, whole) = (String::new(), known.is_empty());
-        Self { draft, known, observer, writer: None, label, whole, members: HashMap::new(), last: None }
+        Self {
+            draft,
+            known,
+            observer,
+            writer: None,
+            label,
+            whole,
+            members: HashMap::new(),
+            last: None,
+        }
     }
 
     /// What follows belongs to the mount with this label.
@@ -62,9 +71,12 @@ impl<'a> Packer<'a> {
 
     /// Ends the archive; `None` when there was nothing to store.
     pub(super) fn finish(self) -> Result<Option<Finished>, CaptureError> {
-        let Some(writer) = self.writer else { return Ok(None) };
+        let Some(writer) = self.writer else {
+            return Ok(None);
+        };
         let (out, finished) = writer.finish()?;
-        out.into_inner().map_err(|error| CaptureError::Write(error.into_error()))?;
+        out.into_inner()
+            .map_err(|error| CaptureError::Write(error.into_error()))?;
         Ok(Some(finished))
     }
 
@@ -73,7 +85,9 @@ impl<'a> Packer<'a> {
             let file = self.draft.archive_file()?;
             self.writer = Some(Writer::new(BufWriter::with_capacity(1 << 20, file), LEVEL));
         }
-        self.writer.as_mut().ok_or(CaptureError::Write(io::ErrorKind::NotFound.into()))
+        self.writer
+            .as_mut()
+            .ok_or(CaptureError::Write(io::ErrorKind::NotFound.into()))
     }
 
     fn twin(entry: &Entry, digest: Digest) -> Twin {
@@ -93,7 +107,13 @@ impl<'a> Packer<'a> {
     }
 
     /// Remembers the member; an earlier one of the same path is overwritten when the archive is unpacked.
-    fn stored(&mut self, path: &RelPath, entry: &Entry, stored: Stored, digest: Digest) -> Result<(), CaptureError> {
+    fn stored(
+        &mut self,
+        path: &RelPath,
+        entry: &Entry,
+        stored: Stored,
+        digest: Digest,
+    ) -> Result<(), CaptureError> {
         self.writer()?.index(stored, digest);
         let place = (self.label.clone(), path.clone());
         let twin = Self::twin(entry, digest);
@@ -132,32 +152,54 @@ impl Sink for Packer<'_> {
             hasher.update(&data);
             let content = hasher.finish();
             self.observer.advance(0, content.size);
-            if !self.is_stored(path, entry, content.digest).map_err(Failure::Fatal)? {
+            if !self
+                .is_stored(path, entry, content.digest)
+                .map_err(Failure::Fatal)?
+            {
                 let stored = self.write(path, entry, source, &mut data.as_slice())?;
-                self.stored(path, entry, stored, content.digest).map_err(Failure::Fatal)?;
+                self.stored(path, entry, stored, content.digest)
+                    .map_err(Failure::Fatal)?;
             }
             return Ok(content);
         }
         let observer = self.observer;
-        let cancelled = || if observer.cancelled() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) };
+        let cancelled = || {
+            if observer.cancelled() {
+                Err(io::ErrorKind::Interrupted.into())
+            } else {
+                Ok(())
+            }
+        };
         let content = match source.digest(|_| cancelled()) {
             Ok(content) => content,
             Err(_) if observer.cancelled() => return Err(Failure::Fatal(CaptureError::Interrupted)),
             Err(error) => return Err(Failure::Source(error)),
         };
-        if self.is_stored(path, entry, content.digest).map_err(Failure::Fatal)? {
+        if self
+            .is_stored(path, entry, content.digest)
+            .map_err(Failure::Fatal)?
+        {
             observer.advance(0, content.size);
             return Ok(content);
         }
         // What is stored counts, not what was there a moment ago: the second pass is hashed again.
         source.rewind();
-        let mut hashed = Hashed { hasher: source.hasher(), source, observer, failed: None };
+        let mut hashed = Hashed {
+            hasher: source.hasher(),
+            source,
+            observer,
+            failed: None,
+        };
         let label = self.label.clone();
         let (size, segments) = (hashed.source.size(), segments(hashed.source));
-        let written = self
-            .writer()
-            .map_err(Failure::Fatal)?
-            .file(&label, path, entry, size, segments.as_deref(), &mut hashed);
+        let written = self.writer().map_err(Failure::Fatal)?.file(
+            &label,
+            path,
+            entry,
+            size,
+            segments.as_deref(),
+            &mut hashed,
+        );
         if observer.cancelled() {
             return Err(Failure::Fatal(CaptureError::Interrupted));
         }
@@ -166,13 +208,19 @@ impl Sink for Packer<'_> {
         }
         let content = hashed.hasher.finish();
         let stored = written.map_err(|error| Failure::Fatal(error.into()))?;
-        self.stored(path, entry, stored, content.digest).map_err(Failure::Fatal)?;
+        self.stored(path, entry, stored, content.digest)
+            .map_err(Failure::Fatal)?;
         Ok(content)
     }
 
     fn hard_link(&mut self, path: &RelPath, entry: &Entry, first: &RelPath) -> Result<(), CaptureError> {
-        let Some(content) = entry.content() else { return Ok(()) };
-        let there = self.members.get(&Self::twin(entry, content.digest)).is_some_and(|(_, known)| known == first);
+        let Some(content) = entry.content() else {
+            return Ok(());
+        };
+        let there = self
+            .members
+            .get(&Self::twin(entry, content.digest))
+            .is_some_and(|(_, known)| known == first);
         if self.whole || there {
             self.is_stored(path, entry, content.digest)?;
         }
@@ -199,7 +247,15 @@ impl Packer<'_> {
 
 fn segments(source: &Source) -> Option<Vec<Segment>> {
     let segments = source.segments()?;
-    Some(segments.iter().map(|(offset, length)| Segment { offset: *offset, length: *length }).collect())
+    Some(
+        segments
+            .iter()
+            .map(|(offset, length)| Segment {
+                offset: *offset,
+                length: *length,
+            })
+            .collect(),
+    )
 }
 
 /// Hashes what the archive takes. A read error is remembered and the rest given as missing, so that the archive's

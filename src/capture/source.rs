@@ -34,9 +34,20 @@ impl Source {
                 segments = Some(found);
             }
         }
-        let by_holes = if segments.is_some() { DigestMethod::Blocks } else { DigestMethod::Plain };
+        let by_holes = if segments.is_some() {
+            DigestMethod::Blocks
+        } else {
+            DigestMethod::Plain
+        };
         let method = method.unwrap_or(by_holes);
-        Ok(Self { file, size: stat.size, segments, method, at: (0, 0), short: false })
+        Ok(Self {
+            file,
+            size: stat.size,
+            segments,
+            method,
+            at: (0, 0),
+            short: false,
+        })
     }
 
     /// Logical size in bytes.
@@ -54,7 +65,9 @@ impl Source {
     /// How many bytes of data there are.
     #[must_use]
     pub fn data_len(&self) -> u64 {
-        self.segments.as_ref().map_or(self.size, |found| found.iter().map(|(_, length)| length).sum())
+        self.segments
+            .as_ref()
+            .map_or(self.size, |found| found.iter().map(|(_, length)| length).sum())
     }
 
     /// Whether the file ended before its size when it was read last.
@@ -123,7 +136,9 @@ impl Read for Source {
                 continue;
             }
             let want = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-            let Some(buffer) = buffer.get_mut(..want) else { return Ok(0) };
+            let Some(buffer) = buffer.get_mut(..want) else {
+                return Ok(0);
+            };
             let mut count = self.file.read_at(buffer, offset + self.at.1)?;
             if count == 0 && want > 0 {
                 self.short = true;
@@ -153,7 +168,9 @@ impl LayoutHasher {
     /// Takes the next data bytes.
     pub fn update(&mut self, mut data: &[u8]) {
         while !data.is_empty() {
-            let Some((offset, length)) = self.segments.get(self.segment).copied() else { return };
+            let Some((offset, length)) = self.segments.get(self.segment).copied() else {
+                return;
+            };
             if self.done == length {
                 self.segment += 1;
                 self.done = 0;
@@ -161,7 +178,9 @@ impl LayoutHasher {
             }
             self.hasher.skip_zeros(offset.saturating_sub(self.at));
             self.at = self.at.max(offset);
-            let take = usize::try_from(length - self.done).unwrap_or(usize::MAX).min(data.len());
+            let take = usize::try_from(length - self.done)
+                .unwrap_or(usize::MAX)
+                .min(data.len());
             let (head, tail) = data.split_at(take);
             self.hasher.update(head);
             self.done += take as u64;

@@ -8,7 +8,7 @@ use super::source::LayoutHasher;
 use super::walk::{Reference, Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
 use crate::clock::{Entropy, random};
-use crate::contract::exclude::Matcher;
+use crate::contract::Matcher;
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::snapshot::{
@@ -88,9 +88,16 @@ pub(crate) struct Latest {
 pub(crate) fn latest(store: &Store, coverage: &Coverage) -> Option<Latest> {
     let id = store.catalog().latest_snapshot_on_root(&coverage.root).ok()??;
     let record = store.record(&id).ok()?;
-    let mount = record.mounts.iter().find(|mount| mount.coverage.root == coverage.root)?;
+    let mount = record
+        .mounts
+        .iter()
+        .find(|mount| mount.coverage.root == coverage.root)?;
     let manifest = store.manifest(&record, mount).ok()??;
-    Some(Latest { manifest, started_at: mount.started_at, archives: record.archives.clone() })
+    Some(Latest {
+        manifest,
+        started_at: mount.started_at,
+        archives: record.archives.clone(),
+    })
 }
 
 struct Capture<'a> {
@@ -117,7 +124,13 @@ impl<'a> Capture<'a> {
             earlier.push(found);
         }
         // An archive that does not open is not among them: what it held is read and stored again.
-        Self { store, request, observer, earlier, known: store.blobs(&archives) }
+        Self {
+            store,
+            request,
+            observer,
+            earlier,
+            known: store.blobs(&archives),
+        }
     }
 
     fn run(self, id: SnapshotId, draft: Draft) -> Result<Captured, CaptureError> {
@@ -151,7 +164,11 @@ impl<'a> Capture<'a> {
             packer.mount(&coverage.label);
             let manifest = complete(&root, walked, self.reference(at), &mut packer, self.observer)?;
             let list = self.manifest(&manifest, &mut packer, &mut used)?;
-            for content in manifest.entries().filter_map(|(_, entry)| entry.content()).filter(|c| c.size > 0) {
+            for content in manifest
+                .entries()
+                .filter_map(|(_, entry)| entry.content())
+                .filter(|c| c.size > 0)
+            {
                 if packer.holds(&content.digest) {
                     stored.push(content.digest);
                 } else {
@@ -161,26 +178,47 @@ impl<'a> Capture<'a> {
             mounts.push(record(coverage, started_at, list, &manifest));
             manifests.push(Some(manifest));
         }
-        let mut archives: Vec<ArchiveRef> =
-            used.into_iter().filter_map(|at| self.known.archives().get(at).cloned()).collect();
+        let mut archives: Vec<ArchiveRef> = used
+            .into_iter()
+            .filter_map(|at| self.known.archives().get(at).cloned())
+            .collect();
         if let Some(finished) = packer.finish()? {
             let archive = id.archive();
             draft.publish_archive(&archive)?;
             let (size, digest, index) = (finished.size, finished.digest, finished.index);
-            archives.push(ArchiveRef { id: archive, size, digest, index });
+            archives.push(ArchiveRef {
+                id: archive,
+                size,
+                digest,
+                index,
+            });
         }
         let complete = manifests.iter().flatten().all(Manifest::is_complete);
         let record = self.record(id, mounts, archives, complete);
         let digest = draft.publish(&record)?;
-        let act = Act::Capture { snapshot: record.id.clone(), kind: record.kind, record: digest };
-        self.store.append(self.request.now, self.request.uid, self.request.instance, act)?;
-        Ok(Captured { record, manifests, skipped, stored })
+        let act = Act::Capture {
+            snapshot: record.id.clone(),
+            kind: record.kind,
+            record: digest,
+        };
+        self.store
+            .append(self.request.now, self.request.uid, self.request.instance, act)?;
+        Ok(Captured {
+            record,
+            manifests,
+            skipped,
+            stored,
+        })
     }
 
     fn reference(&self, at: usize) -> Option<Reference<'_>> {
         let latest = self.earlier.get(at)?.as_ref()?;
         let (manifest, started_at) = (&latest.manifest, latest.started_at);
-        Some(Reference { manifest, started_at, known: Some(&self.known) })
+        Some(Reference {
+            manifest,
+            started_at,
+            known: Some(&self.known),
+        })
     }
 
     fn walk(
@@ -191,13 +229,22 @@ impl<'a> Capture<'a> {
     ) -> Result<Option<(Root, Walked)>, CaptureError> {
         let root = match Root::open(&coverage.root.to_path()) {
             Ok(root) => root,
-            Err(MountError::Missing { .. }) if self.request.kind != SnapshotKind::Baseline => return Ok(None),
+            Err(MountError::Missing { .. }) if self.request.kind != SnapshotKind::Baseline => {
+                return Ok(None);
+            }
             Err(error) => return Err(error.into()),
         };
         let matcher = matcher(coverage)?;
         let trust_stat = !self.request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
         let reference = self.reference(at);
-        let walk = Walk { root: &root, matcher: &matcher, reference, trust_stat, limits, observer: self.observer };
+        let walk = Walk {
+            root: &root,
+            matcher: &matcher,
+            reference,
+            trust_stat,
+            limits,
+            observer: self.observer,
+        };
         let walked = walk.run()?;
         Ok(Some((root, walked)))
     }
@@ -252,13 +299,23 @@ impl<'a> Capture<'a> {
 }
 
 fn matcher(coverage: &Coverage) -> Result<Matcher, CaptureError> {
-    Matcher::new(coverage)
-        .map_err(|error| CaptureError::Excludes { path: coverage.root.to_path(), reason: error.to_string() })
+    Matcher::new(coverage).map_err(|error| CaptureError::Excludes {
+        path: coverage.root.to_path(),
+        reason: error.to_string(),
+    })
 }
 
 fn missing(coverage: &Coverage, now: Time) -> MountRecord {
     let coverage = coverage.clone();
-    MountRecord { coverage, started_at: now, manifest: None, entries: 0, bytes: 0, gap_count: 0, gaps: vec![] }
+    MountRecord {
+        coverage,
+        started_at: now,
+        manifest: None,
+        entries: 0,
+        bytes: 0,
+        gap_count: 0,
+        gaps: vec![],
+    }
 }
 
 fn record(coverage: &Coverage, started_at: Time, list: Digest, manifest: &Manifest) -> MountRecord {
@@ -271,7 +328,11 @@ fn record(coverage: &Coverage, started_at: Time, list: Digest, manifest: &Manife
         entries,
         bytes,
         gap_count: lacks.len() as u64,
-        gaps: lacks.into_iter().take(100).map(|(path, reason)| RecordedGap { path, reason }).collect(),
+        gaps: lacks
+            .into_iter()
+            .take(100)
+            .map(|(path, reason)| RecordedGap { path, reason })
+            .collect(),
     }
 }
 
@@ -300,19 +361,37 @@ pub struct Seen {
 pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, CaptureError> {
     let root = match Root::open(&request.coverage.root.to_path()) {
         Ok(root) => root,
-        Err(MountError::Missing { .. }) => return Ok(Seen { manifest: None, skipped: Vec::new() }),
+        Err(MountError::Missing { .. }) => {
+            return Ok(Seen {
+                manifest: None,
+                skipped: Vec::new(),
+            });
+        }
         Err(error) => return Err(error.into()),
     };
     let matcher = matcher(request.coverage)?;
-    let reference =
-        request.reference.map(|(manifest, started_at)| Reference { manifest, started_at, known: None });
+    let reference = request.reference.map(|(manifest, started_at)| Reference {
+        manifest,
+        started_at,
+        known: None,
+    });
     let trust_stat = !request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
-    let walk = Walk { root: &root, matcher: &matcher, reference, trust_stat, limits: Limits::NONE, observer };
+    let walk = Walk {
+        root: &root,
+        matcher: &matcher,
+        reference,
+        trust_stat,
+        limits: Limits::NONE,
+        observer,
+    };
     observer.begin(Phase::Compare, None);
     let result = walk.run().and_then(|mut walked| {
         let skipped = std::mem::take(&mut walked.skipped);
         let manifest = complete(&root, walked, reference, &mut HashOnly { observer }, observer)?;
-        Ok(Seen { manifest: Some(manifest), skipped })
+        Ok(Seen {
+            manifest: Some(manifest),
+            skipped,
+        })
     });
     observer.end();
     result
@@ -330,7 +409,10 @@ pub fn read_back(
     observer: &dyn Observer,
 ) -> Result<(), CaptureError> {
     let blobs = store.blobs(&record.archives);
-    let bad = |reason: String| CaptureError::ReadBack { snapshot: record.id.clone(), reason };
+    let bad = |reason: String| CaptureError::ReadBack {
+        snapshot: record.id.clone(),
+        reason,
+    };
     if let Some((archive, error)) = blobs.damaged().first() {
         return Err(bad(format!("archive {archive}: {error}")));
     }

@@ -7,13 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use super::{CaptureError, Limits};
-use crate::contract::exclude::{Matcher, Verdict};
+use crate::contract::{Matcher, Verdict};
 use crate::mount::{Dir, Root};
 use crate::observer::Observer;
 use crate::platform::{self, NodeKind, Stat};
 use crate::snapshot::{
-    Content, Digest, DigestMethod, Directory, Entry, Gap, GapReason, Kind, Listing, Manifest, Name, RelPath, Time,
-    WithheldReason,
+    Content, Digest, DigestMethod, Directory, Entry, Gap, GapReason, Kind, Listing, Manifest, Name, RelPath,
+    Time, WithheldReason,
 };
 use crate::store::Blobs;
 
@@ -100,8 +100,13 @@ impl Walk<'_> {
         let top = self.root.dir(&RelPath::root()).map_err(|e| self.root_error(e))?;
         let stat = top.stat().map_err(|e| self.root_error(e))?;
         let name = Name::new(b"root").map_err(|e| self.root_error(io::Error::other(e)))?;
-        let xattrs = top.attributes(std::ffi::OsStr::new("")).map_err(|e| self.root_error(e))?;
-        let root = Entry { xattrs, ..entry(name, &stat, Kind::Directory) };
+        let xattrs = top
+            .attributes(std::ffi::OsStr::new(""))
+            .map_err(|e| self.root_error(e))?;
+        let root = Entry {
+            xattrs,
+            ..entry(name, &stat, Kind::Directory)
+        };
         drop(top);
         let mut state = State {
             walk: self,
@@ -121,12 +126,23 @@ impl Walk<'_> {
             state.directory(path, &seen, &mut stack)?;
         }
         state.skipped.sort_unstable();
-        let manifest = Manifest { root, directories: state.directories };
-        Ok(Walked { manifest, pending: state.pending, skipped: state.skipped, started_at })
+        let manifest = Manifest {
+            root,
+            directories: state.directories,
+        };
+        Ok(Walked {
+            manifest,
+            pending: state.pending,
+            skipped: state.skipped,
+            started_at,
+        })
     }
 
     fn root_error(&self, source: io::Error) -> CaptureError {
-        CaptureError::Root { path: self.root.path().to_path_buf(), source }
+        CaptureError::Root {
+            path: self.root.path().to_path_buf(),
+            source,
+        }
     }
 }
 
@@ -146,7 +162,12 @@ impl State<'_, '_> {
             Err(error) if path.is_root() => return Err(self.walk.root_error(error)),
             Err(_) => {
                 let unreadable = Listing::Unreadable;
-                self.directories.push(Directory { path, listing: unreadable, entries: vec![], gaps: vec![] });
+                self.directories.push(Directory {
+                    path,
+                    listing: unreadable,
+                    entries: vec![],
+                    gaps: vec![],
+                });
                 return Ok(());
             }
         };
@@ -156,15 +177,27 @@ impl State<'_, '_> {
             Err(_) => (Listing::Unreadable, Vec::new()),
         };
         let on_the_way = self.walk.matcher.is_on_the_way(&path);
-        let listing = if on_the_way && listing == Listing::Proven { Listing::Partial } else { listing };
+        let listing = if on_the_way && listing == Listing::Proven {
+            Listing::Partial
+        } else {
+            listing
+        };
         let before = self.walk.reference.and_then(|r| r.manifest.directory(&path));
-        let mut directory = Directory { path, listing, entries: Vec::with_capacity(children.len()), gaps: vec![] };
+        let mut directory = Directory {
+            path,
+            listing,
+            entries: Vec::with_capacity(children.len()),
+            gaps: vec![],
+        };
         let mut below = Vec::new();
         for (name, child) in children {
             let stat = match child {
                 Ok(stat) => stat,
                 Err(error) => {
-                    directory.gaps.push(Gap { name, reason: GapReason::Unreadable(words(&error)) });
+                    directory.gaps.push(Gap {
+                        name,
+                        reason: GapReason::Unreadable(words(&error)),
+                    });
                     continue;
                 }
             };
@@ -176,17 +209,26 @@ impl State<'_, '_> {
                     self.skipped.push(Skipped { path: at, is_dir });
                     continue;
                 }
+                Verdict::OutsideTracked if is_dir && self.walk.matcher.is_on_the_way(&at) => {}
                 Verdict::OutsideTracked => continue,
                 Verdict::Withheld(reason) => {
-                    directory.gaps.push(Gap { name, reason: withheld(reason) });
+                    directory.gaps.push(Gap {
+                        name,
+                        reason: withheld(reason),
+                    });
                     continue;
                 }
             }
             if stat.place != self.walk.root.place() {
-                directory.gaps.push(Gap { name, reason: GapReason::MountPoint });
+                directory.gaps.push(Gap {
+                    name,
+                    reason: GapReason::MountPoint,
+                });
                 continue;
             }
-            let known = before.and_then(|dir| dir.entry(&name)).filter(|old| self.is_unchanged(old, &stat));
+            let known = before
+                .and_then(|dir| dir.entry(&name))
+                .filter(|old| self.is_unchanged(old, &stat));
             match self.entry(&dir, name.clone(), &stat, known) {
                 Ok((entry, is_pending)) => {
                     self.count(&stat, &entry, &directory)?;
@@ -200,7 +242,11 @@ impl State<'_, '_> {
                 }
                 Err(error) => {
                     let gone = is_gone(&error);
-                    let reason = if gone { GapReason::Moving } else { GapReason::Unreadable(words(&error)) };
+                    let reason = if gone {
+                        GapReason::Moving
+                    } else {
+                        GapReason::Unreadable(words(&error))
+                    };
                     directory.gaps.push(Gap { name, reason });
                 }
             }
@@ -216,34 +262,56 @@ impl State<'_, '_> {
         let Some((parent, name)) = path.split() else {
             return Err(self.walk.root_error(io::Error::from(io::ErrorKind::NotFound)));
         };
-        let Ok(at) = self.directories.binary_search_by(|dir| dir.path.cmp(&parent)) else { return Ok(()) };
-        let Some(directory) = self.directories.get_mut(at) else { return Ok(()) };
-        let Ok(entry) = directory.entries.binary_search_by(|entry| entry.name.cmp(&name)) else { return Ok(()) };
+        let Ok(at) = self.directories.binary_search_by(|dir| dir.path.cmp(&parent)) else {
+            return Ok(());
+        };
+        let Some(directory) = self.directories.get_mut(at) else {
+            return Ok(());
+        };
+        let Ok(entry) = directory.entries.binary_search_by(|entry| entry.name.cmp(&name)) else {
+            return Ok(());
+        };
         directory.entries.remove(entry);
-        for (_, later) in self.pending.iter_mut().filter(|(dir, later)| *dir == at && *later > entry) {
+        for (_, later) in self
+            .pending
+            .iter_mut()
+            .filter(|(dir, later)| *dir == at && *later > entry)
+        {
             *later -= 1;
         }
-        insert_gap(directory, Gap { name, reason: GapReason::Moving });
+        insert_gap(
+            directory,
+            Gap {
+                name,
+                reason: GapReason::Moving,
+            },
+        );
         Ok(())
     }
 
     /// The entry without its content, and whether its content must be read.
-    fn entry(
-        &self,
-        dir: &Dir,
-        name: Name,
-        stat: &Stat,
-        known: Option<&Entry>,
-    ) -> io::Result<(Entry, bool)> {
+    fn entry(&self, dir: &Dir, name: Name, stat: &Stat, known: Option<&Entry>) -> io::Result<(Entry, bool)> {
         if let Some(known) = known {
-            return Ok((Entry { link: None, nlink: links(stat), unstable: false, ..known.clone() }, false));
+            return Ok((
+                Entry {
+                    link: None,
+                    nlink: links(stat),
+                    unstable: false,
+                    ..known.clone()
+                },
+                false,
+            ));
         }
         let mut pending = false;
         let kind = match stat.kind {
             NodeKind::File => {
                 pending = stat.size > 0;
                 // Empty content needs no reading; anything else is replaced when it was read.
-                Kind::File(Content { size: stat.size, digest: Digest::of(b""), method: DigestMethod::Plain })
+                Kind::File(Content {
+                    size: stat.size,
+                    digest: Digest::of(b""),
+                    method: DigestMethod::Plain,
+                })
             }
             NodeKind::Directory => Kind::Directory,
             NodeKind::Symlink => Kind::Symlink(dir.link_target(name.as_os_str())?.into()),
@@ -254,11 +322,19 @@ impl State<'_, '_> {
             NodeKind::Other => return Err(io::Error::other("its type is not known")),
         };
         let xattrs = dir.attributes(name.as_os_str())?;
-        Ok((Entry { xattrs, ..entry(name, stat, kind) }, pending))
+        Ok((
+            Entry {
+                xattrs,
+                ..entry(name, stat, kind)
+            },
+            pending,
+        ))
     }
 
     fn is_unchanged(&self, old: &Entry, stat: &Stat) -> bool {
-        let Some(reference) = self.walk.reference else { return false };
+        let Some(reference) = self.walk.reference else {
+            return false;
+        };
         let quiet = reference.started_at.plus_nanos(-TICK_NANOS);
         self.walk.trust_stat
             && !old.unstable
@@ -282,7 +358,11 @@ impl State<'_, '_> {
         Err(CaptureError::Limit {
             path: self.walk.root.path().to_path_buf(),
             entries: self.entries > limits.max_entries,
-            limit: if self.entries > limits.max_entries { limits.max_entries } else { limits.max_bytes },
+            limit: if self.entries > limits.max_entries {
+                limits.max_entries
+            } else {
+                limits.max_bytes
+            },
             biggest: super::limit::biggest(so_far, self.entries > limits.max_entries),
         })
     }
@@ -326,7 +406,11 @@ pub(crate) fn entry(name: Name, stat: &Stat, kind: Kind) -> Entry {
 }
 
 fn links(stat: &Stat) -> u32 {
-    if stat.kind == NodeKind::File { stat.nlink } else { 1 }
+    if stat.kind == NodeKind::File {
+        stat.nlink
+    } else {
+        1
+    }
 }
 
 fn withheld(reason: WithheldReason) -> GapReason {
@@ -345,7 +429,10 @@ pub(crate) fn insert_gap(directory: &mut Directory, gap: Gap) {
 
 /// Gone, or something else in its place: the parent's list was overtaken.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidInput)
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidInput
+    )
 }
 
 /// The system's words without its number.

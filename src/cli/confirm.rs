@@ -1,7 +1,8 @@
 //! Consent: what changes files or the store goes ahead only when the operator said so.
 
 use super::error::{CliError, ErrorKind};
-use crate::terminal::{Interrupt, Terminal};
+use crate::process::Interrupts;
+use crate::terminal::Terminal;
 
 /// Goes on when `--yes` was given (`yes`) or the operator answers `question` with yes. The plan must be on the terminal
 /// already.
@@ -9,7 +10,7 @@ use crate::terminal::{Interrupt, Terminal};
 /// # Errors
 /// [`ErrorKind::NotConfirmed`] when the answer is no (also: Enter, Ctrl-C, a terminal that goes away), or when there is
 /// no terminal to ask on.
-pub fn confirm(terminal: &Terminal, caught: &Interrupt, question: &str, yes: bool) -> Result<(), CliError> {
+pub fn confirm(terminal: &Terminal, caught: &Interrupts, question: &str, yes: bool) -> Result<(), CliError> {
     if yes || terminal.ask(question, caught) {
         return Ok(());
     }

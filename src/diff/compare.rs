@@ -96,7 +96,10 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
     let mut unknown = BTreeSet::new();
     for side in [from, to] {
         let lacks = side.manifest.into_iter().flat_map(Manifest::gaps);
-        unknown.extend(lacks.map(|(path, gap)| NotCovered { path, reason: gap.reason.words() }));
+        unknown.extend(lacks.map(|(path, gap)| NotCovered {
+            path,
+            reason: gap.reason.words(),
+        }));
     }
     let roots = (from.manifest.map(|m| &m.root), to.manifest.map(|m| &m.root));
     push(&mut changes, RelPath::root(), roots.0, roots.1);
@@ -109,8 +112,12 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
         let mut below = Vec::new();
         for name in names(dirs) {
             let at = path.join(name);
-            match (find(from, dirs.0, &path, &at, name), find(to, dirs.1, &path, &at, name)) {
-                (Found::Unknown(_), Found::Unknown(_) | Found::Absent) | (Found::Absent, Found::Unknown(_)) => {}
+            match (
+                find(from, dirs.0, &path, &at, name),
+                find(to, dirs.1, &path, &at, name),
+            ) {
+                (Found::Unknown(_), Found::Unknown(_) | Found::Absent)
+                | (Found::Absent, Found::Unknown(_)) => {}
                 (Found::Unknown(reason), Found::Here(_)) | (Found::Here(_), Found::Unknown(reason)) => {
                     unknown.insert(NotCovered { path: at, reason });
                 }
@@ -144,7 +151,8 @@ impl<'a> Found<'a> {
 /// Every name that either side has in a directory, sorted.
 fn names<'a>(dirs: (Option<&'a Directory>, Option<&'a Directory>)) -> BTreeSet<&'a Name> {
     let both = [dirs.0, dirs.1].into_iter().flatten();
-    both.flat_map(|dir| dir.entries.iter().map(|entry| &entry.name)).collect()
+    both.flat_map(|dir| dir.entries.iter().map(|entry| &entry.name))
+        .collect()
 }
 
 fn find<'a>(
@@ -154,11 +162,17 @@ fn find<'a>(
     path: &RelPath,
     name: &Name,
 ) -> Found<'a> {
-    let Some(manifest) = side.manifest else { return Found::Absent };
+    let Some(manifest) = side.manifest else {
+        return Found::Absent;
+    };
     let Some(dir) = dir else {
         // The directory itself was not entered: it is not there, unless something above is unknown.
         let known = manifest.entry(parent).is_none_or(|entry| !entry.is_dir());
-        return if known { Found::Absent } else { Found::Unknown("its directory could not be listed".to_owned()) };
+        return if known {
+            Found::Absent
+        } else {
+            Found::Unknown("its directory could not be listed".to_owned())
+        };
     };
     if let Some(entry) = dir.entry(name) {
         return Found::Here(entry);
@@ -166,7 +180,11 @@ fn find<'a>(
     if let Some(gap) = dir.gap(name) {
         return Found::Unknown(gap.reason.words());
     }
-    if side.skipped.binary_search_by(|skipped| skipped.path.cmp(path)).is_ok() {
+    if side
+        .skipped
+        .binary_search_by(|skipped| skipped.path.cmp(path))
+        .is_ok()
+    {
         return Found::Unknown("excluded".to_owned());
     }
     match dir.listing {
@@ -187,7 +205,13 @@ fn push(changes: &mut Vec<Change>, path: RelPath, from: Option<&Entry>, to: Opti
             None => return,
         },
     };
-    changes.push(Change { path, kind, from: from.cloned(), to: to.cloned(), from_path: None });
+    changes.push(Change {
+        path,
+        kind,
+        from: from.cloned(),
+        to: to.cloned(),
+        from_path: None,
+    });
 }
 
 /// How two states of one path differ, if they do.
@@ -201,7 +225,14 @@ fn difference(old: &Entry, new: &Entry) -> Option<ChangeKind> {
     if old.same_state(new) {
         return None;
     }
-    let same_mode = Entry { mode: new.mode, ..old.clone() };
+    let same_mode = Entry {
+        mode: new.mode,
+        ..old.clone()
+    };
     let only_mode = !matches!(old.kind, Kind::Symlink(_)) && same_mode.same_state(new);
-    Some(if only_mode { ChangeKind::Mode } else { ChangeKind::Metadata })
+    Some(if only_mode {
+        ChangeKind::Mode
+    } else {
+        ChangeKind::Metadata
+    })
 }

@@ -83,28 +83,49 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[must_use]
 pub fn is_secret(path: &RelPath, entry: Option<&Entry>) -> bool {
     const NAMES: [&str; 12] = [
-        ".env", ".envrc", ".npmrc", ".netrc", ".pypirc", ".git-credentials", ".credentials.json", "auth.json",
-        "credentials", "credentials.json", "secrets.json", "hosts.yml",
+        ".env",
+        ".envrc",
+        ".npmrc",
+        ".netrc",
+        ".pypirc",
+        ".git-credentials",
+        ".credentials.json",
+        "auth.json",
+        "credentials",
+        "credentials.json",
+        "secrets.json",
+        "hosts.yml",
     ];
     const ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".kdbx", ".env"];
     const PLACES: [&str; 6] = [".ssh", ".aws", ".gnupg", ".kube", ".docker", ".op"];
     let private = entry.is_some_and(|entry| entry.content().is_some() && entry.mode & 0o077 == 0);
-    let name = path.split().map(|(_, name)| name.as_bytes().to_ascii_lowercase()).unwrap_or_default();
+    let name = path
+        .split()
+        .map(|(_, name)| name.as_bytes().to_ascii_lowercase())
+        .unwrap_or_default();
     let env = name.starts_with(b".env.") && !name.ends_with(b".example") && !name.ends_with(b".sample");
     private
         || env
         || name.starts_with(b"id_") && !name.ends_with(b".pub") && !name.contains(&b'.')
         || NAMES.iter().any(|known| name == known.as_bytes())
         || ENDINGS.iter().any(|ending| name.ends_with(ending.as_bytes()))
-        || path.parts().any(|part| PLACES.iter().any(|place| part == place.as_bytes()))
+        || path
+            .parts()
+            .any(|part| PLACES.iter().any(|place| part == place.as_bytes()))
 }
 
 /// The patch of one change. `load` gives the content of the earlier (`false`) and the later (`true`) side; it is asked
 /// only when content will be shown.
 pub fn patch(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) -> Content) -> Patch {
-    let plain = |body| Patch { body, added: 0, removed: 0 };
+    let plain = |body| Patch {
+        body,
+        added: 0,
+        removed: 0,
+    };
     let has_content = |entry: &Option<Entry>| {
-        entry.as_ref().is_some_and(|entry| matches!(entry.kind, Kind::File(_) | Kind::Symlink(_)))
+        entry
+            .as_ref()
+            .is_some_and(|entry| matches!(entry.kind, Kind::File(_) | Kind::Symlink(_)))
     };
     let same = match (&change.from, &change.to) {
         (Some(from), Some(to)) => from.kind == to.kind,
@@ -125,7 +146,9 @@ pub fn patch(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) 
     };
     let (old, new) = (side(&change.from, false), side(&change.to, true));
     match (&old, &new) {
-        (Content::Unavailable(why), _) | (_, Content::Unavailable(why)) => plain(Body::Unavailable(why.clone())),
+        (Content::Unavailable(why), _) | (_, Content::Unavailable(why)) => {
+            plain(Body::Unavailable(why.clone()))
+        }
         (Content::Large(_), _) | (_, Content::Large(_)) => plain(Body::Large(size(&old), size(&new))),
         _ => {
             let (old, new) = (bytes(&old), bytes(&new));
@@ -158,7 +181,10 @@ fn is_binary(bytes: &[u8]) -> bool {
 }
 
 fn lines(old: &[u8], new: &[u8], context: usize) -> Patch {
-    let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(PATIENCE).diff_lines(old, new);
+    let diff = TextDiff::configure()
+        .algorithm(Algorithm::Myers)
+        .timeout(PATIENCE)
+        .diff_lines(old, new);
     let mut out = Vec::new();
     let (mut added, mut removed) = (0, 0);
     for hunk in diff.unified_diff().context_radius(context).iter_hunks() {
@@ -178,5 +204,9 @@ fn lines(old: &[u8], new: &[u8], context: usize) -> Patch {
             }
         }
     }
-    Patch { body: Body::Lines(out), added, removed }
+    Patch {
+        body: Body::Lines(out),
+        added,
+        removed,
+    }
 }

@@ -16,14 +16,21 @@ pub fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
         }
     }
     let mut partner: HashMap<usize, usize> = HashMap::new();
-    let added = || changes.iter().enumerate().filter_map(|(at, c)| Some((at, c, movable(c, ChangeKind::Added)?)));
+    let added = || {
+        changes
+            .iter()
+            .enumerate()
+            .filter_map(|(at, c)| Some((at, c, movable(c, ChangeKind::Added)?)))
+    };
     // First those that kept their name, so that a whole moved directory pairs file by file.
     for same_name in [true, false] {
         for (at, change, content) in added() {
             if partner.contains_key(&at) {
                 continue;
             }
-            let Some(candidates) = gone.get_mut(&content) else { continue };
+            let Some(candidates) = gone.get_mut(&content) else {
+                continue;
+            };
             let fits = |old: &usize| {
                 let old = changes.get(*old).map(|c| name(&c.path));
                 !same_name || old == Some(name(&change.path))
@@ -33,8 +40,10 @@ pub fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
             }
         }
     }
-    let moved: HashMap<usize, Change> =
-        partner.values().filter_map(|old| Some((*old, changes.get(*old)?.clone()))).collect();
+    let moved: HashMap<usize, Change> = partner
+        .values()
+        .filter_map(|old| Some((*old, changes.get(*old)?.clone())))
+        .collect();
     let mut paired = Vec::with_capacity(changes.len());
     for (at, change) in changes.into_iter().enumerate() {
         if moved.contains_key(&at) {
@@ -57,10 +66,20 @@ fn movable(change: &Change, kind: ChangeKind) -> Option<Content> {
     if change.kind != kind {
         return None;
     }
-    let entry = if kind == ChangeKind::Deleted { &change.from } else { &change.to };
-    entry.as_ref()?.content().filter(|content| content.size > 0).copied()
+    let entry = if kind == ChangeKind::Deleted {
+        &change.from
+    } else {
+        &change.to
+    };
+    entry
+        .as_ref()?
+        .content()
+        .filter(|content| content.size > 0)
+        .copied()
 }
 
 fn name(path: &RelPath) -> Vec<u8> {
-    path.split().map(|(_, name)| name.as_bytes().to_vec()).unwrap_or_default()
+    path.split()
+        .map(|(_, name)| name.as_bytes().to_vec())
+        .unwrap_or_default()
 }

@@ -40,7 +40,12 @@ enum Done {
 }
 
 impl<'a> Apply<'a> {
-    pub(super) fn new(root: &'a Root, stage: &'a Stage, before: &'a Manifest, observer: &'a dyn Observer) -> Self {
+    pub(super) fn new(
+        root: &'a Root,
+        stage: &'a Stage,
+        before: &'a Manifest,
+        observer: &'a dyn Observer,
+    ) -> Self {
         Self {
             root,
             stage,
@@ -70,7 +75,12 @@ impl<'a> Apply<'a> {
             Ok(()) => Ok(cause),
             Err((path, source)) => {
                 let aside = self.stage.path().to_path_buf();
-                Err(RestoreError::RollBack { cause: Box::new(cause), path, aside, source })
+                Err(RestoreError::RollBack {
+                    cause: Box::new(cause),
+                    path,
+                    aside,
+                    source,
+                })
             }
         }
     }
@@ -81,8 +91,9 @@ impl<'a> Apply<'a> {
     }
 
     fn all(&mut self, moves: &Moves) -> Result<(), RestoreError> {
-        let (metadata, renames): (Vec<_>, Vec<_>) =
-            moves.iter().partition(|(_, step)| matches!(step, Move::Metadata(_)));
+        let (metadata, renames): (Vec<_>, Vec<_>) = moves
+            .iter()
+            .partition(|(_, step)| matches!(step, Move::Metadata(_)));
         for (path, step) in renames {
             if self.observer.cancelled() {
                 return Err(RestoreError::Interrupted);
@@ -90,27 +101,39 @@ impl<'a> Apply<'a> {
             self.one(path, step)?;
         }
         for (path, mode) in std::mem::take(&mut self.opened) {
-            let closed = self.root.dir(&path).and_then(|dir| platform::chmod_handle(&dir, mode));
+            let closed = self
+                .root
+                .dir(&path)
+                .and_then(|dir| platform::chmod_handle(&dir, mode));
             if let Err(error) = closed {
-                self.failed.push((path, format!("its mode could not be set: {}", words(&error))));
+                self.failed
+                    .push((path, format!("its mode could not be set: {}", words(&error))));
             }
         }
         // Children before their directories: a mode that shuts us out comes last.
         for (path, step) in metadata.into_iter().rev() {
             self.one(path, step)?;
         }
-        platform::sync_file_system(self.stage.dir())
-            .map_err(|source| RestoreError::Apply { path: self.root.path().to_path_buf(), source })
+        platform::sync_file_system(self.stage.dir()).map_err(|source| RestoreError::Apply {
+            path: self.root.path().to_path_buf(),
+            source,
+        })
     }
 
     fn one(&mut self, path: &RelPath, step: &Move) -> Result<(), RestoreError> {
-        let drift = || RestoreError::Drift { path: path.on_host(self.root.path()) };
+        let drift = || RestoreError::Drift {
+            path: path.on_host(self.root.path()),
+        };
         let (parent, name) = match path.split() {
             Some((parent, name)) => (parent, name),
             // The root is addressed from within: it is never moved.
             None => (RelPath::root(), Name::new(b"root").map_err(|_| drift())?),
         };
-        let name = if path.is_root() { OsStr::new(".") } else { name.as_os_str() };
+        let name = if path.is_root() {
+            OsStr::new(".")
+        } else {
+            name.as_os_str()
+        };
         let dir = self.root.dir(&parent).map_err(|_| drift())?;
         let was = self.before.entry(path);
         let is = dir.look(name).map_err(|_| drift())?;
@@ -128,11 +151,17 @@ impl<'a> Apply<'a> {
         };
         match outcome {
             Ok(()) => self.compare_aside(path, step, was),
-            Err(error) if is_out_of_space(&error) => {
-                Err(RestoreError::Apply { path: path.on_host(self.root.path()), source: error })
-            }
+            Err(error) if is_out_of_space(&error) => Err(RestoreError::Apply {
+                path: path.on_host(self.root.path()),
+                source: error,
+            }),
             // Something came into the way, or went, between the look and the move.
-            Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound
+                ) =>
+            {
                 Err(drift())
             }
             Err(error) => {
@@ -171,14 +200,17 @@ impl<'a> Apply<'a> {
             }
             Move::Metadata(entry) => {
                 if let Some(was) = was {
-                    self.done.push(Done::Metadata(path.clone(), Box::new(was.clone())));
+                    self.done
+                        .push(Done::Metadata(path.clone(), Box::new(was.clone())));
                 }
                 let notes = set_metadata(dir, name, entry)?;
-                self.failed.extend(notes.into_iter().map(|note| (path.clone(), note)));
+                self.failed
+                    .extend(notes.into_iter().map(|note| (path.clone(), note)));
                 return Ok(());
             }
         }
-        self.touched.insert(path.split().map(|(parent, _)| parent).unwrap_or_default());
+        self.touched
+            .insert(path.split().map(|(parent, _)| parent).unwrap_or_default());
         Ok(())
     }
 
@@ -199,13 +231,33 @@ impl<'a> Apply<'a> {
 
     /// What lies aside must be what the emergency snapshot holds; otherwise somebody wrote to it meanwhile.
     fn compare_aside(&self, path: &RelPath, step: &Move, was: Option<&Entry>) -> Result<(), RestoreError> {
-        let (Move::Swap(place) | Move::Out(place)) = step else { return Ok(()) };
-        let same = was.is_some_and(|was| self.aside_fits(self.stage.dir(), place, path, was, true).unwrap_or(false));
-        if same { Ok(()) } else { Err(RestoreError::Drift { path: path.on_host(self.root.path()) }) }
+        let (Move::Swap(place) | Move::Out(place)) = step else {
+            return Ok(());
+        };
+        let same = was.is_some_and(|was| {
+            self.aside_fits(self.stage.dir(), place, path, was, true)
+                .unwrap_or(false)
+        });
+        if same {
+            Ok(())
+        } else {
+            Err(RestoreError::Drift {
+                path: path.on_host(self.root.path()),
+            })
+        }
     }
 
-    fn aside_fits(&self, dir: &Dir, name: &OsStr, path: &RelPath, was: &Entry, top: bool) -> io::Result<bool> {
-        let Some(is) = dir.look(name)? else { return Ok(false) };
+    fn aside_fits(
+        &self,
+        dir: &Dir,
+        name: &OsStr,
+        path: &RelPath,
+        was: &Entry,
+        top: bool,
+    ) -> io::Result<bool> {
+        let Some(is) = dir.look(name)? else {
+            return Ok(false);
+        };
         // A rename moves the ctime of what is renamed, and of nothing below it.
         let loose = top || was.nlink > 1;
         if !fits(was, &is, loose) {
@@ -220,7 +272,10 @@ impl<'a> Apply<'a> {
             Kind::Directory => {
                 let inner = dir.dir(name)?;
                 let known = self.before.directory(path);
-                let expected: Vec<&Name> = known.iter().flat_map(|d| d.entries.iter().map(|e| &e.name)).collect();
+                let expected: Vec<&Name> = known
+                    .iter()
+                    .flat_map(|d| d.entries.iter().map(|e| &e.name))
+                    .collect();
                 if !inner.names()?.iter().eq(expected) {
                     return Ok(false);
                 }
@@ -274,7 +329,9 @@ fn loosen(dir: &Dir, name: &OsStr) -> io::Result<Option<u32>> {
     if platform::is_privileged() {
         return Ok(None);
     }
-    let Some(stat) = dir.look(name)? else { return Ok(None) };
+    let Some(stat) = dir.look(name)? else {
+        return Ok(None);
+    };
     if stat.kind != NodeKind::Directory || stat.mode & 0o200 != 0 || stat.uid != platform::own_ids().0 {
         return Ok(None);
     }
@@ -298,7 +355,12 @@ fn relocate(from: &Dir, name: &OsStr, to: &Dir, new: &OsStr) -> io::Result<()> {
 fn swap(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) -> io::Result<()> {
     let modes = (loosen(stage, place)?, loosen(dir, name)?);
     let swapped = match platform::exchange(stage, place, dir, name) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+            ) =>
+        {
             swap_in_steps(stage, place, dir, name)
         }
         other => other,

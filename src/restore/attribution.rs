@@ -37,7 +37,10 @@ impl Witness {
     /// Judges the state `now` of `path`; `None` when it is absent.
     #[must_use]
     pub fn judge(&self, path: &RelPath, now: Option<&Entry>) -> Verdict {
-        let left = self.left.get(path).is_some_and(|states| states.iter().any(|state| same(state.as_ref(), now)));
+        let left = self
+            .left
+            .get(path)
+            .is_some_and(|states| states.iter().any(|state| same(state.as_ref(), now)));
         if left {
             return Verdict::Ours;
         }
@@ -48,7 +51,11 @@ impl Witness {
             return Verdict::Shared(others.clone());
         }
         if let Some(last) = &self.last {
-            return if known(last, path, now) { Verdict::Ours } else { Verdict::Later };
+            return if known(last, path, now) {
+                Verdict::Ours
+            } else {
+                Verdict::Later
+            };
         }
         // Putting back what is missing loses nothing.
         if now.is_none() || self.live.iter().any(|live| known(live, path, now)) {
@@ -75,8 +82,13 @@ fn is_absent(manifest: &Manifest, path: &RelPath) -> bool {
         let Some(dir) = manifest.directory(&above) else {
             return manifest.entry(&above).is_none_or(|entry| !entry.is_dir());
         };
-        let child = path.ancestors().chain([path.clone()]).find(|p| p.split().is_some_and(|(dir, _)| dir == above));
-        let Some((_, name)) = child.and_then(|child| child.split()) else { return false };
+        let child = path
+            .ancestors()
+            .chain([path.clone()])
+            .find(|p| p.split().is_some_and(|(dir, _)| dir == above));
+        let Some((_, name)) = child.and_then(|child| child.split()) else {
+            return false;
+        };
         if dir.entry(&name).is_none() {
             return dir.gap(&name).is_none() && dir.listing == Listing::Proven;
         }

@@ -31,7 +31,11 @@ impl Times {
         sorted.sort_unstable();
         sorted.dedup();
         let ranks = sorted.into_iter().zip(0_i128..);
-        Self::Ranked(ranks.map(|(time, rank)| (time, now.plus_nanos(rank * 1000))).collect())
+        Self::Ranked(
+            ranks
+                .map(|(time, rank)| (time, now.plus_nanos(rank * 1000)))
+                .collect(),
+        )
     }
 
     fn of(&self, entry: &Entry) -> Option<Time> {
@@ -61,7 +65,10 @@ impl Builder<'_> {
         path: &RelPath,
         entry: &Entry,
     ) -> Result<bool, RestoreError> {
-        let fail = |source| RestoreError::Build { path: path.clone(), source };
+        let fail = |source| RestoreError::Build {
+            path: path.clone(),
+            source,
+        };
         let made = match &entry.kind {
             Kind::File(content) => {
                 let file = platform::create_file(dir, name).map_err(fail)?;
@@ -74,7 +81,9 @@ impl Builder<'_> {
             }
             Kind::Symlink(target) => platform::make_symlink(dir, name, target),
             Kind::Fifo => platform::make_fifo(dir, name),
-            Kind::Socket => Err(io::Error::other("only the program that listens on a socket can make it")),
+            Kind::Socket => Err(io::Error::other(
+                "only the program that listens on a socket can make it",
+            )),
             Kind::CharDevice(major, minor) => platform::make_device(dir, name, false, *major, *minor),
             Kind::BlockDevice(major, minor) => platform::make_device(dir, name, true, *major, *minor),
         };
@@ -82,7 +91,10 @@ impl Builder<'_> {
             if is_out_of_space(&error) {
                 return Err(fail(error));
             }
-            self.problems.push((path.clone(), format!("cannot be made: {}", crate::capture::words(&error))));
+            self.problems.push((
+                path.clone(),
+                format!("cannot be made: {}", crate::capture::words(&error)),
+            ));
             return Ok(false);
         }
         self.finish(dir, name, path, entry)?;
@@ -97,12 +109,17 @@ impl Builder<'_> {
         path: &RelPath,
         entry: &Entry,
     ) -> Result<(), RestoreError> {
-        let notes = set_metadata(dir, name, entry)
-            .map_err(|source| RestoreError::Build { path: path.clone(), source })?;
-        self.problems.extend(notes.into_iter().map(|note| (path.clone(), note)));
+        let notes = set_metadata(dir, name, entry).map_err(|source| RestoreError::Build {
+            path: path.clone(),
+            source,
+        })?;
+        self.problems
+            .extend(notes.into_iter().map(|note| (path.clone(), note)));
         if let Some(time) = self.times.of(entry) {
-            platform::set_mtime(dir, name, time)
-                .map_err(|source| RestoreError::Build { path: path.clone(), source })?;
+            platform::set_mtime(dir, name, time).map_err(|source| RestoreError::Build {
+                path: path.clone(),
+                source,
+            })?;
         }
         Ok(())
     }
@@ -132,16 +149,31 @@ impl Builder<'_> {
             Ok(())
         });
         if let Some(source) = failed {
-            return Err(RestoreError::Build { path: path.clone(), source });
+            return Err(RestoreError::Build {
+                path: path.clone(),
+                source,
+            });
         }
-        result.map_err(|source| RestoreError::Content { path: path.clone(), source })?;
-        file.set_len(content.size)
-            .map_err(|source| RestoreError::Build { path: path.clone(), source })?;
+        result.map_err(|source| RestoreError::Content {
+            path: path.clone(),
+            source,
+        })?;
+        file.set_len(content.size).map_err(|source| RestoreError::Build {
+            path: path.clone(),
+            source,
+        })?;
         if hasher.finish() != *content {
-            return Err(RestoreError::Damaged { path: path.clone(), digest: content.digest });
+            return Err(RestoreError::Damaged {
+                path: path.clone(),
+                digest: content.digest,
+            });
         }
         self.observer.advance(1, content.size);
-        if self.observer.cancelled() { Err(RestoreError::Interrupted) } else { Ok(()) }
+        if self.observer.cancelled() {
+            Err(RestoreError::Interrupted)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -149,7 +181,9 @@ impl Builder<'_> {
 /// words; the rest is done.
 pub(super) fn set_metadata(dir: &Dir, name: &OsStr, entry: &Entry) -> io::Result<Vec<String>> {
     let mut notes = Vec::new();
-    let Some(now) = dir.look(name)? else { return Err(io::ErrorKind::NotFound.into()) };
+    let Some(now) = dir.look(name)? else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
     let mut mode = entry.mode;
     if (now.uid, now.gid) != (entry.uid, entry.gid) {
         let both = platform::chown(dir, name, entry.uid, entry.gid);
@@ -163,7 +197,10 @@ pub(super) fn set_metadata(dir: &Dir, name: &OsStr, entry: &Entry) -> io::Result
         }
     }
     let present = dir.attributes(name)?;
-    for extra in present.iter().filter(|have| !entry.xattrs.iter().any(|want| want.name == have.name)) {
+    for extra in present
+        .iter()
+        .filter(|have| !entry.xattrs.iter().any(|want| want.name == have.name))
+    {
         if let Err(error) = platform::remove_attribute(dir, name, &extra.name) {
             notes.push(attribute_note(extra, "could not be removed", &error));
         }
@@ -186,10 +223,17 @@ pub(super) fn set_metadata(dir: &Dir, name: &OsStr, entry: &Entry) -> io::Result
 }
 
 fn attribute_note(attribute: &Xattr, what: &str, error: &io::Error) -> String {
-    format!("attribute {} {what}: {}", attribute.name.escape_ascii(), crate::capture::words(error))
+    format!(
+        "attribute {} {what}: {}",
+        attribute.name.escape_ascii(),
+        crate::capture::words(error)
+    )
 }
 
 /// No blocks, no inodes, no quota left: nothing that follows would work either.
 pub(super) fn is_out_of_space(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }

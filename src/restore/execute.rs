@@ -9,7 +9,9 @@ use crate::clock::Entropy;
 use crate::diff::Side;
 use crate::observer::Observer;
 use crate::platform;
-use crate::snapshot::{Act, Content, PathAct, PathChange, RelPath, RestoreKind, SnapshotId, SnapshotKind, Time};
+use crate::snapshot::{
+    Act, Content, PathAct, PathChange, RelPath, RestoreKind, SnapshotId, SnapshotKind, Time,
+};
 use crate::store::Store;
 
 /// Who acts, when, how.
@@ -76,17 +78,31 @@ pub struct Report {
 /// [`RestoreError`]; nothing is changed then, or the text says what is.
 pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<Report, RestoreError> {
     let mut mounts: Vec<MountReport> = proposal.mounts.iter().map(|_| MountReport::default()).collect();
-    let conflicts = proposal.mounts.iter().any(|mount| !mount.plan.conflicts.is_empty());
+    let conflicts = proposal
+        .mounts
+        .iter()
+        .any(|mount| !mount.plan.conflicts.is_empty());
     if proposal.is_empty() {
-        let outcome = if conflicts { Outcome::Partial } else { Outcome::Nothing };
-        return Ok(Report { outcome, emergency: None, receipt: None, mounts, left: Vec::new() });
+        let outcome = if conflicts {
+            Outcome::Partial
+        } else {
+            Outcome::Nothing
+        };
+        return Ok(Report {
+            outcome,
+            emergency: None,
+            receipt: None,
+            mounts,
+            left: Vec::new(),
+        });
     }
     for mount in &proposal.mounts {
         check_space(mount)?;
     }
     let emergency = emergency(store, proposal, acting).map_err(RestoreError::Emergency)?;
     same_plan(proposal, &emergency)?;
-    read_back(store, &emergency.record, needed(proposal), acting.observer).map_err(RestoreError::Emergency)?;
+    read_back(store, &emergency.record, needed(proposal), acting.observer)
+        .map_err(RestoreError::Emergency)?;
 
     let blobs = store.blobs(&proposal.target.archives);
     let mut works = Vec::new();
@@ -112,19 +128,45 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
     let receipt = append_receipt(store, proposal, &emergency, &mounts, acting)?;
     let partial = conflicts || mounts.iter().any(|mount| !mount.failed.is_empty());
     let outcome = if partial { Outcome::Partial } else { Outcome::Done };
-    Ok(Report { outcome, emergency: Some(emergency.record.id), receipt: Some(receipt), mounts, left })
+    Ok(Report {
+        outcome,
+        emergency: Some(emergency.record.id),
+        receipt: Some(receipt),
+        mounts,
+        left,
+    })
 }
 
 fn check_space(mount: &ProposedMount) -> Result<(), RestoreError> {
-    let written = mount.plan.steps.iter().filter(|step| step.action != Action::Metadata);
-    let need: u64 = written.filter_map(|step| Some(step.change.from.as_ref()?.content()?.size)).sum();
+    let written = mount
+        .plan
+        .steps
+        .iter()
+        .filter(|step| step.action != Action::Metadata);
+    let need: u64 = written
+        .filter_map(|step| Some(step.change.from.as_ref()?.content()?.size))
+        .sum();
     let path = mount.location.directory();
-    let free = crate::mount::Dir::open(path).and_then(platform::free_bytes).unwrap_or(u64::MAX);
-    if need > free { Err(RestoreError::Space { path: path.to_path_buf(), need, free }) } else { Ok(()) }
+    let free = crate::mount::Dir::open(path)
+        .and_then(platform::free_bytes)
+        .unwrap_or(u64::MAX);
+    if need > free {
+        Err(RestoreError::Space {
+            path: path.to_path_buf(),
+            need,
+            free,
+        })
+    } else {
+        Ok(())
+    }
 }
 
 fn emergency(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<Captured, CaptureError> {
-    let coverages: Vec<_> = proposal.mounts.iter().map(|mount| mount.request.coverage.clone()).collect();
+    let coverages: Vec<_> = proposal
+        .mounts
+        .iter()
+        .map(|mount| mount.request.coverage.clone())
+        .collect();
     let request = Request {
         instance: &proposal.target.instance,
         workspace: proposal.target.workspace.as_deref(),
@@ -146,11 +188,16 @@ fn emergency(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<
 fn same_plan(proposal: &Proposal, emergency: &Captured) -> Result<(), RestoreError> {
     let captured = emergency.manifests.iter().zip(&emergency.skipped);
     for (mount, (manifest, skipped)) in proposal.mounts.iter().zip(captured) {
-        let side = Side { manifest: manifest.as_ref(), skipped };
+        let side = Side {
+            manifest: manifest.as_ref(),
+            skipped,
+        };
         let (target, request) = (mount.target.as_ref(), &mount.request);
         let again = plan(target, &side, &request.witness, &request.scope, proposal.allow);
         if let Some(path) = first_difference(&mount.plan, &again) {
-            return Err(RestoreError::Drift { path: path.on_host(&request.coverage.root.to_path()) });
+            return Err(RestoreError::Drift {
+                path: path.on_host(&request.coverage.root.to_path()),
+            });
         }
     }
     Ok(())
@@ -170,7 +217,11 @@ fn first_difference(shown: &Plan, again: &Plan) -> Option<RelPath> {
     if let Some((a, _)) = pairs.find(|(a, b)| !same(a, b)) {
         return Some(a.change.path.clone());
     }
-    let longer = if shown.steps.len() > again.steps.len() { &shown.steps } else { &again.steps };
+    let longer = if shown.steps.len() > again.steps.len() {
+        &shown.steps
+    } else {
+        &again.steps
+    };
     let shorter = shown.steps.len().min(again.steps.len());
     longer.get(shorter).map(|step| step.change.path.clone())
 }
@@ -207,7 +258,11 @@ fn append_receipt(
         emergency: emergency.record.id.clone(),
         undoes,
         changed,
-        conflicts: proposal.mounts.iter().map(|mount| mount.plan.conflicts.len() as u64).sum(),
+        conflicts: proposal
+            .mounts
+            .iter()
+            .map(|mount| mount.plan.conflicts.len() as u64)
+            .sum(),
         failed: mounts.iter().map(|mount| mount.failed.len() as u64).sum(),
     };
     let receipt = store.append(acting.now, acting.uid, &proposal.target.instance, act)?;

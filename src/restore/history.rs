@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use super::RestoreError;
 use super::attribution::Witness;
 use super::shared::shared_paths;
-use crate::snapshot::{Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotKind, SnapshotRecord};
+use crate::snapshot::{
+    Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotKind, SnapshotRecord,
+};
 use crate::store::{InstanceRow, RestoreRow, Store};
 
 /// The witness for restoring one mount of an instance.
@@ -27,7 +29,9 @@ pub fn of_instance(
         if !vouches {
             continue;
         }
-        let Some(manifest) = manifest(store, &store.record(&row.id)?, &coverage.label)? else { continue };
+        let Some(manifest) = manifest(store, &store.record(&row.id)?, &coverage.label)? else {
+            continue;
+        };
         if row.kind == SnapshotKind::Closing {
             // The rows come newest first: nothing older counts when the session's end was seen.
             witness.last = Some(manifest);
@@ -44,9 +48,17 @@ pub fn of_instance(
 ///
 /// # Errors
 /// [`RestoreError::Store`] when a snapshot that is needed cannot be read.
-pub fn of_restore(store: &Store, instance: &InstanceId, coverage: &Coverage) -> Result<Witness, RestoreError> {
+pub fn of_restore(
+    store: &Store,
+    instance: &InstanceId,
+    coverage: &Coverage,
+) -> Result<Witness, RestoreError> {
     let left = left(store, instance, &coverage.label, true)?;
-    Ok(Witness { left, only_left: true, ..Witness::default() })
+    Ok(Witness {
+        left,
+        only_left: true,
+        ..Witness::default()
+    })
 }
 
 fn manifest(store: &Store, record: &SnapshotRecord, label: &str) -> Result<Option<Manifest>, RestoreError> {
@@ -72,7 +84,10 @@ fn left(
             if !all && row.kind == RestoreKind::Undo && overrode(&rows, row, &change.path, label) {
                 continue;
             }
-            let state = target.as_ref().and_then(|manifest| manifest.entry(&change.path)).cloned();
+            let state = target
+                .as_ref()
+                .and_then(|manifest| manifest.entry(&change.path))
+                .cloned();
             left.entry(change.path.clone()).or_default().push(state);
         }
     }
@@ -83,6 +98,8 @@ fn left(
 fn overrode(rows: &[RestoreRow], undo: &RestoreRow, path: &RelPath, label: &str) -> bool {
     let undone = rows.iter().find(|row| Some(row.number) == undo.undoes);
     undone.is_some_and(|row| {
-        row.changed.iter().any(|change| change.overrode && change.path == *path && change.mount == label)
+        row.changed
+            .iter()
+            .any(|change| change.overrode && change.path == *path && change.mount == label)
     })
 }

@@ -107,8 +107,17 @@ impl Scope {
 
 /// Makes the plan that brings `now` back to `target`.
 #[must_use]
-pub fn plan(target: Option<&Manifest>, now: &Side<'_>, witness: &Witness, scope: &Scope, allow: Allow) -> Plan {
-    let target = Side { manifest: target, skipped: &[] };
+pub fn plan(
+    target: Option<&Manifest>,
+    now: &Side<'_>,
+    witness: &Witness,
+    scope: &Scope,
+    allow: Allow,
+) -> Plan {
+    let target = Side {
+        manifest: target,
+        skipped: &[],
+    };
     let comparison = compare(&target, now);
     let mut planner = Planner {
         steps: BTreeMap::new(),
@@ -141,14 +150,25 @@ pub fn plan(target: Option<&Manifest>, now: &Side<'_>, witness: &Witness, scope:
     }
     planner.directories_that_stay();
     planner.children_of_blocked();
-    let mut plan = Plan { steps: planner.steps.into_values().collect(), ..Plan::default() };
+    let mut plan = Plan {
+        steps: planner.steps.into_values().collect(),
+        ..Plan::default()
+    };
     for kept in planner.out {
         let conflict = !matches!(kept.why, Why::Socket | Why::Holds(_));
-        if conflict { plan.conflicts.push(kept) } else { plan.kept.push(kept) }
+        if conflict {
+            plan.conflicts.push(kept)
+        } else {
+            plan.kept.push(kept)
+        }
     }
     plan.conflicts.sort_by(|a, b| a.change.path.cmp(&b.change.path));
     plan.kept.sort_by(|a, b| a.change.path.cmp(&b.change.path));
-    plan.not_covered = comparison.not_covered.into_iter().filter(|gap| concerns(scope, &gap.path)).collect();
+    plan.not_covered = comparison
+        .not_covered
+        .into_iter()
+        .filter(|gap| concerns(scope, &gap.path))
+        .collect();
     plan
 }
 
@@ -164,7 +184,12 @@ fn concerns(scope: &Scope, path: &RelPath) -> bool {
 /// How many names each file with several links has inside the mount.
 fn link_counts(manifest: &Manifest) -> HashMap<u64, u32> {
     let mut counts = HashMap::new();
-    for entry in manifest.directories.iter().flat_map(|dir| &dir.entries).filter(|entry| entry.nlink > 1) {
+    for entry in manifest
+        .directories
+        .iter()
+        .flat_map(|dir| &dir.entries)
+        .filter(|entry| entry.nlink > 1)
+    {
         *counts.entry(entry.ino).or_default() += 1;
     }
     counts
@@ -194,13 +219,19 @@ impl Planner {
     }
 
     fn judge(&mut self, change: Change, witness: &Witness, allow: Allow) {
-        let Some(action) = self.action(&change) else { return self.keep(change, Why::Socket) };
+        let Some(action) = self.action(&change) else {
+            return self.keep(change, Why::Socket);
+        };
         if action == Action::Delete && change.path.is_root() {
             // A mount root is never removed: whoever holds it open would keep a directory that nobody sees.
             return;
         }
         let verdict = witness.judge(&change.path, change.to.as_ref());
-        let may = if action == Action::Delete { allow.delete_later } else { allow.overwrite_later };
+        let may = if action == Action::Delete {
+            allow.delete_later
+        } else {
+            allow.overwrite_later
+        };
         let why = match verdict {
             Verdict::Ours => None,
             _ if may => None,
@@ -216,23 +247,38 @@ impl Planner {
         match why {
             Some(why) => self.keep(change, why),
             None => {
-                self.steps.insert(change.path.clone(), Step { action, change, overrode });
+                self.steps.insert(
+                    change.path.clone(),
+                    Step {
+                        action,
+                        change,
+                        overrode,
+                    },
+                );
             }
         }
     }
 
     /// What has to be done; `None` when it cannot be.
     fn action(&self, change: &Change) -> Option<Action> {
-        let Some(from) = &change.from else { return Some(Action::Delete) };
+        let Some(from) = &change.from else {
+            return Some(Action::Delete);
+        };
         if from.kind == Kind::Socket && change.to.as_ref().is_none_or(|to| to.kind != Kind::Socket) {
             return None;
         }
-        let Some(to) = &change.to else { return Some(Action::Create) };
+        let Some(to) = &change.to else {
+            return Some(Action::Create);
+        };
         let in_place = matches!(change.kind, ChangeKind::Mode | ChangeKind::Metadata) && from.link == to.link;
         // Other names of this file lie outside the mount: they are not ours to change.
         let outside = to.nlink > 1 && self.links.get(&to.ino).is_none_or(|inside| *inside < to.nlink);
         let symlink = matches!(from.kind, Kind::Symlink(_)) && from.xattrs != to.xattrs;
-        Some(if in_place && !outside && !symlink { Action::Metadata } else { Action::Replace })
+        Some(if in_place && !outside && !symlink {
+            Action::Metadata
+        } else {
+            Action::Replace
+        })
     }
 
     /// A directory is removed, or replaced by something else, only with everything in it.
@@ -272,7 +318,12 @@ impl Planner {
         let below: Vec<(RelPath, RelPath)> = self
             .steps
             .keys()
-            .filter_map(|path| Some((path.clone(), path.ancestors().find(|above| blocked.contains(above))?)))
+            .filter_map(|path| {
+                Some((
+                    path.clone(),
+                    path.ancestors().find(|above| blocked.contains(above))?,
+                ))
+            })
             .collect();
         for (path, above) in below {
             if let Some(step) = self.steps.remove(&path) {

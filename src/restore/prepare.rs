@@ -40,7 +40,9 @@ fn carrier<'a>(steps: &'a BTreeMap<RelPath, Step>, path: &RelPath) -> Option<&'a
     let mut top = None;
     let mut at = path.clone();
     while let Some((parent, _)) = at.split() {
-        let Some((key, above)) = steps.get_key_value(&parent) else { break };
+        let Some((key, above)) = steps.get_key_value(&parent) else {
+            break;
+        };
         if !carried(above) {
             break;
         }
@@ -60,7 +62,13 @@ pub(super) fn prepare(
     builder: &mut Builder<'_>,
 ) -> Result<Moves, RestoreError> {
     let steps: BTreeMap<RelPath, Step> = steps.iter().map(|s| (s.change.path.clone(), s.clone())).collect();
-    let links = Links { root, target, now, steps: &steps, groups: groups(target) };
+    let links = Links {
+        root,
+        target,
+        now,
+        steps: &steps,
+        groups: groups(target),
+    };
     let mut staged: HashMap<RelPath, OsString> = HashMap::new();
     let mut unfinished: Vec<(RelPath, OsString)> = Vec::new();
     let mut moves = Moves::new();
@@ -83,7 +91,10 @@ pub(super) fn prepare(
                 new_name(number - 1)
             }
             // Below an object that could not be made nothing can be made either.
-            Some(_) => match path.split().and_then(|(parent, name)| Some((staged.get(&parent)?, name))) {
+            Some(_) => match path
+                .split()
+                .and_then(|(parent, name)| Some((staged.get(&parent)?, name)))
+            {
                 None => continue,
                 Some((parent, name)) => join(parent, name.as_bytes()),
             },
@@ -95,7 +106,11 @@ pub(super) fn prepare(
                 unfinished.push((path.clone(), place.clone()));
             }
             if carrier(&steps, path).is_none() {
-                let action = if step.action == Action::Create { Move::In } else { Move::Swap };
+                let action = if step.action == Action::Create {
+                    Move::In
+                } else {
+                    Move::Swap
+                };
                 moves.insert(path.clone(), action(place.clone()));
             }
             staged.insert(path.clone(), place);
@@ -103,7 +118,9 @@ pub(super) fn prepare(
     }
     // Deepest first: a directory gets its mode and time when nothing more is made in it.
     for (path, place) in unfinished.into_iter().rev() {
-        let Some(entry) = target.entry(&path) else { continue };
+        let Some(entry) = target.entry(&path) else {
+            continue;
+        };
         let (dir, name) = open(stage, &place, &path)?;
         builder.finish(&dir, &name, &path, entry)?;
     }
@@ -120,10 +137,16 @@ fn join(parent: &OsString, name: &[u8]) -> OsString {
 
 /// The directory that `place` lies in, and its name there.
 fn open(stage: &Stage, place: &OsString, path: &RelPath) -> Result<(Dir, OsString), RestoreError> {
-    let fail = |source| RestoreError::Build { path: path.clone(), source };
+    let fail = |source| RestoreError::Build {
+        path: path.clone(),
+        source,
+    };
     let bytes = place.as_bytes();
     let (parent, name) = match bytes.iter().rposition(|b| *b == b'/') {
-        Some(at) => (bytes.get(..at).unwrap_or_default(), bytes.get(at + 1..).unwrap_or_default()),
+        Some(at) => (
+            bytes.get(..at).unwrap_or_default(),
+            bytes.get(at + 1..).unwrap_or_default(),
+        ),
         None => (&[][..], bytes),
     };
     let parent = RelPath::new(parent).map_err(|error| fail(std::io::Error::other(error)))?;
@@ -145,7 +168,10 @@ fn groups(manifest: &Manifest) -> HashMap<RelPath, Vec<RelPath>> {
     let mut groups: HashMap<RelPath, Vec<RelPath>> = HashMap::new();
     for (path, entry) in manifest.entries() {
         if let Some(first) = &entry.link {
-            groups.entry(first.clone()).or_insert_with(|| vec![first.clone()]).push(path);
+            groups
+                .entry(first.clone())
+                .or_insert_with(|| vec![first.clone()])
+                .push(path);
         }
     }
     groups
@@ -164,9 +190,14 @@ impl Links<'_> {
         if entry.nlink < 2 || !matches!(entry.kind, Kind::File(_)) {
             return Ok(false);
         }
-        let fail = |source| RestoreError::Build { path: path.clone(), source };
+        let fail = |source| RestoreError::Build {
+            path: path.clone(),
+            source,
+        };
         let leader = entry.link.as_ref().unwrap_or(path);
-        let Some(members) = self.groups.get(leader) else { return Ok(false) };
+        let Some(members) = self.groups.get(leader) else {
+            return Ok(false);
+        };
         for member in members.iter().filter(|member| *member != path) {
             if let Some(place) = staged.get(member) {
                 let (from, from_name) = open(stage, place, member)?;
@@ -175,12 +206,20 @@ impl Links<'_> {
             }
         }
         let Some(root) = self.root else { return Ok(false) };
-        for member in members.iter().filter(|member| *member != path && !self.steps.contains_key(*member)) {
-            let same = match (self.target.entry(member), self.now.and_then(|now| now.entry(member))) {
+        for member in members
+            .iter()
+            .filter(|member| *member != path && !self.steps.contains_key(*member))
+        {
+            let same = match (
+                self.target.entry(member),
+                self.now.and_then(|now| now.entry(member)),
+            ) {
                 (Some(then), Some(now)) => then.kind == now.kind && then.same_metadata(now),
                 _ => false,
             };
-            let Some((parent, member_name)) = member.split().filter(|_| same) else { continue };
+            let Some((parent, member_name)) = member.split().filter(|_| same) else {
+                continue;
+            };
             let from = root.dir(&parent).map_err(fail)?;
             // Nothing was checked by handle yet: the live file is looked at again when it is compared in the end.
             if platform::hard_link(&from, member_name.as_os_str(), dir, name).is_ok() {

@@ -1,9 +1,9 @@
 //! Looks at the live mounts and proposes a plan for each.
 
+use super::RestoreError;
 use super::attribution::Witness;
 use super::plan::{Allow, Plan, Scope, plan};
 use super::stage::Location;
-use super::RestoreError;
 use crate::capture::{Look, Seen, Skipped, look};
 use crate::diff::Side;
 use crate::observer::Observer;
@@ -80,7 +80,11 @@ pub fn propose(
 ) -> Result<Proposal, RestoreError> {
     let mut mounts = Vec::new();
     for request in requests {
-        let Some(record) = target.mounts.iter().find(|m| m.coverage.label == request.coverage.label) else {
+        let Some(record) = target
+            .mounts
+            .iter()
+            .find(|m| m.coverage.label == request.coverage.label)
+        else {
             continue;
         };
         let manifest = store.manifest(&target, record)?;
@@ -91,8 +95,18 @@ pub fn propose(
             (None, Some(manifest)) => Some((manifest, record.started_at)),
             (None, None) => None,
         };
-        let now = look(&Look { coverage: &request.coverage, reference, check_content }, observer)?;
-        let side = Side { manifest: now.manifest.as_ref(), skipped: &now.skipped };
+        let now = look(
+            &Look {
+                coverage: &request.coverage,
+                reference,
+                check_content,
+            },
+            observer,
+        )?;
+        let side = Side {
+            manifest: now.manifest.as_ref(),
+            skipped: &now.skipped,
+        };
         let plan = plan(manifest.as_ref(), &side, &request.witness, &request.scope, allow);
         let root = request.coverage.root.to_path();
         let not_checked = changed_since(&root, &now.skipped, record.started_at);
@@ -105,18 +119,29 @@ pub fn propose(
             not_checked,
         });
     }
-    Ok(Proposal { target, purpose, allow, mounts })
+    Ok(Proposal {
+        target,
+        purpose,
+        allow,
+        mounts,
+    })
 }
 
 /// The excluded paths that hold anything newer than `since`. Looked at without end conditions but one: after so many
 /// entries a tree counts as changed.
 fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::snapshot::Time) -> Vec<Skipped> {
     const ENOUGH: u32 = 20_000;
-    let Ok(root) = crate::mount::Root::open(root) else { return Vec::new() };
+    let Ok(root) = crate::mount::Root::open(root) else {
+        return Vec::new();
+    };
     let newer = |path: &crate::snapshot::RelPath| -> std::io::Result<bool> {
-        let Some((parent, name)) = path.split() else { return Ok(false) };
+        let Some((parent, name)) = path.split() else {
+            return Ok(false);
+        };
         let dir = root.dir(&parent)?;
-        let Some(stat) = dir.look(name.as_os_str())? else { return Ok(false) };
+        let Some(stat) = dir.look(name.as_os_str())? else {
+            return Ok(false);
+        };
         if stat.ctime > since {
             return Ok(true);
         }
@@ -128,7 +153,9 @@ fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::snap
         while let Some(at) = stack.pop() {
             let dir = root.dir(&at)?;
             for name in dir.names()? {
-                let Some(stat) = dir.look(name.as_os_str())? else { return Ok(true) };
+                let Some(stat) = dir.look(name.as_os_str())? else {
+                    return Ok(true);
+                };
                 seen += 1;
                 if stat.ctime > since || seen > ENOUGH {
                     return Ok(true);
@@ -141,5 +168,9 @@ fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::snap
         Ok(false)
     };
     // What cannot be looked at cannot be vouched for.
-    skipped.iter().filter(|skipped| newer(&skipped.path).unwrap_or(true)).cloned().collect()
+    skipped
+        .iter()
+        .filter(|skipped| newer(&skipped.path).unwrap_or(true))
+        .cloned()
+        .collect()
 }

@@ -36,7 +36,9 @@ pub(super) fn shared_paths(
         for mount in other.mounts.iter().filter(|mount| overlaps(mount)) {
             for path in changed(store, &other, mount)?.intersection(&own) {
                 let below = path.strip_prefix(&root).ok().map(|p| p.as_os_str().as_bytes());
-                let Some(path) = below.and_then(|bytes| RelPath::new(bytes).ok()) else { continue };
+                let Some(path) = below.and_then(|bytes| RelPath::new(bytes).ok()) else {
+                    continue;
+                };
                 let ids = shared.entry(path).or_default();
                 if !ids.contains(&other.id) {
                     ids.push(other.id.clone());
@@ -48,30 +50,50 @@ pub(super) fn shared_paths(
 }
 
 fn lived_together(a: &InstanceRow, b: &InstanceRow) -> bool {
-    let before_end = |start: &InstanceRow, end: &InstanceRow| end.ended_at.is_none_or(|at| start.started_at <= at);
+    let before_end =
+        |start: &InstanceRow, end: &InstanceRow| end.ended_at.is_none_or(|at| start.started_at <= at);
     before_end(a, b) && before_end(b, a)
 }
 
 /// The host paths that differ between an instance's baseline and its last snapshot that is no emergency.
-fn changed(store: &Store, instance: &InstanceRow, coverage: &Coverage) -> Result<BTreeSet<PathBuf>, RestoreError> {
+fn changed(
+    store: &Store,
+    instance: &InstanceRow,
+    coverage: &Coverage,
+) -> Result<BTreeSet<PathBuf>, RestoreError> {
     let rows = store.catalog().snapshots(&instance.id)?;
     let of = |id| -> Result<Option<Manifest>, RestoreError> {
         let record = store.record(id)?;
-        match record.mounts.iter().find(|mount| mount.coverage.label == coverage.label) {
+        match record
+            .mounts
+            .iter()
+            .find(|mount| mount.coverage.label == coverage.label)
+        {
             Some(mount) => Ok(store.manifest(&record, mount)?),
             None => Ok(None),
         }
     };
     let last = rows.iter().find(|row| row.kind != SnapshotKind::Emergency);
     let first = rows.iter().rev().find(|row| row.kind == SnapshotKind::Baseline);
-    let (Some(first), Some(last)) = (first, last) else { return Ok(BTreeSet::new()) };
+    let (Some(first), Some(last)) = (first, last) else {
+        return Ok(BTreeSet::new());
+    };
     if first.id == last.id {
         return Ok(BTreeSet::new());
     }
     let (first, last) = (of(&first.id)?, of(&last.id)?);
-    let from = Side { manifest: first.as_ref(), skipped: &[] };
-    let to = Side { manifest: last.as_ref(), skipped: &[] };
+    let from = Side {
+        manifest: first.as_ref(),
+        skipped: &[],
+    };
+    let to = Side {
+        manifest: last.as_ref(),
+        skipped: &[],
+    };
     let root = coverage.root.to_path();
     let changes = compare(&from, &to).changes;
-    Ok(changes.into_iter().map(|change| change.path.on_host(&root)).collect())
+    Ok(changes
+        .into_iter()
+        .map(|change| change.path.on_host(&root))
+        .collect())
 }

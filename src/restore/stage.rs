@@ -1,16 +1,14 @@
 //! The staging directory: where new content is written before anything live changes, and where old content lies until
 //! everything new is in place. On the same mount as the tree, so that a rename is enough.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::RestoreError;
+use crate::contract::STAGING_PREFIX;
 use crate::mount::{Dir, Root};
 use crate::platform;
-
-/// Name prefix of staging directories; never captured, never restored.
-const PREFIX: &str = ".jackin-recovery-";
 
 /// Where the staging directory of a mount goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +32,11 @@ impl Location {
             };
             Ok(same && parent != root && platform::may_write(parent))
         };
-        if beside().unwrap_or(false) { Self::Beside(parent.into()) } else { Self::Inside(root.into()) }
+        if beside().unwrap_or(false) {
+            Self::Beside(parent.into())
+        } else {
+            Self::Inside(root.into())
+        }
     }
 
     /// The directory that will hold the staging directory.
@@ -58,7 +60,7 @@ pub(super) struct Stage {
 impl Stage {
     /// Makes it, mode 0700, under a name from random letters.
     pub(super) fn create(location: &Location, random: [u8; 8]) -> Result<Self, RestoreError> {
-        let mut name = OsString::from(PREFIX);
+        let mut name = OsString::from(STAGING_PREFIX);
         name.push(random.iter().map(|b| format!("{b:02x}")).collect::<String>());
         let path = location.directory().join(&name);
         let make = || -> io::Result<(Dir, Dir)> {
@@ -69,7 +71,12 @@ impl Stage {
             Ok((parent, dir))
         };
         match make() {
-            Ok((parent, dir)) => Ok(Self { parent, name, dir, path }),
+            Ok((parent, dir)) => Ok(Self {
+                parent,
+                name,
+                dir,
+                path,
+            }),
             Err(source) => Err(RestoreError::Stage { path, source }),
         }
     }
@@ -99,13 +106,18 @@ impl Stage {
         self.parent
             .remove_all(&self.name)
             .and_then(|()| platform::sync_directory(&self.parent))
-            .map_err(|source| RestoreError::Settle { path: self.path.clone(), source })
+            .map_err(|source| RestoreError::Settle {
+                path: self.path.clone(),
+                source,
+            })
     }
 
     /// Makes what was staged durable.
     pub(super) fn sync(&self) -> Result<(), RestoreError> {
-        platform::sync_file_system(&self.dir)
-            .map_err(|source| RestoreError::Stage { path: self.path.clone(), source })
+        platform::sync_file_system(&self.dir).map_err(|source| RestoreError::Stage {
+            path: self.path.clone(),
+            source,
+        })
     }
 
     /// Bytes that may still be written here.
@@ -122,11 +134,4 @@ pub(super) fn new_name(number: usize) -> OsString {
 /// The name of the `number`-th old object.
 pub(super) fn old_name(number: usize) -> OsString {
     OsString::from(format!("old-{number}"))
-}
-
-/// Whether a name in a mount root, or beside it, is a staging directory's.
-#[must_use]
-pub fn is_staging(name: &OsStr) -> bool {
-    use std::os::unix::ffi::OsStrExt as _;
-    name.as_bytes().starts_with(PREFIX.as_bytes())
 }

@@ -34,8 +34,13 @@ pub fn write_to(
     blobs: &Blobs,
     observer: &dyn Observer,
 ) -> Result<Written, RestoreError> {
-    let fail = |source| RestoreError::Stage { path: directory.to_path_buf(), source };
-    let name = directory.file_name().ok_or_else(|| fail(io::ErrorKind::InvalidInput.into()))?;
+    let fail = |source| RestoreError::Stage {
+        path: directory.to_path_buf(),
+        source,
+    };
+    let name = directory
+        .file_name()
+        .ok_or_else(|| fail(io::ErrorKind::InvalidInput.into()))?;
     let parent = Dir::open(directory.parent().unwrap_or(directory)).map_err(fail)?;
     let made = match platform::make_dir(&parent, name) {
         Ok(()) => true,
@@ -47,13 +52,21 @@ pub fn write_to(
         return Err(RestoreError::NotEmpty(directory.to_path_buf()));
     }
     observer.begin(Phase::Stage, None);
-    let mut builder = Builder { blobs, observer, times: Times::Recorded, problems: Vec::new() };
+    let mut builder = Builder {
+        blobs,
+        observer,
+        times: Times::Recorded,
+        problems: Vec::new(),
+    };
     let result = fill(&top, manifest, scope, &mut builder);
     observer.end();
     match result {
         Ok(paths) => {
             platform::sync_file_system(&top).map_err(fail)?;
-            Ok(Written { paths, problems: builder.problems })
+            Ok(Written {
+                paths,
+                problems: builder.problems,
+            })
         }
         Err(error) => {
             for name in top.names().unwrap_or_default() {
@@ -74,7 +87,11 @@ fn fill(
     builder: &mut Builder<'_>,
 ) -> Result<Vec<RelPath>, RestoreError> {
     // A directory on the way to a wanted path is wanted as well.
-    let wanted: Vec<_> = manifest.entries().filter(|(path, _)| scope.holds(path)).map(|(path, _)| path).collect();
+    let wanted: Vec<_> = manifest
+        .entries()
+        .filter(|(path, _)| scope.holds(path))
+        .map(|(path, _)| path)
+        .collect();
     let mut needed: BTreeSet<RelPath> = wanted.iter().flat_map(RelPath::ancestors).collect();
     needed.extend(wanted);
     needed.remove(&RelPath::root());
@@ -83,8 +100,13 @@ fn fill(
     // First path of each hard link group to the member that is written already.
     let mut groups: HashMap<RelPath, RelPath> = HashMap::new();
     for path in needed {
-        let (Some(entry), Some((parent, name))) = (manifest.entry(&path), path.split()) else { continue };
-        let fail = |source| RestoreError::Build { path: path.clone(), source };
+        let (Some(entry), Some((parent, name))) = (manifest.entry(&path), path.split()) else {
+            continue;
+        };
+        let fail = |source| RestoreError::Build {
+            path: path.clone(),
+            source,
+        };
         let dir = top.dir_below(&parent).map_err(fail)?;
         let leader = entry.link.as_ref().unwrap_or(&path);
         let linked = match groups.get(leader).and_then(RelPath::split) {
@@ -105,8 +127,13 @@ fn fill(
         }
     }
     for path in directories.iter().rev() {
-        let (Some(entry), Some((parent, name))) = (manifest.entry(path), path.split()) else { continue };
-        let dir = top.dir_below(&parent).map_err(|source| RestoreError::Build { path: path.clone(), source })?;
+        let (Some(entry), Some((parent, name))) = (manifest.entry(path), path.split()) else {
+            continue;
+        };
+        let dir = top.dir_below(&parent).map_err(|source| RestoreError::Build {
+            path: path.clone(),
+            source,
+        })?;
         builder.finish(&dir, name.as_os_str(), path, entry)?;
     }
     Ok(paths)

@@ -44,7 +44,9 @@ pub(super) fn stage_all<'a>(
 ) -> Result<(), RestoreError> {
     let captured = emergency.manifests.iter().zip(&emergency.record.mounts);
     for ((index, mount), (manifest, record)) in proposal.mounts.iter().enumerate().zip(captured) {
-        let Some(target) = mount.target.as_ref().or(manifest.as_ref()) else { continue };
+        let Some(target) = mount.target.as_ref().or(manifest.as_ref()) else {
+            continue;
+        };
         if mount.plan.steps.is_empty() {
             continue;
         }
@@ -53,7 +55,9 @@ pub(super) fn stage_all<'a>(
             Err(MountError::Missing { .. }) if manifest.is_none() => None,
             Err(error) => return Err(error.into()),
         };
-        acting.observer.begin(Phase::Stage, Some(mount.plan.steps.len() as u64));
+        acting
+            .observer
+            .begin(Phase::Stage, Some(mount.plan.steps.len() as u64));
         works.push(Work {
             index,
             mount,
@@ -72,7 +76,12 @@ pub(super) fn stage_all<'a>(
             let recorded = steps.iter().filter_map(|step| step.change.from.as_ref());
             Times::rank(platform::file_clock(), recorded.map(|entry| entry.mtime))
         };
-        let mut builder = Builder { blobs, observer: acting.observer, times, problems: Vec::new() };
+        let mut builder = Builder {
+            blobs,
+            observer: acting.observer,
+            times,
+            problems: Vec::new(),
+        };
         let root = work.root.as_ref();
         work.moves = prepare(root, &work.stage, steps, target, manifest.as_ref(), &mut builder)?;
         work.problems = builder.problems;
@@ -94,9 +103,12 @@ pub(super) fn apply_all(works: &mut [Work<'_>], acting: &Acting<'_>) -> Result<(
                 applies.push((at, apply));
                 result
             }
-            _ => make_root(work, true).map(|()| made.push(work)).map_err(|source| {
-                RestoreError::Apply { path: work.mount.request.coverage.root.to_path(), source }
-            }),
+            _ => make_root(work, true)
+                .map(|()| made.push(work))
+                .map_err(|source| RestoreError::Apply {
+                    path: work.mount.request.coverage.root.to_path(),
+                    source,
+                }),
         };
         if let Err(error) = result {
             // The mount that failed has taken its own moves back.
@@ -110,7 +122,10 @@ pub(super) fn apply_all(works: &mut [Work<'_>], acting: &Acting<'_>) -> Result<(
             return Err(error);
         }
     }
-    let outcomes: Vec<_> = applies.into_iter().map(|(at, apply)| (at, apply.into_outcome())).collect();
+    let outcomes: Vec<_> = applies
+        .into_iter()
+        .map(|(at, apply)| (at, apply.into_outcome()))
+        .collect();
     for (at, (touched, failed)) in outcomes {
         if let Some(work) = works.get_mut(at) {
             work.touched = touched;
@@ -143,12 +158,25 @@ pub(super) fn finish(
 ) -> Result<(MountReport, Result<(), RestoreError>), RestoreError> {
     let mount = work.mount;
     // What was not touched is as the emergency snapshot found it; only what was restored is read.
-    let request = Look { coverage: &mount.request.coverage, reference: work.before, check_content: false };
+    let request = Look {
+        coverage: &mount.request.coverage,
+        reference: work.before,
+        check_content: false,
+    };
     let seen = look(&request, acting.observer)?;
-    let target = Side { manifest: mount.target.as_ref(), skipped: &[] };
-    let now = Side { manifest: seen.manifest.as_ref(), skipped: &seen.skipped };
-    let differ: BTreeSet<RelPath> =
-        compare(&target, &now).changes.into_iter().map(|change| change.path).collect();
+    let target = Side {
+        manifest: mount.target.as_ref(),
+        skipped: &[],
+    };
+    let now = Side {
+        manifest: seen.manifest.as_ref(),
+        skipped: &seen.skipped,
+    };
+    let differ: BTreeSet<RelPath> = compare(&target, &now)
+        .changes
+        .into_iter()
+        .map(|change| change.path)
+        .collect();
     let mut reasons: BTreeMap<RelPath, Vec<String>> = BTreeMap::new();
     for (path, reason) in work.problems {
         reasons.entry(path).or_default().push(reason);
@@ -159,12 +187,18 @@ pub(super) fn finish(
         let said = reasons.remove(path);
         if differ.contains(path) {
             let said = said.unwrap_or_else(|| vec!["it is not what it should be".to_owned()]);
-            report.failed.push(Failed { path: path.clone(), reason: said.join("; ") });
+            report.failed.push(Failed {
+                path: path.clone(),
+                reason: said.join("; "),
+            });
         } else {
             report.applied.push(step.clone());
         }
     }
-    let rest = reasons.into_iter().map(|(path, said)| Failed { path, reason: said.join("; ") });
+    let rest = reasons.into_iter().map(|(path, said)| Failed {
+        path,
+        reason: said.join("; "),
+    });
     report.failed.extend(rest);
     let inside = work.root.as_ref().filter(|root| work.stage.is_inside(root));
     let quiet = inside.filter(|_| !work.touched.contains(&RelPath::root()));
@@ -176,7 +210,9 @@ pub(super) fn finish(
         }
         if let Some((root, mtime)) = kept_time {
             // Staging inside a root that nothing else touched must not show in its time.
-            let _ = root.dir(&RelPath::root()).and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), mtime));
+            let _ = root
+                .dir(&RelPath::root())
+                .and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), mtime));
         }
     }
     Ok((report, settled))
@@ -186,6 +222,8 @@ pub(super) fn finish(
 fn exact_times(root: &Root, target: &Manifest, touched: &BTreeSet<RelPath>) {
     for path in touched.iter().rev() {
         let Some(entry) = target.entry(path) else { continue };
-        let _ = root.dir(path).and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), entry.mtime));
+        let _ = root
+            .dir(path)
+            .and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), entry.mtime));
     }
 }

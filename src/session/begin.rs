@@ -60,7 +60,12 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         command: request.command,
     };
     store.append(world.clock.now(), world.uid, &instance, act)?;
-    let mut begun = Begun { instance, lock, baseline: None, baseline_error: None };
+    let mut begun = Begun {
+        instance,
+        lock,
+        baseline: None,
+        baseline_error: None,
+    };
     if request.coverages.is_empty() {
         return Ok(begun);
     }
@@ -81,7 +86,10 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         Ok(captured) => begun.baseline = Some(captured),
         Err(source) => {
             let (kind, error) = (SnapshotKind::Baseline, source.to_string());
-            let failed = Act::CaptureFailed { kind, error: error.clone() };
+            let failed = Act::CaptureFailed {
+                kind,
+                error: error.clone(),
+            };
             // What failed first is what the operator must hear of, also when it cannot be written down.
             let recorded = store.append(world.clock.now(), world.uid, &begun.instance, failed);
             if request.run_without_baseline && !matches!(source, CaptureError::Interrupted) {
@@ -89,9 +97,15 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
                 begun.baseline_error = Some(source);
                 return Ok(begun);
             }
-            let end = Act::End { ending: Ending::Failed(error), survivors: Vec::new() };
+            let end = Act::End {
+                ending: Ending::Failed(error),
+                survivors: Vec::new(),
+            };
             let _ = store.append(world.clock.now(), world.uid, &begun.instance, end);
-            return Err(SessionError::Baseline { instance: begun.instance, source });
+            return Err(SessionError::Baseline {
+                instance: begun.instance,
+                source,
+            });
         }
     }
     Ok(begun)

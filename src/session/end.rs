@@ -35,7 +35,10 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
         return Err(SessionError::AlreadyEnded(row.id.clone()));
     }
     let late = request.ending == Ending::Unseen;
-    let mut closed = Closed { closing: None, error: None };
+    let mut closed = Closed {
+        closing: None,
+        error: None,
+    };
     if !row.mounts.is_empty() {
         let capture = Request {
             instance: &row.id,
@@ -54,13 +57,19 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
         match take(store, &capture, world.observer, world.entropy) {
             Ok(captured) => closed.closing = Some(captured),
             Err(error) => {
-                let failed = Act::CaptureFailed { kind: SnapshotKind::Closing, error: error.to_string() };
+                let failed = Act::CaptureFailed {
+                    kind: SnapshotKind::Closing,
+                    error: error.to_string(),
+                };
                 store.append(world.clock.now(), world.uid, &row.id, failed)?;
                 closed.error = Some(error);
             }
         }
     }
-    let act = Act::End { ending: request.ending, survivors: request.survivors };
+    let act = Act::End {
+        ending: request.ending,
+        survivors: request.survivors,
+    };
     store.append(world.clock.now(), world.uid, &row.id, act)?;
     Ok(closed)
 }
@@ -78,10 +87,16 @@ pub fn settle_lost(
         return Ok(None);
     }
     // Two commands may find it dead at once; the lock lets one of them close it.
-    let Ok(_lock) = store.lock_instance(&row.id) else { return Ok(None) };
+    let Ok(_lock) = store.lock_instance(&row.id) else {
+        return Ok(None);
+    };
     match store.catalog().instance(&row.id)? {
         Some(fresh) if fresh.ended_at.is_none() => {
-            let request = EndRequest { row: &fresh, ending: Ending::Unseen, survivors: Vec::new() };
+            let request = EndRequest {
+                row: &fresh,
+                ending: Ending::Unseen,
+                survivors: Vec::new(),
+            };
             end(store, world, request).map(Some)
         }
         _ => Ok(None),
@@ -94,7 +109,11 @@ pub fn settle_lost(
 /// [`SessionError::Store`].
 pub fn settle_lost_on(store: &Store, world: World<'_>, coverages: &[Coverage]) -> Result<(), SessionError> {
     for row in store.catalog().instances()? {
-        if row.mounts.iter().any(|theirs| coverages.iter().any(|ours| overlap(ours, theirs))) {
+        if row
+            .mounts
+            .iter()
+            .any(|theirs| coverages.iter().any(|ours| overlap(ours, theirs)))
+        {
             settle_lost(store, world, &row)?;
         }
     }

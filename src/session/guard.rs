@@ -13,13 +13,24 @@ use crate::store::{InstanceRow, Store};
 /// [`SessionError::Active`] with the reasons; [`SessionError::Store`].
 pub fn refuse_active(store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
     let overlapping = |other: &InstanceRow| {
-        other.mounts.iter().any(|theirs| row.mounts.iter().any(|ours| overlap(ours, theirs)))
+        other
+            .mounts
+            .iter()
+            .any(|theirs| row.mounts.iter().any(|ours| overlap(ours, theirs)))
     };
-    let others = store.catalog().instances()?.into_iter().filter(|other| other.id != row.id && overlapping(other));
+    let others = store
+        .catalog()
+        .instances()?
+        .into_iter()
+        .filter(|other| other.id != row.id && overlapping(other));
     for candidate in std::iter::once(row.clone()).chain(others) {
         if let State::Active(reasons) = state(store, &candidate) {
             let other = candidate.id != row.id;
-            return Err(SessionError::Active { instance: candidate.id, other, reasons });
+            return Err(SessionError::Active {
+                instance: candidate.id,
+                other,
+                reasons,
+            });
         }
     }
     Ok(())
@@ -48,7 +59,8 @@ pub fn refuse_inside(
             continue;
         }
         let known: Vec<ProcessRef> = row.keeper.iter().chain(&row.survivors).cloned().collect();
-        let descends = known.iter().any(|process| caller.ancestors.contains(process)) && ending != Some(&row.id);
+        let descends =
+            known.iter().any(|process| caller.ancestors.contains(process)) && ending != Some(&row.id);
         if (named || descends) && state(store, &row).is_active() {
             return Err(SessionError::Inside(row.id));
         }

@@ -10,7 +10,10 @@ use crate::store::{InstanceRow, SnapshotRow, Store};
 /// [`SessionError::Unknown`] with what comes close; [`SessionError::Ambiguous`]; [`SessionError::Store`].
 pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, SessionError> {
     let all = store.catalog().instances()?;
-    let unknown = || SessionError::Unknown { wanted: wanted.to_owned(), nearest: nearest(&all, wanted) };
+    let unknown = || SessionError::Unknown {
+        wanted: wanted.to_owned(),
+        nearest: nearest(&all, wanted),
+    };
     if wanted == "@latest" {
         return all.first().cloned().ok_or_else(unknown);
     }
@@ -28,7 +31,11 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
     };
     let found: Vec<&InstanceRow> = all.iter().filter(starts).collect();
     match found.as_slice() {
-        [] => all.iter().find(|row| row.id.label() == wanted).cloned().ok_or_else(unknown),
+        [] => all
+            .iter()
+            .find(|row| row.id.label() == wanted)
+            .cloned()
+            .ok_or_else(unknown),
         [one] => Ok((*one).clone()),
         several => Err(SessionError::Ambiguous {
             wanted: wanted.to_owned(),
@@ -41,11 +48,21 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
 fn nearest(all: &[InstanceRow], wanted: &str) -> Vec<String> {
     let wanted: String = wanted.chars().take(80).collect();
     let distance = |row: &InstanceRow| {
-        let names = [Some(row.id.as_str()), Some(row.id.label()), row.workspace.as_deref()];
-        names.into_iter().flatten().map(|name| strsim::damerau_levenshtein(name, &wanted)).min()
+        let names = [
+            Some(row.id.as_str()),
+            Some(row.id.label()),
+            row.workspace.as_deref(),
+        ];
+        names
+            .into_iter()
+            .flatten()
+            .map(|name| strsim::damerau_levenshtein(name, &wanted))
+            .min()
     };
-    let mut ranked: Vec<(usize, String)> =
-        all.iter().filter_map(|row| Some((distance(row)?, row.id.to_string()))).collect();
+    let mut ranked: Vec<(usize, String)> = all
+        .iter()
+        .filter_map(|row| Some((distance(row)?, row.id.to_string())))
+        .collect();
     ranked.sort_by_key(|(distance, _)| *distance);
     ranked.into_iter().take(5).map(|(_, id)| id).collect()
 }
@@ -66,12 +83,19 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
     .find(|kind| kind.word() == wanted);
     let found = match kind {
         Some(kind) => all.iter().find(|row| row.kind == kind),
-        None => all.iter().find(|row| row.name.as_deref() == Some(wanted)).or_else(|| by_id(&all, wanted)),
+        None => all
+            .iter()
+            .find(|row| row.name.as_deref() == Some(wanted))
+            .or_else(|| by_id(&all, wanted)),
     };
     found.cloned().ok_or_else(|| SessionError::NoSnapshot {
         instance: row.id.clone(),
         wanted: wanted.to_owned(),
-        known: all.iter().map(|row| row.name.clone().unwrap_or_else(|| row.id.to_string())).take(10).collect(),
+        known: all
+            .iter()
+            .map(|row| row.name.clone().unwrap_or_else(|| row.id.to_string()))
+            .take(10)
+            .collect(),
     })
 }
 

@@ -2,7 +2,8 @@
 
 use dialoguer::Confirm;
 
-use super::{Interrupt, Terminal, sanitize};
+use super::{Terminal, sanitize};
+use crate::process::Interrupts;
 
 /// Makes the cursor visible (DECTCEM) and ends the line; the prompt hides it and does not show it again when it fails.
 const CURSOR_BACK: &[u8] = b"\x1b[?25h\n";
@@ -20,7 +21,7 @@ impl Terminal {
     /// The signals must be caught already (`_caught` proves it): the prompt turns Ctrl-C into SIGINT, which would end
     /// the process with the cursor hidden.
     #[must_use]
-    pub fn ask(&self, question: &str, _caught: &Interrupt) -> bool {
+    pub fn ask(&self, question: &str, _caught: &Interrupts) -> bool {
         if !self.can_ask() {
             return false;
         }

@@ -8,8 +8,9 @@ use super::super::error::{CliError, ErrorKind};
 use super::super::exit_code::{ExitCode, Status};
 use super::super::{Invocation, run_on};
 use super::words;
+use crate::process::Interrupts;
 use crate::terminal::recorded::{facts, terminal};
-use crate::terminal::{Interrupt, Terminal, Verbosity};
+use crate::terminal::{Terminal, Verbosity};
 
 fn ran(
     line: &str,
@@ -150,7 +151,7 @@ fn a_result_that_is_lost_is_a_failure_but_a_reader_that_left_is_none() {
 #[test]
 fn without_a_terminal_only_yes_goes_ahead() {
     let (terminal, _, err) = terminal(facts(80), Verbosity::Normal);
-    let caught = Interrupt::install().unwrap();
+    let caught = Interrupts::install().unwrap();
     confirm(&terminal, &caught, "restore 3 files?", true).unwrap();
     let error = confirm(&terminal, &caught, "restore 3 files?", false).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotConfirmed);

@@ -185,7 +185,7 @@ fn results_come_before_what_is_said_after_them() {
 #[test]
 fn nobody_is_asked_without_a_terminal() {
     let (terminal, _, err) = terminal(facts(80), Verbosity::Normal);
-    let caught = super::super::Interrupt::install().unwrap();
+    let caught = crate::process::Interrupts::install().unwrap();
     assert!(!terminal.can_ask());
     assert!(!terminal.ask("go ahead?", &caught));
     assert_eq!(err.text(), "");
@@ -193,7 +193,7 @@ fn nobody_is_asked_without_a_terminal() {
 
 #[test]
 fn a_signal_is_a_wish_to_stop() {
-    let caught = super::super::Interrupt::install().unwrap();
+    let caught = crate::process::Interrupts::install().unwrap();
     assert!(!caught.requested());
     signal_hook::low_level::raise(signal_hook::consts::SIGTERM).unwrap();
     assert!(caught.requested());

@@ -1,0 +1,158 @@
+//! What every command is given: the world at the edge, opened stores, and who is told.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::args::CalledAs;
+use super::error::{CliError, ErrorKind};
+use crate::clock::{Clock, Entropy};
+use crate::environment::Environment;
+use crate::process::Interrupts;
+use crate::session::World;
+use crate::snapshot::Time;
+use crate::store::Store;
+use crate::terminal::Terminal;
+use crate::terminal::progress::Progress;
+
+/// The system's clock.
+struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Time {
+        Time::from_nanos(jiff::Timestamp::now().as_nanosecond())
+    }
+}
+
+/// The system's randomness.
+struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    fn fill(&self, bytes: &mut [u8]) {
+        if getrandom::fill(bytes).is_err() {
+            // No randomness at all (a kernel before 3.17 early in its boot): ids only have to differ, and they are
+            // checked for being taken.
+            let now = SystemClock.now().nanos().to_le_bytes();
+            for (byte, now) in bytes.iter_mut().zip(now.iter().cycle()) {
+                *byte = *now;
+            }
+        }
+    }
+}
+
+/// Everything a command works with.
+pub(super) struct Context<'a> {
+    /// Variables, home, current directory.
+    pub(super) environment: &'a Environment,
+    /// The door.
+    pub(super) terminal: &'a Terminal,
+    /// Signals turned into a flag.
+    pub(super) interrupts: Interrupts,
+    /// How the program was called, for commands that are shown.
+    pub(super) called_as: CalledAs,
+    progress: Progress,
+    clock: SystemClock,
+    entropy: SystemEntropy,
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn new(
+        environment: &'a Environment,
+        terminal: &'a Terminal,
+        called_as: CalledAs,
+    ) -> Result<Self, CliError> {
+        let interrupts = Interrupts::install().map_err(|error| {
+            CliError::new(ErrorKind::Failed, "signals cannot be caught").because(&error)
+        })?;
+        let progress = Progress::new(terminal, interrupts.flag());
+        let (clock, entropy) = (SystemClock, SystemEntropy);
+        Ok(Self { environment, terminal, interrupts, called_as, progress, clock, entropy })
+    }
+
+    /// The world as the library wants it.
+    pub(super) fn world(&self) -> World<'_> {
+        World {
+            observer: &self.progress,
+            clock: &self.clock,
+            entropy: &self.entropy,
+            uid: crate::platform::own_ids().0,
+        }
+    }
+
+    /// The time now.
+    pub(super) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Where the store lies, whether or not it exists.
+    pub(super) fn store_directory(&self) -> Result<PathBuf, CliError> {
+        self.environment.store_directory().ok_or_else(|| {
+            CliError::new(ErrorKind::Config, "your home directory is not known, so neither is jackin's")
+                .hint("set HOME, or JACKIN_HOME_DIR to the directory that jackin keeps its data in")
+        })
+    }
+
+    /// Opens the store for writing; makes it when there is none.
+    pub(super) fn store_for_writing(&self) -> Result<Store, CliError> {
+        let store = Store::open_write(&self.store_directory()?)?;
+        self.warn_about(&store);
+        Ok(store)
+    }
+
+    /// Opens the store for reading; `None` when there is none.
+    pub(super) fn store_for_reading(&self) -> Result<Option<Store>, CliError> {
+        let store = Store::open_read(&self.store_directory()?)?;
+        if let Some(store) = &store {
+            self.warn_about(store);
+        }
+        Ok(store)
+    }
+
+    fn warn_about(&self, store: &Store) {
+        for warning in store.warnings() {
+            self.terminal.warn(&warning.to_string());
+        }
+    }
+
+    /// A command of this program as the operator would type it.
+    pub(super) fn command(&self, words: &str) -> String {
+        format!("{} {words}", self.called_as.prefix())
+    }
+}
+
+/// A path argument as the operator means it: absolute, without `.` and `..`, with every link above its last part
+/// resolved.
+pub(super) fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
+    let absolute = environment.absolute(path);
+    let mut plain = PathBuf::new();
+    for part in absolute.components() {
+        match part {
+            std::path::Component::ParentDir => {
+                plain.pop();
+            }
+            std::path::Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    let resolved = plain.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
+    match (resolved, plain.file_name()) {
+        (Some(parent), Some(name)) => parent.join(name),
+        _ => plain,
+    }
+}
+
+/// The environment of this process, read once.
+#[must_use]
+pub fn environment() -> Environment {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    Environment {
+        variables: std::env::vars_os().collect(),
+        home: home.or_else(|| directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf())),
+        current: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+    }
+}
+
+/// The arguments of this process.
+#[must_use]
+pub fn arguments() -> Vec<OsString> {
+    std::env::args_os().collect()
+}
