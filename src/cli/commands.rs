@@ -1,0 +1,54 @@
+//! The commands: one file a verb. Each calls the stages in order and shows what they give.
+
+mod begin;
+mod changes;
+mod checkpoint;
+mod diff;
+mod end;
+mod explain;
+mod generated;
+mod launch;
+mod list;
+mod log;
+mod rebuild;
+mod restore;
+mod scope;
+mod show;
+mod undo;
+mod verify;
+
+use super::args::{Invocation, Verb};
+use super::context::Context;
+use super::error::CliError;
+use super::exit_code::Status;
+use crate::environment::Environment;
+use crate::terminal::Terminal;
+
+/// Carries a verb out.
+///
+/// # Errors
+/// What went wrong, for the caller to print.
+pub(super) fn perform(
+    invocation: &Invocation,
+    environment: &Environment,
+    terminal: &Terminal,
+) -> Result<Status, CliError> {
+    let mut context = Context::new(environment, terminal, invocation.called_as)?;
+    match &invocation.verb {
+        Verb::Explain(args) => explain::run(&context, args),
+        Verb::Launch(args) => launch::run(&mut context, args),
+        Verb::Begin(args) => begin::run(&context, args),
+        Verb::End(args) => end::run(&context, args),
+        Verb::List(args) => list::run(&context, args),
+        Verb::Show(args) => show::run(&context, args),
+        Verb::Diff(args) => diff::run(&context, args),
+        Verb::Restore(args) => restore::run(&context, args),
+        Verb::Undo(args) => undo::run(&context, args),
+        Verb::Checkpoint(args) => checkpoint::run(&context, args),
+        Verb::Verify(args) => verify::run(&context, args),
+        Verb::Log(args) => log::run(&context, args),
+        Verb::Rebuild(args) => rebuild::run(&context, args),
+        Verb::Completions(args) => generated::completions(&context, args),
+        Verb::Man(args) => generated::man(&context, args),
+    }
+}

@@ -1,0 +1,105 @@
+//! `begin`: the first moment of a session, for a launcher that starts the agent itself.
+
+use serde::Serialize;
+
+use super::scope;
+use crate::capture::Limits;
+use crate::cli::args::BeginArgs;
+use crate::cli::context::Context;
+use crate::cli::document::SCHEMA;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::view;
+use crate::config::{Mode, OnFailure};
+use crate::contract::Contract;
+use crate::process;
+use crate::session::{BeginRequest, Begun, begin, refuse_inside};
+use crate::snapshot::ProcessRef;
+use crate::store::Store;
+
+#[derive(Serialize)]
+struct Document {
+    schema: u32,
+    instance: String,
+    baseline: Option<String>,
+    complete: Option<bool>,
+}
+
+pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, CliError> {
+    let contract = scope::contract(context, &args.scope)?;
+    if contract.snapshot.mode == Mode::Off {
+        return Err(CliError::new(ErrorKind::Config, "the mode is off, so there is nothing to begin")
+            .hint("give --snapshot project, or set snapshot in the [recovery] table"));
+    }
+    let keeper = match args.pid {
+        None => None,
+        Some(pid) => Some(process::reference(pid).ok_or_else(|| {
+            CliError::new(ErrorKind::Usage, format!("there is no process {pid}"))
+        })?),
+    };
+    let store = context.store_for_writing()?;
+    refuse_inside(&store, context.environment, None)?;
+    let width = context.terminal.width_err();
+    context.terminal.note(&view::contract::contract(&contract, width));
+    let begun = begin_instance(context, &store, &contract, keeper, None)?;
+    warn_about(context, &begun);
+    let id = begun.instance.to_string();
+    let record = begun.baseline.as_ref().map(|captured| &captured.record);
+    if args.json {
+        context.terminal.json(&Document {
+            schema: SCHEMA,
+            instance: id,
+            baseline: record.map(|record| record.id.to_string()),
+            complete: record.map(|record| record.complete),
+        });
+    } else {
+        context.terminal.out(&id);
+        context.terminal.note(&format!("when the agent is done: {}", context.command(&format!("end {id}"))));
+    }
+    Ok(ExitCode::Done.into())
+}
+
+/// Begins an instance by a contract.
+pub(super) fn begin_instance(
+    context: &Context<'_>,
+    store: &Store,
+    contract: &Contract,
+    keeper: Option<ProcessRef>,
+    command: Option<(String, u32)>,
+) -> Result<Begun, CliError> {
+    let limits = Limits {
+        max_entries: contract.limits.max_entries.value,
+        max_bytes: contract.limits.max_bytes.value,
+    };
+    let request = BeginRequest {
+        label: &contract.label,
+        workspace: contract.subject.workspace(),
+        mode: contract.snapshot.mode.word(),
+        coverages: contract.coverages().cloned().collect(),
+        limits,
+        keeper,
+        command,
+        run_without_baseline: contract.on_failure.value == OnFailure::Run,
+    };
+    Ok(begin(store, context.world(), request)?)
+}
+
+/// Says what the operator must know before the agent starts.
+pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
+    if let Some(error) = &begun.baseline_error {
+        context.terminal.warn(&format!("the baseline failed, so nothing can be restored: {error}"));
+    }
+    let Some(record) = begun.baseline.as_ref().map(|captured| &captured.record) else { return };
+    if record.complete {
+        return;
+    }
+    let lacking: u64 = record.mounts.iter().map(|mount| mount.gap_count).sum();
+    let mut text = format!("the baseline is not complete: it lacks {lacking} of the paths that it should hold");
+    for gap in record.mounts.iter().flat_map(|mount| &mount.gaps).take(5) {
+        let path = crate::terminal::sanitize::name(gap.path.as_bytes());
+        text.push_str(&format!("\n  {path}: {}", gap.reason));
+    }
+    let command = context.command(&format!("show {}", begun.instance));
+    text.push_str(&format!("\n  all of them: {command}"));
+    context.terminal.warn(&text);
+}

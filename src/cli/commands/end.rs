@@ -1,0 +1,67 @@
+//! `end`: the last moment of a session that `begin` began.
+
+use serde::Serialize;
+
+use super::changes;
+use crate::cli::args::EndArgs;
+use crate::cli::context::Context;
+use crate::cli::document::{ChangeDocument, SCHEMA};
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::process;
+use crate::session::{EndRequest, end, find_instance, refuse_inside};
+use crate::snapshot::{Ending, ProcessRef};
+
+#[derive(Serialize)]
+struct Document {
+    schema: u32,
+    instance: String,
+    closing: Option<String>,
+    complete: Option<bool>,
+    changes: Vec<ChangeDocument>,
+}
+
+pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {
+    let store = context.store_for_writing()?;
+    let row = find_instance(&store, &args.instance)?;
+    refuse_inside(&store, context.environment, Some(&row.id))?;
+    if row.ended_at.is_none() && store.instance_locked(&row.id)? {
+        let message = format!("{} was started by launch, which ends it itself", row.id);
+        return Err(CliError::new(ErrorKind::RefusedActive, message).hint("stop its command instead"));
+    }
+    let survivors = survivors(&row);
+    let request = EndRequest { row: &row, ending: Ending::Ended, survivors };
+    let closed = end(&store, context.world(), request)?;
+    if let Some(error) = closed.error {
+        let inner = CliError::from(error);
+        let message = format!("{} has ended, but its closing snapshot failed: {}", row.id, inner.message);
+        return Err(CliError { message, ..inner });
+    }
+    let changed = changes::of_session(&store, &row, closed.closing.as_ref())?;
+    if args.json {
+        let record = closed.closing.as_ref().map(|captured| &captured.record);
+        context.terminal.json(&Document {
+            schema: SCHEMA,
+            instance: row.id.to_string(),
+            closing: record.map(|record| record.id.to_string()),
+            complete: record.map(|record| record.complete),
+            changes: changed.documents(),
+        });
+    } else {
+        context.terminal.out(&changed.screen(context, &row.id, context.terminal.width_out()));
+    }
+    Ok(ExitCode::Done.into())
+}
+
+/// The instance's processes that still live: it stays active while they do.
+fn survivors(row: &crate::store::InstanceRow) -> Vec<ProcessRef> {
+    let known: Vec<ProcessRef> = row.keeper.iter().cloned().collect();
+    let members = process::members(&row.id, &known).map(|probe| probe.members).unwrap_or_default();
+    // The keeper itself may go on: an agent's shell that calls `end` is no work of the session any more.
+    let keeper = row.keeper.as_ref().map(|keeper| keeper.pid);
+    members
+        .iter()
+        .filter(|member| member.why == process::Why::Environment && Some(member.pid) != keeper)
+        .filter_map(|member| process::reference(member.pid))
+        .collect()
+}
