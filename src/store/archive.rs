@@ -1,1 +1,100 @@
-//! (to be written)
+//! Archives: POSIX tar in independent zstd frames with a seek table and an index; the only place that knows tar and
+//! zstd. The form is stated in docs/format.md, section "Archive".
+//!
+//! It never restores: nothing here creates, follows or changes a path of a mount.
+
+mod content;
+mod cursor;
+mod error;
+mod frame;
+mod frames;
+mod header;
+mod index;
+mod members;
+mod pax;
+mod pool;
+mod reader;
+mod seek;
+mod source;
+mod sparse;
+mod writer;
+
+pub use error::{ArchiveError, Damage};
+pub use members::{Member, MemberKind, Members};
+pub use reader::Archive;
+pub use writer::{Finished, Stored, Writer};
+
+use crate::snapshot::Digest;
+
+/// The directory, at the top of the tar stream, whose members belong to no tree. No mount may have this label.
+pub const INTERNAL: &str = ".jackin-recovery";
+
+/// Uncompressed bytes after which a frame is closed, and at which the data of a larger member is cut.
+const FRAME_BYTES: usize = 1 << 20;
+
+/// Size of a tar block in bytes.
+const BLOCK: usize = 512;
+
+/// Zeros enough to fill a block, or to end a tar stream, and for files that became shorter.
+static ZEROS: [u8; 64 * BLOCK] = [0; 64 * BLOCK];
+
+/// A stretch of data in a file with holes, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// How long it is; never 0.
+    pub length: u64,
+}
+
+/// What a blob is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlobKind {
+    /// A file's content, byte for byte.
+    Content,
+    /// A file's content as a sparse map and its segments.
+    Sparse,
+    /// A manifest chunk.
+    Chunk,
+    /// A manifest list.
+    List,
+}
+
+/// Where content lies in an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// The content's digest: the blob's name.
+    pub digest: Digest,
+    /// What it is.
+    pub kind: BlobKind,
+    /// The frame in which its data begins.
+    pub frame: u32,
+    /// Where in that frame, decompressed, in bytes.
+    pub offset: u32,
+    /// Bytes in the tar stream, without padding.
+    pub stored: u64,
+    /// Bytes of the content, holes included.
+    pub logical: u64,
+}
+
+/// A part of a blob's content as it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// The next bytes; never empty.
+    Data(&'a [u8]),
+    /// So many zeros that the file did not hold; never 0.
+    Hole(u64),
+}
+
+/// How many bytes bring `length` up to whole blocks.
+fn padding(length: u64) -> u64 {
+    length.wrapping_neg() % BLOCK as u64
+}
+
+/// Decimal digits of `number`.
+fn digits(number: u64) -> u64 {
+    u64::from(number.checked_ilog10().unwrap_or(0)) + 1
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! What can go wrong with an archive. "It cannot be read", "it is damaged" and "it is too new" are different things
+//! to the operator, and stay apart.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::snapshot::Digest;
+
+/// Why an archive could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The system refused to open or read it; says nothing about its bytes.
+    #[error("archive {path:?} cannot be read: {source}")]
+    Read {
+        /// The archive.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// Its bytes are not what was written.
+    #[error("archive {path:?} is damaged: {what}")]
+    Damaged {
+        /// The archive.
+        path: PathBuf,
+        /// Where, and what is wrong.
+        what: Damage,
+    },
+    /// A newer version of this program wrote it.
+    #[error("archive {path:?} has format version {found}, newer than {known}, the last this program reads")]
+    Newer {
+        /// The archive.
+        path: PathBuf,
+        /// Its version.
+        found: u8,
+        /// Ours.
+        known: u8,
+    },
+    /// A blob does not fit what the caller is ready to hold in memory.
+    #[error("archive {path:?}: blob {digest} has {size} bytes, more than the {limit} it may have here")]
+    TooLarge {
+        /// The archive.
+        path: PathBuf,
+        /// The blob.
+        digest: Digest,
+        /// Its size in bytes.
+        size: u64,
+        /// The bound in bytes.
+        limit: u64,
+    },
+    /// The receiver of streamed content failed; the archive itself was read.
+    #[error("content from archive {path:?} could not be handed on: {source}")]
+    Receiver {
+        /// The archive.
+        path: PathBuf,
+        /// What the receiver said.
+        source: io::Error,
+    },
+    /// The archive being written could not be written; what is there is to be thrown away.
+    #[error("the new archive cannot be written: {source}")]
+    Write {
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The caller asked for a member that an archive cannot hold. Nothing was written.
+    #[error("\"{member}\" cannot be put into an archive: {why}")]
+    Refused {
+        /// The member's path, escaped.
+        member: String,
+        /// The reason.
+        why: &'static str,
+    },
+}
+
+/// What is wrong with an archive's bytes, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// It is shorter or longer than the record says.
+    #[error("it has {found} bytes instead of {expected}")]
+    Size {
+        /// Bytes the record says.
+        expected: u64,
+        /// Bytes that are there.
+        found: u64,
+    },
+    /// The digest of the whole file is another.
+    #[error("its bytes are not those that were written")]
+    Digest,
+    /// The seek table at its end.
+    #[error("its seek table is wrong: {0}")]
+    SeekTable(&'static str),
+    /// The index.
+    #[error("its index is wrong: {0}")]
+    Index(&'static str),
+    /// A compressed frame (counted from 0).
+    #[error("frame {frame} is wrong: {why}")]
+    Frame {
+        /// Number of the frame.
+        frame: u32,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A blob whose frames are whole but whose form is not.
+    #[error("blob {digest} is wrong: {why}")]
+    Blob {
+        /// The blob.
+        digest: Digest,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A tar member.
+    #[error("the tar member at byte {at} is wrong: {why}")]
+    Member {
+        /// Where its header begins in the decompressed stream, in bytes.
+        at: u64,
+        /// What is wrong.
+        why: &'static str,
+    },
+}

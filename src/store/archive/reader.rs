@@ -1,0 +1,184 @@
+//! Reads blobs from an archive by the places that its index says, which are checked when it is opened.
+
+use std::io;
+use std::path::Path;
+
+use super::cursor::Cursor;
+use super::members::Members;
+use super::source::Source;
+use super::{ArchiveError, Blob, BlobKind, Damage, Piece, frame, index, sparse};
+use crate::snapshot::{ArchiveRef, Digest, DigestMethod, Hasher};
+
+/// An archive that is open for reading; can be used from several threads at once.
+pub struct Archive {
+    pub(super) source: Source,
+    blobs: Vec<Blob>,
+}
+
+impl std::fmt::Debug for Archive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Archive").field(&self.source.path()).finish()
+    }
+}
+
+impl Archive {
+    /// Opens an archive and reads its seek table and index, never its content. With `expect`, size and index must be
+    /// those that a record names.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not whole, or was written by a newer version.
+    pub fn open(path: &Path, expect: Option<&ArchiveRef>) -> Result<Self, ArchiveError> {
+        let mut source = Source::open(path, expect.map(|expect| expect.size))?;
+        let number = source.last();
+        let (sizes, packed) = source.packed(number)?;
+        let digest = Digest::of(&packed);
+        let wrong = |why| source.damaged(Damage::Index(why));
+        if expect.is_some_and(|expect| expect.index != digest) {
+            return Err(wrong("it is not the one that was written"));
+        }
+        if u64::from(sizes.raw) > index::most(sizes.packed, number) {
+            return Err(wrong("it is compressed more than an index can be"));
+        }
+        let content = frame::unpack(&packed, sizes.raw).map_err(wrong)?;
+        drop(packed);
+        let index = index::decode(&content, source.starts()).map_err(|refusal| match refusal {
+            index::Refusal::Wrong(why) => wrong(why),
+            index::Refusal::Newer(found) => ArchiveError::Newer {
+                path: path.to_owned(),
+                found,
+                known: index::VERSION,
+            },
+        })?;
+        source.set_digests(index.frames.into_iter().chain([digest]));
+        Ok(Self {
+            source,
+            blobs: index.blobs,
+        })
+    }
+
+    /// Where the content of `digest` lies, when it is in this archive.
+    #[must_use]
+    pub fn locate(&self, digest: &Digest) -> Option<&Blob> {
+        let at = self.blobs.binary_search_by(|blob| blob.digest.cmp(digest)).ok()?;
+        self.blobs.get(at)
+    }
+
+    /// Every blob, sorted by digest.
+    #[must_use]
+    pub fn blobs(&self) -> &[Blob] {
+        &self.blobs
+    }
+
+    /// Number of frames before the index frame.
+    #[must_use]
+    pub fn frames(&self) -> u32 {
+        u32::try_from(self.source.last()).unwrap_or(u32::MAX)
+    }
+
+    /// The content of a blob of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// When it is larger, or as [`Archive::stream`].
+    pub fn bytes(&self, blob: &Blob, limit: u64) -> Result<Vec<u8>, ArchiveError> {
+        if blob.logical > limit {
+            let (path, digest, size) = (self.source.path().to_owned(), blob.digest, blob.logical);
+            return Err(ArchiveError::TooLarge {
+                path,
+                digest,
+                size,
+                limit,
+            });
+        }
+        let mut content = Vec::new();
+        self.stream(blob, &mut |piece| {
+            match piece {
+                Piece::Data(bytes) => content.extend_from_slice(bytes),
+                Piece::Hole(count) => {
+                    // The pieces add up to `logical`, which is at most `limit`.
+                    let end = usize::try_from(count)
+                        .ok()
+                        .and_then(|count| content.len().checked_add(count));
+                    content.resize(end.ok_or(io::ErrorKind::OutOfMemory)?, 0);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(content)
+    }
+
+    /// Hands on the content of a blob, piece by piece, in order; together they are `logical` bytes. The digest of each
+    /// frame is checked before it is decompressed; the content's own digest is the caller's to check, who sees the
+    /// bytes go by.
+    ///
+    /// # Errors
+    /// When the archive cannot be read or is not whole, or `each` fails.
+    pub fn stream(
+        &self,
+        blob: &Blob,
+        each: &mut dyn FnMut(Piece<'_>) -> io::Result<()>,
+    ) -> Result<(), ArchiveError> {
+        let path = self.source.path();
+        let mut hand_on = |piece: Piece<'_>| {
+            each(piece).map_err(|source| ArchiveError::Receiver {
+                path: path.to_owned(),
+                source,
+            })
+        };
+        // Places were checked when the archive was opened; a blob of another archive may still come here.
+        let wrong = |why| {
+            self.source.damaged(Damage::Blob {
+                digest: blob.digest,
+                why,
+            })
+        };
+        let starts = self.source.starts();
+        let frame = usize::try_from(blob.frame).unwrap_or(usize::MAX);
+        let start = starts
+            .get(frame)
+            .and_then(|start| start.checked_add(u64::from(blob.offset)));
+        let end = start.and_then(|start| start.checked_add(blob.stored));
+        let (Some(start), Some(end)) = (start, end.filter(|end| Some(end) <= starts.last())) else {
+            return Err(wrong("it lies outside the archive"));
+        };
+        let mut cursor = Cursor::new(&self.source, start, end);
+        if blob.kind == BlobKind::Sparse {
+            return sparse::stream(&cursor, blob, &mut hand_on);
+        }
+        if blob.stored != blob.logical {
+            return Err(wrong("its stored length is not its length"));
+        }
+        cursor.pieces(blob.stored, &mut hand_on)
+    }
+
+    /// Reads the whole file and compares it with what a record says of it.
+    ///
+    /// # Errors
+    /// When it cannot be read, or size, digest or index differ.
+    pub fn check_file(&self, expect: &ArchiveRef) -> Result<(), ArchiveError> {
+        self.source.check_size(Some(expect.size))?;
+        let mut hasher = Hasher::new(DigestMethod::Plain, expect.size);
+        self.source.whole(&mut |bytes| hasher.update(bytes))?;
+        let index = self.source.digest(self.source.last());
+        if hasher.finish().digest == expect.digest && index == Some(expect.index) {
+            return Ok(());
+        }
+        Err(self.source.damaged(Damage::Digest))
+    }
+
+    /// Reads one frame (the index frame has the number [`Archive::frames`]) and checks that it is the one the index
+    /// names and that it can be decompressed.
+    ///
+    /// # Errors
+    /// When it cannot be read or is not whole.
+    pub fn check_frame(&self, frame: u32) -> Result<(), ArchiveError> {
+        self.source
+            .unpacked(usize::try_from(frame).unwrap_or(usize::MAX))
+            .map(drop)
+    }
+
+    /// Every member of the tar stream in order, read from the headers alone, the index and the chunks among them.
+    #[must_use]
+    pub fn members(&self) -> Members<'_> {
+        Members::new(Cursor::new(&self.source, 0, self.source.end()))
+    }
+}
