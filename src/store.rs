@@ -1,3 +1,269 @@
-//! The store: archives, records, receipts, catalog, locks.
+//! The store: archives, records, receipts, catalog, locks (`docs/format.md`).
+//!
+//! Records and `receipts.log` are the truth; the catalog is a projection of both and follows them. This file
+//! says what the store can do; how is in the modules below it.
 
 pub mod archive;
+
+mod catalog;
+mod directory;
+mod draft;
+mod durable;
+mod error;
+mod layout;
+mod lock;
+mod log;
+mod projection;
+mod record;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use catalog::{Catalog, InstanceRow, RestoreRow, SnapshotRow};
+pub use draft::Draft;
+pub use error::{LockedObject, StoreError};
+pub use layout::Layout;
+pub use lock::LockGuard;
+
+use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotRecord, Time};
+
+/// The lock under which the chain grows and the catalog is caught up.
+const RECEIPTS: &str = "receipts";
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    layout: Layout,
+    catalog: Arc<Catalog>,
+    writable: bool,
+    warnings: Vec<StoreError>,
+}
+
+impl Store {
+    /// Opens the store at `root` for reading; `None` when there is none. Makes and changes nothing. When the
+    /// catalog is missing or not up to date its answers are computed in memory.
+    ///
+    /// # Errors
+    /// [`StoreError::Unsafe`], [`StoreError::Newer`], [`StoreError::Chain`], [`StoreError::Io`].
+    pub fn open_read(root: &Path) -> Result<Option<Self>, StoreError> {
+        let layout = Layout::new(root.to_path_buf());
+        if !directory::inspect(&layout)? {
+            return Ok(None);
+        }
+        let (catalog, warnings) = projection::for_reading(&layout)?;
+        Ok(Some(Self {
+            layout,
+            catalog: Arc::new(catalog),
+            writable: false,
+            warnings,
+        }))
+    }
+
+    /// Opens the store at `root` for writing; makes it when there is none. The catalog is caught up, and made
+    /// anew when its file is no database any more (the old file is laid aside); drafts of dead processes are
+    /// swept.
+    ///
+    /// # Errors
+    /// [`StoreError::Create`], [`StoreError::Unsafe`], [`StoreError::Newer`], [`StoreError::Chain`],
+    /// [`StoreError::Locked`], [`StoreError::Catalog`], [`StoreError::Io`].
+    pub fn open_write(root: &Path) -> Result<Self, StoreError> {
+        let layout = Layout::new(root.to_path_buf());
+        directory::prepare(&layout)?;
+        let mut warnings = Vec::new();
+        let catalog = {
+            let _receipts = lock::wait(&layout, RECEIPTS)?;
+            lock::prepare(&layout)?;
+            let path = layout.catalog();
+            let opened = Catalog::open_write(&path)
+                .and_then(|catalog| projection::catch_up(&catalog, &layout).map(|unread| (catalog, unread)));
+            let (catalog, unread) = match opened {
+                Err(error) if error.is_damage_of(&path) => {
+                    warnings.push(error);
+                    catalog::lay_aside(&path, &layout.damaged_catalog())?;
+                    let catalog = Catalog::open_write(&path)?;
+                    let unread = projection::catch_up(&catalog, &layout)?;
+                    (catalog, unread)
+                }
+                other => other?,
+            };
+            warnings.extend(unread);
+            catalog
+        };
+        warnings.extend(draft::sweep(&layout));
+        Ok(Self {
+            layout,
+            catalog: Arc::new(catalog),
+            writable: true,
+            warnings,
+        })
+    }
+
+    /// Where things lie.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The queries.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// What was found wrong when the store was opened and did not prevent it: records that cannot be read
+    /// (their snapshots are not listed), a catalog that was made anew, litter that could not be swept.
+    #[must_use]
+    pub fn warnings(&self) -> &[StoreError] {
+        &self.warnings
+    }
+
+    /// The ids of all records on disk, also of those that cannot be read; sorted.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn record_ids(&self) -> Result<Vec<SnapshotId>, StoreError> {
+        record::ids(&self.layout)
+    }
+
+    /// Reads and checks the record of a snapshot.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSnapshot`]; [`StoreError::Newer`]; [`StoreError::Damaged`] when it is not what its
+    /// receipt says, or holds what no record may hold.
+    pub fn record(&self, id: &SnapshotId) -> Result<SnapshotRecord, StoreError> {
+        record::read(&self.layout, id, self.catalog.recorded_digest(id)?)
+    }
+
+    /// The whole chain of receipts, oldest first, every link checked.
+    ///
+    /// # Errors
+    /// [`StoreError::Chain`] with the first link that does not hold.
+    pub fn receipts(&self) -> Result<Vec<Receipt>, StoreError> {
+        let mut receipts = Vec::new();
+        log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
+            receipts.push(link.receipt);
+            Ok(())
+        })?;
+        Ok(receipts)
+    }
+
+    /// Appends a receipt to the chain: it is on disk when this returns. When only the catalog cannot follow,
+    /// that is no error: it refuses queries until it has caught up.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`], [`StoreError::Locked`], [`StoreError::Chain`] when the end of the chain is
+    /// damaged, [`StoreError::Io`]. The chain is then as it was.
+    pub fn append(&self, at: Time, uid: u32, instance: &InstanceId, act: Act) -> Result<Receipt, StoreError> {
+        self.must_be_writable()?;
+        let _receipts = lock::wait(&self.layout, RECEIPTS)?;
+        if self.catalog.is_behind() {
+            projection::catch_up(&self.catalog, &self.layout)?;
+        }
+        let path = self.layout.receipts();
+        // What a killed process appended and did not mirror comes into the catalog together with the new
+        // receipt.
+        let mut links = Vec::new();
+        let last = log::scan(&path, self.catalog.last_receipt()?, |link| {
+            links.push(link);
+            Ok(())
+        })?;
+        let (number, previous) = (last.number + 1, last.hash);
+        let receipt = Receipt {
+            number,
+            previous,
+            at,
+            uid,
+            instance: instance.clone(),
+            act,
+        };
+        let link = log::append(&path, last, receipt)?;
+        let receipt = link.receipt.clone();
+        links.push(link);
+        self.catalog
+            .follow(|tables| links.iter().try_for_each(|link| tables.apply_receipt(link)));
+        Ok(receipt)
+    }
+
+    /// Begins a snapshot: `tmp/<id>/`, locked as long as the draft lives.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`]; [`StoreError::Exists`]; [`StoreError::Create`]; [`StoreError::Io`].
+    pub fn draft(&self, id: SnapshotId) -> Result<Draft, StoreError> {
+        self.must_be_writable()?;
+        Draft::new(&self.layout, Arc::clone(&self.catalog), id)
+    }
+
+    /// Takes the lock of an instance: its launcher holds it as long as it lives. No child inherits it.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] when another process holds it; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    pub fn lock_instance(&self, id: &InstanceId) -> Result<LockGuard, StoreError> {
+        self.must_be_writable()?;
+        lock::instance(&self.layout, id)
+    }
+
+    /// Whether somebody (also this process) holds the lock of an instance. Makes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]: then it is not known.
+    pub fn instance_locked(&self, id: &InstanceId) -> Result<bool, StoreError> {
+        lock::instance_is_held(&self.layout, id)
+    }
+
+    /// Takes the locks for a restore into `roots` (canonical paths). Restores into the same root, or into
+    /// roots of which one lies in the other, exclude each other.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] with the root; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    pub fn lock_restore(&self, roots: &[PathBuf]) -> Result<LockGuard, StoreError> {
+        self.must_be_writable()?;
+        lock::restore(&self.layout, roots)
+    }
+
+    /// Says that archives are needed: captures and restores share the store.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] while somebody has it exclusively; [`StoreError::Io`].
+    pub fn share(&self) -> Result<LockGuard, StoreError> {
+        lock::share(&self.layout)
+    }
+
+    /// Takes the whole store, so that archives may go.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] while somebody shares it; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    pub fn exclusive(&self) -> Result<LockGuard, StoreError> {
+        self.must_be_writable()?;
+        lock::exclusive(&self.layout)
+    }
+
+    /// Makes the catalog anew from records and receipts. Returns the records that could not be read.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`], [`StoreError::Chain`], [`StoreError::Catalog`], [`StoreError::Io`]. The
+    /// catalog is then as it was.
+    pub fn rebuild(&self) -> Result<Vec<StoreError>, StoreError> {
+        self.must_be_writable()?;
+        let _receipts = lock::wait(&self.layout, RECEIPTS)?;
+        match projection::renew(&self.catalog, &self.layout) {
+            Err(error) if error.is_damage_of(&self.layout.catalog()) => {
+                self.catalog.renew(&self.layout.damaged_catalog())?;
+                projection::renew(&self.catalog, &self.layout)
+            }
+            other => other,
+        }
+    }
+
+    fn must_be_writable(&self) -> Result<(), StoreError> {
+        if self.writable {
+            Ok(())
+        } else {
+            Err(StoreError::ReadOnly {
+                path: self.layout.root().to_path_buf(),
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

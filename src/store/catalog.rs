@@ -1,0 +1,245 @@
+//! The catalog: a projection of records and receipts into SQLite, for queries. Nothing is true because it
+//! stands here; it can be made again at any time. The only place with SQL.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::{StoreError, durable};
+
+mod apply;
+mod instances;
+mod receipts;
+mod row;
+mod schema;
+mod snapshots;
+
+pub(super) use apply::Tables;
+pub use row::{InstanceRow, RestoreRow, SnapshotRow};
+
+/// How long a connection waits for one that writes. A write takes milliseconds.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// The catalog of one store: a file, or in memory when the file cannot answer for a reader.
+#[derive(Debug)]
+pub struct Catalog {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+    /// A write failed: what stands here may lack something.
+    behind: AtomicBool,
+}
+
+/// Names the catalog in an error of SQLite.
+fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
+    use rusqlite::Error as Sql;
+    let damaged = matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt | ErrorCode::ConstraintViolation)
+    ) || matches!(
+        error,
+        Sql::FromSqlConversionFailure(..) | Sql::InvalidColumnType(..) | Sql::IntegralValueOutOfRange(..)
+    );
+    if damaged {
+        let why = format!("{error}; delete it, and the next command makes it anew from records and receipts");
+        StoreError::Damaged {
+            path: path.to_path_buf(),
+            why,
+        }
+    } else {
+        StoreError::Catalog {
+            path: path.to_path_buf(),
+            source: Box::new(error),
+        }
+    }
+}
+
+impl Catalog {
+    fn with(path: &Path, connection: Connection) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            connection: Mutex::new(connection),
+            behind: AtomicBool::new(false),
+        }
+    }
+
+    /// Opens the file for writing; makes it, and brings an older one to today's tables.
+    pub(super) fn open_write(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self::with(path, connect(path)?))
+    }
+
+    /// Opens the file for reading. `None` when it is missing or has older tables; nothing is made.
+    pub(super) fn open_read(path: &Path) -> Result<Option<Self>, StoreError> {
+        if !is_there(path)? {
+            return Ok(None);
+        }
+        let opened = || {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.busy_timeout(BUSY)?;
+            connection.pragma_update(None, "trusted_schema", false)?;
+            let version = schema::version(&connection)?;
+            Ok((connection, version))
+        };
+        let (connection, version) = opened().map_err(|error| failure(path, error))?;
+        refuse_newer(path, version)?;
+        Ok((version == schema::VERSION).then(|| Self::with(path, connection)))
+    }
+
+    /// An empty one in memory, which names `path` in its errors.
+    pub(super) fn in_memory(path: &Path) -> Result<Self, StoreError> {
+        let opened = || {
+            let mut connection = Connection::open_in_memory()?;
+            schema::migrate(&mut connection)?;
+            Ok(connection)
+        };
+        opened()
+            .map(|connection| Self::with(path, connection))
+            .map_err(|error| failure(path, error))
+    }
+
+    /// Lays the file aside as `aside` and begins an empty one: for a file that is no database any more.
+    pub(super) fn renew(&self, aside: &Path) -> Result<(), StoreError> {
+        let empty = Connection::open_in_memory().map_err(|error| failure(&self.path, error))?;
+        let mut connection = self.lock();
+        // Closed first: SQLite must not write to a file that has lost its name.
+        *connection = empty;
+        lay_aside(&self.path, aside)?;
+        *connection = connect(&self.path)?;
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        // A panic of another thread leaves no half transaction: it is rolled back when it is dropped.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` in one transaction. When it fails nothing of it stays.
+    pub(super) fn write<T>(
+        &self,
+        work: impl FnOnce(&Tables<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let failed = |error| failure(&self.path, error);
+        let mut connection = self.lock();
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let done = work(&Tables::new(&self.path, &transaction))?;
+        transaction.commit().map_err(failed)?;
+        Ok(done)
+    }
+
+    /// As [`Catalog::write`], for what is already true on disk: a failure does not undo that. Queries are
+    /// refused until the catalog has caught up.
+    pub(super) fn follow(&self, work: impl FnOnce(&Tables<'_>) -> Result<(), StoreError>) {
+        if self.write(work).is_err() {
+            self.behind.store(true, Ordering::Release);
+        }
+    }
+
+    /// Whether a write failed since the catalog was last known to be whole.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind.load(Ordering::Acquire)
+    }
+
+    /// Says that everything is in it again.
+    pub(super) fn caught_up(&self) {
+        self.behind.store(false, Ordering::Release);
+    }
+
+    /// Runs a query whose answer must be whole.
+    fn query<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        if self.is_behind() {
+            let source = "an earlier write to it failed, so it cannot answer; run the command again".into();
+            return Err(StoreError::Catalog {
+                path: self.path.clone(),
+                source,
+            });
+        }
+        self.ask(ask)
+    }
+
+    /// Runs a query for catching up.
+    fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        ask(&self.lock()).map_err(|error| failure(&self.path, error))
+    }
+}
+
+/// Lays the database `path` aside as `aside`, replacing an older one.
+pub(super) fn lay_aside(path: &Path, aside: &Path) -> Result<(), StoreError> {
+    // A journal that stayed behind would be played into the next file of this name.
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    durable::remove(Path::new(&journal))?;
+    fs::rename(path, aside).map_err(StoreError::io("lay aside", path))?;
+    durable::sync_parent(path)
+}
+
+fn is_there(path: &Path) -> Result<bool, StoreError> {
+    // Not opened: closing any handle of the file would drop the locks that SQLite holds on it in this process
+    // (fcntl(2)).
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_file() => Ok(true),
+        Ok(_) => {
+            let why = "it is not a regular file; move it away".to_owned();
+            Err(StoreError::Unsafe {
+                path: path.to_path_buf(),
+                why,
+            })
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(StoreError::io("look at", path)(error)),
+    }
+}
+
+fn refuse_newer(path: &Path, found: i64) -> Result<(), StoreError> {
+    let numbers = (u64::try_from(found), u64::try_from(schema::VERSION));
+    match numbers {
+        (Ok(found), Ok(known)) if found > known => Err(StoreError::Newer {
+            path: path.to_path_buf(),
+            found,
+            known,
+        }),
+        (Err(_), _) => {
+            let why = format!("its version is {found}");
+            Err(StoreError::Damaged {
+                path: path.to_path_buf(),
+                why,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    if !is_there(path)? {
+        // SQLite would make it as the umask says; its journal takes the mode of the file.
+        durable::create(path)?;
+        durable::sync_parent(path)?;
+    }
+    let opened = || {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        let version = schema::version(&connection)?;
+        Ok((connection, version))
+    };
+    let (mut connection, version) = opened().map_err(|error| failure(path, error))?;
+    refuse_newer(path, version)?;
+    let mut prepared = || {
+        connection.pragma_update(None, "trusted_schema", false)?;
+        // A rollback journal works on every file system and needs no shared memory; with FULL a commit
+        // survives a power loss. TRUNCATE spares the journal's unlink.
+        connection.pragma_update_and_check(None, "journal_mode", "truncate", |_| Ok(()))?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        schema::migrate(&mut connection)
+    };
+    prepared().map_err(|error| failure(path, error))?;
+    Ok(connection)
+}
+
+#[cfg(test)]
+mod tests;

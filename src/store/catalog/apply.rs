@@ -1,0 +1,186 @@
+//! The only writers of the catalog's tables: one receipt, one record. Both may be applied again and in any
+//! order of records and receipts; the tables come out the same.
+
+use std::path::Path;
+
+use rusqlite::{OptionalExtension as _, Transaction, params};
+use serde::Serialize;
+
+use super::row::Word;
+use super::{failure, schema};
+use crate::snapshot::{Act, Coverage, Digest, Receipt, SnapshotId, SnapshotRecord};
+use crate::store::StoreError;
+use crate::store::log::Link;
+
+/// The tables within one transaction.
+pub(in crate::store) struct Tables<'a> {
+    path: &'a Path,
+    transaction: &'a Transaction<'a>,
+}
+
+fn json<T: Serialize + ?Sized>(value: &T) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(|why| rusqlite::Error::ToSqlConversionFailure(Box::new(why)))
+}
+
+/// SQLite's numbers are signed. What comes here was checked to fit (records) or counts what lies on disk
+/// (places).
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn word(act: &Act) -> &'static str {
+    match act {
+        Act::Begin { .. } => "begin",
+        Act::Capture { .. } => "capture",
+        Act::CaptureFailed { .. } => "capture-failed",
+        Act::End { .. } => "end",
+        Act::Restore { .. } => "restore",
+    }
+}
+
+impl<'a> Tables<'a> {
+    pub(super) fn new(path: &'a Path, transaction: &'a Transaction<'a>) -> Self {
+        Self { path, transaction }
+    }
+
+    fn done<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
+        result.map_err(|error| failure(self.path, error))
+    }
+
+    /// Empties everything.
+    pub(in crate::store) fn reset(&self) -> Result<(), StoreError> {
+        self.done(schema::reset(self.transaction))
+    }
+
+    /// The digest of a snapshot's record, when its receipt was applied.
+    pub(in crate::store) fn recorded_digest(&self, id: &SnapshotId) -> Result<Option<Digest>, StoreError> {
+        let sql = "SELECT record FROM captures WHERE snapshot = ?1";
+        let found = self
+            .transaction
+            .query_row(sql, [id.as_str()], |row| row.get::<_, Word<Digest>>(0));
+        Ok(self.done(found.optional())?.map(|digest| digest.0))
+    }
+
+    /// Takes in one link of the chain.
+    pub(in crate::store) fn apply_receipt(&self, link: &Link) -> Result<(), StoreError> {
+        self.done(self.receipt(link))
+    }
+
+    /// Takes in one snapshot record.
+    pub(in crate::store) fn apply_record(&self, record: &SnapshotRecord) -> Result<(), StoreError> {
+        self.done(self.record(record))
+    }
+
+    fn receipt(&self, link: &Link) -> rusqlite::Result<()> {
+        let Receipt {
+            number,
+            at,
+            instance,
+            act,
+            ..
+        } = &link.receipt;
+        let instance = instance.as_str();
+        self.transaction
+            .prepare_cached("INSERT INTO receipts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
+            .execute(params![
+                signed(*number),
+                signed(link.place.start),
+                signed(link.place.stop),
+                link.place.hash.hex(),
+                at.rfc3339(),
+                instance,
+                word(act),
+                link.json,
+            ])?;
+        match act {
+            Act::Begin {
+                workspace,
+                mode,
+                mounts,
+                keeper,
+                boot,
+                command,
+            } => {
+                let added = self.transaction.execute(
+                    "INSERT OR IGNORE INTO instances
+                     (id, begun, workspace, mode, mounts, keeper, boot, command, started_at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                    params![
+                        instance,
+                        signed(*number),
+                        workspace,
+                        mode,
+                        json(mounts)?,
+                        keeper.as_ref().map(json).transpose()?,
+                        boot,
+                        command.as_ref().map(json).transpose()?,
+                        at.rfc3339(),
+                    ],
+                )?;
+                if added > 0 {
+                    self.roots(
+                        "INSERT OR IGNORE INTO instance_roots VALUES (?1, ?2)",
+                        mounts.iter(),
+                        instance,
+                    )?;
+                }
+            }
+            Act::Capture { snapshot, record, .. } => {
+                self.transaction
+                    .prepare_cached("INSERT OR IGNORE INTO captures VALUES (?1, ?2, ?3)")?
+                    .execute(params![snapshot.as_str(), signed(*number), record.hex()])?;
+            }
+            // Who saw it end first knows best.
+            Act::End { ending, survivors } => {
+                self.transaction.execute(
+                    "UPDATE instances SET ended_at = ?2, ending = ?3, survivors = ?4
+                     WHERE id = ?1 AND ended_at IS NULL",
+                    params![instance, at.rfc3339(), json(ending)?, json(survivors)?],
+                )?;
+            }
+            Act::CaptureFailed { .. } | Act::Restore { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn record(&self, record: &SnapshotRecord) -> rusqlite::Result<()> {
+        let coverages: Vec<&Coverage> = record.mounts.iter().map(|mount| &mount.coverage).collect();
+        let added = self
+            .transaction
+            .prepare_cached(
+                "INSERT OR IGNORE INTO snapshots VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            )?
+            .execute(params![
+                record.id.as_str(),
+                record.instance.as_str(),
+                record.workspace,
+                record.kind.word(),
+                record.late,
+                record.name,
+                record.message,
+                record.taken_at.rfc3339(),
+                record.complete,
+                signed(record.entries()),
+                signed(record.bytes()),
+                json(&coverages)?,
+            ])?;
+        if added > 0 {
+            let sql = "INSERT OR IGNORE INTO snapshot_roots VALUES (?1, ?2)";
+            self.roots(sql, coverages.into_iter(), record.id.as_str())?;
+        }
+        Ok(())
+    }
+
+    fn roots<'c>(
+        &self,
+        sql: &str,
+        mounts: impl Iterator<Item = &'c Coverage>,
+        id: &str,
+    ) -> rusqlite::Result<()> {
+        let mut statement = self.transaction.prepare_cached(sql)?;
+        for coverage in mounts {
+            statement.execute(params![coverage.root.0, id])?;
+        }
+        Ok(())
+    }
+}

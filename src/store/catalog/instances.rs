@@ -1,0 +1,79 @@
+//! Queries for instances; newest first, in the order of the chain.
+
+use rusqlite::{Params, params};
+
+use super::Catalog;
+use super::row::{self, InstanceRow};
+use crate::snapshot::InstanceId;
+use crate::store::StoreError;
+
+/// The order of the chain; what the chain does not order goes by time, then by id, so that it is always the
+/// same.
+const NEWEST_FIRST: &str = "ORDER BY place DESC, started_at DESC, id DESC";
+
+impl Catalog {
+    fn instances_where(&self, condition: &str, with: impl Params) -> Result<Vec<InstanceRow>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM sessions WHERE {condition} {NEWEST_FIRST}",
+            row::INSTANCE
+        );
+        self.query(|connection| {
+            connection
+                .prepare_cached(&sql)?
+                .query_map(with, row::instance)?
+                .collect()
+        })
+    }
+
+    /// All instances.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`], [`StoreError::Damaged`]; so for every query.
+    pub fn instances(&self) -> Result<Vec<InstanceRow>, StoreError> {
+        self.instances_where("true", [])
+    }
+
+    /// The instance with this id.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instance(&self, id: &InstanceId) -> Result<Option<InstanceRow>, StoreError> {
+        Ok(self.instances_where("id = ?1", [id.as_str()])?.into_iter().next())
+    }
+
+    /// Every instance whose id begins with `prefix`.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn find_instances(&self, prefix: &str) -> Result<Vec<InstanceRow>, StoreError> {
+        self.instances_where("substr(id, 1, length(?1)) = ?1", [prefix])
+    }
+
+    /// The instance that began last.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn latest_instance(&self) -> Result<Option<InstanceRow>, StoreError> {
+        let condition = format!("id = (SELECT id FROM sessions {NEWEST_FIRST} LIMIT 1)");
+        Ok(self.instances_where(&condition, [])?.into_iter().next())
+    }
+
+    /// The instances of a workspace.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_of_workspace(&self, workspace: &str) -> Result<Vec<InstanceRow>, StoreError> {
+        self.instances_where("workspace = ?1", [workspace])
+    }
+
+    /// The instances with a mount at exactly this root (canonical host path, as bytes).
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_on_root(&self, root: &[u8]) -> Result<Vec<InstanceRow>, StoreError> {
+        let condition = "id IN (SELECT instance FROM instance_roots WHERE root = ?1
+             UNION SELECT s.instance FROM snapshot_roots r JOIN snapshots s ON s.id = r.snapshot
+             WHERE r.root = ?1)";
+        self.instances_where(condition, params![root])
+    }
+}

@@ -1,0 +1,76 @@
+//! Queries for receipts and restores.
+
+use rusqlite::{OptionalExtension as _, Row};
+
+use super::Catalog;
+use super::row::{self, Count, Json, RestoreRow, Word};
+use crate::snapshot::{InstanceId, Receipt};
+use crate::store::StoreError;
+use crate::store::log::Place;
+
+fn receipt(row: &Row<'_>) -> rusqlite::Result<Receipt> {
+    row.get::<_, Json<Receipt>>(0).map(|json| json.0)
+}
+
+impl Catalog {
+    /// The receipt with this number.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn receipt(&self, number: u64) -> Result<Option<Receipt>, StoreError> {
+        let Ok(number) = i64::try_from(number) else {
+            return Ok(None);
+        };
+        let sql = "SELECT json FROM receipts WHERE number = ?1";
+        self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([number], receipt)
+                .optional()
+        })
+    }
+
+    /// Every receipt of an instance, newest first.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn receipts_of(&self, instance: &InstanceId) -> Result<Vec<Receipt>, StoreError> {
+        let sql = "SELECT json FROM receipts WHERE instance = ?1 ORDER BY number DESC";
+        self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_map([instance.as_str()], receipt)?
+                .collect()
+        })
+    }
+
+    /// Every restore and undo of an instance, newest first.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn restores(&self, instance: &InstanceId) -> Result<Vec<RestoreRow>, StoreError> {
+        let sql = "SELECT json FROM receipts WHERE instance = ?1 AND act = 'restore' ORDER BY number DESC";
+        let found: Vec<Receipt> = self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_map([instance.as_str()], receipt)?
+                .collect()
+        })?;
+        Ok(found.into_iter().filter_map(row::restore).collect())
+    }
+
+    /// The last receipt that was applied.
+    pub(in crate::store) fn last_receipt(&self) -> Result<Place, StoreError> {
+        let sql = "SELECT number, start, stop, hash FROM receipts ORDER BY number DESC LIMIT 1";
+        let place = |row: &Row<'_>| {
+            Ok(Place {
+                number: row.get::<_, Count>(0)?.0,
+                start: row.get::<_, Count>(1)?.0,
+                stop: row.get::<_, Count>(2)?.0,
+                hash: row.get::<_, Word<_>>(3)?.0,
+            })
+        };
+        let last = self.ask(|connection| connection.prepare_cached(sql)?.query_row([], place).optional())?;
+        Ok(last.unwrap_or(Place::BEGIN))
+    }
+}

@@ -1,0 +1,195 @@
+//! What queries give: typed rows, and how columns become types.
+
+use rusqlite::Row;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
+use serde::de::value::{Error as WordError, StrDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
+
+use crate::snapshot::{
+    Act, Coverage, Ending, InstanceId, PathChange, ProcessRef, Receipt, RestoreKind, SnapshotId,
+    SnapshotKind, Time,
+};
+
+/// An instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstanceRow {
+    /// Its id.
+    pub id: InstanceId,
+    /// Workspace name, when there is one.
+    pub workspace: Option<String>,
+    /// Recovery mode in words; `unknown` when its first receipt is lost and only snapshots tell of it.
+    pub mode: String,
+    /// What its snapshots cover.
+    pub mounts: Vec<Coverage>,
+    /// The process whose life is the instance's.
+    pub keeper: Option<ProcessRef>,
+    /// The boot in which it began; empty when that is lost.
+    pub boot: String,
+    /// Program name and number of arguments.
+    pub command: Option<(String, u32)>,
+    /// When it began.
+    pub started_at: Time,
+    /// When its end was recorded.
+    pub ended_at: Option<Time>,
+    /// How it ended.
+    pub ending: Option<Ending>,
+    /// Processes that still lived then.
+    pub survivors: Vec<ProcessRef>,
+}
+
+/// A snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotRow {
+    /// Its id.
+    pub id: SnapshotId,
+    /// The instance it belongs to.
+    pub instance: InstanceId,
+    /// Which moment.
+    pub kind: SnapshotKind,
+    /// Taken after the session's end had gone unseen.
+    pub late: bool,
+    /// A checkpoint's name.
+    pub name: Option<String>,
+    /// A checkpoint's message.
+    pub message: Option<String>,
+    /// When the capture began.
+    pub taken_at: Time,
+    /// Whether everything inside the coverage is held.
+    pub complete: bool,
+    /// Entries over all mounts.
+    pub entries: u64,
+    /// Bytes over all mounts.
+    pub bytes: u64,
+    /// Number of its receipt; none when its process was killed before it was written.
+    pub receipt: Option<u64>,
+}
+
+/// A restore or an undo, from its receipt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoreRow {
+    /// Number of the receipt.
+    pub number: u64,
+    /// When.
+    pub at: Time,
+    /// Which command.
+    pub kind: RestoreKind,
+    /// The snapshot that files were put back to.
+    pub target: SnapshotId,
+    /// The snapshot that shows what was there before.
+    pub emergency: SnapshotId,
+    /// For an undo: the receipt that it took back.
+    pub undoes: Option<u64>,
+    /// Every path that changed.
+    pub changed: Vec<PathChange>,
+    /// Paths kept because of later edits.
+    pub conflicts: u64,
+    /// Paths that could not be changed.
+    pub failed: u64,
+}
+
+/// A column of JSON.
+pub(super) struct Json<T>(pub(super) T);
+
+/// A column with a word that serde knows: an id, a kind, a time.
+pub(super) struct Word<T>(pub(super) T);
+
+/// A column with a number that is not negative.
+pub(super) struct Count(pub(super) u64);
+
+impl<T: DeserializeOwned> FromSql for Json<T> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        serde_json::from_str(value.as_str()?)
+            .map(Self)
+            .map_err(|why| FromSqlError::Other(Box::new(why)))
+    }
+}
+
+impl<T: DeserializeOwned> FromSql for Word<T> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let word: StrDeserializer<'_, WordError> = value.as_str()?.into_deserializer();
+        T::deserialize(word)
+            .map(Self)
+            .map_err(|why| FromSqlError::Other(Box::new(why)))
+    }
+}
+
+impl FromSql for Count {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let number = value.as_i64()?;
+        u64::try_from(number)
+            .map(Self)
+            .map_err(|_| FromSqlError::OutOfRange(number))
+    }
+}
+
+/// The columns of [`instance`].
+pub(super) const INSTANCE: &str =
+    "id, workspace, mode, mounts, keeper, boot, command, started_at, ended_at, ending, survivors";
+
+/// Reads the columns [`INSTANCE`].
+pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
+    Ok(InstanceRow {
+        id: row.get::<_, Word<_>>(0)?.0,
+        workspace: row.get(1)?,
+        mode: row.get(2)?,
+        mounts: row.get::<_, Json<_>>(3)?.0,
+        keeper: row.get::<_, Option<Json<_>>>(4)?.map(|json| json.0),
+        boot: row.get(5)?,
+        command: row.get::<_, Option<Json<_>>>(6)?.map(|json| json.0),
+        started_at: row.get::<_, Word<_>>(7)?.0,
+        ended_at: row.get::<_, Option<Word<_>>>(8)?.map(|word| word.0),
+        ending: row.get::<_, Option<Json<_>>>(9)?.map(|json| json.0),
+        survivors: row
+            .get::<_, Option<Json<_>>>(10)?
+            .map(|json| json.0)
+            .unwrap_or_default(),
+    })
+}
+
+/// The columns of [`snapshot`].
+pub(super) const SNAPSHOT: &str =
+    "id, instance, kind, late, name, message, taken_at, complete, entries, bytes, number";
+
+/// Reads the columns [`SNAPSHOT`].
+pub(super) fn snapshot(row: &Row<'_>) -> rusqlite::Result<SnapshotRow> {
+    Ok(SnapshotRow {
+        id: row.get::<_, Word<_>>(0)?.0,
+        instance: row.get::<_, Word<_>>(1)?.0,
+        kind: row.get::<_, Word<_>>(2)?.0,
+        late: row.get(3)?,
+        name: row.get(4)?,
+        message: row.get(5)?,
+        taken_at: row.get::<_, Word<_>>(6)?.0,
+        complete: row.get(7)?,
+        entries: row.get::<_, Count>(8)?.0,
+        bytes: row.get::<_, Count>(9)?.0,
+        receipt: row.get::<_, Option<Count>>(10)?.map(|count| count.0),
+    })
+}
+
+/// The restore that a receipt tells of.
+pub(super) fn restore(receipt: Receipt) -> Option<RestoreRow> {
+    let Receipt { number, at, act, .. } = receipt;
+    match act {
+        Act::Restore {
+            kind,
+            target,
+            emergency,
+            undoes,
+            changed,
+            conflicts,
+            failed,
+        } => Some(RestoreRow {
+            number,
+            at,
+            kind,
+            target,
+            emergency,
+            undoes,
+            changed,
+            conflicts,
+            failed,
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,56 @@
+//! The catalog's tables and their versions, counted in `PRAGMA user_version`.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+/// Each step brings the tables from the version of its index to the next one. Steps are never changed, only
+/// added.
+const STEPS: [&str; 1] = [include_str!("schema/1.sql")];
+
+/// The version that this program writes, and the newest it reads.
+pub(super) const VERSION: i64 = STEPS.len().cast_signed() as i64;
+
+/// The version of a database; 0 for an empty one.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Brings a database to [`VERSION`], each step in a transaction of its own. A version that is newer is left
+/// alone: the caller has refused it.
+pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    while version(connection)? < VERSION {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        step(&transaction)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// The next step; asked again within the transaction, for another process may just have done it.
+fn step(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let from = version(transaction)?;
+    let Some(sql) = usize::try_from(from).ok().and_then(|from| STEPS.get(from)) else {
+        return Ok(());
+    };
+    transaction.execute_batch(sql)?;
+    transaction.pragma_update(None, "user_version", from + 1)
+}
+
+/// Drops every table and view and makes them anew, empty, within the caller's transaction. Done in place, so
+/// that other processes that have the database open see it.
+pub(super) fn reset(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let objects: Vec<(String, String)> = transaction
+        .prepare(
+            "SELECT type, name FROM sqlite_schema
+             WHERE type IN ('view', 'table') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type DESC",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (kind, name) in objects {
+        transaction.execute_batch(&format!("DROP {kind} \"{}\"", name.replace('"', "\"\"")))?;
+    }
+    transaction.pragma_update(None, "user_version", 0)?;
+    while version(transaction)? < VERSION {
+        step(transaction)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Queries for snapshots; newest first, in the order of the chain. A snapshot counts when its record is
+//! there.
+
+use std::collections::HashSet;
+
+use rusqlite::{OptionalExtension as _, Params, params};
+
+use super::Catalog;
+use super::row::{self, SnapshotRow, Word};
+use crate::snapshot::{Digest, InstanceId, SnapshotId, SnapshotKind};
+use crate::store::StoreError;
+
+/// A snapshot without a receipt comes behind the receipt that gives it its place.
+const NEWEST_FIRST: &str = "ORDER BY place DESC, number IS NULL DESC, taken_at DESC, id DESC";
+
+impl Catalog {
+    fn snapshots_where(&self, condition: &str, with: impl Params) -> Result<Vec<SnapshotRow>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM moments WHERE {condition} {NEWEST_FIRST}",
+            row::SNAPSHOT
+        );
+        self.query(|connection| {
+            connection
+                .prepare_cached(&sql)?
+                .query_map(with, row::snapshot)?
+                .collect()
+        })
+    }
+
+    /// The snapshots of an instance.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn snapshots(&self, instance: &InstanceId) -> Result<Vec<SnapshotRow>, StoreError> {
+        self.snapshots_where("instance = ?1", [instance.as_str()])
+    }
+
+    /// One snapshot.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn snapshot(&self, id: &SnapshotId) -> Result<Option<SnapshotRow>, StoreError> {
+        Ok(self.snapshots_where("id = ?1", [id.as_str()])?.into_iter().next())
+    }
+
+    /// The newest snapshot, of any instance and kind, with a mount at exactly this root (canonical host path,
+    /// as bytes): what the next capture of that root compares with.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn latest_snapshot_on_root(&self, root: &[u8]) -> Result<Option<SnapshotId>, StoreError> {
+        self.latest("true", root)
+    }
+
+    /// The newest baseline with a mount at exactly this root.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn latest_baseline_on_root(&self, root: &[u8]) -> Result<Option<SnapshotId>, StoreError> {
+        let condition = format!("kind = '{}'", SnapshotKind::Baseline.word());
+        self.latest(&condition, root)
+    }
+
+    fn latest(&self, condition: &str, root: &[u8]) -> Result<Option<SnapshotId>, StoreError> {
+        let sql = format!(
+            "SELECT id FROM moments WHERE {condition}
+             AND id IN (SELECT snapshot FROM snapshot_roots WHERE root = ?1) {NEWEST_FIRST} LIMIT 1"
+        );
+        let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<SnapshotId>>(0).map(|word| word.0);
+        self.query(|connection| {
+            connection
+                .prepare_cached(&sql)?
+                .query_row(params![root], id)
+                .optional()
+        })
+    }
+
+    /// The names that checkpoints of an instance have; sorted.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn names_taken(&self, instance: &InstanceId) -> Result<Vec<String>, StoreError> {
+        let sql =
+            "SELECT DISTINCT name FROM snapshots WHERE instance = ?1 AND name IS NOT NULL ORDER BY name";
+        self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_map([instance.as_str()], |row| row.get(0))?
+                .collect()
+        })
+    }
+
+    /// The digest of a snapshot's record as its receipt says.
+    pub(in crate::store) fn recorded_digest(&self, id: &SnapshotId) -> Result<Option<Digest>, StoreError> {
+        let sql = "SELECT record FROM captures WHERE snapshot = ?1";
+        let digest = |row: &rusqlite::Row<'_>| row.get::<_, Word<Digest>>(0).map(|word| word.0);
+        self.ask(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([id.as_str()], digest)
+                .optional()
+        })
+    }
+
+    /// Every snapshot whose record was applied.
+    pub(in crate::store) fn applied_records(&self) -> Result<HashSet<SnapshotId>, StoreError> {
+        let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<SnapshotId>>(0).map(|word| word.0);
+        self.ask(|connection| {
+            connection
+                .prepare_cached("SELECT id FROM snapshots")?
+                .query_map([], id)?
+                .collect()
+        })
+    }
+}

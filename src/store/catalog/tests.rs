@@ -1,0 +1,290 @@
+//! The database itself: its version, its journal, its speed, and that the order of applying does not matter.
+
+use std::fs;
+use std::time::Instant;
+
+use proptest::prelude::*;
+use rusqlite::Connection;
+
+use super::*;
+use crate::snapshot::{Act, Digest, Receipt, SnapshotKind, SnapshotRecord};
+use crate::store::log::{Link, Place as LogPlace};
+use crate::store::tests::{Place, answers, at, begin, capture, end, instance, record, restore, snapshot};
+use crate::store::{Store, StoreError};
+
+#[test]
+fn sqlite_is_new_enough() {
+    // Before 3.51.3 two connections that write could corrupt a database.
+    assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
+}
+
+#[test]
+fn the_database_commits_durably() {
+    let place = Place::new();
+    let store = place.write();
+    let connection = store.catalog.lock();
+    let ask = |name| -> String {
+        connection
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+            .map(|v| format!("{v:?}"))
+            .unwrap()
+    };
+    assert_eq!(ask("journal_mode"), "Text(\"truncate\")");
+    assert_eq!(ask("synchronous"), "Integer(2)");
+    assert_eq!(ask("user_version"), "Integer(1)");
+}
+
+#[test]
+fn a_newer_catalog_is_refused_and_left_alone() {
+    let place = Place::new();
+    drop(place.write());
+    let path = place.layout().catalog();
+    let set = |version: i64| {
+        Connection::open(&path)
+            .unwrap()
+            .pragma_update(None, "user_version", version)
+            .unwrap();
+    };
+    set(2);
+    let bytes = fs::read(&path).unwrap();
+    let opened = [
+        Store::open_read(&place.root).map(drop),
+        Store::open_write(&place.root).map(drop),
+    ];
+    for result in opened {
+        assert!(
+            matches!(result, Err(StoreError::Newer { path: named, found: 2, known: 1 }) if named == path)
+        );
+    }
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    set(-1);
+    assert!(matches!(place.write().warnings(), [StoreError::Damaged { .. }]));
+}
+
+#[test]
+fn many_may_open_a_new_store_at_once() {
+    let place = Place::new();
+    std::thread::scope(|scope| {
+        for n in 0..6 {
+            let place = &place;
+            scope.spawn(move || {
+                place
+                    .write()
+                    .append(at(0), 0, &instance(n), begin("/srv/one"))
+                    .unwrap()
+            });
+        }
+    });
+    assert_eq!(place.read().catalog().instances().unwrap().len(), 6);
+}
+
+/// A process killed in the middle of a commit leaves a journal that has to be played back, which a reader
+/// must not do.
+#[test]
+fn a_hot_journal_neither_stops_a_reader_nor_a_writer() {
+    let place = Place::new();
+    let store = place.write();
+    store.append(at(0), 0, &instance(1), begin("/srv/one")).unwrap();
+    capture(&store, &record(1));
+    let expected = answers(store.catalog());
+    drop(store);
+    let path = place.layout().catalog();
+    let journal = place.root.join("catalog.sqlite3-journal");
+    let killed = {
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE")
+            .unwrap();
+        // More than the cache holds, so that changed pages reach the file before the commit.
+        for number in 100..400 {
+            let sql = "INSERT INTO receipts VALUES (?1, 1, 2, 'h', 'a', 'i', 'x', hex(zeroblob(400)))";
+            connection.execute(sql, [number]).unwrap();
+        }
+        connection.execute("DELETE FROM instances", []).unwrap();
+        connection.execute("DELETE FROM snapshots", []).unwrap();
+        (fs::read(&path).unwrap(), fs::read(&journal).unwrap())
+    };
+    fs::write(&path, &killed.0).unwrap();
+    fs::write(&journal, &killed.1).unwrap();
+    assert!(killed.1.len() > 4096, "the journal is not hot");
+    let reader = place.read();
+    assert_eq!(answers(reader.catalog()), expected);
+    assert_eq!(fs::read(&path).unwrap(), killed.0, "a reader changed the file");
+    drop(reader);
+    let store = place.write();
+    assert_eq!(answers(store.catalog()), expected);
+    assert!(store.warnings().is_empty(), "{:?}", store.warnings());
+}
+
+#[test]
+fn a_catalog_that_failed_refuses_until_it_has_caught_up() {
+    let place = Place::new();
+    let store = place.write();
+    store.append(at(0), 0, &instance(1), begin("/srv/one")).unwrap();
+    let forbid = |value: bool| {
+        store
+            .catalog
+            .lock()
+            .pragma_update(None, "query_only", value)
+            .unwrap()
+    };
+    forbid(true);
+    // The truth is written all the same.
+    store.draft(snapshot(1)).unwrap().publish(&record(1)).unwrap();
+    assert!(matches!(
+        store.catalog().instances(),
+        Err(StoreError::Catalog { .. })
+    ));
+    assert!(
+        store.append(at(1), 0, &instance(1), end()).is_err(),
+        "it cannot catch up yet"
+    );
+    assert_eq!(store.receipts().unwrap().len(), 1);
+    forbid(false);
+    assert_eq!(store.append(at(1), 0, &instance(1), end()).unwrap().number, 2);
+    assert_eq!(store.catalog().snapshots(&instance(1)).unwrap().len(), 1);
+    forbid(true);
+    assert_eq!(
+        store
+            .append(at(2), 0, &instance(2), begin("/srv/two"))
+            .unwrap()
+            .number,
+        3
+    );
+    assert!(store.catalog().latest_instance().is_err());
+    assert_eq!(
+        place.read().catalog().latest_instance().unwrap().unwrap().id,
+        instance(2)
+    );
+}
+
+fn link(number: u64, act: Act, seconds: i64, of: u8) -> Link {
+    let receipt = Receipt {
+        number,
+        previous: Digest([0; 32]),
+        at: at(seconds),
+        uid: 0,
+        instance: instance(of),
+        act,
+    };
+    let json = serde_json::to_string(&receipt).unwrap();
+    Link {
+        receipt,
+        json,
+        place: LogPlace {
+            number,
+            start: 0,
+            stop: 1,
+            hash: Digest([0; 32]),
+        },
+    }
+}
+
+#[test]
+fn a_thousand_snapshots_answer_quickly() {
+    let catalog = Catalog::in_memory(Path::new("c")).unwrap();
+    catalog
+        .write(|tables| {
+            for n in 0..2000_u64 {
+                let of = u8::try_from(n % 20).unwrap();
+                let mut record = record(1);
+                let low = u8::try_from(n % 32).unwrap();
+                let middle = u8::try_from(n / 32 % 32).unwrap();
+                let high = u8::try_from(n / 1024).unwrap();
+                record.id = crate::snapshot::SnapshotId::new([0, 0, 0, 0, 0, 0, 0, 0, 0, high, middle, low]);
+                record.instance = instance(of);
+                tables.apply_record(&record)?;
+                // One in ten never got its receipt.
+                let act = Act::Capture {
+                    snapshot: record.id,
+                    kind: record.kind,
+                    record: Digest([0; 32]),
+                };
+                let act = if n % 10 == 0 { end() } else { act };
+                tables.apply_receipt(&link(n + 1, act, 0, of))?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let begun = Instant::now();
+    assert_eq!(catalog.snapshots(&instance(3)).unwrap().len(), 100);
+    assert!(catalog.latest_snapshot_on_root(b"/srv/one").unwrap().is_some());
+    assert!(catalog.latest_baseline_on_root(b"/srv/one").unwrap().is_none());
+    assert_eq!(catalog.instances().unwrap().len(), 20);
+    let took = begun.elapsed();
+    // Some 20 ms on a slow machine; without indexes it would be seconds.
+    assert!(took.as_millis() < 1000, "{took:?}");
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Receipt(Act, i64, u8),
+    Record(Box<SnapshotRecord>),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let kind = prop_oneof![Just(SnapshotKind::Baseline), Just(SnapshotKind::Checkpoint)];
+    let record =
+        (0_u8..12, 0_i64..5, 0_u8..4, kind, any::<bool>()).prop_map(|(n, seconds, of, kind, two)| {
+            let mut record = SnapshotRecord {
+                instance: instance(of),
+                taken_at: at(seconds),
+                kind,
+                ..record(n)
+            };
+            if two {
+                record.mounts[0].coverage = crate::store::tests::coverage("/srv/two");
+            }
+            Step::Record(Box::new(record))
+        });
+    let act = prop_oneof![
+        Just(begin("/srv/one")),
+        Just(begin("/srv/two")),
+        Just(end()),
+        (0_u8..12).prop_map(|n| Act::Capture {
+            snapshot: snapshot(n),
+            kind: SnapshotKind::Checkpoint,
+            record: Digest([n; 32]),
+        }),
+        (0_u8..12).prop_map(|n| restore(n, n)),
+    ];
+    prop_oneof![
+        record,
+        (act, 0_i64..5, 0_u8..4).prop_map(|(act, seconds, of)| Step::Receipt(act, seconds, of))
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// However receipts and records come in, one by one or all at once as a rebuild does it, the answers are
+    /// the same.
+    #[test]
+    fn a_rebuild_answers_as_the_original(steps in proptest::collection::vec(step(), 0..40)) {
+        let grown = Catalog::in_memory(Path::new("c")).unwrap();
+        let (mut links, mut records) = (Vec::new(), std::collections::BTreeMap::new());
+        for step in steps {
+            match step {
+                Step::Receipt(act, seconds, of) => {
+                    let link = link(links.len() as u64 + 1, act, seconds, of);
+                    grown.write(|tables| tables.apply_receipt(&link)).unwrap();
+                    links.push(link);
+                }
+                Step::Record(record) => {
+                    // A record is written once.
+                    let record = records.entry(record.id.clone()).or_insert(*record);
+                    grown.write(|tables| tables.apply_record(record)).unwrap();
+                }
+            }
+        }
+        let rebuilt = Catalog::in_memory(Path::new("c")).unwrap();
+        for _ in 0..2 {
+            rebuilt.write(|tables| {
+                tables.reset()?;
+                links.iter().try_for_each(|link| tables.apply_receipt(link))?;
+                records.values().rev().try_for_each(|record| tables.apply_record(record))
+            }).unwrap();
+            prop_assert_eq!(answers(&rebuilt), answers(&grown));
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Drafts: a snapshot in the making. It becomes visible in one rename, or leaves nothing, also when its
+//! process is killed.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::catalog::Catalog;
+use super::lock::{self, LockGuard};
+use super::{Layout, StoreError, durable, record};
+use crate::snapshot::{ArchiveId, Digest, SnapshotId, SnapshotRecord};
+
+/// The lock that guards the making and sweeping of drafts, so that one between its `mkdir` and its lock is
+/// not swept.
+const DRAFTS: &str = "drafts";
+
+/// A snapshot in the making: `tmp/<id>/`, locked. Dropped without [`Draft::publish`] it takes everything
+/// along that was written for it.
+#[derive(Debug)]
+pub struct Draft {
+    id: SnapshotId,
+    layout: Layout,
+    catalog: Arc<Catalog>,
+    /// The archive of the same letters was published by this draft.
+    archived: AtomicBool,
+    /// Let go after the directory is removed: fields are dropped after `Drop::drop`.
+    _lock: LockGuard,
+}
+
+impl Draft {
+    pub(super) fn new(layout: &Layout, catalog: Arc<Catalog>, id: SnapshotId) -> Result<Self, StoreError> {
+        let _making = lock::wait(layout, DRAFTS)?;
+        let taken = [layout.record(&id), layout.archive(&id.archive())];
+        if taken.iter().any(|path| fs::symlink_metadata(path).is_ok()) {
+            return Err(StoreError::Exists { id });
+        }
+        let directory = layout.draft(&id);
+        if !durable::make_directory(&directory)? {
+            return Err(StoreError::Exists { id });
+        }
+        let Some(lock) = lock::draft(directory.join("lock"))? else {
+            return Err(StoreError::Exists { id });
+        };
+        Ok(Self {
+            id,
+            layout: layout.clone(),
+            catalog,
+            archived: AtomicBool::new(false),
+            _lock: lock,
+        })
+    }
+
+    /// The snapshot that this is to become.
+    #[must_use]
+    pub fn id(&self) -> &SnapshotId {
+        &self.id
+    }
+
+    /// The draft's directory; more files than the archive may be written there, and go with it.
+    #[must_use]
+    pub fn directory(&self) -> PathBuf {
+        self.layout.draft(&self.id)
+    }
+
+    fn archive_path(&self) -> PathBuf {
+        self.directory().join("archive")
+    }
+
+    /// Makes the archive's file (0600), open for reading and writing.
+    ///
+    /// # Errors
+    /// [`StoreError::Create`], also when it was made already.
+    pub fn archive_file(&self) -> Result<File, StoreError> {
+        durable::create(&self.archive_path())
+    }
+
+    /// Syncs the archive and moves it to `archives/`. `id` must have the draft's letters: a sweep after a
+    /// crash knows it by them.
+    ///
+    /// # Errors
+    /// [`StoreError::WrongDraft`]; [`StoreError::Io`].
+    pub fn publish_archive(&self, id: &ArchiveId) -> Result<(), StoreError> {
+        if *id != self.id.archive() {
+            return Err(StoreError::WrongDraft {
+                draft: self.id.clone(),
+                other: id.to_string(),
+            });
+        }
+        // Said before it is done: when the sync after the rename fails, the archive must go all the same.
+        self.archived.store(true, Ordering::Relaxed);
+        durable::publish(&self.archive_path(), &self.layout.archive(id))
+    }
+
+    /// Writes the record and makes the snapshot visible. Returns the digest of the record's bytes, for its
+    /// receipt.
+    ///
+    /// When only the catalog cannot be written the snapshot is visible and this is no error: the catalog
+    /// refuses queries until it has caught up, which the next [`super::Store::append`] or the next opening
+    /// does.
+    ///
+    /// # Errors
+    /// [`StoreError::WrongDraft`] for the record of another snapshot, [`StoreError::NoArchive`] when an
+    /// archive that it names is not in the store, [`StoreError::Damaged`] for a record that no reader would
+    /// take, [`StoreError::Io`].
+    pub fn publish(self, record: &SnapshotRecord) -> Result<Digest, StoreError> {
+        if record.id != self.id {
+            return Err(StoreError::WrongDraft {
+                draft: self.id.clone(),
+                other: record.id.to_string(),
+            });
+        }
+        let path = self.layout.record(&self.id);
+        record::check(record, &self.id).map_err(|why| StoreError::Damaged {
+            path: path.clone(),
+            why,
+        })?;
+        for needed in &record.archives {
+            if fs::symlink_metadata(self.layout.archive(&needed.id)).is_err() {
+                return Err(StoreError::NoArchive {
+                    id: self.id.clone(),
+                    archive: needed.id.clone(),
+                });
+            }
+        }
+        let bytes = serde_json::to_vec(record)
+            .map_err(|why| StoreError::io("write", &path)(io::Error::other(why)))?;
+        let written = self.directory().join("record");
+        durable::write(&written, &bytes)?;
+        durable::publish(&written, &path)?;
+        self.catalog.follow(|tables| tables.apply_record(record));
+        Ok(Digest::of(&bytes))
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // What cannot be removed now is swept by the next command that writes.
+        let unnamed = is_missing(&self.layout.record(&self.id));
+        if self.archived.load(Ordering::Relaxed) && unnamed {
+            let _ = durable::remove(&self.layout.archive(&self.id.archive()));
+        }
+        let _ = fs::remove_dir_all(self.directory());
+    }
+}
+
+/// Whether it is certain that nothing lies at `path`.
+fn is_missing(path: &std::path::Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// Removes the drafts whose processes are gone, each with its archive when no record names that. Returns what
+/// could not be removed; that is no reason to refuse work.
+pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
+    match sweep_all(layout) {
+        Ok(failed) => failed,
+        Err(error) => vec![error],
+    }
+}
+
+fn sweep_all(layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
+    let _making = lock::wait(layout, DRAFTS)?;
+    let directory = layout.drafts();
+    let mut failed = Vec::new();
+    for entry in fs::read_dir(&directory).map_err(StoreError::io("list", &directory))? {
+        let entry = entry.map_err(StoreError::io("list", &directory))?;
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let name = entry.file_name();
+        if let Some(id) = name.to_str().and_then(|name| SnapshotId::parse(name).ok()) {
+            failed.extend(sweep_one(layout, &id).err());
+        }
+    }
+    Ok(failed)
+}
+
+fn sweep_one(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
+    let directory = layout.draft(id);
+    let _dead = match lock::draft(directory.join("lock")) {
+        Ok(Some(lock)) => lock,
+        Ok(None) => return Ok(()),
+        // Its own process removed it in this moment.
+        Err(_) if is_missing(&directory) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let archive = id.archive();
+    let path = layout.archive(&archive);
+    // The draft goes last: as long as it lies there the archive is known to be in question.
+    if !is_missing(&path) && is_missing(&layout.record(id)) && !record::any_needs(layout, &archive)? {
+        durable::remove(&path)?;
+    }
+    match fs::remove_dir_all(&directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::io("remove", &directory)(error))
+        }
+        _ => Ok(()),
+    }
+}

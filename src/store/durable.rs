@@ -1,0 +1,166 @@
+//! Durable writing, in one place: a file is made 0600, written, synced, renamed into place, and the directory
+//! is synced. Also how files of the store are opened: never through a link, never something that is no
+//! regular file.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::StoreError;
+
+/// Mode of every file of the store.
+pub(super) const FILE_MODE: u32 = 0o600;
+/// Mode of every directory of the store.
+pub(super) const DIRECTORY_MODE: u32 = 0o700;
+
+/// Flags with which an existing file is opened: a link is an error, a FIFO does not block.
+fn careful() -> i32 {
+    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
+}
+
+/// Makes a new file, 0600 whatever the umask says, open for reading and writing.
+pub(super) fn create(path: &Path) -> Result<File, StoreError> {
+    let made = || -> io::Result<File> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(FILE_MODE)
+            .open(path)?;
+        file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+        Ok(file)
+    };
+    made().map_err(|source| StoreError::Create {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+/// Opens a regular file for reading and writing, and makes it (0600) when it is missing.
+pub(super) fn open_or_create(path: &Path) -> Result<File, StoreError> {
+    let opened = || -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(FILE_MODE)
+            .custom_flags(careful());
+        let file = options.open(path)?;
+        let meta = file.metadata()?;
+        if !meta.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        if meta.mode() & 0o7777 != FILE_MODE {
+            file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+        }
+        Ok(file)
+    };
+    opened().map_err(StoreError::io("open", path))
+}
+
+/// Opens a regular file for reading; `None` when there is none.
+pub(super) fn open(path: &Path) -> Result<Option<File>, StoreError> {
+    let file = match OpenOptions::new().read(true).custom_flags(careful()).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            return Err(not_regular(path));
+        }
+        Err(error) => return Err(StoreError::io("open", path)(error)),
+    };
+    let meta = file.metadata().map_err(StoreError::io("read", path))?;
+    if meta.is_file() {
+        Ok(Some(file))
+    } else {
+        Err(not_regular(path))
+    }
+}
+
+fn not_regular(path: &Path) -> StoreError {
+    StoreError::Damaged {
+        path: path.to_path_buf(),
+        why: "it is not a regular file".to_owned(),
+    }
+}
+
+/// Reads a whole regular file; `None` when there is none. More than `limit` bytes are damage.
+pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some(file) = open(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(StoreError::io("read", path))?;
+    if bytes.len() as u64 > limit {
+        let why = format!("it is longer than {limit} bytes");
+        return Err(StoreError::Damaged {
+            path: path.to_path_buf(),
+            why,
+        });
+    }
+    Ok(Some(bytes))
+}
+
+/// Writes a new file; it is on disk when this returns, its name is not yet.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut file = create(path)?;
+    file.write_all(bytes).map_err(StoreError::io("write", path))?;
+    file.sync_all().map_err(StoreError::io("sync", path))
+}
+
+/// Syncs the file `from`, renames it to `to`, and syncs the directory of `to`. When that last step fails the
+/// file is taken away again as far as possible: what is not durable must not look finished.
+pub(super) fn publish(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let Some(file) = open(from)? else {
+        return Err(StoreError::io("publish", from)(io::ErrorKind::NotFound.into()));
+    };
+    file.sync_all().map_err(StoreError::io("sync", from))?;
+    fs::rename(from, to).map_err(StoreError::io("publish", to))?;
+    sync_parent(to).inspect_err(|_| {
+        // The error of the sync is the one to report; a second one would say the same.
+        let _ = fs::remove_file(to);
+    })
+}
+
+/// Removes a file, and makes that durable. A missing one is no error.
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Ok(()) => sync_parent(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(StoreError::io("remove", path)(error)),
+    }
+}
+
+/// Makes a directory, 0700 whatever the umask says, durably. `false`: it was there already, as whatever it
+/// is.
+pub(super) fn make_directory(path: &Path) -> Result<bool, StoreError> {
+    let failed = |source| StoreError::Create {
+        path: path.to_path_buf(),
+        source,
+    };
+    match fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) => return Err(failed(error)),
+    }
+    fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE)).map_err(failed)?;
+    sync_parent(path)?;
+    Ok(true)
+}
+
+/// Makes the names in the directory of `path` durable.
+pub(super) fn sync_parent(path: &Path) -> Result<(), StoreError> {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    match File::open(parent).and_then(|directory| directory.sync_all()) {
+        // Some network and FUSE file systems cannot sync a directory, and say so with EINVAL (fsync(2)).
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => Ok(()),
+        other => other.map_err(StoreError::io("sync", parent)),
+    }
+}

@@ -1,0 +1,172 @@
+//! What can go wrong in the store. Every error names its object, and says what to do where something can be
+//! done.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::snapshot::{ArchiveId, InstanceId, SnapshotId};
+
+/// Something that another process holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockedObject {
+    /// An instance: its launcher lives, or another command works on it.
+    Instance(InstanceId),
+    /// A mount root: a restore works on it, above it or below it.
+    Root(PathBuf),
+    /// The whole store: a capture or a prune is under way.
+    Store(PathBuf),
+    /// A lock that is held for moments only, and was not let go in time.
+    File(PathBuf),
+}
+
+impl fmt::Display for LockedObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Instance(id) => write!(f, "the instance {id} is in use by another process"),
+            Self::Root(root) => write!(
+                f,
+                "another restore works on {root:?} or on a directory above or below it"
+            ),
+            Self::Store(root) => {
+                write!(
+                    f,
+                    "the store {root:?} is in use by another capture or prune; try again when it is done"
+                )
+            }
+            Self::File(path) => write!(f, "another process did not let go of the lock {path:?} in time"),
+        }
+    }
+}
+
+/// An error of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A directory or file of the store cannot be made.
+    #[error(
+        "cannot create {path:?}: {source}; make the directory above it writable, or name another jackin home \
+         in JACKIN_HOME_DIR"
+    )]
+    Create {
+        /// The first thing that could not be made.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A directory that others could tamper with, or that leads elsewhere.
+    #[error("refusing the store directory {path:?}: {why}")]
+    Unsafe {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        why: String,
+    },
+    /// The system refused an operation on a file of the store.
+    #[error("cannot {action} {path:?}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file was written by a later version; it is not touched.
+    #[error(
+        "{path:?} has format {found}, written by a newer version of jackin recovery; this one \
+         knows formats up to {known}"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+        /// The newest version that this program knows.
+        known: u64,
+    },
+    /// A file does not hold what it must.
+    #[error("{path:?} is damaged: {why}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        why: String,
+    },
+    /// The chain of receipts is broken.
+    #[error(
+        "{path:?} is damaged at receipt {number}: {why}; put it back from a copy, or move it and catalog.sqlite3 \
+         away to go on with the snapshots and without their history"
+    )]
+    Chain {
+        /// The log.
+        path: PathBuf,
+        /// The first link that does not hold.
+        number: u64,
+        /// What does not fit.
+        why: String,
+    },
+    /// There is no such snapshot.
+    #[error("there is no snapshot {id}")]
+    NoSnapshot {
+        /// The id that was asked for.
+        id: SnapshotId,
+    },
+    /// Somebody else holds it.
+    #[error("{object}")]
+    Locked {
+        /// What is held.
+        object: LockedObject,
+    },
+    /// A draft or a snapshot of this id exists already.
+    #[error("the snapshot {id} exists already")]
+    Exists {
+        /// The id.
+        id: SnapshotId,
+    },
+    /// A draft was asked to publish what belongs to another one.
+    #[error("the draft of {draft} cannot publish {other}")]
+    WrongDraft {
+        /// The draft's snapshot.
+        draft: SnapshotId,
+        /// The id of the record or archive that was handed over.
+        other: String,
+    },
+    /// The archive that a record was to need was not published.
+    #[error("the record of {id} names the archive {archive}, which is not in the store")]
+    NoArchive {
+        /// The snapshot.
+        id: SnapshotId,
+        /// The archive.
+        archive: ArchiveId,
+    },
+    /// The store was opened for reading.
+    #[error("the store {path:?} was opened for reading only")]
+    ReadOnly {
+        /// The store.
+        path: PathBuf,
+    },
+    /// The database failed.
+    #[error("the catalog {path:?} failed: {source}")]
+    Catalog {
+        /// The database file.
+        path: PathBuf,
+        /// SQLite's reason.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl StoreError {
+    /// Shapes an error of the system for `map_err`.
+    pub(in crate::store) fn io(
+        action: &'static str,
+        path: &std::path::Path,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// Whether this is damage of the file at `path`.
+    pub(in crate::store) fn is_damage_of(&self, path: &std::path::Path) -> bool {
+        matches!(self, Self::Damaged { path: damaged, .. } if damaged == path)
+    }
+}

@@ -1,0 +1,215 @@
+//! Locks that the kernel holds for a process and lets go with it, so that none is ever stale.
+//!
+//! They are `flock` locks: they belong to the open file, which is close-on-exec, so a child never inherits
+//! one. A lock file is removed by who lets the lock go; the next one may therefore hold a lock on a file that
+//! has lost its name, and checks for that.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::{Layout, LockedObject, StoreError, durable};
+use crate::snapshot::{Digest, InstanceId};
+
+/// Time between two attempts.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Attempts for a lock that is refused when somebody holds it. More than one, because a look whether an
+/// instance is locked takes its lock for an instant.
+const TRY: u32 = 10;
+/// Attempts for a lock that is only held for moments: half a minute.
+const WAIT: u32 = 3000;
+
+/// A held lock, or several; let go when this is dropped, or when the process ends in whatever way.
+#[derive(Debug)]
+#[must_use = "the lock is let go when this is dropped"]
+pub struct LockGuard {
+    /// Only for what its drop does; in the order in which they were taken.
+    _held: Vec<Held>,
+}
+
+/// One lock.
+#[derive(Debug)]
+struct Held {
+    path: PathBuf,
+    file: File,
+    /// The file goes with the lock.
+    passing: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Shared,
+    Exclusive,
+}
+
+impl LockGuard {
+    fn one(held: Held) -> Self {
+        Self { _held: vec![held] }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Only who holds the file alone, and under its name, may remove it.
+        if self.passing && self.file.try_lock().is_ok() && is_named(&self.file, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+        // Said aloud, because a child between fork and exec still has the open file. Closing it does the same
+        // later.
+        let _ = self.file.unlock();
+    }
+}
+
+fn is_named(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(held), Ok(named)) => (held.dev(), held.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+fn attempt(file: &File, path: &Path, mode: Mode) -> Result<bool, StoreError> {
+    let tried = if mode == Mode::Shared {
+        file.try_lock_shared()
+    } else {
+        file.try_lock()
+    };
+    match tried {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path)(error)),
+    }
+}
+
+fn acquire(path: PathBuf, mode: Mode, attempts: u32, passing: bool) -> Result<Option<Held>, StoreError> {
+    for number in 0..attempts {
+        if number > 0 {
+            sleep(PAUSE);
+        }
+        let file = durable::open_or_create(&path)?;
+        if attempt(&file, &path, mode)? && is_named(&file, &path) {
+            return Ok(Some(Held { path, file, passing }));
+        }
+    }
+    Ok(None)
+}
+
+/// The exclusive lock `name`, waited for.
+pub(super) fn wait(layout: &Layout, name: &str) -> Result<LockGuard, StoreError> {
+    let path = layout.lock(name);
+    match acquire(path.clone(), Mode::Exclusive, WAIT, false)? {
+        Some(held) => Ok(LockGuard::one(held)),
+        None => Err(StoreError::Locked {
+            object: LockedObject::File(path),
+        }),
+    }
+}
+
+/// The lock of a draft; `None` when somebody holds it, so that the draft lives.
+pub(super) fn draft(path: PathBuf) -> Result<Option<LockGuard>, StoreError> {
+    Ok(acquire(path, Mode::Exclusive, 1, false)?.map(LockGuard::one))
+}
+
+fn instance_path(layout: &Layout, id: &InstanceId) -> PathBuf {
+    layout.lock(&format!("instance-{id}"))
+}
+
+/// The exclusive lock of an instance.
+pub(super) fn instance(layout: &Layout, id: &InstanceId) -> Result<LockGuard, StoreError> {
+    match acquire(instance_path(layout, id), Mode::Exclusive, TRY, true)? {
+        Some(held) => Ok(LockGuard::one(held)),
+        None => Err(StoreError::Locked {
+            object: LockedObject::Instance(id.clone()),
+        }),
+    }
+}
+
+/// Whether somebody holds the lock of an instance. Makes nothing.
+pub(super) fn instance_is_held(layout: &Layout, id: &InstanceId) -> Result<bool, StoreError> {
+    let path = instance_path(layout, id);
+    let Some(file) = durable::open(&path)? else {
+        return Ok(false);
+    };
+    // Shared, so that two who look do not take each other for the holder.
+    let free = attempt(&file, &path, Mode::Shared)?;
+    if free {
+        file.unlock().map_err(StoreError::io("unlock", &path))?;
+    }
+    Ok(!free)
+}
+
+/// The locks for a restore: exclusive on each root, shared on every directory above it, so that a restore of
+/// a directory and one of something below it exclude each other. In the order of the paths, so that two never
+/// wait for each other.
+pub(super) fn restore(layout: &Layout, roots: &[PathBuf]) -> Result<LockGuard, StoreError> {
+    let mut wanted: BTreeMap<&Path, (Mode, &Path)> = BTreeMap::new();
+    for root in roots {
+        for above in root
+            .ancestors()
+            .skip(1)
+            .filter(|path| !path.as_os_str().is_empty())
+        {
+            wanted.entry(above).or_insert((Mode::Shared, root));
+        }
+    }
+    for root in roots {
+        wanted.insert(root, (Mode::Exclusive, root));
+    }
+    let mut held = Vec::new();
+    for (path, (mode, root)) in wanted {
+        let name = format!("root-{}", Digest::of(path.as_os_str().as_bytes()));
+        match acquire(layout.lock(&name), mode, TRY, true)? {
+            Some(lock) => held.push(lock),
+            None => {
+                return Err(StoreError::Locked {
+                    object: LockedObject::Root(root.to_path_buf()),
+                });
+            }
+        }
+    }
+    Ok(LockGuard { _held: held })
+}
+
+const STORE: &str = "store";
+
+/// Makes the file of the lock of the whole store, so that readers, who make nothing, can share it.
+pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
+    durable::open_or_create(&layout.lock(STORE)).map(drop)
+}
+
+/// The lock of the whole store, shared: what archives hold is needed. Makes nothing; where the file is
+/// missing nobody ever opened the store for writing, so nobody can take it exclusively.
+pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
+    let path = layout.lock(STORE);
+    let Some(file) = durable::open(&path)? else {
+        return Ok(LockGuard { _held: Vec::new() });
+    };
+    for number in 0..TRY {
+        if number > 0 {
+            sleep(PAUSE);
+        }
+        if attempt(&file, &path, Mode::Shared)? {
+            return Ok(LockGuard::one(Held {
+                path,
+                file,
+                passing: false,
+            }));
+        }
+    }
+    Err(StoreError::Locked {
+        object: LockedObject::Store(layout.root().to_path_buf()),
+    })
+}
+
+/// The lock of the whole store, exclusive: archives may go.
+pub(super) fn exclusive(layout: &Layout) -> Result<LockGuard, StoreError> {
+    match acquire(layout.lock(STORE), Mode::Exclusive, TRY, false)? {
+        Some(held) => Ok(LockGuard::one(held)),
+        None => Err(StoreError::Locked {
+            object: LockedObject::Store(layout.root().to_path_buf()),
+        }),
+    }
+}

@@ -1,0 +1,193 @@
+//! `receipts.log`: the chain of receipts, one line each. Reads and checks links, and appends one. Who may
+//! append is decided above (the lock `receipts`).
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use super::{StoreError, durable};
+use crate::snapshot::{Digest, Receipt};
+
+/// One link with its place in the file.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    /// The receipt.
+    pub(super) receipt: Receipt,
+    /// Its bytes as they stand in the log.
+    pub(super) json: String,
+    /// Where the line is.
+    pub(super) place: Place,
+}
+
+/// Which line, where it lies in bytes, and its hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Number of the receipt; 0 before the first.
+    pub(super) number: u64,
+    /// First byte of the line.
+    pub(super) start: u64,
+    /// First byte behind its newline.
+    pub(super) stop: u64,
+    /// Hash of the receipt's JSON.
+    pub(super) hash: Digest,
+}
+
+impl Place {
+    /// Before the first line.
+    pub(super) const BEGIN: Self = Self {
+        number: 0,
+        start: 0,
+        stop: 0,
+        hash: Digest([0; 32]),
+    };
+}
+
+fn broken(path: &Path, number: u64, why: impl Into<String>) -> StoreError {
+    StoreError::Chain {
+        path: path.to_path_buf(),
+        number,
+        why: why.into(),
+    }
+}
+
+/// Calls `each` for every link behind `from`, checked, in order. A last line without its newline was never
+/// acknowledged and is left out. Returns the place of the last link.
+pub(super) fn scan(
+    path: &Path,
+    from: Place,
+    mut each: impl FnMut(Link) -> Result<(), StoreError>,
+) -> Result<Place, StoreError> {
+    let Some(mut file) = durable::open(path)? else {
+        return if from.number == 0 {
+            Ok(from)
+        } else {
+            Err(cut_short(path, from.number))
+        };
+    };
+    confirm(&mut file, path, from)?;
+    file.seek(SeekFrom::Start(from.stop))
+        .map_err(StoreError::io("read", path))?;
+    let mut reader = BufReader::new(file);
+    let mut last = from;
+    loop {
+        let mut line = Vec::new();
+        let length = reader
+            .read_until(b'\n', &mut line)
+            .map_err(StoreError::io("read", path))? as u64;
+        if length == 0 {
+            return Ok(last);
+        }
+        let number = last.number + 1;
+        if line.pop() != Some(b'\n') {
+            // `pop` took the last byte. What is left being a whole line means that the byte was its newline
+            // once.
+            return if split(&line).is_ok() {
+                Err(broken(path, number, "its newline is gone"))
+            } else {
+                Ok(last)
+            };
+        }
+        let (hash, json) = split(&line).map_err(|why| broken(path, number, why))?;
+        let receipt: Receipt =
+            serde_json::from_str(json).map_err(|why| broken(path, number, why.to_string()))?;
+        if receipt.number != number {
+            return Err(broken(
+                path,
+                number,
+                format!("it says that it is number {}", receipt.number),
+            ));
+        }
+        if receipt.previous != last.hash {
+            return Err(broken(path, number, "it does not continue the receipt before it"));
+        }
+        last = Place {
+            number,
+            start: last.stop,
+            stop: last.stop + length,
+            hash,
+        };
+        each(Link {
+            receipt,
+            json: json.to_owned(),
+            place: last,
+        })?;
+    }
+}
+
+/// Hash and JSON of a line without its newline, when they belong together.
+fn split(line: &[u8]) -> Result<(Digest, &str), &'static str> {
+    let text = std::str::from_utf8(line).map_err(|_| "it is not text")?;
+    let (hex, json) = text.split_once(' ').ok_or("it is not a hash and a receipt")?;
+    let hash = Digest::of(json.as_bytes());
+    // As text: upper-case digits would be the same number, and not the same line.
+    if hash.hex() == hex {
+        Ok((hash, json))
+    } else {
+        Err("its hash is not that of its content")
+    }
+}
+
+fn cut_short(path: &Path, number: u64) -> StoreError {
+    broken(
+        path,
+        number,
+        "the catalog knows this receipt and the log has lost it",
+    )
+}
+
+/// The line at `place`, which the catalog mirrors, must still be the one that was mirrored.
+fn confirm(file: &mut File, path: &Path, place: Place) -> Result<(), StoreError> {
+    if place.number == 0 {
+        return Ok(());
+    }
+    let size = file.metadata().map_err(StoreError::io("read", path))?.len();
+    if size < place.stop {
+        return Err(cut_short(path, place.number));
+    }
+    file.seek(SeekFrom::Start(place.start))
+        .map_err(StoreError::io("read", path))?;
+    let mut line = Vec::new();
+    file.take(place.stop.saturating_sub(place.start))
+        .read_to_end(&mut line)
+        .map_err(StoreError::io("read", path))?;
+    let whole = line.pop() == Some(b'\n');
+    match split(&line) {
+        Ok((hash, _)) if whole && hash == place.hash => Ok(()),
+        _ => Err(broken(
+            path,
+            place.number,
+            "it is not the receipt that the catalog knows",
+        )),
+    }
+}
+
+/// Appends `receipt` behind `last` and syncs it. What lies behind `last` is a line that was never finished;
+/// it is cut off.
+pub(super) fn append(path: &Path, last: Place, receipt: Receipt) -> Result<Link, StoreError> {
+    let json = serde_json::to_string(&receipt)
+        .map_err(|why| StoreError::io("write", path)(std::io::Error::other(why)))?;
+    let hash = Digest::of(json.as_bytes());
+    let line = format!("{hash} {json}\n");
+    let place = Place {
+        number: receipt.number,
+        start: last.stop,
+        stop: last.stop + line.len() as u64,
+        hash,
+    };
+    let mut file = durable::open_or_create(path)?;
+    let written = file
+        .set_len(last.stop)
+        .and_then(|()| file.seek(SeekFrom::Start(last.stop)))
+        .and_then(|_| file.write_all(line.as_bytes()))
+        .and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        // Half a line, or one that may not be on disk, must not be taken for a receipt. Should this fail too,
+        // the next writer cuts the half line off.
+        let _ = file.set_len(last.stop);
+        return Err(StoreError::io("write", path)(error));
+    }
+    if last.number == 0 {
+        durable::sync_parent(path)?;
+    }
+    Ok(Link { receipt, json, place })
+}

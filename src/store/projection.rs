@@ -1,0 +1,115 @@
+//! Keeps the catalog what it is: a projection of `receipts.log` and the records. Finds out whether it is
+//! whole, catches it up, makes it anew.
+
+use super::catalog::{Catalog, Tables};
+use super::log::{self, Place};
+use super::{Layout, StoreError, record};
+use crate::snapshot::SnapshotId;
+
+/// How the catalog stands to what it mirrors.
+#[derive(Debug)]
+enum State {
+    /// It lacks these records, and the receipts behind this place.
+    Lacks(Place, Vec<SnapshotId>),
+    /// It shows snapshots whose records are gone.
+    Strange,
+}
+
+fn state(catalog: &Catalog, layout: &Layout) -> Result<State, StoreError> {
+    // The catalog first: what it has was on disk before it had it.
+    let last = catalog.last_receipt()?;
+    let mut applied = catalog.applied_records()?;
+    let missing = record::ids(layout)?
+        .into_iter()
+        .filter(|id| !applied.remove(id))
+        .collect();
+    Ok(if applied.is_empty() {
+        State::Lacks(last, missing)
+    } else {
+        State::Strange
+    })
+}
+
+/// Applies the receipts behind `from`, then `records`. A record that cannot be read is left out and told: it
+/// must not make the others unreachable.
+fn apply(
+    tables: &Tables<'_>,
+    layout: &Layout,
+    from: Place,
+    records: &[SnapshotId],
+) -> Result<Vec<StoreError>, StoreError> {
+    log::scan(&layout.receipts(), from, |link| tables.apply_receipt(&link))?;
+    let mut unreadable = Vec::new();
+    for id in records {
+        match record::read(layout, id, tables.recorded_digest(id)?) {
+            Ok(record) => tables.apply_record(&record)?,
+            // Removed since it was listed.
+            Err(StoreError::NoSnapshot { .. }) => {}
+            Err(error) => unreadable.push(error),
+        }
+    }
+    Ok(unreadable)
+}
+
+/// Brings a catalog that is open for writing up to date, under the lock `receipts`. Returns the records that
+/// could not be read.
+pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
+    let unreadable = match state(catalog, layout)? {
+        State::Lacks(last, missing) if missing.is_empty() && !has_more(layout, last)? => Vec::new(),
+        State::Lacks(last, missing) => catalog.write(|tables| apply(tables, layout, last, &missing))?,
+        State::Strange => {
+            // A log that lost what the catalog knows is damage, and not made good by forgetting.
+            has_more(layout, catalog.last_receipt()?)?;
+            renew(catalog, layout)?
+        }
+    };
+    catalog.caught_up();
+    Ok(unreadable)
+}
+
+/// Empties the catalog and applies everything, in one transaction.
+pub(super) fn renew(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
+    let records = record::ids(layout)?;
+    let unreadable = catalog.write(|tables| {
+        tables.reset()?;
+        apply(tables, layout, Place::BEGIN, &records)
+    })?;
+    catalog.caught_up();
+    Ok(unreadable)
+}
+
+/// Whether the log has receipts behind `last`. An error when `last` itself is not there any more.
+fn has_more(layout: &Layout, last: Place) -> Result<bool, StoreError> {
+    let end = log::scan(&layout.receipts(), last, |_| Ok(()))?;
+    Ok(end != last)
+}
+
+/// A catalog for reading: the file when it is whole, else one in memory. Nothing is written. Also returns
+/// what could not be read.
+pub(super) fn for_reading(layout: &Layout) -> Result<(Catalog, Vec<StoreError>), StoreError> {
+    let path = layout.catalog();
+    let mut told = Vec::new();
+    match whole(layout) {
+        Ok(Some(catalog)) => return Ok((catalog, told)),
+        Ok(None) => {}
+        // The log and a later version are not ours to judge; a database that fails is only a projection.
+        Err(error @ StoreError::Catalog { .. }) => told.push(error),
+        Err(error) if error.is_damage_of(&path) => told.push(error),
+        Err(error) => return Err(error),
+    }
+    let catalog = Catalog::in_memory(&path)?;
+    told.extend(renew(&catalog, layout)?);
+    Ok((catalog, told))
+}
+
+/// The catalog's file, when it has everything.
+fn whole(layout: &Layout) -> Result<Option<Catalog>, StoreError> {
+    let Some(catalog) = Catalog::open_read(&layout.catalog())? else {
+        return Ok(None);
+    };
+    let State::Lacks(last, missing) = state(&catalog, layout)? else {
+        return Ok(None);
+    };
+    let whole = missing.is_empty() && !has_more(layout, last)?;
+    Ok(whole.then_some(catalog))
+}

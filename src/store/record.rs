@@ -1,0 +1,127 @@
+//! Snapshot records: reading and checking `snapshots/<id>.json`. What lies there may come from elsewhere and
+//! is not trusted.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+
+use serde::Deserialize;
+
+use super::{Layout, StoreError, durable};
+use crate::snapshot::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
+
+/// A record lists mounts, excludes and at most a hundred gaps a mount: longer than this it is none (bytes).
+const LIMIT: u64 = 64 << 20;
+
+/// The part of a record that says how to read the rest.
+#[derive(Deserialize)]
+struct Version {
+    format: u64,
+}
+
+/// Reads the record of `id`; `expected` is the digest that its receipt names, when there is one.
+pub(super) fn read(
+    layout: &Layout,
+    id: &SnapshotId,
+    expected: Option<Digest>,
+) -> Result<SnapshotRecord, StoreError> {
+    let path = layout.record(id);
+    let damaged = |why: String| StoreError::Damaged {
+        path: path.clone(),
+        why,
+    };
+    let bytes = durable::read(&path, LIMIT)?.ok_or_else(|| StoreError::NoSnapshot { id: id.clone() })?;
+    if expected.is_some_and(|expected| expected != Digest::of(&bytes)) {
+        return Err(damaged("its digest is not the one in its receipt".to_owned()));
+    }
+    let version: Version = serde_json::from_slice(&bytes).map_err(|why| damaged(why.to_string()))?;
+    if version.format > u64::from(SnapshotRecord::FORMAT) {
+        return Err(StoreError::Newer {
+            path,
+            found: version.format,
+            known: SnapshotRecord::FORMAT.into(),
+        });
+    }
+    let record: SnapshotRecord = serde_json::from_slice(&bytes).map_err(|why| damaged(why.to_string()))?;
+    check(&record, id).map_err(damaged)?;
+    Ok(record)
+}
+
+/// What the types do not already say: ids, labels, roots, sums.
+pub(super) fn check(record: &SnapshotRecord, id: &SnapshotId) -> Result<(), String> {
+    if record.format != SnapshotRecord::FORMAT {
+        return Err(format!("it has format {}, which never was", record.format));
+    }
+    if record.id != *id {
+        return Err(format!("it says that it is the record of {}", record.id));
+    }
+    let mut labels = HashSet::new();
+    let (mut entries, mut bytes) = (0_i64, 0_i64);
+    for mount in &record.mounts {
+        let label = &mount.coverage.label;
+        if !is_label(label) {
+            return Err(format!("{label:?} is not a mount's label"));
+        }
+        if !labels.insert(label) {
+            return Err(format!("two mounts have the label {label:?}"));
+        }
+        let root = &mount.coverage.root;
+        check_root(root).map_err(|why| format!("the mount root {:?} {why}", root.to_path()))?;
+        entries = add(entries, mount.entries).ok_or("its number of entries is out of range")?;
+        bytes = add(bytes, mount.bytes).ok_or("its number of bytes is out of range")?;
+    }
+    Ok(())
+}
+
+/// Sums stay below what the catalog's signed numbers hold.
+fn add(sum: i64, more: u64) -> Option<i64> {
+    sum.checked_add(i64::try_from(more).ok()?)
+}
+
+fn is_label(label: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+    label.len() <= 64
+        && label.bytes().all(allowed)
+        && label
+            .bytes()
+            .next()
+            .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Absolute, and without parts that lead elsewhere.
+fn check_root(root: &ByteString) -> Result<(), String> {
+    let below = root.0.strip_prefix(b"/").ok_or("is not absolute")?;
+    RelPath::new(below)
+        .map(drop)
+        .map_err(|why| format!("cannot be used: {why}"))
+}
+
+/// The ids of all records, as the directory has them; sorted. Files that do not have a record's name are
+/// none.
+pub(super) fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
+    let directory = layout.snapshots();
+    let listed = match fs::read_dir(&directory) {
+        Ok(listed) => listed,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::io("list", &directory)(error)),
+    };
+    let mut ids = Vec::new();
+    for entry in listed {
+        let name = entry.map_err(StoreError::io("list", &directory))?.file_name();
+        let stem = name.to_str().and_then(|name| name.strip_suffix(".json"));
+        ids.extend(stem.and_then(|stem| SnapshotId::parse(stem).ok()));
+    }
+    ids.sort();
+    Ok(ids)
+}
+
+/// Whether some record needs the archive. A record that cannot be read may need any.
+pub(super) fn any_needs(layout: &Layout, archive: &ArchiveId) -> Result<bool, StoreError> {
+    for id in ids(layout)? {
+        match read(layout, &id, None) {
+            Ok(record) if record.archives.iter().all(|needed| needed.id != *archive) => {}
+            Ok(_) | Err(_) => return Ok(true),
+        }
+    }
+    Ok(false)
+}

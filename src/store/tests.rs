@@ -1,0 +1,191 @@
+//! The store does what `docs/format.md` says, also when it is killed, shared, damaged or handed something
+//! hostile.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::snapshot::{
+    ArchiveId, ArchiveRef, ByteString, Coverage, Digest, Ending, MountRecord, ProcessRef, RestoreKind,
+    SnapshotKind,
+};
+
+mod catalog_file;
+mod children;
+mod directories;
+mod drafts;
+mod locks;
+mod queries;
+mod receipts;
+mod records;
+
+/// A directory that goes with the test, and the store directory in it, which is not made yet.
+pub(in crate::store) struct Place {
+    _home: tempfile::TempDir,
+    pub(in crate::store) root: PathBuf,
+}
+
+impl Place {
+    pub(in crate::store) fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("data/recovery");
+        Self { _home: home, root }
+    }
+
+    pub(in crate::store) fn write(&self) -> Store {
+        Store::open_write(&self.root).unwrap()
+    }
+
+    pub(in crate::store) fn read(&self) -> Store {
+        Store::open_read(&self.root).unwrap().unwrap()
+    }
+
+    pub(in crate::store) fn layout(&self) -> Layout {
+        Layout::new(self.root.clone())
+    }
+}
+
+pub(in crate::store) fn at(sec: i64) -> Time {
+    Time {
+        sec: 1_790_000_000 + sec,
+        nsec: 5,
+    }
+}
+
+pub(in crate::store) fn instance(n: u8) -> InstanceId {
+    InstanceId::new([n; 8], "demo")
+}
+
+pub(in crate::store) fn snapshot(n: u8) -> SnapshotId {
+    SnapshotId::new([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, n / 32, n % 32])
+}
+
+pub(in crate::store) fn coverage(root: &str) -> Coverage {
+    Coverage {
+        label: "project".to_owned(),
+        root: ByteString(root.as_bytes().to_vec()),
+        excludes: Vec::new(),
+        tracked: Vec::new(),
+        withheld: Vec::new(),
+    }
+}
+
+/// A checkpoint of instance 1 on `/srv/one`, without archives.
+pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
+    SnapshotRecord {
+        format: 1,
+        id: snapshot(n),
+        instance: instance(1),
+        workspace: Some("demo".to_owned()),
+        kind: SnapshotKind::Checkpoint,
+        late: false,
+        name: Some(format!("step-{n}")),
+        message: None,
+        taken_at: at(i64::from(n)),
+        complete: true,
+        mounts: vec![MountRecord {
+            coverage: coverage("/srv/one"),
+            started_at: at(i64::from(n)),
+            manifest: Digest::of(&[n]),
+            entries: 7,
+            bytes: 7000,
+            gap_count: 0,
+            gaps: Vec::new(),
+        }],
+        archives: Vec::new(),
+        written_by: "test".to_owned(),
+    }
+}
+
+pub(in crate::store) fn archive_ref(id: ArchiveId) -> ArchiveRef {
+    ArchiveRef {
+        id,
+        size: 3,
+        digest: Digest::of(b"abc"),
+        index: Digest::of(b"c"),
+    }
+}
+
+pub(in crate::store) fn begin(root: &str) -> Act {
+    Act::Begin {
+        workspace: Some("demo".to_owned()),
+        mode: "project".to_owned(),
+        mounts: vec![coverage(root)],
+        keeper: Some(ProcessRef {
+            pid: 4,
+            start: 99,
+            boot: "b".to_owned(),
+        }),
+        boot: "b".to_owned(),
+        command: Some(("agent".to_owned(), 3)),
+    }
+}
+
+pub(in crate::store) fn end() -> Act {
+    Act::End {
+        ending: Ending::Status(0),
+        survivors: Vec::new(),
+    }
+}
+
+/// Publishes `record` and appends its receipt.
+pub(in crate::store) fn capture(store: &Store, record: &SnapshotRecord) -> Receipt {
+    let digest = store.draft(record.id.clone()).unwrap().publish(record).unwrap();
+    let act = Act::Capture {
+        snapshot: record.id.clone(),
+        kind: record.kind,
+        record: digest,
+    };
+    store
+        .append(record.taken_at, 1000, &record.instance, act)
+        .unwrap()
+}
+
+pub(in crate::store) fn restore(target: u8, emergency: u8) -> Act {
+    Act::Restore {
+        kind: RestoreKind::Restore,
+        target: snapshot(target),
+        emergency: snapshot(emergency),
+        undoes: None,
+        changed: Vec::new(),
+        conflicts: 2,
+        failed: 1,
+    }
+}
+
+/// Every path below `root` with its mode and bytes.
+pub(in crate::store) fn tree(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    use std::os::unix::fs::MetadataExt as _;
+    walkdir::WalkDir::new(root)
+        .into_iter()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let meta = entry.metadata().unwrap();
+            let bytes = if meta.is_file() {
+                fs::read(entry.path()).unwrap()
+            } else {
+                Vec::new()
+            };
+            (entry.into_path(), (meta.mode() & 0o7777, bytes))
+        })
+        .collect()
+}
+
+/// Everything that the catalog answers, to compare two of them.
+pub(in crate::store) fn answers(catalog: &Catalog) -> String {
+    let mut all = String::new();
+    for row in catalog.instances().unwrap() {
+        let snapshots = catalog.snapshots(&row.id).unwrap();
+        let restores = catalog.restores(&row.id).unwrap();
+        let receipts = catalog.receipts_of(&row.id).unwrap();
+        all += &format!("{row:#?}{snapshots:#?}{restores:#?}{receipts:#?}");
+    }
+    for root in ["/srv/one", "/srv/two"] {
+        let on_root = catalog.instances_on_root(root.as_bytes()).unwrap();
+        let latest = catalog.latest_snapshot_on_root(root.as_bytes()).unwrap();
+        let baseline = catalog.latest_baseline_on_root(root.as_bytes()).unwrap();
+        all += &format!("{on_root:#?}{latest:?}{baseline:?}");
+    }
+    all + &format!("{:?}", catalog.latest_instance().unwrap().map(|row| row.id))
+}

@@ -1,0 +1,130 @@
+//! Locks: one holder, gone with its process, never inherited, no litter.
+
+use super::*;
+
+fn is_locked<T>(result: Result<T, StoreError>, object: &LockedObject) {
+    match result {
+        Err(StoreError::Locked { object: found }) => assert_eq!(&found, object),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("{object} was given twice"),
+    }
+}
+
+#[test]
+fn an_instance_is_held_once() {
+    let place = Place::new();
+    let (one, two) = (place.write(), place.write());
+    assert!(!one.instance_locked(&instance(1)).unwrap());
+    let guard = one.lock_instance(&instance(1)).unwrap();
+    for store in [&one, &two, &place.read()] {
+        assert!(store.instance_locked(&instance(1)).unwrap());
+        assert!(!store.instance_locked(&instance(2)).unwrap());
+    }
+    is_locked(
+        two.lock_instance(&instance(1)),
+        &LockedObject::Instance(instance(1)),
+    );
+    drop(two.lock_instance(&instance(2)).unwrap());
+    drop(guard);
+    assert!(!two.instance_locked(&instance(1)).unwrap());
+    drop(two.lock_instance(&instance(1)).unwrap());
+    let left: Vec<_> = fs::read_dir(place.layout().locks())
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert!(
+        left.iter()
+            .all(|name| !name.to_string_lossy().starts_with("instance-")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn a_killed_holder_holds_nothing_and_its_child_neither() {
+    let place = Place::new();
+    let child = children::hold(&place.root, "instance");
+    let store = place.write();
+    assert!(store.instance_locked(&instance(1)).unwrap());
+    is_locked(
+        store.lock_instance(&instance(1)),
+        &LockedObject::Instance(instance(1)),
+    );
+    children::kill(child);
+    assert!(!store.instance_locked(&instance(1)).unwrap());
+    drop(store.lock_instance(&instance(1)).unwrap());
+}
+
+#[test]
+fn restores_exclude_each_other_on_and_below_a_root() {
+    let place = Place::new();
+    let (one, two) = (place.write(), place.write());
+    let roots = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+    let guard = one
+        .lock_restore(&roots(&["/srv/b", "/srv/a/x", "/srv/b", "/srv/b/inner"]))
+        .unwrap();
+    for (wanted, named) in [
+        (vec!["/srv/a/x"], "/srv/a/x"),
+        (vec!["/srv/c", "/srv/b"], "/srv/b"),
+        (vec!["/srv/a/x/deep/er"], "/srv/a/x/deep/er"),
+        (vec!["/srv/a"], "/srv/a"),
+        (vec!["/"], "/"),
+    ] {
+        is_locked(
+            two.lock_restore(&roots(&wanted)),
+            &LockedObject::Root(PathBuf::from(named)),
+        );
+    }
+    drop(two.lock_restore(&roots(&["/srv/a/xy", "/srv/c"])).unwrap());
+    // What a refused attempt had taken already is free again.
+    drop(two.lock_restore(&roots(&["/srv/c"])).unwrap());
+    drop(guard);
+    drop(two.lock_restore(&roots(&["/"])).unwrap());
+    let left = fs::read_dir(place.layout().locks()).unwrap().count();
+    assert_eq!(left, 3, "receipts, drafts and store");
+}
+
+#[test]
+fn captures_share_the_store_and_a_prune_does_not() {
+    let place = Place::new();
+    let (one, two) = (place.write(), place.write());
+    let object = LockedObject::Store(place.root.clone());
+    let shares = (
+        one.share().unwrap(),
+        two.share().unwrap(),
+        place.read().share().unwrap(),
+    );
+    is_locked(one.exclusive(), &object);
+    drop(shares);
+    let exclusive = one.exclusive().unwrap();
+    is_locked(two.share(), &object);
+    is_locked(place.read().share(), &object);
+    is_locked(two.exclusive(), &object);
+    drop(exclusive);
+    drop(two.share().unwrap());
+}
+
+#[test]
+fn a_lock_is_never_held_twice_while_it_is_fought_over() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    let place = Place::new();
+    let store = place.write();
+    let holders = AtomicU32::new(0);
+    let taken = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..60 {
+                    let _ = store.instance_locked(&instance(1)).unwrap();
+                    let Ok(_guard) = store.lock_instance(&instance(1)) else {
+                        continue;
+                    };
+                    assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0, "two hold it");
+                    taken.fetch_add(1, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    holders.fetch_sub(1, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    assert!(taken.load(Ordering::SeqCst) > 60);
+}

@@ -1,0 +1,229 @@
+//! Queries: newest first in the order of the chain, also when the clock stands still.
+
+use super::*;
+
+fn ids(rows: &[InstanceRow]) -> Vec<InstanceId> {
+    rows.iter().map(|row| row.id.clone()).collect()
+}
+
+#[test]
+fn an_instance_is_told_as_it_was_recorded() {
+    let place = Place::new();
+    let store = place.write();
+    store.append(at(0), 0, &instance(1), begin("/srv/one")).unwrap();
+    let row = store.catalog().instance(&instance(1)).unwrap().unwrap();
+    let Act::Begin {
+        workspace,
+        mode,
+        mounts,
+        keeper,
+        boot,
+        command,
+    } = begin("/srv/one")
+    else {
+        panic!()
+    };
+    let id = instance(1);
+    let started_at = at(0);
+    let open = InstanceRow {
+        id,
+        workspace,
+        mode,
+        mounts,
+        keeper,
+        boot,
+        command,
+        started_at,
+        ended_at: None,
+        ending: None,
+        survivors: Vec::new(),
+    };
+    assert_eq!(row, open);
+    let survivors = vec![ProcessRef {
+        pid: 1,
+        start: u64::MAX,
+        boot: "c".to_owned(),
+    }];
+    let ending = Ending::Failed("no such program".to_owned());
+    let act = Act::End {
+        ending: ending.clone(),
+        survivors: survivors.clone(),
+    };
+    store.append(at(5), 0, &instance(1), act).unwrap();
+    // A second end does not change how it ended.
+    store
+        .append(
+            at(6),
+            0,
+            &instance(1),
+            Act::End {
+                ending: Ending::Unseen,
+                survivors: Vec::new(),
+            },
+        )
+        .unwrap();
+    let closed = InstanceRow {
+        ended_at: Some(at(5)),
+        ending: Some(ending),
+        survivors,
+        ..open
+    };
+    assert_eq!(store.catalog().instance(&instance(1)).unwrap(), Some(closed));
+    assert_eq!(store.catalog().instance(&instance(2)).unwrap(), None);
+}
+
+#[test]
+fn instances_are_found_by_what_is_known_of_them() {
+    let place = Place::new();
+    let store = place.write();
+    // The clock stands still: the chain says what is newer.
+    for (n, root) in [(3, "/srv/one"), (1, "/srv/two"), (2, "/srv/one")] {
+        let mut act = begin(root);
+        if let Act::Begin { workspace, .. } = &mut act {
+            *workspace = (n != 1).then(|| "demo".to_owned());
+        }
+        store.append(at(0), 0, &instance(n), act).unwrap();
+    }
+    let catalog = store.catalog();
+    assert_eq!(
+        ids(&catalog.instances().unwrap()),
+        [instance(2), instance(1), instance(3)]
+    );
+    assert_eq!(catalog.latest_instance().unwrap().unwrap().id, instance(2));
+    assert_eq!(
+        ids(&catalog.instances_of_workspace("demo").unwrap()),
+        [instance(2), instance(3)]
+    );
+    assert_eq!(
+        ids(&catalog.instances_on_root(b"/srv/one").unwrap()),
+        [instance(2), instance(3)]
+    );
+    assert_eq!(ids(&catalog.instances_on_root(b"/srv").unwrap()), []);
+    assert_eq!(ids(&catalog.find_instances("rc-").unwrap()).len(), 3);
+    assert_eq!(ids(&catalog.find_instances("rc-3").unwrap()), [instance(3)]);
+    for nothing in ["rc-4", "%", "rc_", "' OR 1 --", &format!("{}x", instance(3))] {
+        assert_eq!(ids(&catalog.find_instances(nothing).unwrap()), [], "{nothing}");
+    }
+}
+
+#[test]
+fn snapshots_follow_the_chain_and_not_the_clock() {
+    let place = Place::new();
+    let store = place.write();
+    store.append(at(0), 0, &instance(1), begin("/srv/one")).unwrap();
+    let with = |n: u8, kind| SnapshotRecord {
+        kind,
+        taken_at: at(0),
+        ..record(n)
+    };
+    for (n, kind) in [
+        (9, SnapshotKind::Baseline),
+        (2, SnapshotKind::Checkpoint),
+        (5, SnapshotKind::Baseline),
+        (1, SnapshotKind::Closing),
+    ] {
+        capture(&store, &with(n, kind));
+    }
+    let order = |store: &Store| -> Vec<SnapshotId> {
+        store
+            .catalog()
+            .snapshots(&instance(1))
+            .unwrap()
+            .into_iter()
+            .map(|row| row.id)
+            .collect()
+    };
+    assert_eq!(order(&store), [1, 5, 2, 9].map(snapshot));
+    let catalog = store.catalog();
+    assert_eq!(
+        catalog.latest_snapshot_on_root(b"/srv/one").unwrap(),
+        Some(snapshot(1))
+    );
+    assert_eq!(
+        catalog.latest_baseline_on_root(b"/srv/one").unwrap(),
+        Some(snapshot(5))
+    );
+    assert_eq!(catalog.latest_snapshot_on_root(b"/srv/two").unwrap(), None);
+    assert_eq!(
+        catalog.names_taken(&instance(1)).unwrap(),
+        ["step-1", "step-2", "step-5", "step-9"]
+    );
+    assert_eq!(catalog.names_taken(&instance(2)).unwrap(), Vec::<String>::new());
+    // Without a receipt it is the newest as long as nothing later happened, and keeps its place afterwards.
+    let killed = SnapshotRecord {
+        taken_at: at(10),
+        ..record(3)
+    };
+    store.draft(snapshot(3)).unwrap().publish(&killed).unwrap();
+    assert_eq!(order(&store), [3, 1, 5, 2, 9].map(snapshot));
+    capture(
+        &store,
+        &SnapshotRecord {
+            taken_at: at(20),
+            ..record(4)
+        },
+    );
+    assert_eq!(order(&store), [4, 3, 1, 5, 2, 9].map(snapshot));
+    let row = store.catalog().snapshot(&snapshot(2)).unwrap().unwrap();
+    assert_eq!(
+        (row.entries, row.bytes, row.receipt, row.complete),
+        (7, 7000, Some(3), true)
+    );
+}
+
+#[test]
+fn restores_are_told_newest_first() {
+    let place = Place::new();
+    let store = place.write();
+    store.append(at(0), 0, &instance(1), restore(1, 2)).unwrap();
+    store.append(at(0), 0, &instance(2), restore(5, 6)).unwrap();
+    let act = Act::Restore {
+        kind: RestoreKind::Undo,
+        target: snapshot(2),
+        emergency: snapshot(3),
+        undoes: Some(1),
+        changed: vec![crate::snapshot::PathChange {
+            mount: "project".to_owned(),
+            path: crate::snapshot::RelPath::new(b"caf\xe9/\n").unwrap(),
+            act: crate::snapshot::PathAct::Deleted,
+            overrode: true,
+        }],
+        conflicts: 0,
+        failed: 0,
+    };
+    store.append(at(0), 0, &instance(1), act).unwrap();
+    let rows = store.catalog().restores(&instance(1)).unwrap();
+    assert_eq!(
+        rows.iter()
+            .map(|row| (row.number, row.undoes))
+            .collect::<Vec<_>>(),
+        [(3, Some(1)), (1, None)]
+    );
+    assert_eq!(rows[0].changed[0].path.as_bytes(), b"caf\xe9/\n");
+    assert_eq!((rows[1].conflicts, rows[1].failed), (2, 1));
+}
+
+#[test]
+fn a_root_that_is_not_text_is_found() {
+    let place = Place::new();
+    let store = place.write();
+    let root = b"/srv/caf\xe9".to_vec();
+    let mut record = record(1);
+    record.mounts[0].coverage.root = ByteString(root.clone());
+    capture(&store, &record);
+    for store in [&store, &place.read()] {
+        assert_eq!(
+            store.catalog().latest_snapshot_on_root(&root).unwrap(),
+            Some(snapshot(1))
+        );
+        assert_eq!(store.record(&snapshot(1)).unwrap(), record);
+    }
+}
+
+#[test]
+fn a_store_is_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Store>();
+    shared::<Draft>();
+    shared::<LockGuard>();
+}
