@@ -17,7 +17,7 @@ pub use source::{LayoutHasher, Source};
 pub(crate) use take::latest;
 pub use take::{Captured, Look, Request, Seen, look, read_back, take};
 pub use walk::Skipped;
-pub(crate) use walk::{is_gone, same_moment, settle, words};
+pub(crate) use walk::{same_moment, words};
 
 use crate::mount::MountError;
 use crate::store::StoreError;

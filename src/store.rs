@@ -5,6 +5,7 @@
 
 pub mod archive;
 
+mod blobs;
 mod catalog;
 mod directory;
 mod draft;
@@ -19,6 +20,7 @@ mod record;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use blobs::Blobs;
 pub use catalog::{Catalog, InstanceRow, RestoreRow, SnapshotRow};
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError};

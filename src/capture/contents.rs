@@ -13,7 +13,7 @@ use crate::platform;
 use crate::snapshot::{Content, Directory, Entry, Gap, GapReason, Kind, Manifest, RelPath, Time};
 
 /// Takes what a scan finds, in manifest order. A capture stores it; a comparison only hashes.
-pub trait Sink {
+pub(super) trait Sink {
     /// The mount root, before everything else.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ pub trait Sink {
 }
 
 /// What went wrong while a file was read.
-pub enum Failure {
+pub(super) enum Failure {
     /// The file itself: it becomes a gap, and the rest goes on.
     Source(io::Error),
     /// Everything stops.
@@ -69,7 +69,7 @@ impl Sink for HashOnly<'_> {
             observer.advance(0, bytes);
             cancelled = observer.cancelled();
             if cancelled {
-                Err(io::ErrorKind::Interrupted.into())
+                Err(io::Error::other("interrupted"))
             } else {
                 Ok(())
             }
@@ -93,7 +93,7 @@ const ATTEMPTS: usize = 3;
 ///
 /// # Errors
 /// When the sink cannot go on or the operator stopped it.
-pub fn complete(
+pub(super) fn complete(
     root: &Root,
     walked: Walked,
     reference: Option<Reference<'_>>,

@@ -165,7 +165,7 @@ impl Sink for Packer<'_> {
         let observer = self.observer;
         let cancelled = || {
             if observer.cancelled() {
-                Err(io::ErrorKind::Interrupted.into())
+                Err(io::Error::other("interrupted"))
             } else {
                 Ok(())
             }
@@ -184,32 +184,21 @@ impl Sink for Packer<'_> {
         }
         // What is stored counts, not what was there a moment ago: the second pass is hashed again.
         source.rewind();
-        let mut hashed = Hashed {
-            hasher: source.hasher(),
-            source,
-            observer,
-            failed: None,
-        };
+        let mut hashed = Hashed { hasher: source.hasher(), source, observer };
         let label = self.label.clone();
-        let (size, segments) = (hashed.source.size(), segments(hashed.source));
-        let written = self.writer().map_err(Failure::Fatal)?.file(
-            &label,
-            path,
-            entry,
-            size,
-            segments.as_deref(),
-            &mut hashed,
-        );
+        let segments = segments(hashed.source);
+        let writer = self.writer().map_err(Failure::Fatal)?;
+        let mut stored = writer
+            .file(&label, path, entry, segments.as_deref(), &mut hashed)
+            .map_err(|error| Failure::Fatal(error.into()))?;
         if observer.cancelled() {
             return Err(Failure::Fatal(CaptureError::Interrupted));
         }
-        if let Some(error) = hashed.failed.take() {
+        if let Some(error) = stored.error.take() {
             return Err(Failure::Source(error));
         }
         let content = hashed.hasher.finish();
-        let stored = written.map_err(|error| Failure::Fatal(error.into()))?;
-        self.stored(path, entry, stored, content.digest)
-            .map_err(Failure::Fatal)?;
+        self.stored(path, entry, stored, content.digest).map_err(Failure::Fatal)?;
         Ok(content)
     }
 
@@ -240,7 +229,7 @@ impl Packer<'_> {
         let writer = self.writer().map_err(Failure::Fatal)?;
         let segments = segments(source);
         writer
-            .file(&label, path, entry, source.size(), segments.as_deref(), data)
+            .file(&label, path, entry, segments.as_deref(), data)
             .map_err(|error| Failure::Fatal(error.into()))
     }
 }
@@ -258,30 +247,21 @@ fn segments(source: &Source) -> Option<Vec<Segment>> {
     )
 }
 
-/// Hashes what the archive takes. A read error is remembered and the rest given as missing, so that the archive's
-/// writer need not tell a bad file from a full disk.
+/// Hashes what the archive takes, so that the digest is that of the stored bytes.
 struct Hashed<'a> {
     source: &'a mut Source,
     hasher: LayoutHasher,
     observer: &'a dyn Observer,
-    failed: Option<io::Error>,
 }
 
 impl io::Read for Hashed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.observer.cancelled() || self.failed.is_some() {
-            return Ok(0);
+        if self.observer.cancelled() {
+            return Err(io::Error::other("interrupted"));
         }
-        match self.source.read(buffer) {
-            Ok(count) => {
-                self.hasher.update(buffer.get(..count).unwrap_or_default());
-                self.observer.advance(0, count as u64);
-                Ok(count)
-            }
-            Err(error) => {
-                self.failed = Some(error);
-                Ok(0)
-            }
-        }
+        let count = self.source.read(buffer)?;
+        self.hasher.update(buffer.get(..count).unwrap_or_default());
+        self.observer.advance(0, count as u64);
+        Ok(count)
     }
 }

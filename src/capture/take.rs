@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::contents::{HashOnly, complete};
 use super::pack::Packer;
-use super::source::LayoutHasher;
 use super::walk::{Reference, Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
 use crate::clock::{Entropy, random};
@@ -12,8 +11,8 @@ use crate::contract::Matcher;
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::snapshot::{
-    Act, ArchiveRef, Content, Coverage, Digest, Gap, GapReason, Hasher, InstanceId, Manifest, MountRecord,
-    RecordedGap, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, Time, cut,
+    Act, ArchiveRef, Content, Coverage, Digest, Hasher, InstanceId, Manifest, MountRecord,
+    RecordedGap, SnapshotId, SnapshotKind, SnapshotRecord, Time, cut,
 };
 use crate::store::archive::{BlobKind, Piece};
 use crate::store::{Blobs, Draft, Store};
@@ -86,7 +85,7 @@ pub(crate) struct Latest {
 
 /// Finds it. Without one, or when it cannot be read, everything is read anew: that costs time and nothing else.
 pub(crate) fn latest(store: &Store, coverage: &Coverage) -> Option<Latest> {
-    let id = store.catalog().latest_snapshot_on_root(&coverage.root).ok()??;
+    let id = store.catalog().latest_snapshot_on_root(&coverage.root.0).ok()??;
     let record = store.record(&id).ok()?;
     let mount = record
         .mounts

@@ -23,7 +23,7 @@ pub(crate) const TICK_NANOS: i128 = 20_000_000;
 
 /// An earlier state of the same mount, whose digests are taken over where stat data prove that nothing changed.
 #[derive(Clone, Copy)]
-pub struct Reference<'a> {
+pub(super) struct Reference<'a> {
     /// What was there.
     pub manifest: &'a Manifest,
     /// When that capture began to walk. What changed later than just before it is read again.
@@ -42,7 +42,7 @@ impl Reference<'_> {
 }
 
 /// What to walk and how.
-pub struct Walk<'a> {
+pub(super) struct Walk<'a> {
     /// The mount.
     pub root: &'a Root,
     /// What to leave out.
@@ -67,7 +67,7 @@ pub struct Skipped {
 }
 
 /// The result: a manifest whose pending files still lack their digest.
-pub struct Walked {
+pub(super) struct Walked {
     /// Everything that was found.
     pub manifest: Manifest,
     /// Which files have to be read: indexes of directory and entry, in manifest order.
@@ -95,7 +95,7 @@ impl Walk<'_> {
     /// # Errors
     /// When the root cannot be listed, a limit is exceeded, or the operator stopped it. What cannot be read further
     /// down is a gap in the result, not an error.
-    pub fn run(&self) -> Result<Walked, CaptureError> {
+    pub(super) fn run(&self) -> Result<Walked, CaptureError> {
         let started_at = platform::file_clock();
         let top = self.root.dir(&RelPath::root()).map_err(|e| self.root_error(e))?;
         let stat = top.stat().map_err(|e| self.root_error(e))?;

@@ -10,6 +10,7 @@ mod generated;
 mod launch;
 mod list;
 mod log;
+mod paths;
 mod rebuild;
 mod restore;
 mod scope;

@@ -119,11 +119,6 @@ impl Stage {
             source,
         })
     }
-
-    /// Bytes that may still be written here.
-    pub(super) fn free_bytes(&self) -> u64 {
-        platform::free_bytes(&self.dir).unwrap_or(u64::MAX)
-    }
 }
 
 /// The name of the `number`-th new object.

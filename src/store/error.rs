@@ -5,7 +5,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::snapshot::{ArchiveId, InstanceId, SnapshotId};
+use super::archive::ArchiveError;
+use crate::snapshot::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
 
 /// Something that another process holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,6 +139,25 @@ pub enum StoreError {
         id: SnapshotId,
         /// The archive.
         archive: ArchiveId,
+    },
+    /// An archive cannot be read, or is damaged.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// Content cannot be had.
+    #[error("content {digest}: {reason}")]
+    Content {
+        /// Which.
+        digest: Digest,
+        /// Why.
+        reason: String,
+    },
+    /// A manifest's parts are there and do not fit together.
+    #[error("manifest {digest} is damaged: {source}")]
+    Manifest {
+        /// Which.
+        digest: Digest,
+        /// What does not fit.
+        source: DecodeError,
     },
     /// The store was opened for reading.
     #[error("the store {path:?} was opened for reading only")]

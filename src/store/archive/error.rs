@@ -116,3 +116,17 @@ pub enum Damage {
         why: &'static str,
     },
 }
+
+impl ArchiveError {
+    /// Whether the bytes are not what was written.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::TooLarge { .. })
+    }
+
+    /// Whether a newer version wrote it.
+    #[must_use]
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Self::Newer { .. })
+    }
+}

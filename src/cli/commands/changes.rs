@@ -1,0 +1,92 @@
+//! What a session did: the comparison of its first and last snapshot, as a screen and as documents.
+
+use crate::capture::Captured;
+use crate::cli::context::Context;
+use crate::cli::document::ChangeDocument;
+use crate::cli::error::CliError;
+use crate::cli::view;
+use crate::diff::{Change, ChangeKind, Comparison, Side, compare, pair_renames};
+use crate::snapshot::{Coverage, InstanceId, SnapshotKind};
+use crate::store::{InstanceRow, Store};
+use crate::terminal::size;
+
+/// Changes by mount.
+pub(super) struct Changes {
+    mounts: Vec<(Coverage, Vec<Change>)>,
+    has_baseline: bool,
+}
+
+/// What happened between the baseline of an instance and its closing snapshot.
+pub(super) fn of_session(
+    store: &Store,
+    row: &InstanceRow,
+    closing: Option<&Captured>,
+) -> Result<Changes, CliError> {
+    let rows = store.catalog().snapshots(&row.id)?;
+    let baseline = rows.iter().find(|row| row.kind == SnapshotKind::Baseline);
+    let (Some(baseline), Some(closing)) = (baseline, closing) else {
+        return Ok(Changes { mounts: Vec::new(), has_baseline: baseline.is_some() });
+    };
+    let record = store.record(&baseline.id)?;
+    let mut mounts = Vec::new();
+    for (mount, now) in record.mounts.iter().zip(&closing.manifests) {
+        let before = store.manifest(&record, mount)?;
+        let from = Side { manifest: before.as_ref(), skipped: &[] };
+        let to = Side { manifest: now.as_ref(), skipped: &[] };
+        let Comparison { changes, .. } = compare(&from, &to);
+        mounts.push((mount.coverage.clone(), pair_renames(changes)));
+    }
+    Ok(Changes { mounts, has_baseline: true })
+}
+
+impl Changes {
+    /// As JSON.
+    pub(super) fn documents(&self) -> Vec<ChangeDocument> {
+        let all = self.mounts.iter().flat_map(|(coverage, changes)| changes.iter().map(move |c| (coverage, c)));
+        all.map(|(coverage, change)| ChangeDocument::new(coverage, change)).collect()
+    }
+
+    /// One screen: how much changed, the first paths, and the commands that show and undo it.
+    pub(super) fn screen(&self, context: &Context<'_>, instance: &InstanceId, columns: usize) -> String {
+        const SHOWN: usize = 12;
+        if !self.has_baseline {
+            return format!("session {instance} has ended; it has no baseline, so nothing can be restored");
+        }
+        let total: usize = self.mounts.iter().map(|(_, changes)| changes.len()).sum();
+        if total == 0 {
+            return format!("session {instance} changed nothing");
+        }
+        let count = |kinds: &[ChangeKind]| {
+            let all = self.mounts.iter().flat_map(|(_, changes)| changes);
+            all.filter(|change| kinds.contains(&change.kind)).count() as u64
+        };
+        let parts: Vec<String> = [
+            ("added", count(&[ChangeKind::Added])),
+            ("modified", count(&[ChangeKind::Modified, ChangeKind::Type])),
+            ("deleted", count(&[ChangeKind::Deleted])),
+            ("renamed", count(&[ChangeKind::Renamed])),
+            ("with other mode or owner", count(&[ChangeKind::Mode, ChangeKind::Metadata])),
+        ]
+        .into_iter()
+        .filter(|(_, number)| *number > 0)
+        .map(|(word, number)| format!("{} {word}", size::count(number)))
+        .collect();
+        let mut lines = vec![format!("session {instance}: {}", parts.join(", "))];
+        let mut left = SHOWN;
+        for (coverage, changes) in &self.mounts {
+            if self.mounts.len() > 1 && !changes.is_empty() && left > 0 {
+                lines.push(format!("  in {}", view::changes::host(coverage)));
+            }
+            for change in changes.iter().take(left) {
+                lines.push(format!("  {}", view::changes::line(change, columns.saturating_sub(2))));
+            }
+            left = left.saturating_sub(changes.len());
+        }
+        if total > SHOWN {
+            lines.push(format!("  and {} more", size::count((total - SHOWN) as u64)));
+        }
+        lines.push(format!("see it:  {}", context.command(&format!("diff {instance}"))));
+        lines.push(format!("undo it: {}", context.command(&format!("restore {instance}"))));
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,212 @@
+//! `diff`: what changed between two snapshots, or between a snapshot and now.
+
+use crate::capture::{Look, Seen, latest, look};
+use crate::cli::args::{Check, DiffArgs, DiffForm, Until};
+use crate::cli::context::Context;
+use crate::cli::document::{ChangeDocument, DiffDocument, ReasonDocument, SCHEMA};
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::view;
+use crate::diff::{Comparison, PatchOptions, Side, compare, pair_renames};
+use crate::restore::Scope;
+use crate::session::{find_instance, find_snapshot, settle_lost};
+use crate::snapshot::{Coverage, Manifest, SnapshotRecord};
+use crate::store::Store;
+
+use super::paths;
+
+/// One mount compared.
+pub(super) struct Compared {
+    pub(super) coverage: Coverage,
+    pub(super) comparison: Comparison,
+}
+
+/// The later side.
+enum Later {
+    Now,
+    Snapshot(Box<SnapshotRecord>),
+}
+
+pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
+    let (store, row) = open(context, &args.instance)?;
+    let from = find_snapshot(&store, &row, args.from.as_deref().unwrap_or("baseline"));
+    let from = store.record(&from.map_err(|error| nothing(&row.mode, error))?.id)?;
+    let later = match &args.to {
+        Until::Now => Later::Now,
+        Until::Snapshot(name) => {
+            let snapshot = find_snapshot(&store, &row, name)?;
+            Later::Snapshot(Box::new(store.record(&snapshot.id)?))
+        }
+    };
+    let coverages: Vec<Coverage> = from.mounts.iter().map(|mount| mount.coverage.clone()).collect();
+    let scopes = paths::scopes(context.environment, &coverages, &args.paths)?;
+    let check = args.check == Some(Check::Content);
+    let mut compared = Vec::new();
+    for (mount, scope) in from.mounts.iter().zip(&scopes) {
+        let before = store.manifest(&from, mount)?;
+        let after = match &later {
+            Later::Now => live(context, &store, &mount.coverage, before.as_ref().map(|m| (m, mount.started_at)), check)?,
+            Later::Snapshot(record) => stored(&store, record, &mount.coverage)?,
+        };
+        let from = Side { manifest: before.as_ref(), skipped: &[] };
+        let to = Side { manifest: after.manifest.as_ref(), skipped: &after.skipped };
+        let mut comparison = compare(&from, &to);
+        comparison.changes.retain(|change| scope.holds(&change.path));
+        comparison.not_covered.retain(|gap| scope.holds(&gap.path) || *scope == Scope::All);
+        if !args.no_renames {
+            comparison.changes = pair_renames(comparison.changes);
+        }
+        compared.push(Compared { coverage: mount.coverage.clone(), comparison });
+    }
+    let differs = compared.iter().any(|mount| !mount.comparison.changes.is_empty());
+    if args.json {
+        let to = match &later {
+            Later::Now => "now".to_owned(),
+            Later::Snapshot(record) => record.id.to_string(),
+        };
+        context.terminal.json(&document(row.id.to_string(), from.id.to_string(), to, &compared));
+    } else {
+        let blobs = store.blobs(&from.archives);
+        let later_blobs = match &later {
+            Later::Now => None,
+            Later::Snapshot(record) => Some(store.blobs(&record.archives)),
+        };
+        let options = PatchOptions { context: 3, show_secrets: args.show_secrets };
+        let sources = view::patch::Sources { from: &blobs, to: later_blobs.as_ref() };
+        for mount in &compared {
+            show(context, args.form(), mount, &sources, options, compared.len() > 1);
+        }
+        if !differs {
+            context.terminal.note("no differences");
+        } else if matches!(later, Later::Now) {
+            let undo = context.command(&format!("restore {}", row.id));
+            context.terminal.note(&format!("undo it: {undo}"));
+        }
+    }
+    let code = if args.exit_code && differs { ExitCode::Failed } else { ExitCode::Done };
+    Ok(code.into())
+}
+
+/// Opens the store and closes the instance when it is found dead.
+pub(super) fn open(
+    context: &Context<'_>,
+    instance: &str,
+) -> Result<(Store, crate::store::InstanceRow), CliError> {
+    let reading = context.store_for_reading()?.ok_or_else(|| no_store(instance))?;
+    let row = find_instance(&reading, instance)?;
+    if row.ended_at.is_some() || crate::session::state(&reading, &row) != crate::session::State::Lost {
+        return Ok((reading, row));
+    }
+    drop(reading);
+    let store = context.store_for_writing()?;
+    settle_and_say(context, &store, &row)?;
+    let row = find_instance(&store, row.id.as_str())?;
+    Ok((store, row))
+}
+
+/// There is no store at all.
+pub(super) fn no_store(instance: &str) -> CliError {
+    crate::session::SessionError::Unknown { wanted: instance.to_owned(), nearest: Vec::new() }.into()
+}
+
+/// Takes the late closing snapshot of a dead instance, and says so.
+pub(super) fn settle_and_say(
+    context: &Context<'_>,
+    store: &Store,
+    row: &crate::store::InstanceRow,
+) -> Result<(), CliError> {
+    if let Some(closed) = settle_lost(store, context.world(), row)? {
+        context.terminal.warn(&format!(
+            "nobody saw {} end; a late closing snapshot was taken now, and what changed in between cannot be told apart",
+            row.id
+        ));
+        if let Some(error) = closed.error {
+            context.terminal.warn(&format!("the late closing snapshot failed: {error}"));
+        }
+    }
+    Ok(())
+}
+
+/// A mode without files explains itself better than a missing snapshot.
+pub(super) fn nothing(mode: &str, error: crate::session::SessionError) -> CliError {
+    if mode == "project" {
+        return error.into();
+    }
+    CliError::new(ErrorKind::NothingToRestore, format!("nothing to restore from: this session's mode was {mode}"))
+        .hint("launch with --snapshot project to have the files recorded")
+}
+
+fn live(
+    context: &Context<'_>,
+    store: &Store,
+    coverage: &Coverage,
+    before: Option<(&Manifest, crate::snapshot::Time)>,
+    check_content: bool,
+) -> Result<Seen, CliError> {
+    let latest = latest(store, coverage);
+    let reference = latest.as_ref().map(|latest| (&latest.manifest, latest.started_at)).or(before);
+    Ok(look(&Look { coverage, reference, check_content }, context.world().observer)?)
+}
+
+fn stored(store: &Store, record: &SnapshotRecord, coverage: &Coverage) -> Result<Seen, CliError> {
+    let mount = record.mounts.iter().find(|mount| mount.coverage.label == coverage.label);
+    let manifest = match mount {
+        Some(mount) => store.manifest(record, mount)?,
+        None => None,
+    };
+    Ok(Seen { manifest, skipped: Vec::new() })
+}
+
+fn document(instance: String, from: String, to: String, compared: &[Compared]) -> DiffDocument {
+    let changes = compared.iter().flat_map(|mount| {
+        mount.comparison.changes.iter().map(|change| ChangeDocument::new(&mount.coverage, change))
+    });
+    let gaps = compared.iter().flat_map(|mount| {
+        mount.comparison.not_covered.iter().map(|gap| ReasonDocument::gap(&mount.coverage, gap))
+    });
+    DiffDocument {
+        schema: SCHEMA,
+        instance,
+        from,
+        to,
+        changes: changes.collect(),
+        not_covered: gaps.collect(),
+    }
+}
+
+fn show(
+    context: &Context<'_>,
+    form: DiffForm,
+    mount: &Compared,
+    sources: &view::patch::Sources<'_>,
+    options: PatchOptions,
+    several: bool,
+) {
+    let terminal = context.terminal;
+    let changes = &mount.comparison.changes;
+    if several && !changes.is_empty() {
+        terminal.out(&view::changes::host(&mount.coverage));
+    }
+    match form {
+        DiffForm::NameStatus => {
+            for change in changes {
+                if terminal.out_is_closed() {
+                    return;
+                }
+                terminal.out(&view::changes::line(change, terminal.width_out()));
+            }
+        }
+        DiffForm::Stat => terminal.out(&view::patch::stat(mount, sources, terminal.width_out())),
+        DiffForm::Patch => {
+            for change in changes {
+                if terminal.out_is_closed() {
+                    return;
+                }
+                terminal.out(&view::patch::patch(&mount.coverage, change, sources, options));
+            }
+        }
+    }
+    if !mount.comparison.not_covered.is_empty() {
+        terminal.note(&view::patch::not_covered(&mount.comparison.not_covered));
+    }
+}

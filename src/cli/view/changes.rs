@@ -1,0 +1,90 @@
+//! Changes, one line each.
+
+use crate::diff::{Change, ChangeKind};
+use crate::snapshot::{Coverage, Entry, RelPath};
+use crate::terminal::{Role, sanitize, style};
+
+/// The host path of a mount root.
+pub(in crate::cli) fn host(coverage: &Coverage) -> String {
+    sanitize::name(&coverage.root.0)
+}
+
+/// A path as people read it: a directory ends in `/`, the root is `.`.
+pub(in crate::cli) fn path(path: &RelPath, entry: Option<&Entry>) -> String {
+    if path.is_root() {
+        return "./".to_owned();
+    }
+    let mut bytes = path.as_bytes().to_vec();
+    if entry.is_some_and(Entry::is_dir) {
+        bytes.push(b'/');
+    }
+    sanitize::name(&bytes)
+}
+
+/// The letter of a change, as git's `--name-status` has it, and its colour. `M` is content, `m` is mode or metadata.
+pub(in crate::cli) fn letter(kind: ChangeKind) -> (&'static str, Role) {
+    match kind {
+        ChangeKind::Added => ("A", Role::Added),
+        ChangeKind::Modified => ("M", Role::Changed),
+        ChangeKind::Deleted => ("D", Role::Removed),
+        ChangeKind::Type => ("T", Role::Changed),
+        ChangeKind::Mode | ChangeKind::Metadata => ("m", Role::Changed),
+        ChangeKind::Renamed => ("R", Role::Changed),
+    }
+}
+
+/// One line: letter, path, and what the letter does not tell. Long paths are not cut: they must be readable.
+pub(in crate::cli) fn line(change: &Change, _columns: usize) -> String {
+    let (letter, role) = letter(change.kind);
+    let entry = change.to.as_ref().or(change.from.as_ref());
+    let mut text = format!("{} {}", style::paint(role, letter), path(&change.path, entry));
+    if let Some(from) = &change.from_path {
+        text = format!(
+            "{} {} -> {}",
+            style::paint(role, letter),
+            path(from, change.from.as_ref()),
+            path(&change.path, entry)
+        );
+    }
+    let detail = detail(change);
+    if !detail.is_empty() {
+        text.push_str(&style::paint(Role::Dim, &format!("  ({detail})")));
+    }
+    text
+}
+
+/// What differs beside the content, in words.
+pub(in crate::cli) fn detail(change: &Change) -> String {
+    let (Some(from), Some(to)) = (&change.from, &change.to) else { return String::new() };
+    let mut parts = Vec::new();
+    if change.kind == ChangeKind::Type {
+        parts.push(format!("{} -> {}", kind(from), kind(to)));
+    }
+    if from.mode != to.mode && !matches!(from.kind, crate::snapshot::Kind::Symlink(_)) {
+        parts.push(format!("mode {:04o} -> {:04o}", from.mode, to.mode));
+    }
+    if (from.uid, from.gid) != (to.uid, to.gid) {
+        parts.push(format!("owner {}:{} -> {}:{}", from.uid, from.gid, to.uid, to.gid));
+    }
+    if from.xattrs != to.xattrs {
+        parts.push("attributes".to_owned());
+    }
+    if from.link != to.link && change.kind != ChangeKind::Renamed {
+        parts.push("hard links".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// A type in words.
+pub(in crate::cli) fn kind(entry: &Entry) -> &'static str {
+    use crate::snapshot::Kind;
+    match entry.kind {
+        Kind::File(_) => "file",
+        Kind::Directory => "directory",
+        Kind::Symlink(_) => "symbolic link",
+        Kind::Fifo => "FIFO",
+        Kind::Socket => "socket",
+        Kind::CharDevice(..) => "character device",
+        Kind::BlockDevice(..) => "block device",
+    }
+}

@@ -1,0 +1,129 @@
+//! The plan of a restore: every host path with what will be done, then what stays.
+
+use super::changes;
+use crate::cli::document::why_words;
+use crate::diff::{Change, ChangeKind, pair_renames};
+use crate::restore::{Action, Location, Proposal, ProposedMount, Step};
+use crate::terminal::{Role, sanitize, size, style};
+
+/// The plan in words. Every path that will be touched stands in it with its full host path.
+pub(in crate::cli) fn plan(proposal: &Proposal, columns: usize) -> String {
+    let mut lines = Vec::new();
+    for mount in &proposal.mounts {
+        lines.push(style::paint(Role::Heading, &changes::host(&mount.request.coverage)));
+        mount_lines(mount, &mut lines);
+    }
+    lines.push(counts(proposal));
+    if columns > 0 && !proposal.is_empty() {
+        for mount in proposal.mounts.iter().filter(|mount| !mount.plan.steps.is_empty()) {
+            let directory = sanitize::path(mount.location.directory());
+            let place = match mount.location {
+                Location::Beside(_) => "beside the mount, in",
+                Location::Inside(_) => "inside the mount,",
+            };
+            lines.push(format!("New content is staged {place} {directory}/.jackin-recovery-… and removed afterwards."));
+        }
+        lines.push("An emergency snapshot is taken first; `undo` goes back to it.".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn mount_lines(mount: &ProposedMount, lines: &mut Vec<String>) {
+    let root = mount.request.coverage.root.to_path();
+    for (change, action) in presented(&mount.plan.steps) {
+        let host = sanitize::path(&change.path.on_host(&root));
+        let (word, role) = match (change.kind, action) {
+            (ChangeKind::Renamed, _) => ("move back", Role::Changed),
+            (_, Action::Create) => ("create", Role::Added),
+            (_, Action::Replace) => ("replace", Role::Changed),
+            (_, Action::Delete) => ("delete", Role::Removed),
+            (_, Action::Metadata) => ("set mode", Role::Changed),
+        };
+        let mut line = format!("  {:9} {host}", style::paint(role, &format!("{word:9}")));
+        if let Some(from) = &change.from_path {
+            line.push_str(&format!(" -> {}", sanitize::path(&from.on_host(&root))));
+        }
+        let detail = reversed_detail(&change);
+        if !detail.is_empty() {
+            line.push_str(&style::paint(Role::Dim, &format!("  ({detail})")));
+        }
+        lines.push(line);
+    }
+    let conflicts = &mount.plan.conflicts;
+    if !conflicts.is_empty() {
+        lines.push(style::paint(Role::Warning, "  Conflicts, left as they are:"));
+        for kept in conflicts {
+            let host = sanitize::path(&kept.change.path.on_host(&root));
+            lines.push(format!("    {host}: {}", sanitize::text(&why_words(&kept.why))));
+        }
+    }
+    for kept in &mount.plan.kept {
+        let host = sanitize::path(&kept.change.path.on_host(&root));
+        lines.push(format!("  kept      {host}: {}", sanitize::text(&why_words(&kept.why))));
+    }
+    list(lines, "Not covered, so not touched:", mount.plan.not_covered.iter().map(|gap| {
+        let host = sanitize::path(&gap.path.on_host(&root));
+        format!("{host}: {}", sanitize::text(&gap.reason))
+    }));
+    list(lines, "Not checked (excluded, changed since the snapshot):", mount.not_checked.iter().map(|skipped| {
+        sanitize::path(&skipped.path.on_host(&root))
+    }));
+}
+
+fn list(lines: &mut Vec<String>, title: &str, items: impl ExactSizeIterator<Item = String>) {
+    const SHOWN: usize = 20;
+    let total = items.len();
+    if total == 0 {
+        return;
+    }
+    lines.push(format!("  {title}"));
+    lines.extend(items.take(SHOWN).map(|item| format!("    {item}")));
+    if total > SHOWN {
+        lines.push(format!("    and {} more (--json has them all)", size::count((total - SHOWN) as u64)));
+    }
+}
+
+/// What the mode and owner will be, read from now to then.
+fn reversed_detail(change: &Change) -> String {
+    let back = Change { from: change.to.clone(), to: change.from.clone(), ..change.clone() };
+    if change.kind == ChangeKind::Renamed { String::new() } else { changes::detail(&back) }
+}
+
+fn counts(proposal: &Proposal) -> String {
+    let steps = || proposal.mounts.iter().flat_map(|mount| &mount.plan.steps);
+    let count = |action| steps().filter(|step| step.action == action).count() as u64;
+    let conflicts: usize = proposal.mounts.iter().map(|mount| mount.plan.conflicts.len()).sum();
+    let mut parts = Vec::new();
+    for (action, word) in [
+        (Action::Create, "to create"),
+        (Action::Replace, "to replace"),
+        (Action::Delete, "to delete"),
+        (Action::Metadata, "to set modes or attributes on"),
+    ] {
+        let number = count(action);
+        if number > 0 {
+            parts.push(format!("{} {word}", size::count(number)));
+        }
+    }
+    if parts.is_empty() {
+        parts.push("nothing to do".to_owned());
+    }
+    if conflicts > 0 {
+        parts.push(size::counted(conflicts as u64, "conflict left", "conflicts left"));
+    }
+    let text = parts.join(", ");
+    format!("{text}.")
+}
+
+/// The steps as `diff` shows the same changes: a file that was moved is one line, not two.
+pub(in crate::cli) fn presented(steps: &[Step]) -> Vec<(Change, Action)> {
+    let paired = pair_renames(steps.iter().map(|step| step.change.clone()).collect());
+    paired
+        .into_iter()
+        .map(|change| {
+            let step = steps.binary_search_by(|step| step.change.path.cmp(&change.path));
+            let action = step.ok().and_then(|at| steps.get(at)).map_or(Action::Replace, |step| step.action);
+            (change, action)
+        })
+        .collect()
+}
