@@ -1,1 +1,32 @@
-//! (to be written)
+//! Processes: starting the operator's command, and telling which processes live and where they come from. The only
+//! place that does either. It prints nothing and decides nothing: what an answer means for a session is decided above.
+//!
+//! What cannot be told is never taken for "dead": a caller treats unknown as active. These checks guard against
+//! accidents; a process of the same user that means harm can get round them.
+
+mod caller;
+mod forward;
+mod identity;
+mod launch;
+mod orphans;
+mod probe;
+mod signals;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(any(test, not(target_os = "linux")))]
+mod other;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use other as system;
+
+pub use caller::{Caller, caller};
+pub use identity::{Life, ProbeError, current_boot, is_alive, life, reference};
+pub use launch::{Ended, Exit, Invocation, LaunchError, Running, start};
+pub use probe::{INSTANCE_VARIABLE, Member, Probe, Why, members};
+pub use signals::Interrupts;
+
+#[cfg(test)]
+mod tests;

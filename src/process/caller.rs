@@ -1,0 +1,80 @@
+//! Who asks: the sessions that the calling process was started in, by its own environment and its ancestors'.
+
+use super::identity::{ProbeError, Seen, current_boot};
+use super::probe::INSTANCE_VARIABLE;
+use super::system;
+use crate::environment::Environment;
+use crate::snapshot::ProcessRef;
+
+/// No chain of parents is longer than the largest process number allows; this only ends a chain that races with itself.
+const LONGEST_CHAIN: usize = 1 << 16;
+
+/// Where the calling process comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// Every value of [`INSTANCE_VARIABLE`] in its own environment and in that of each ancestor, nearest first, each
+    /// once. Raw text, not checked: an agent can unset the variable for its child or name another instance there, so
+    /// the nearest alone proves nothing.
+    pub sessions: Vec<String>,
+    /// Its parents, nearest first, to compare with recorded processes.
+    pub ancestors: Vec<ProcessRef>,
+    /// Whether the chain was followed as far as the system lets us see. If not (no process table), the caller may be
+    /// inside a session that is not named here.
+    pub complete: bool,
+}
+
+/// Looks up where the calling process comes from. Environments that we may not read (another user's) are passed over.
+#[must_use]
+pub fn caller(environment: &Environment) -> Caller {
+    let mut caller = Caller::default();
+    if let Some(value) = environment.get(INSTANCE_VARIABLE) {
+        caller.note(value.to_string_lossy().into_owned());
+    }
+    // An ancestor that ends meanwhile breaks the chain that is being climbed; the next attempt finds the one that is left.
+    for _ in 0..3 {
+        caller.ancestors.clear();
+        caller.complete = caller.climb().is_ok();
+        if caller.complete {
+            break;
+        }
+    }
+    caller
+}
+
+impl Caller {
+    fn climb(&mut self) -> Result<(), ProbeError> {
+        let boot = current_boot();
+        let mut current = system::look(std::process::id())?.ok_or(ProbeError::Unsupported)?;
+        self.note_environment(&current)?;
+        for _ in 0..LONGEST_CHAIN {
+            if current.parent == 0 {
+                return Ok(());
+            }
+            match system::look(current.parent)? {
+                Some(parent) => {
+                    self.ancestors.push(parent.reference(&boot));
+                    self.note_environment(&parent)?;
+                    current = parent;
+                }
+                // Hidden from us (proc(5), `hidepid`): the end of what can be seen, as with an unreadable environment.
+                None if system::exists(current.parent) => return Ok(()),
+                // The parent ended meanwhile; its child has another one by now.
+                None => current = system::look(current.pid)?.ok_or(ProbeError::Unsupported)?,
+            }
+        }
+        Err(ProbeError::Unsupported)
+    }
+
+    fn note_environment(&mut self, process: &Seen) -> Result<(), ProbeError> {
+        for value in system::values(process.pid, INSTANCE_VARIABLE)? {
+            self.note(String::from_utf8_lossy(&value).into_owned());
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, session: String) {
+        if !session.is_empty() && !self.sessions.contains(&session) {
+            self.sessions.push(session);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Runs the operator's command in our place: same terminal, same process group, same streams. What it does with
+//! signals is its own business; those that reach only us are handed on.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
+
+use super::forward::Forwarder;
+use super::identity::reference;
+use super::signals::{Aside, Interrupts};
+use super::{orphans, system};
+use crate::snapshot::ProcessRef;
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    /// The program: with a `/` a path (relative to `directory`), else looked up in `PATH`.
+    pub program: &'a OsStr,
+    /// Its arguments, without its own name.
+    pub arguments: &'a [OsString],
+    /// Variables set in addition to our own environment.
+    pub environment: &'a [(OsString, OsString)],
+    /// Its current directory.
+    pub directory: &'a Path,
+}
+
+/// How the command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It returned this status.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+impl Exit {
+    /// As a shell says it: the status, or 128 and the number of the signal.
+    #[must_use]
+    pub fn status(self) -> i32 {
+        match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => 128 + signal,
+        }
+    }
+}
+
+/// What is known when the command has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How it ended.
+    pub exit: Exit,
+    /// Processes that descend from it and live on, those with a new session or a cleared environment included. Empty
+    /// where the system does not give us orphans.
+    pub survivors: Vec<ProcessRef>,
+}
+
+/// Why a command did not run, or could not be waited for.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// There is no such program.
+    #[error("there is no command {program:?}")]
+    NotFound {
+        /// As it was given.
+        program: OsString,
+    },
+    /// The system refuses to execute it: no permission, not a program, its interpreter is missing.
+    #[error("cannot execute {program:?}")]
+    NotExecutable {
+        /// As it was given.
+        program: OsString,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The directory that it shall run in cannot be entered.
+    #[error("cannot run {program:?} in {directory:?}")]
+    Directory {
+        /// As it was given.
+        program: OsString,
+        /// Where it shall run.
+        directory: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// No process could be made.
+    #[error("cannot start {program:?}")]
+    Start {
+        /// As it was given.
+        program: OsString,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A request to stop came before the command was started.
+    #[error("stopped before {program:?} was started")]
+    Interrupted {
+        /// As it was given.
+        program: OsString,
+    },
+    /// How it ended cannot be told.
+    #[error("cannot wait for process {pid}")]
+    Wait {
+        /// Its number.
+        pid: u32,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl LaunchError {
+    /// As env(1), nohup(1) and timeout(1) say it: 127 not found, 126 not executable, 125 everything else.
+    #[must_use]
+    pub fn status(&self) -> i32 {
+        match self {
+            Self::NotFound { .. } => 127,
+            Self::NotExecutable { .. } => 126,
+            Self::Directory { .. } | Self::Start { .. } | Self::Interrupted { .. } | Self::Wait { .. } => 125,
+        }
+    }
+}
+
+/// A command that was started. Dropped without [`Running::wait`], the command runs on by itself.
+#[derive(Debug)]
+#[must_use = "a command that nobody waits for runs on unseen"]
+pub struct Running<'a> {
+    pid: Pid,
+    process: Option<ProcessRef>,
+    /// Dropped before the forwarder: each signal has an action at every moment.
+    _aside: Aside<'a>,
+    forwarder: Forwarder,
+}
+
+/// Starts a command. Until [`Running::wait`] returns, SIGINT and SIGQUIT do not end us, and SIGTERM and SIGHUP go to the
+/// command; one that arrives when it has just ended counts as a request to stop us.
+///
+/// This process adopts the command's orphans and collects them when they end. So nothing else in it may start processes
+/// meanwhile: the status of a child that is not the command's could be lost.
+///
+/// # Errors
+/// When the command cannot be run; then nothing was started.
+pub fn start<'a>(
+    invocation: &Invocation<'_>,
+    interrupts: &'a mut Interrupts,
+) -> Result<Running<'a>, LaunchError> {
+    let program = || invocation.program.to_owned();
+    let failed = |source| LaunchError::Start {
+        program: program(),
+        source,
+    };
+    // Refused by the system in the same words as a missing program, so looked at first.
+    invocation
+        .directory
+        .join(".")
+        .metadata()
+        .map_err(|source| LaunchError::Directory {
+            program: program(),
+            directory: invocation.directory.to_owned(),
+            source,
+        })?;
+    let requested = interrupts.flag();
+    let aside = Aside::set(interrupts).map_err(failed)?;
+    if requested.load(Ordering::SeqCst) {
+        return Err(LaunchError::Interrupted { program: program() });
+    }
+    // Listening begins before the command does: what arrives in between waits for it.
+    let forwarder = Forwarder::listen(Arc::clone(&requested)).map_err(failed)?;
+    system::adopt_orphans();
+    let mut command = Command::new(invocation.program);
+    command
+        .args(invocation.arguments)
+        .envs(invocation.environment.iter().map(|(name, value)| (name, value)))
+        .current_dir(invocation.directory);
+    let child = forwarder
+        .start(&mut command)
+        .map_err(|source| refusal(invocation, source))?;
+    Ok(Running {
+        pid: Pid::from_child(&child),
+        process: reference(child.id()),
+        _aside: aside,
+        forwarder,
+    })
+}
+
+impl Running<'_> {
+    /// The command's process, to be recorded. `None` where the system does not tell.
+    #[must_use]
+    pub fn process(&self) -> Option<&ProcessRef> {
+        self.process.as_ref()
+    }
+
+    /// Waits until the command has ended, and a moment longer for helpers that end right behind it.
+    ///
+    /// # Errors
+    /// When the system does not tell how it ended.
+    pub fn wait(self) -> Result<Ended, LaunchError> {
+        let pid = self.pid.as_raw_nonzero().get().unsigned_abs();
+        let failed = |errno: Errno| LaunchError::Wait {
+            pid,
+            source: errno.into(),
+        };
+        // Seen first and collected afterwards, when no signal can be handed on: until then nobody else has its number.
+        wait(self.pid, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).map_err(failed)?;
+        let status = self
+            .forwarder
+            .finish(|| wait(self.pid, WaitIdOptions::EXITED))
+            .map_err(failed)?;
+        let exit = match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Exit::Code(code),
+            (None, Some(signal)) => Exit::Signal(signal),
+            (None, None) => return Err(failed(Errno::CHILD)),
+        };
+        Ok(Ended {
+            exit,
+            survivors: orphans::settle(),
+        })
+    }
+}
+
+/// Waits with `waitid`, which SIGCHLD and its like may interrupt.
+fn wait(pid: Pid, options: WaitIdOptions) -> Result<WaitIdStatus, Errno> {
+    loop {
+        match waitid(WaitId::Pid(pid), options) {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+/// Which of our errors the system's refusal is.
+fn refusal(invocation: &Invocation<'_>, source: io::Error) -> LaunchError {
+    let program = invocation.program.to_owned();
+    match Errno::from_io_error(&source) {
+        // A script whose interpreter is missing is refused in the same words as a missing program.
+        Some(Errno::NOENT) if !is_present(invocation) => LaunchError::NotFound { program },
+        // What the system lacks just now; and what is no system error at all, such as a NUL in an argument.
+        None | Some(Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => {
+            LaunchError::Start { program, source }
+        }
+        Some(_) => LaunchError::NotExecutable { program, source },
+    }
+}
+
+fn is_present(invocation: &Invocation<'_>) -> bool {
+    let is_path = invocation.program.as_encoded_bytes().contains(&b'/');
+    is_path && invocation.directory.join(invocation.program).exists()
+}

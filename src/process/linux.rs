@@ -1,0 +1,159 @@
+//! The process table of Linux, read from `/proc` (proc(5)). Processes come and go while it is read: one that vanished
+//! is not an error, anything else that cannot be read is.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, getpid, set_child_subreaper, test_kill_process};
+
+use super::identity::{ProbeError, Seen};
+
+/// The kernel gives arguments and environment together at most 6 MiB (`bprm_stack_limits` in fs/exec.c), so more is
+/// never an environment that a process was started with.
+const ENVIRONMENT_LIMIT: u64 = 8 << 20;
+
+pub(super) fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .map(|text| text.trim().to_owned())
+        .unwrap_or_default()
+}
+
+/// One process, zombies included. `None`: there is none with this number, or we may not see it.
+pub(super) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
+    own_namespace()?;
+    row(pid)
+}
+
+/// Every process that we may see.
+pub(super) fn all() -> Result<Vec<Seen>, ProbeError> {
+    own_namespace()?;
+    let path = Path::new("/proc");
+    let failed = |source| ProbeError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let pid = name.to_str().and_then(|name| name.parse().ok());
+        if let Some(pid) = pid
+            && let Some(seen) = row(pid)?
+        {
+            found.push(seen);
+        }
+    }
+    Ok(found)
+}
+
+/// Every value that a variable has in the environment that a process was started with. None when the process is gone
+/// or belongs to somebody whose environment we may not read.
+pub(super) fn values(pid: u32, variable: &str) -> Result<Vec<Vec<u8>>, ProbeError> {
+    let path = PathBuf::from(format!("/proc/{pid}/environ"));
+    let mut bytes = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(ENVIRONMENT_LIMIT).read_to_end(&mut bytes));
+    if let Err(source) = read {
+        return if is_out_of_sight(&source) {
+            Ok(Vec::new())
+        } else {
+            Err(ProbeError::Read { path, source })
+        };
+    }
+    Ok(bytes
+        .split(|byte| *byte == 0)
+        .filter_map(|pair| pair.strip_prefix(variable.as_bytes())?.strip_prefix(b"="))
+        .map(<[u8]>::to_vec)
+        .collect())
+}
+
+/// Whether the number is taken, by a process that we may not even see.
+pub(super) fn exists(pid: u32) -> bool {
+    i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
+}
+
+/// The signals that are ignored, as a bit mask (bit 0 is signal 1). Zero when it cannot be told.
+pub(super) fn ignored_signals() -> u64 {
+    fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| {
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+            u64::from_str_radix(mask.trim(), 16).ok()
+        })
+        .unwrap_or_default()
+}
+
+/// Makes orphans below us our own children instead of init's, so that they are found whatever they did to their
+/// environment (`PR_SET_CHILD_SUBREAPER`, prctl(2)). Whether it worked.
+pub(super) fn adopt_orphans() -> bool {
+    set_child_subreaper(Some(getpid())).is_ok()
+}
+
+/// `/proc` of another PID namespace has the same numbers for other processes.
+fn own_namespace() -> Result<(), ProbeError> {
+    let path = PathBuf::from("/proc/self");
+    let own = fs::read_link(&path).map_err(|source| ProbeError::Read {
+        path: path.clone(),
+        source,
+    })?;
+    let own = own.to_str().and_then(|number| number.parse().ok());
+    if own == Some(std::process::id()) {
+        Ok(())
+    } else {
+        Err(ProbeError::Namespace { path: "/proc".into() })
+    }
+}
+
+fn row(pid: u32) -> Result<Option<Seen>, ProbeError> {
+    let path = PathBuf::from(format!("/proc/{pid}/stat"));
+    match fs::read(&path) {
+        Ok(line) => parse(&line).map(Some).ok_or_else(|| ProbeError::Read {
+            path,
+            source: io::Error::new(io::ErrorKind::InvalidData, "not the form that proc(5) states"),
+        }),
+        Err(source) if is_out_of_sight(&source) => Ok(None),
+        Err(source) => Err(ProbeError::Read { path, source }),
+    }
+}
+
+/// Gone (ENOENT when opened, ESRCH when read), or hidden from us.
+fn is_out_of_sight(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+    ) || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
+}
+
+/// `PID (NAME) STATE PPID PGRP SESSION …`. A process chooses its name freely, so it may hold spaces, parentheses and
+/// newlines; behind it stand only a letter and numbers, so the last parenthesis ends it.
+pub(super) fn parse(line: &[u8]) -> Option<Seen> {
+    let open = line.iter().position(|byte| *byte == b'(')?;
+    let close = line.iter().rposition(|byte| *byte == b')')?;
+    let pid = number(line.get(..open)?)?;
+    let name = String::from_utf8_lossy(line.get(open + 1..close)?).into_owned();
+    let rest: Vec<&[u8]> = line
+        .get(close + 1..)?
+        .split(u8::is_ascii_whitespace)
+        .filter(|f| !f.is_empty())
+        .collect();
+    let field = |position: usize| rest.get(position - 3).copied();
+    let state = field(3)?;
+    let threads: u64 = number(field(20)?)?;
+    Some(Seen {
+        pid,
+        parent: number(field(4)?)?,
+        // -1 while it is being torn down.
+        session: number(field(6)?).unwrap_or(0),
+        start: number(field(22)?)?,
+        // A main thread that ended before the others shows as a zombie, though the process runs.
+        dead: matches!(state, b"X" | b"x") || (state == b"Z" && threads <= 1),
+        name,
+    })
+}
+
+fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
+    std::str::from_utf8(text).ok()?.trim().parse().ok()
+}

@@ -1,0 +1,62 @@
+//! What the command leaves behind: descendants that lost their parent and became our children.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use super::identity::current_boot;
+use super::probe::belonging;
+use super::system;
+use crate::snapshot::ProcessRef;
+
+/// How long helpers that end right behind the command are waited for: so many times so long.
+const SETTLE: (u32, Duration) = (20, Duration::from_millis(10));
+
+/// Collects our children that have ended, but not the command: somebody waits for that one.
+pub(super) fn collect(command: Option<Pid>) {
+    let own = std::process::id();
+    for seen in system::all().unwrap_or_default() {
+        let pid = i32::try_from(seen.pid).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid.filter(|pid| seen.parent == own && seen.dead && Some(*pid) != command) {
+            let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+        }
+    }
+}
+
+/// What lives on below us, after a short time in which what is about to end has ended.
+pub(super) fn settle() -> Vec<ProcessRef> {
+    let (times, pause) = SETTLE;
+    let mut survivors = Vec::new();
+    for _ in 0..times {
+        collect(None);
+        survivors = descendants();
+        if survivors.is_empty() {
+            break;
+        }
+        thread::sleep(pause);
+    }
+    survivors
+}
+
+/// Everything that descends from this process.
+fn descendants() -> Vec<ProcessRef> {
+    let own = std::process::id();
+    let boot = current_boot();
+    let table = system::all().unwrap_or_default();
+    let Some(ourselves) = table
+        .iter()
+        .find(|seen| seen.pid == own)
+        .map(|seen| seen.reference(&boot))
+    else {
+        return Vec::new();
+    };
+    let below = belonging(&table, &BTreeSet::new(), &[&ourselves]);
+    let is_below = |pid: u32| pid != own && below.contains_key(&pid);
+    table
+        .iter()
+        .filter(|seen| is_below(seen.pid))
+        .map(|seen| seen.reference(&boot))
+        .collect()
+}

@@ -1,0 +1,145 @@
+//! Which living processes belong to an instance.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::identity::{Life, ProbeError, Seen, current_boot, life, may_be_same_boot};
+use super::system;
+use crate::snapshot::{InstanceId, ProcessRef};
+
+/// Names the instance in the environment of every process of a session.
+pub const INSTANCE_VARIABLE: &str = "JACKIN_RECOVERY_INSTANCE";
+
+/// Why a process counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It was recorded as one of the instance's processes.
+    Recorded,
+    /// It was started with the instance's id in its environment.
+    Environment,
+    /// It comes from such a process: by its chain of parents, or by a process session that such a process leads.
+    Descendant,
+}
+
+/// One living process of an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Process number.
+    pub pid: u32,
+    /// What the process calls itself: hostile text, to be neutralised before it is printed. Empty when it cannot be seen.
+    pub name: String,
+    /// Why it counts.
+    pub why: Why,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Probe {
+    /// The living processes of the instance but the calling one, by number.
+    pub members: Vec<Member>,
+    /// Why the calling process belongs to the instance, when it does.
+    pub caller: Option<Why>,
+}
+
+/// The living processes that belong to `instance`: those that `known` records, those that carry its id in their
+/// environment, and everything that descends from either. A recorded process that cannot be seen but may live counts.
+///
+/// The table is not read at one instant, so a process that forks and ends meanwhile can hide its child from one look:
+/// "nobody lives" is said after a second one.
+///
+/// # Errors
+/// When the process table cannot be read; treat that as active.
+pub fn members(instance: &InstanceId, known: &[ProcessRef]) -> Result<Probe, ProbeError> {
+    let probe = probe_once(instance, known)?;
+    if probe.members.is_empty() {
+        probe_once(instance, known)
+    } else {
+        Ok(probe)
+    }
+}
+
+fn probe_once(instance: &InstanceId, known: &[ProcessRef]) -> Result<Probe, ProbeError> {
+    let boot = current_boot();
+    let known: Vec<&ProcessRef> = known
+        .iter()
+        .filter(|process| may_be_same_boot(&process.boot, &boot))
+        .collect();
+    let table = system::all()?;
+    let mut carriers = BTreeSet::new();
+    for seen in table.iter().filter(|seen| !seen.dead) {
+        let values = system::values(seen.pid, INSTANCE_VARIABLE)?;
+        if values.iter().any(|value| value == instance.as_str().as_bytes()) {
+            carriers.insert(seen.pid);
+        }
+    }
+    let own = std::process::id();
+    let mut probe = Probe::default();
+    let belonging = belonging(&table, &carriers, &known);
+    for seen in &table {
+        match belonging.get(&seen.pid) {
+            Some(why) if seen.pid == own => probe.caller = Some(*why),
+            Some(why) => {
+                probe.members.push(Member {
+                    pid: seen.pid,
+                    name: seen.name.clone(),
+                    why: *why,
+                });
+            }
+            None => {}
+        }
+    }
+    for process in known {
+        let seen = table.iter().any(|seen| seen.pid == process.pid);
+        if !seen && life(process) != Life::Dead {
+            probe.members.push(Member {
+                pid: process.pid,
+                name: String::new(),
+                why: Why::Recorded,
+            });
+        }
+    }
+    probe.members.sort_by_key(|member| member.pid);
+    Ok(probe)
+}
+
+/// Which rows of the table belong to the instance. `known` are of this boot.
+pub(super) fn belonging(
+    table: &[Seen],
+    carriers: &BTreeSet<u32>,
+    known: &[&ProcessRef],
+) -> BTreeMap<u32, Why> {
+    let mut found = BTreeMap::new();
+    for seen in table.iter().filter(|seen| !seen.dead) {
+        if known.iter().any(|process| seen.is(process)) {
+            found.insert(seen.pid, Why::Recorded);
+        } else if carriers.contains(&seen.pid) {
+            found.insert(seen.pid, Why::Environment);
+        }
+    }
+    // A session keeps the number of the process that made it, and the kernel gives that number to nobody else while
+    // the session has members: so a dead leader vouches for them until another process has its number.
+    let leaders: Vec<&ProcessRef> = known
+        .iter()
+        .copied()
+        .filter(|process| {
+            table
+                .iter()
+                .all(|seen| seen.pid != process.pid || seen.is(process))
+        })
+        .collect();
+    loop {
+        let before = found.len();
+        for seen in table.iter().filter(|seen| !seen.dead) {
+            let descends = found.contains_key(&seen.parent)
+                || found.contains_key(&seen.session)
+                || leaders
+                    .iter()
+                    .any(|leader| leader.pid == seen.session && leader.start <= seen.start);
+            if descends {
+                found.entry(seen.pid).or_insert(Why::Descendant);
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
