@@ -1,0 +1,158 @@
+//! The contract is complete, readable, and free of side effects.
+
+use crate::support::build::Build;
+use crate::support::compare::assert_untouched;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+#[test]
+fn explain_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("explained");
+    crate::support::nasty::tree(&project);
+    sandbox.configure(
+        "workspaces/web.toml",
+        "[recovery]\nsnapshot = \"project\"\n[[mounts]]\nsrc = \"~/src/explained\"\ndst = \"/w\"\n",
+    );
+    let before = Tree::read(sandbox.world());
+    let target = project.to_str().unwrap();
+    for args in [
+        &["explain", "--snapshot", "project", target][..],
+        &["explain", "--snapshot", "project", "--json", target],
+        &["explain", "--snapshot", "metadata", target],
+        &[
+            "explain",
+            "--snapshot",
+            "project",
+            "--exclude",
+            "*.o",
+            "--path",
+            "deep",
+            target,
+        ],
+        &["explain", "web"],
+        &["explain", "web", "--json"],
+    ] {
+        sandbox.jackin(args).ok();
+        assert_untouched(&before, &Tree::read(sandbox.world()));
+    }
+    sandbox
+        .command(["explain"])
+        .inside(&project)
+        .run()
+        .ok()
+        .shows(target);
+    sandbox.jackin(["explain", "nothing-of-this-name"]).code(2);
+    assert_untouched(&before, &Tree::read(sandbox.world()));
+}
+
+#[test]
+fn contract_names_what_was_agreed() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("agreed");
+    Build::at(&project)
+        .file("Cargo.toml", "[package]\nname = \"x\"\n")
+        .file("target/CACHEDIR.TAG", "")
+        .file("a", "a\n");
+    let config = sandbox.configure(
+        "workspaces/web.toml",
+        "[recovery]\nsnapshot = \"project\"\nexclude = [\"*.cache\"]\n[[mounts]]\nsrc = \"~/src/agreed\"\ndst = \"/w\"\n",
+    );
+    let run = sandbox.jackin(["explain", "web", "--exclude", "*.tmp"]).ok();
+    let run = run
+        .shows(project.to_str().unwrap())
+        .shows(sandbox.store().to_str().unwrap());
+    // Every exclude, and where each comes from.
+    let run = run
+        .shows("*.cache")
+        .shows(config.file_name().unwrap().to_str().unwrap());
+    let run = run.shows("*.tmp").shows("target/").shows("Cargo.toml").harmless();
+    assert!(
+        run.text().contains("--exclude") || run.text().contains("flag"),
+        "{run}"
+    );
+    // Readable at 80 columns; only a path may be longer than its line.
+    for line in String::from_utf8_lossy(&run.stdout).lines() {
+        let long = line.chars().count() > 80;
+        assert!(
+            !long || line.contains('/'),
+            "{} columns: {line}\n{run}",
+            line.chars().count()
+        );
+    }
+    let document = sandbox.jackin(["explain", "web", "--json"]).ok().json();
+    assert!(document.to_string().contains("*.cache"), "{document:#}");
+}
+
+#[test]
+fn launch_prints_the_contract_on_stderr_and_leaves_stdout_to_the_command() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("streams");
+    let target = project.to_str().unwrap();
+    let args = [
+        "launch",
+        "--snapshot",
+        "project",
+        target,
+        "--",
+        "sh",
+        "-c",
+        "echo out; echo err >&2",
+    ];
+    let run = sandbox.command(args).inside(&project).run().ok();
+    assert_eq!(String::from_utf8_lossy(&run.stdout), "out\n", "{run}");
+    let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+    let place = |text: &str| stderr.find(text).unwrap_or_else(|| panic!("no `{text}`\n{run}"));
+    assert!(
+        place(target) < place("err\n"),
+        "the contract comes before the command\n{run}"
+    );
+}
+
+#[test]
+fn launch_says_what_changed_and_how_to_undo_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("told");
+    Build::at(&project).file("a", "before\n").aged();
+    let target = project.to_str().unwrap();
+    let args = [
+        "launch",
+        "--snapshot",
+        "project",
+        target,
+        "--",
+        "sh",
+        "-c",
+        "echo b > a; echo n > new",
+    ];
+    let run = sandbox.command(args).inside(&project).run().ok();
+    let id = sandbox.newest();
+    // The exact command, which then works as it stands there.
+    let run = run.shows(&format!("recovery restore {id}"));
+    assert!(run.stdout.is_empty(), "{run}");
+    sandbox.restore(&id, &[]).touched(&["a", "new"]);
+}
+
+#[test]
+fn new_automatic_exclude_is_marked() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("marked");
+    Build::at(&project).file("a", "a\n");
+    let target = project.to_str().unwrap();
+    sandbox.launch(
+        &project,
+        "echo '{}' > package.json; mkdir node_modules; echo evil > node_modules/x.js",
+    );
+    // An agent may plant what excludes: it is said that this one was not there at the last baseline.
+    let run = sandbox
+        .jackin(["explain", "--snapshot", "project", target])
+        .ok()
+        .shows("node_modules");
+    let text = run.text();
+    let line = text
+        .lines()
+        .position(|line| line.contains("node_modules"))
+        .unwrap();
+    let around: String = text.lines().skip(line.saturating_sub(2)).take(5).collect();
+    assert!(around.to_lowercase().contains("new"), "{run}");
+}

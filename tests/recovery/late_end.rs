@@ -1,0 +1,102 @@
+//! A session whose end nobody saw (scenario 31, the dead half; promise 5).
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::background::Background;
+use crate::support::build::Build;
+use crate::support::compare::assert_same_tree;
+use crate::support::documents::instances;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+/// A session that was killed with its launcher after its damage: the project, its tree before, the instance.
+fn killed(sandbox: &Sandbox) -> (PathBuf, Tree, String) {
+    let project = sandbox.project("killed");
+    Build::at(&project)
+        .file("edited", "before\n")
+        .file("gone", "gone\n")
+        .file("dir/gone", "g\n")
+        .aged();
+    let before = Tree::read(&project);
+    let session = Background::launch(
+        sandbox,
+        &project,
+        "echo agent > edited; rm -r gone dir; echo new > added",
+    );
+    let id = sandbox.newest();
+    session.kill();
+    (project, before, id)
+}
+
+#[test]
+fn s31_killed_session_may_be_restored_and_only_missing_paths_are_made() {
+    let sandbox = Sandbox::new();
+    let (project, before, id) = killed(&sandbox);
+    let restored = sandbox.restore_in_part(&id, &[]);
+    restored.touched(&["dir", "dir/gone", "gone"]);
+    // No live snapshot says who wrote these: the agent, or the operator after it died.
+    restored.conflicted(&["added", "edited"]);
+    let after = Tree::read(&project);
+    assert_same_tree(&before.only("gone"), &after.only("gone"));
+    assert_same_tree(&before.only("dir"), &after.only("dir"));
+    assert_eq!(fs::read_to_string(project.join("edited")).unwrap(), "agent\n");
+    assert!(after.has("added"));
+}
+
+#[test]
+fn s31_killed_session_is_restored_whole_on_request() {
+    let sandbox = Sandbox::new();
+    let (project, before, id) = killed(&sandbox);
+    let damaged = Tree::read(&project);
+    let restored = sandbox.restore(&id, &["--overwrite-later-edits", "--delete-later-files"]);
+    restored.touched(&["added", "dir", "dir/gone", "edited", "gone"]);
+    assert_same_tree(&before, &Tree::read(&project));
+    sandbox.undo(&id);
+    assert_same_tree(&damaged, &Tree::read(&project));
+}
+
+#[test]
+fn s31_late_end_is_recorded_and_said() {
+    let sandbox = Sandbox::new();
+    let (_, _, id) = killed(&sandbox);
+    // The reason why an instance that was never ended may be restored is said.
+    sandbox
+        .jackin(["restore", &id, "--dry-run"])
+        .code_in(&[0, 6])
+        .shows(&id);
+    sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    let run = sandbox.jackin(["list", "--json"]).ok();
+    let instance = &instances(&run)[0];
+    assert_ne!(instance.status, "active", "{run}");
+    instance.snapshot("closing");
+    let record = sandbox
+        .store()
+        .join(format!("snapshots/{}.json", instance.snapshot("closing").id));
+    let record: serde_json::Value = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
+    assert_eq!(record["late"], true, "{record:#}");
+}
+
+#[test]
+fn s31_agent_killed_by_a_signal_still_gets_its_closing_snapshot() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("terminated");
+    Build::at(&project).file("a", "before\n").aged();
+    let before = Tree::read(&project);
+    // The agent ends by a signal of its own; the launcher reports it as a shell would.
+    let target = project.to_str().unwrap();
+    let args = [
+        "launch",
+        "--snapshot",
+        "project",
+        target,
+        "--",
+        "sh",
+        "-c",
+        "echo agent > a; kill -TERM $$",
+    ];
+    sandbox.command(args).inside(&project).run().code(128 + 15);
+    let id = sandbox.newest();
+    sandbox.restore(&id, &[]).touched(&["a"]);
+    assert_same_tree(&before, &Tree::read(&project));
+}

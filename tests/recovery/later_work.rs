@@ -1,0 +1,169 @@
+//! Work that came after the session survives its restore (scenarios 23, 25).
+
+use crate::support::background::Background;
+use crate::support::build::Build;
+use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+#[test]
+fn s23_later_files_and_edits_are_kept_and_listed() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("later");
+    Build::at(&project)
+        .file("both", "before\n")
+        .file("agent-only", "before\n")
+        .file("operator-only", "before\n")
+        .file("deleted-later", "before\n")
+        .aged();
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch(
+        &project,
+        "echo agent > both; echo agent > agent-only; echo agent > new",
+    );
+    Build::at(&project)
+        .file("notes.md", "written by the operator\n")
+        .file("both", "operator\n")
+        .file("operator-only", "operator\n")
+        .file("later/deep/file", "operator\n");
+    std::fs::remove_file(project.join("deleted-later")).unwrap();
+    let edited = Tree::read(&project);
+
+    let kept = [
+        "both",
+        "deleted-later",
+        "later",
+        "later/deep",
+        "later/deep/file",
+        "notes.md",
+        "operator-only",
+    ];
+    let plan = sandbox.plan(&id, &[]);
+    plan.conflicted(&kept);
+    plan.touched(&["agent-only", "new"]);
+    assert_untouched(&edited, &Tree::read(&project));
+    sandbox
+        .jackin(["restore", &id, "--dry-run"])
+        .shows("notes.md")
+        .shows("operator-only");
+
+    let restored = sandbox.restore_in_part(&id, &[]);
+    restored.conflicted(&kept);
+    restored.touched(&["agent-only", "new"]);
+    let after = Tree::read(&project);
+    for path in ["both", "later", "notes.md", "operator-only"] {
+        assert_untouched(&edited.only(path), &after.only(path));
+    }
+    assert_eq!(after.at("agent-only").kind, before.at("agent-only").kind);
+    assert!(!after.has("new") && !after.has("deleted-later"));
+}
+
+#[test]
+fn s23_each_flag_allows_one_kind_of_loss() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("flags");
+    Build::at(&project)
+        .file("edited", "before\n")
+        .file("agent", "before\n")
+        .aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "echo agent > agent");
+    Build::at(&project)
+        .file("notes.md", "later\n")
+        .file("edited", "later\n");
+
+    let restored = sandbox.restore_in_part(&id, &["--overwrite-later-edits"]);
+    restored.conflicted(&["notes.md"]);
+    restored.touched(&["agent", "edited"]);
+    let restored = sandbox.restore(&id, &["--delete-later-files"]);
+    restored.touched(&["notes.md"]);
+    assert_same_tree(&before, &Tree::read(&project));
+    // Even what was given up by a flag is in the emergency snapshot.
+    sandbox.undo(&id);
+    assert!(project.join("notes.md").is_file());
+}
+
+#[test]
+fn s23_file_that_only_its_times_changed_later_is_no_later_edit() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("times");
+    Build::at(&project).file("a", "before\n").file("b", "b\n").aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "echo agent > a");
+    Build::at(&project).aged();
+    sandbox.restore(&id, &[]).touched(&["a"]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn s25_restoring_the_first_session_keeps_the_second_ones_work() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("two");
+    Build::at(&project)
+        .file("f", "before\n")
+        .file("g", "before\n")
+        .file("h", "before\n")
+        .aged();
+
+    let first = sandbox.launch(&project, "echo first > f; echo first > h; echo first > a.txt");
+    let second = sandbox.launch(&project, "echo second > g; echo second > h; echo second > b.txt");
+    let restored = sandbox.restore_in_part(&first, &[]);
+    restored.touched(&["a.txt", "f"]);
+    restored.conflicted(&["b.txt", "g", "h"]);
+    let read = |name: &str| std::fs::read_to_string(project.join(name)).unwrap_or_default();
+    assert_eq!(
+        ["f", "g", "h", "b.txt"].map(read),
+        ["before\n", "second\n", "second\n", "second\n"]
+    );
+    assert!(!project.join("a.txt").exists());
+
+    // The second one's own restore goes back to where it began.
+    let restored = sandbox.restore(&second, &[]);
+    assert!(
+        ["b.txt", "g", "h"]
+            .iter()
+            .all(|path| restored.applied.contains(&path.as_bytes().to_vec()))
+    );
+    assert_eq!(["g", "h", "b.txt"].map(read), ["before\n", "first\n", ""]);
+}
+
+#[test]
+fn s25_paths_changed_while_both_lived_are_shared() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("overlap");
+    Build::at(&project)
+        .file("f", "before\n")
+        .file("g", "before\n")
+        .aged();
+
+    let first = Background::launch(&sandbox, &project, "echo first > f");
+    let first_id = sandbox.newest();
+    let args = [
+        "launch",
+        "--snapshot",
+        "project",
+        project.to_str().unwrap(),
+        "--",
+        "sh",
+        "-c",
+        "echo second > g",
+    ];
+    let second = sandbox.command(args).inside(&project).run().ok();
+    // It goes ahead beside an active one and says so.
+    let second = second.shows(&first_id);
+    let second_id = sandbox.newest();
+    assert_ne!(first_id, second_id, "{second}");
+    // While the first lives, the second's paths are not free.
+    sandbox.jackin(["restore", &second_id, "--yes"]).code(3);
+    first.end().ok();
+
+    let run = sandbox.jackin(["restore", &first_id, "--yes", "--json"]).code(6);
+    let restored = crate::support::documents::Restored::of(&run);
+    assert!(restored.conflicts.contains(&b"g".to_vec()), "{run}");
+    assert!(
+        restored.document["conflicts"].to_string().contains(&second_id),
+        "it names both\n{run}"
+    );
+    assert_eq!(std::fs::read_to_string(project.join("g")).unwrap(), "second\n");
+}

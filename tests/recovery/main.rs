@@ -1,0 +1,50 @@
+//! The built binary, used as an operator uses it: every test makes its own home, launches a session that does damage,
+//! and looks at what the verbs say and at what the file system then holds. Nothing here knows the library.
+//!
+//! `support` is the workshop (sandbox, exact trees, builders, documents); the other modules hold the tests, by theme.
+//! A test whose name begins with `s` and two digits is about the scenario of that number.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::string_slice,
+    reason = "a test shall stop with a message where it meets the unexpected, in its helpers too"
+)]
+
+mod active;
+mod archives;
+mod bad_config;
+mod bad_input;
+mod configured;
+mod content;
+mod contract;
+mod emergency;
+mod git_content;
+mod git_state;
+mod hostile_ids;
+mod kinds;
+mod late_end;
+mod later_work;
+mod launching;
+mod links;
+mod metadata;
+mod modes;
+mod names;
+mod newer_store;
+mod outside;
+mod plan;
+mod property;
+mod property_model;
+mod readable_secret;
+mod real_tree;
+mod repeat;
+mod support;
+mod support_compare;
+mod support_trees;
+mod targets;
+mod terminal;
+mod unreadable;
+mod untouched;

@@ -1,0 +1,198 @@
+//! Modes, attributes, access lists and times (scenarios 8 and 33).
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use crate::support::build::Build;
+use crate::support::compare::{assert_kept, assert_same_tree};
+use crate::support::machine::{skip, tool};
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+#[test]
+fn s08_modes_come_back_and_nothing_else_is_touched() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("modes");
+    Build::at(&project)
+        .file("run.sh", "#!/bin/sh\n")
+        .mode("run.sh", 0o755)
+        .file("key.pem", "not a real key\n")
+        .mode("key.pem", 0o600)
+        .dir("private")
+        .mode("private", 0o700)
+        .file("private/inside", "x")
+        .aged();
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch(&project, "chmod -x run.sh; chmod 777 key.pem private");
+    sandbox
+        .diff(&id, &[])
+        .are(&[("mode", "run.sh"), ("mode", "key.pem"), ("mode", "private")]);
+    sandbox
+        .restore(&id, &[])
+        .touched(&["key.pem", "private", "run.sh"]);
+
+    let after = Tree::read(&project);
+    assert_same_tree(&before, &after);
+    // The content did not change, so inode and mtime are those of before: nothing was written anew.
+    assert_kept::<&str>(&before, &after, &[]);
+}
+
+#[test]
+fn s08_attributes_and_access_lists_come_back() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("attributes");
+    Build::at(&project)
+        .file("tagged", "x")
+        .attribute("tagged", "user.kept", "as it was")
+        .attribute("tagged", "user.lost", b"\x00\x01 bytes\n")
+        .file("shared", "y")
+        .acl("shared", "u:12345:rw")
+        .dir("box")
+        .attribute("box", "user.box", "1")
+        .file("unchanged", "z")
+        .attribute("unchanged", "user.same", "same")
+        .aged();
+    let before = Tree::read(&project);
+
+    let id = sandbox.session(&project, |project| {
+        let tagged = project.join("tagged");
+        let set = |name: &str, value: &str| {
+            let flags = rustix::fs::XattrFlags::empty();
+            rustix::fs::lsetxattr(&tagged, name, value.as_bytes(), flags)
+        };
+        set("user.kept", "changed").unwrap();
+        set("user.planted", "by the agent").unwrap();
+        rustix::fs::lremovexattr(&tagged, "user.lost").unwrap();
+        rustix::fs::lremovexattr(project.join("box"), "user.box").unwrap();
+        if tool("setfacl").is_some() {
+            Build::at(project).acl("shared", "u:12345:---");
+        }
+    });
+    let changes = sandbox.diff(&id, &[]);
+    assert_eq!(changes.at("tagged").what, "metadata", "{}", changes.shown);
+    assert_eq!(changes.at("box").what, "metadata", "{}", changes.shown);
+    sandbox.restore(&id, &[]);
+    let after = Tree::read(&project);
+    assert_same_tree(&before, &after);
+    assert_kept::<&str>(&before, &after, &[]);
+}
+
+#[test]
+fn s08_set_id_bits_and_closed_files_come_back() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("bits");
+    Build::at(&project)
+        .file("setuid", "u")
+        .mode("setuid", 0o4755)
+        .dir("setgid")
+        .mode("setgid", 0o2775)
+        .dir("sticky")
+        .mode("sticky", 0o1777)
+        .file("read-only", "r")
+        .mode("read-only", 0o444)
+        .aged();
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch(
+        &project,
+        "chmod 755 setuid; rm -f read-only; rmdir setgid; chmod 700 sticky",
+    );
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn s33_restored_content_is_newer_than_what_was_built_from_the_damage() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("build");
+    Build::at(&project)
+        .file("src/older.c", "older\n")
+        .file("src/newer.c", "newer\n")
+        .file("src/same.c", "same\n")
+        .aged()
+        .time("src/older.c", 1_600_000_000, 5)
+        .time("src/newer.c", 1_650_000_000, 6);
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch_with(
+        &["--exclude", "target/"],
+        &project,
+        "echo agent > src/older.c; echo agent > src/newer.c; mkdir target; echo built > target/program",
+    );
+    let built = modified(&project.join("target/program"));
+    sandbox.restore(&id, &[]);
+    let [older, newer] = ["src/older.c", "src/newer.c"].map(|path| modified(&project.join(path)));
+    assert!(
+        older >= built && newer >= built,
+        "a build tool would take the agent's program as up to date"
+    );
+    assert!(older <= newer, "the recorded order is kept");
+    assert!(
+        newer <= SystemTime::now() + Duration::from_secs(2),
+        "and no time lies in the future"
+    );
+    let after = Tree::read(&project);
+    assert_same_tree(&before, &after.without("target"));
+    assert_kept(&before, &after, &["src/older.c", "src/newer.c", "target"]);
+}
+
+#[test]
+fn s33_make_builds_again_after_a_restore() {
+    if tool("make").is_none() {
+        skip("s33 with make", "make is not installed");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("make");
+    Build::at(&project)
+        .file("Makefile", "out/program: source\n\tcp source out/program\n")
+        .file("source", "good\n");
+    Build::at(&project).aged();
+
+    sandbox.launch_with(
+        &["--exclude", "out/"],
+        &project,
+        "echo bad > source; mkdir out; make -s",
+    );
+    assert_eq!(fs::read_to_string(project.join("out/program")).unwrap(), "bad\n");
+    sandbox.restore("@latest", &[]);
+    let made = Command::new("make")
+        .arg("-s")
+        .current_dir(&project)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    assert_eq!(fs::read_to_string(project.join("out/program")).unwrap(), "good\n");
+}
+
+#[test]
+fn s33_exact_times_on_request() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("exact-times");
+    Build::at(&project)
+        .file("a", "a\n")
+        .file("d/b", "b\n")
+        .dir("d/empty")
+        .symlink("l", "a")
+        .aged();
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch(&project, "echo x > a; rm -r d l");
+    sandbox.restore(&id, &["--mtimes", "exact"]);
+    let after = Tree::read(&project);
+    assert_same_tree(&before, &after);
+    for path in ["a", "d/b", "d/empty", "d", "l"] {
+        assert_eq!(
+            before.at(path).times.modified,
+            after.at(path).times.modified,
+            "{path}"
+        );
+    }
+}
+
+fn modified(path: &Path) -> SystemTime {
+    fs::metadata(path).unwrap().modified().unwrap()
+}

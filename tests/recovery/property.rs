@@ -1,0 +1,128 @@
+//! Whatever a tree looks like and whatever is done to it: a restore is exact, and so is its undo.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use super::property_model::{Step, apply, building, damage};
+use crate::support::build::Build;
+use crate::support::compare::{assert_kept, assert_same_tree, assert_untouched, changed_paths};
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+/// Every case starts the binary some ten times; the cases are few and the steps many.
+fn runner(cases: u32) -> TestRunner {
+    TestRunner::new(Config {
+        cases,
+        max_shrink_iters: 40,
+        failure_persistence: None,
+        ..Config::default()
+    })
+}
+
+/// A project made of these steps, in a sandbox of its own.
+fn built(steps: &[Step]) -> (Sandbox, std::path::PathBuf, Tree) {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("drawn");
+    apply(&project, steps);
+    Build::at(&project).aged();
+    let before = Tree::read(&project);
+    (sandbox, project, before)
+}
+
+#[test]
+fn restore_equals_before_and_undo_equals_the_damage() {
+    runner(10)
+        .run(&(building(), damage()), |(building, damage)| {
+            let (sandbox, project, before) = built(&building);
+            let id = sandbox.session(&project, |project| apply(project, &damage));
+            let damaged = Tree::read(&project);
+            let wrong = changed_paths(&before, &damaged);
+            prop_assert_eq!(&sandbox.diff(&id, &["--no-renames"]).touched(), &wrong);
+
+            let restored = sandbox.restore(&id, &[]);
+            let after = Tree::read(&project);
+            assert_same_tree(&before, &after);
+            prop_assert_eq!(&restored.applied, &wrong);
+            if wrong.is_empty() {
+                assert_untouched(&damaged, &after);
+            } else {
+                sandbox.undo(&id);
+                assert_same_tree(&damaged, &Tree::read(&project));
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn work_done_after_the_session_survives() {
+    runner(8)
+        .run(&(building(), damage(), damage()), |(building, damage, later)| {
+            let (sandbox, project, _) = built(&building);
+            let id = sandbox.session(&project, |project| apply(project, &damage));
+            let ended = Tree::read(&project);
+            apply(&project, &later);
+            let edited = Tree::read(&project);
+            let theirs = changed_paths(&ended, &edited);
+
+            sandbox
+                .jackin(["restore", &id, "--yes", "--json"])
+                .code_in(&[0, 6]);
+            let after = Tree::read(&project);
+            for path in theirs.iter().filter(|path| !path.is_empty() && edited.has(path)) {
+                prop_assert!(after.has(path), "later work is gone: {}", path.escape_ascii());
+                prop_assert_eq!(
+                    &edited.at(path).kind,
+                    &after.at(path).kind,
+                    "{}",
+                    path.escape_ascii()
+                );
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn restoring_one_path_touches_no_other() {
+    runner(8)
+        .run(
+            &(building(), damage(), any::<prop::sample::Index>()),
+            |(building, damage, pick)| {
+                let (sandbox, project, before) = built(&building);
+                let id = sandbox.session(&project, |project| apply(project, &damage));
+                let damaged = Tree::read(&project);
+                let wrong = changed_paths(&before, &damaged);
+                // A path whose parent is there in both: then nothing but itself needs to be made.
+                let simple = |path: &&Vec<u8>| {
+                    let parent = crate::support::compare::parent(path);
+                    !path.is_empty() && before.has(parent) && !wrong.iter().any(|other| other == parent)
+                };
+                let choices: Vec<&Vec<u8>> = wrong.iter().filter(simple).collect();
+                if choices.is_empty() {
+                    return Ok(());
+                }
+                let one = choices[pick.index(choices.len())];
+                let host = project.join(std::str::from_utf8(one).unwrap());
+                sandbox
+                    .jackin(["restore", &id, "--yes", "--", host.to_str().unwrap()])
+                    .ok();
+                let after = Tree::read(&project);
+                // Hard link groups reach beyond one path; everything else is as it was.
+                let loose = |tree: &Tree| {
+                    let mut tree = tree.only(one);
+                    tree.nodes.values_mut().for_each(|node| node.group = None);
+                    tree
+                };
+                assert_same_tree(&loose(&before), &loose(&after));
+                let groupless = |tree: &Tree| {
+                    let mut tree = tree.clone();
+                    tree.nodes.values_mut().for_each(|node| node.group = None);
+                    tree
+                };
+                assert_kept(&groupless(&damaged), &groupless(&after), &[one]);
+                Ok(())
+            },
+        )
+        .unwrap();
+}

@@ -1,0 +1,135 @@
+//! A session that is still running while the test goes on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::run::Run;
+use super::sandbox::{Sandbox, Started};
+
+/// A launched session whose command did its damage and now waits to be told to go on, or to be killed.
+pub(crate) struct Background {
+    launcher: Option<Started>,
+    agent: Pid,
+    go: PathBuf,
+}
+
+impl Background {
+    /// Launches `script` on `directory` and returns when it is done and the session waits.
+    #[track_caller]
+    pub(crate) fn launch(sandbox: &Sandbox, directory: &Path, script: &str) -> Self {
+        let mark = directory.file_name().unwrap().to_string_lossy().into_owned();
+        let number = fs::read_dir(sandbox.scratch("").as_path()).map_or(0, |all| all.count());
+        let ready = sandbox.scratch(&format!("ready-{mark}-{number}"));
+        let go = sandbox.scratch(&format!("go-{mark}-{number}"));
+        let temporary = ready.with_extension("new");
+        // Renamed into place, so that the number is never read half written.
+        let whole = format!(
+            "{script}\necho $$ > '{new}' && mv '{new}' '{ready}'; while [ ! -e '{go}' ]; do sleep 0.05; done",
+            new = temporary.display(),
+            ready = ready.display(),
+            go = go.display()
+        );
+        let target = directory.to_str().unwrap();
+        let launcher = sandbox
+            .command([
+                "launch",
+                "--snapshot",
+                "project",
+                target,
+                "--",
+                "sh",
+                "-c",
+                &whole,
+            ])
+            .inside(directory)
+            .start();
+        Self::wait_for(launcher, &ready, go)
+    }
+
+    #[track_caller]
+    fn wait_for(mut launcher: Started, ready: &Path, go: PathBuf) -> Self {
+        let begun = Instant::now();
+        loop {
+            let agent = fs::read_to_string(ready)
+                .ok()
+                .and_then(|text| text.trim().parse().ok());
+            if let Some(agent) = agent.and_then(Pid::from_raw) {
+                return Self {
+                    launcher: Some(launcher),
+                    agent,
+                    go,
+                };
+            }
+            let gone = launcher.child.try_wait().unwrap().is_some();
+            if gone || begun.elapsed() > Duration::from_secs(60) {
+                let _ = launcher.child.kill();
+                panic!("the session did not get ready\n{}", launcher.finish());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The agent's process number.
+    pub(crate) fn agent(&self) -> i32 {
+        self.agent.as_raw_nonzero().get()
+    }
+
+    /// Lets the command return and waits for the launcher.
+    pub(crate) fn end(mut self) -> Run {
+        fs::write(&self.go, "").unwrap();
+        self.launcher
+            .take()
+            .expect("it is taken only at the end")
+            .finish()
+    }
+
+    /// `kill -9` to the launcher alone; the agent lives on.
+    pub(crate) fn kill_launcher(&mut self) {
+        let launcher = self.launcher.as_mut().expect("it is taken only at the end");
+        let _ = launcher.child.kill();
+        let _ = launcher.child.wait();
+    }
+
+    /// `kill -9` to launcher and agent, and waits until both are gone.
+    pub(crate) fn kill(mut self) {
+        self.kill_all();
+    }
+
+    fn kill_all(&mut self) {
+        if self.launcher.is_none() {
+            return;
+        }
+        self.kill_launcher();
+        self.launcher = None;
+        let _ = kill_process(self.agent, Signal::KILL);
+        let begun = Instant::now();
+        while self.agent_lives() && begun.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // The loop's last `sleep` outlives its shell by a moment and belongs to the session too.
+        std::thread::sleep(Duration::from_millis(150));
+    }
+
+    /// A zombie counts as gone: nobody may come to collect it in a container.
+    fn agent_lives(&self) -> bool {
+        fs::read_to_string(format!("/proc/{}/stat", self.agent())).is_ok_and(|stat| {
+            !stat
+                .rsplit(')')
+                .next()
+                .unwrap_or_default()
+                .trim_start()
+                .starts_with('Z')
+        })
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // Also lets a loop end whose process was not the one that was killed.
+        let _ = fs::write(&self.go, "");
+        self.kill_all();
+    }
+}

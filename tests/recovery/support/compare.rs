@@ -1,0 +1,214 @@
+//! What differs between two trees, in words; and the assertions on it.
+
+use std::collections::BTreeSet;
+
+use super::tree::{Kind, Node, Tree};
+
+/// How much must be equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exactness {
+    /// Type, bytes, mode, owner, target, attributes, hard link groups: what a restore brings back.
+    Content,
+    /// That, and inode and modification time: what an untouched path keeps.
+    Identity,
+    /// That, and the change time: nothing at all was done to it.
+    Everything,
+}
+
+/// One line for each difference.
+pub(crate) fn differences(left: &Tree, right: &Tree, exactness: Exactness) -> Vec<String> {
+    let paths: BTreeSet<&Vec<u8>> = left.nodes.keys().chain(right.nodes.keys()).collect();
+    let mut lines = Vec::new();
+    for path in paths {
+        let shown = path.escape_ascii();
+        match (left.nodes.get(path), right.nodes.get(path)) {
+            (Some(_), None) => lines.push(format!("\"{shown}\": only on the left")),
+            (None, Some(_)) => lines.push(format!("\"{shown}\": only on the right")),
+            (Some(left), Some(right)) => {
+                let found = node_differences(left, right, exactness);
+                lines.extend(found.into_iter().map(|line| format!("\"{shown}\": {line}")));
+            }
+            (None, None) => {}
+        }
+    }
+    lines
+}
+
+fn node_differences(left: &Node, right: &Node, exactness: Exactness) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut note = |equal: bool, what: &str, left: String, right: String| {
+        if !equal {
+            lines.push(format!("{what}: {left} | {right}"));
+        }
+    };
+    note(
+        left.kind == right.kind,
+        "content",
+        format!("{:?}", left.kind),
+        format!("{:?}", right.kind),
+    );
+    // A symbolic link's own mode means nothing on Linux and cannot be set.
+    if !matches!(left.kind, Kind::Link(_)) {
+        note(
+            left.mode == right.mode,
+            "mode",
+            format!("{:04o}", left.mode),
+            format!("{:04o}", right.mode),
+        );
+    }
+    note(
+        left.owner == right.owner,
+        "owner",
+        format!("{:?}", left.owner),
+        format!("{:?}", right.owner),
+    );
+    note(
+        left.attributes == right.attributes,
+        "attributes",
+        shown_attributes(left),
+        shown_attributes(right),
+    );
+    note(
+        left.group == right.group,
+        "hard link group",
+        shown_group(left),
+        shown_group(right),
+    );
+    let (before, after) = (&left.times, &right.times);
+    if exactness >= Exactness::Identity {
+        note(
+            before.inode == after.inode,
+            "inode",
+            before.inode.to_string(),
+            after.inode.to_string(),
+        );
+        let equal = before.modified == after.modified;
+        note(
+            equal,
+            "mtime",
+            before.modified.to_string(),
+            after.modified.to_string(),
+        );
+    }
+    if exactness >= Exactness::Everything {
+        let equal = before.changed == after.changed;
+        note(
+            equal,
+            "ctime",
+            before.changed.to_string(),
+            after.changed.to_string(),
+        );
+    }
+    lines
+}
+
+fn shown_attributes(node: &Node) -> String {
+    let all = node.attributes.iter();
+    all.map(|(name, value)| format!("{}={}", name.escape_ascii(), value.escape_ascii()))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn shown_group(node: &Node) -> String {
+    node.group
+        .as_ref()
+        .map_or_else(|| "none".to_owned(), |group| group.escape_ascii().to_string())
+}
+
+/// The paths at which the trees differ in what a restore brings back, sorted by bytes.
+pub(crate) fn changed_paths(left: &Tree, right: &Tree) -> Vec<Vec<u8>> {
+    let paths: BTreeSet<&Vec<u8>> = left.nodes.keys().chain(right.nodes.keys()).collect();
+    let differs = |path: &&Vec<u8>| match (left.nodes.get(*path), right.nodes.get(*path)) {
+        (Some(left), Some(right)) => !node_differences(left, right, Exactness::Content).is_empty(),
+        _ => true,
+    };
+    paths.into_iter().filter(differs).cloned().collect()
+}
+
+#[track_caller]
+fn report(lines: &[String], what: &str) {
+    const MOST: usize = 40;
+    if lines.is_empty() {
+        return;
+    }
+    let shown = lines
+        .iter()
+        .take(MOST)
+        .map(|line| format!("  {line}\n"))
+        .collect::<String>();
+    let more = lines.len().saturating_sub(MOST);
+    let rest = if more == 0 {
+        String::new()
+    } else {
+        format!("  … and {more} more\n")
+    };
+    panic!(
+        "{what} ({} differences; left: before, right: after)\n{shown}{rest}",
+        lines.len()
+    );
+}
+
+/// Insists that everything a restore can bring back is equal.
+#[track_caller]
+pub(crate) fn assert_same_tree(before: &Tree, after: &Tree) {
+    report(
+        &differences(before, after, Exactness::Content),
+        "the trees differ",
+    );
+}
+
+/// Insists that nothing at all was done.
+#[track_caller]
+pub(crate) fn assert_untouched(before: &Tree, after: &Tree) {
+    report(
+        &differences(before, after, Exactness::Everything),
+        "something was touched",
+    );
+}
+
+/// Insists that every path of `before` but the `touched` ones, and what lies below those, kept inode and
+/// modification time. A directory with a touched child keeps its inode only.
+#[track_caller]
+pub(crate) fn assert_kept<P: AsRef<[u8]>>(before: &Tree, after: &Tree, touched: &[P]) {
+    let touched: BTreeSet<&[u8]> = touched.iter().map(AsRef::as_ref).collect();
+    let parents: BTreeSet<&[u8]> = touched.iter().map(|path| parent(path)).collect();
+    let mut lines = Vec::new();
+    for (path, node) in &before.nodes {
+        if ancestors_and_self(path).any(|top| touched.contains(top)) {
+            continue;
+        }
+        let Some(now) = after.nodes.get(path) else {
+            lines.push(format!("\"{}\": gone", path.escape_ascii()));
+            continue;
+        };
+        let mut now = now.clone();
+        if parents.contains(path.as_slice()) {
+            now.times.modified = node.times.modified;
+        }
+        let found = node_differences(node, &now, Exactness::Identity);
+        lines.extend(
+            found
+                .into_iter()
+                .map(|line| format!("\"{}\": {line}", path.escape_ascii())),
+        );
+    }
+    report(&lines, "what should have been left alone was touched");
+}
+
+/// The directory that `path` lies in; the root for a path without a slash.
+pub(crate) fn parent(path: &[u8]) -> &[u8] {
+    path.iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(&[], |at| &path[..at])
+}
+
+fn ancestors_and_self(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let ends = path
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'/')
+        .map(|(at, _)| at);
+    ends.chain([path.len()])
+        .map(|end| &path[..end])
+        .filter(|path| !path.is_empty())
+}

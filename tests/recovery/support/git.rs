@@ -1,0 +1,83 @@
+//! Repositories that tests make themselves, with git as the maker and as a second opinion. Never used on anything that
+//! a test did not make.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::build::Build;
+use super::machine::run_tool;
+
+/// A repository with a work tree.
+pub(crate) struct Repository {
+    pub(crate) path: PathBuf,
+}
+
+impl Repository {
+    /// An empty one at `path`, on the branch `main`, that knows who commits.
+    #[track_caller]
+    pub(crate) fn init(path: &Path) -> Self {
+        Build::at(path);
+        let repository = Self {
+            path: path.to_path_buf(),
+        };
+        repository.git(&["init", "-q", "-b", "main"]);
+        for (key, value) in [
+            ("user.name", "Test"),
+            ("user.email", "test@example.org"),
+            ("commit.gpgsign", "false"),
+            ("gc.auto", "0"),
+            ("maintenance.auto", "false"),
+        ] {
+            repository.git(&["config", key, value]);
+        }
+        repository
+    }
+
+    /// Runs git in it and gives what it wrote. No configuration but the repository's own, fixed dates, no locks that
+    /// would rewrite the index.
+    #[track_caller]
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let date = "2026-01-02T03:04:05+00:00";
+        let output = run_tool(
+            Command::new("git")
+                .args(args)
+                .current_dir(&self.path)
+                .env_clear()
+                .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+                .env("GIT_CONFIG_NOSYSTEM", "1")
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .env("GIT_OPTIONAL_LOCKS", "0")
+                .env("GIT_AUTHOR_DATE", date)
+                .env("GIT_COMMITTER_DATE", date),
+        );
+        String::from_utf8_lossy(&output).into_owned()
+    }
+
+    /// Adds everything that is not ignored and commits it.
+    #[track_caller]
+    pub(crate) fn commit(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", message]);
+    }
+
+    /// Files to build on: `n` commits, each of which changes `history.txt`, and a few sources.
+    #[track_caller]
+    pub(crate) fn with_history(path: &Path, commits: u32) -> Self {
+        let repository = Self::init(path);
+        let build = Build::at(path);
+        build
+            .file("src/main.c", "int main(void) { return 0; }\n")
+            .file("README", "read me\n");
+        for number in 1..=commits {
+            build.file("history.txt", format!("version {number}\n"));
+            repository.commit(&format!("change {number}"));
+        }
+        repository
+    }
+
+    /// State as git sees it, ignored files included.
+    #[track_caller]
+    pub(crate) fn status(&self) -> String {
+        self.git(&["status", "--porcelain=v2", "--branch", "--ignored"])
+    }
+}

@@ -1,0 +1,85 @@
+//! What this machine offers to a test: privilege, tools, mounts. A test that cannot run here says so and returns.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The user that stands for "not root" when the tests run as root. It owns nothing on any usual machine.
+pub(crate) const NOBODY: u32 = 65534;
+
+/// Whether the tests run as root.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Where the program `name` lies in `PATH`.
+pub(crate) fn tool(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(name))
+        .find(|file| {
+            fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+        })
+}
+
+/// Says that a test, or a part of one, does not run here. Shown with `--nocapture`; CI greps for it.
+pub(crate) fn skip(what: &str, because: &str) {
+    eprintln!("SKIPPED: {what}: {because}");
+}
+
+/// Runs a tool that the test itself needs and insists on its success.
+#[track_caller]
+pub(crate) fn run_tool(command: &mut Command) -> Vec<u8> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\nstdout: {}\nstderr: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output.stdout
+}
+
+/// A small file system in memory, mounted for the life of the value.
+pub(crate) struct SmallDisk {
+    at: PathBuf,
+}
+
+impl SmallDisk {
+    /// Mounts a tmpfs of so many bytes at `at`; `None` when that is not allowed here.
+    pub(crate) fn mount(at: &Path, bytes: u64) -> Option<Self> {
+        fs::create_dir_all(at).unwrap();
+        if !is_root() {
+            return None;
+        }
+        let options = format!("size={bytes},mode=0755");
+        let done = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "none"])
+            .arg(at)
+            .output();
+        done.is_ok_and(|output| output.status.success())
+            .then(|| Self { at: at.to_path_buf() })
+    }
+
+    /// Fills the disk to its last byte with a file and gives that file.
+    pub(crate) fn fill(&self) -> PathBuf {
+        use std::io::Write as _;
+        let path = self.at.join("ballast");
+        let mut file = fs::File::create(&path).unwrap();
+        let block = [0x5a_u8; 4096];
+        while file.write_all(&block).is_ok() {}
+        path
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily, so that a process which a failed test left behind cannot keep the mount.
+        let _ = Command::new("umount").arg("-l").arg(&self.at).status();
+    }
+}

@@ -1,0 +1,392 @@
+//! A hermetic place to run the binary in: its own home, nothing of the caller's environment but `PATH`, output into
+//! files (so that a process left behind cannot hold a pipe open), and a time limit on every run.
+
+use std::cell::Cell;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::documents::{Changes, Restored, instances};
+use super::machine::{NOBODY, is_root, tool};
+use super::run::Run;
+
+/// No single run may take longer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A home of its own, with everything that a session needs.
+pub(crate) struct Sandbox {
+    /// What a test may compare as a whole: holds `home` and nothing of the test's own.
+    world: TempDir,
+    /// Captured output, reports, tools: never part of a comparison.
+    scratch: TempDir,
+    binary: PathBuf,
+    unprivileged: bool,
+    counter: Cell<u32>,
+}
+
+impl Sandbox {
+    /// A new one for the user who runs the tests.
+    pub(crate) fn new() -> Self {
+        let sandbox = Self {
+            world: TempDir::with_prefix("jr-").unwrap(),
+            scratch: TempDir::with_prefix("jr-scratch-").unwrap(),
+            binary: PathBuf::from(env!("CARGO_BIN_EXE_jackin")),
+            unprivileged: false,
+            counter: Cell::new(0),
+        };
+        fs::create_dir(sandbox.home()).unwrap();
+        fs::create_dir(sandbox.sources()).unwrap();
+        sandbox
+    }
+
+    /// One whose commands run as nobody when the tests run as root; as the caller otherwise. `None` when that cannot
+    /// be had here. Call [`Sandbox::give`] on what the test builds.
+    pub(crate) fn unprivileged() -> Option<Self> {
+        let mut sandbox = Self::new();
+        if !is_root() {
+            return Some(sandbox);
+        }
+        tool("setpriv")?;
+        sandbox.unprivileged = true;
+        for directory in [sandbox.world.path(), sandbox.scratch.path()] {
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        // The build directory may lie where nobody may not go.
+        let copy = sandbox.scratch.path().join("jackin");
+        if fs::hard_link(&sandbox.binary, &copy).is_err() {
+            fs::copy(&sandbox.binary, &copy).unwrap();
+        }
+        sandbox.binary = copy;
+        sandbox.give(&sandbox.home());
+        let reached = Command::new("setpriv")
+            .args([
+                "--reuid",
+                "65534",
+                "--regid",
+                "65534",
+                "--clear-groups",
+                "test",
+                "-x",
+            ])
+            .arg(&sandbox.binary)
+            .status();
+        reached.is_ok_and(|status| status.success()).then_some(sandbox)
+    }
+
+    /// Makes the sandbox's own user the owner of `top` and all below it.
+    pub(crate) fn give(&self, top: &Path) {
+        if !self.unprivileged {
+            return;
+        }
+        for entry in walkdir::WalkDir::new(top) {
+            let path = entry.unwrap().into_path();
+            std::os::unix::fs::lchown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+
+    /// Everything a test may compare: the home lies in it.
+    pub(crate) fn world(&self) -> &Path {
+        self.world.path()
+    }
+
+    /// `$HOME`.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.world.path().join("home")
+    }
+
+    /// Where projects lie.
+    pub(crate) fn sources(&self) -> PathBuf {
+        self.home().join("src")
+    }
+
+    /// A project's directory, made when it is not there.
+    pub(crate) fn project(&self, name: &str) -> PathBuf {
+        let path = self.sources().join(name);
+        fs::create_dir_all(&path).unwrap();
+        self.give(&path);
+        path
+    }
+
+    /// A place for the test's own files, writable by everyone, in no comparison.
+    pub(crate) fn scratch(&self, name: &str) -> PathBuf {
+        let directory = self.scratch.path().join("own");
+        if !directory.exists() {
+            fs::create_dir(&directory).unwrap();
+            fs::set_permissions(&directory, fs::Permissions::from_mode(0o1777)).unwrap();
+        }
+        directory.join(name)
+    }
+
+    /// The store's directory; it exists once something was recorded.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.home().join(".jackin/data/recovery")
+    }
+
+    /// Writes a configuration file below `~/.config/jackin`.
+    pub(crate) fn configure(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.home().join(".config/jackin").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        self.give(&self.home().join(".config"));
+        path
+    }
+
+    /// A run of `jackin recovery ARGS…` that is yet to be started.
+    pub(crate) fn command<I, S>(&self, args: I) -> Invocation<'_>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        Invocation {
+            sandbox: self,
+            args: args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(),
+            directory: self.sources(),
+            environment: Vec::new(),
+            through: Vec::new(),
+        }
+    }
+
+    /// Runs `jackin recovery ARGS…` to its end.
+    pub(crate) fn jackin<I, S>(&self, args: I) -> Run
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        self.command(args).run()
+    }
+
+    /// Runs `script` as a session on `directory` (and in it), insists that both went well, gives the instance.
+    #[track_caller]
+    pub(crate) fn launch(&self, directory: &Path, script: &str) -> String {
+        self.launch_with(&[], directory, script)
+    }
+
+    /// The same with more flags.
+    #[track_caller]
+    pub(crate) fn launch_with(&self, flags: &[&str], directory: &Path, script: &str) -> String {
+        let mut args: Vec<&OsStr> = ["launch", "--snapshot", "project"].map(OsStr::new).to_vec();
+        args.extend(flags.iter().map(OsStr::new));
+        args.push(directory.as_os_str());
+        args.extend(["--", "sh", "-c", script].map(OsStr::new));
+        self.command(args).inside(directory).run().ok();
+        self.newest()
+    }
+
+    /// A session by `begin` and `end`, whose damage is done by the test itself: for names that no shell likes.
+    #[track_caller]
+    pub(crate) fn session(&self, directory: &Path, damage: impl FnOnce(&Path)) -> String {
+        let begun = self
+            .jackin(["begin", "--snapshot", "project", directory.to_str().unwrap()])
+            .ok();
+        let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+        assert!(
+            id.starts_with("rc-") && !id.contains(char::is_whitespace),
+            "`begin` prints the id\n{begun}"
+        );
+        damage(directory);
+        self.jackin(["end", &id]).ok();
+        id
+    }
+
+    /// The newest instance's id.
+    #[track_caller]
+    pub(crate) fn newest(&self) -> String {
+        let run = self.jackin(["list", "--json"]).ok();
+        let all = instances(&run);
+        all.first()
+            .unwrap_or_else(|| panic!("there is no instance\n{run}"))
+            .id
+            .clone()
+    }
+
+    /// `diff ID --json`.
+    #[track_caller]
+    pub(crate) fn diff(&self, id: &str, flags: &[&str]) -> Changes {
+        let args = ["diff", id, "--json"].into_iter().chain(flags.iter().copied());
+        Changes::of(&self.jackin(args).ok())
+    }
+
+    /// `restore ID --yes --json`, which must do all that was asked.
+    #[track_caller]
+    pub(crate) fn restore(&self, id: &str, more: &[&str]) -> Restored {
+        let args = ["restore", id, "--yes", "--json"]
+            .into_iter()
+            .chain(more.iter().copied());
+        self.changed(args.collect(), 0)
+    }
+
+    /// The same, where something must be left undone and named (exit code 6).
+    #[track_caller]
+    pub(crate) fn restore_in_part(&self, id: &str, more: &[&str]) -> Restored {
+        let args = ["restore", id, "--yes", "--json"]
+            .into_iter()
+            .chain(more.iter().copied());
+        self.changed(args.collect(), 6)
+    }
+
+    /// `undo ID --yes --json`.
+    #[track_caller]
+    pub(crate) fn undo(&self, id: &str) -> Restored {
+        self.changed(vec!["undo", id, "--yes", "--json"], 0)
+    }
+
+    /// `restore ID --dry-run --json`.
+    #[track_caller]
+    pub(crate) fn plan(&self, id: &str, more: &[&str]) -> Restored {
+        let args = ["restore", id, "--dry-run", "--json"]
+            .into_iter()
+            .chain(more.iter().copied());
+        Restored::of(&self.jackin(args).code_in(&[0, 6]))
+    }
+
+    #[track_caller]
+    fn changed(&self, args: Vec<&str>, code: i32) -> Restored {
+        let restored = Restored::of(&self.jackin(args).code(code));
+        self.no_litter();
+        restored
+    }
+
+    /// Insists that no staging directory is left inside any project, and nothing hidden beside one.
+    #[track_caller]
+    pub(crate) fn no_litter(&self) {
+        for entry in walkdir::WalkDir::new(self.sources())
+            .min_depth(1)
+            .into_iter()
+            .flatten()
+        {
+            let name = entry.file_name().as_bytes();
+            let litter =
+                name.starts_with(b".jackin-recovery-") || (entry.depth() == 1 && name.starts_with(b"."));
+            assert!(!litter, "left behind: {}", entry.path().display());
+        }
+    }
+}
+
+/// A run that is yet to be started.
+pub(crate) struct Invocation<'a> {
+    sandbox: &'a Sandbox,
+    args: Vec<OsString>,
+    directory: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    through: Vec<OsString>,
+}
+
+impl Invocation<'_> {
+    /// In this directory instead of the projects' one.
+    pub(crate) fn inside(mut self, directory: &Path) -> Self {
+        directory.clone_into(&mut self.directory);
+        self
+    }
+
+    /// With this environment variable.
+    pub(crate) fn with(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.environment.push((key.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Started by this program (`strace`, `sh -c`), which gets the binary and its arguments at the end.
+    pub(crate) fn through<S: AsRef<OsStr>>(mut self, program: &[S]) -> Self {
+        self.through
+            .extend(program.iter().map(|part| part.as_ref().to_owned()));
+        self
+    }
+
+    /// Starts it without waiting.
+    pub(crate) fn start(self) -> Started {
+        let sandbox = self.sandbox;
+        let mut words: Vec<OsString> = Vec::new();
+        if sandbox.unprivileged {
+            words.extend(
+                [
+                    "setpriv",
+                    "--reuid",
+                    "65534",
+                    "--regid",
+                    "65534",
+                    "--clear-groups",
+                ]
+                .map(Into::into),
+            );
+        }
+        words.extend(self.through);
+        words.push(sandbox.binary.clone().into());
+        words.push("recovery".into());
+        let shown = self
+            .args
+            .iter()
+            .map(|arg| format!("{arg:?}"))
+            .collect::<Vec<_>>()
+            .join(" ");
+        words.extend(self.args);
+
+        let number = sandbox.counter.replace(sandbox.counter.get() + 1);
+        let [stdout, stderr] =
+            ["stdout", "stderr"].map(|n| sandbox.scratch.path().join(format!("{n}-{number}")));
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", sandbox.home())
+            .envs(self.environment)
+            .current_dir(&self.directory)
+            .stdin(Stdio::null())
+            .stdout(File::create(&stdout).unwrap())
+            .stderr(File::create(&stderr).unwrap());
+        let child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        Started {
+            child,
+            shown: format!("jackin recovery {shown}"),
+            stdout,
+            stderr,
+        }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self) -> Run {
+        self.start().finish()
+    }
+}
+
+/// A run under way.
+pub(crate) struct Started {
+    /// The process.
+    pub(crate) child: Child,
+    shown: String,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Started {
+    /// Waits for the end, but not for ever.
+    pub(crate) fn finish(mut self) -> Run {
+        let begun = Instant::now();
+        let mut nap = Duration::from_millis(1);
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if begun.elapsed() > PATIENCE {
+                self.child.kill().unwrap();
+                self.child.wait().unwrap();
+                break None;
+            }
+            std::thread::sleep(nap);
+            nap = (nap * 2).min(Duration::from_millis(20));
+        };
+        Run {
+            command: self.shown,
+            status,
+            stdout: fs::read(self.stdout).unwrap(),
+            stderr: fs::read(self.stderr).unwrap(),
+        }
+    }
+}

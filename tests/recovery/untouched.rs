@@ -1,0 +1,210 @@
+//! What a restore has no business with is not touched (scenarios 22, 24, 26).
+
+use crate::support::build::Build;
+use crate::support::compare::{assert_kept, assert_same_tree, assert_untouched};
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+#[test]
+fn s22_excluded_directories_are_untouched() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("excluded");
+    Build::at(&project)
+        .file("src/main.rs", "fn main() {}\n")
+        .file("target/debug/old", "built before\n")
+        .file("node_modules/left-pad/index.js", "before\n")
+        .file("crates/one/target/old", "built before\n")
+        .file("crates/one/lib.rs", "lib\n")
+        .aged();
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch_with(
+        &["--exclude", "target/", "--exclude", "node_modules/"],
+        &project,
+        "echo new > target/debug/new; echo x > target/debug/old; rm -r node_modules/left-pad; \
+         echo evil > node_modules/evil.js; echo x > crates/one/target/new; rm crates/one/lib.rs src/main.rs",
+    );
+    let damaged = Tree::read(&project);
+    let excluded = ["target", "node_modules", "crates/one/target"];
+    let changes = sandbox.diff(&id, &[]);
+    changes.are(&[("deleted", "crates/one/lib.rs"), ("deleted", "src/main.rs")]);
+    let restored = sandbox.restore(&id, &[]);
+    restored.touched(&["crates/one/lib.rs", "src/main.rs"]);
+    // The agent's programs survive there, so it is said that nobody looked.
+    for path in excluded {
+        assert!(
+            restored.not_checked.iter().any(|p| p == path.as_bytes()),
+            "{path}: {:#}",
+            restored.document
+        );
+    }
+
+    let after = Tree::read(&project);
+    for path in excluded {
+        assert_untouched(&damaged.only(path), &after.only(path));
+    }
+    let strip = |tree: &Tree| {
+        excluded
+            .iter()
+            .fold(tree.clone(), |tree, path| tree.without(path))
+    };
+    assert_same_tree(&strip(&before), &strip(&after));
+}
+
+#[test]
+fn s22_restoring_a_parent_leaves_the_excluded_child() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("parent");
+    Build::at(&project)
+        .file("app/target/keep", "keep\n")
+        .file("app/main", "m\n")
+        .file("other", "o\n")
+        .aged();
+
+    let id = sandbox.launch_with(
+        &["--exclude", "target/"],
+        &project,
+        "echo x > app/main; echo x > other; echo x > app/target/x",
+    );
+    let damaged = Tree::read(&project);
+    sandbox.restore(&id, &["app"]).touched(&["app/main"]);
+    let after = Tree::read(&project);
+    assert_untouched(&damaged.only("app/target"), &after.only("app/target"));
+    assert_untouched(&damaged.only("other"), &after.only("other"));
+    assert_same_tree(&damaged.without("app/main"), &after.without("app/main"));
+}
+
+#[test]
+fn s22_new_directory_with_an_excluded_child_stays_and_is_named() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("fresh");
+    Build::at(&project).file("a", "a\n").aged();
+
+    let id = sandbox.launch_with(
+        &["--exclude", "target/"],
+        &project,
+        "mkdir -p fresh/sub/target fresh/gone; echo built > fresh/sub/target/x; echo y > fresh/sub/y; echo z > fresh/z",
+    );
+    let damaged = Tree::read(&project);
+    let run = sandbox
+        .jackin(["restore", &id, "--yes", "--json"])
+        .code_in(&[0, 6]);
+    let restored = crate::support::documents::Restored::of(&run);
+    restored.touched(&["fresh/gone", "fresh/sub/y", "fresh/z"]);
+    assert!(restored.names("fresh") && restored.names("fresh/sub"), "{run}");
+    let after = Tree::read(&project);
+    assert_untouched(&damaged.only("fresh/sub/target"), &after.only("fresh/sub/target"));
+    assert_eq!(
+        after.only("fresh").paths().count(),
+        4,
+        "fresh, fresh/sub, target and its file"
+    );
+}
+
+#[test]
+fn s22_built_in_excludes_are_frozen_into_the_snapshot() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("stack");
+    Build::at(&project)
+        .file("Cargo.toml", "[package]\nname = \"x\"\n")
+        .file(
+            "target/CACHEDIR.TAG",
+            "Signature: 8a477f597d28d172789f06886806bc55\n",
+        )
+        .file("target/debug/x", "built\n")
+        .file("node_modules/mine.js", "not excluded: there is no package.json\n")
+        .file("src/lib.rs", "lib\n")
+        .aged();
+    let before = Tree::read(&project);
+
+    // The agent plants what would exclude more, and takes away what excluded: neither may matter afterwards.
+    let id = sandbox.launch(
+        &project,
+        "rm Cargo.toml; echo '{}' > package.json; echo '*' > .gitignore; rm node_modules/mine.js; echo > target/new; \
+         rm src/lib.rs",
+    );
+    let damaged = Tree::read(&project);
+    sandbox.restore(&id, &[]);
+    let after = Tree::read(&project);
+    assert_untouched(&damaged.only("target"), &after.only("target"));
+    assert_same_tree(&before.without("target"), &after.without("target"));
+}
+
+#[test]
+fn s24_session_that_changed_nothing_is_restored_by_writing_nothing() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("idle");
+    crate::support::nasty::tree(&project);
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch(&project, "true");
+    assert_untouched(&before, &Tree::read(&project));
+    sandbox.diff(&id, &[]).are::<&str>(&[]);
+    sandbox.restore(&id, &[]).nothing();
+    sandbox.jackin(["restore", &id]).ok();
+    assert_untouched(&before, &Tree::read(&project));
+    // Two captures of the same tree: the second stores no content again.
+    let archives = std::fs::read_dir(sandbox.store().join("archives"))
+        .unwrap()
+        .count();
+    assert_eq!(archives, 1, "an unchanged tree needs a record only");
+}
+
+#[test]
+fn s26_one_path_is_restored_and_everything_else_is_as_it_was() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("one-path");
+    Build::at(&project)
+        .file("a/one", "1\n")
+        .file("a/two", "2\n")
+        .file("a/sub/three", "3\n")
+        .file("ab", "a name that begins like the directory\n")
+        .file("b/gone", "g\n")
+        .aged();
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch(
+        &project,
+        "for f in a/one a/two a/sub/three ab; do echo agent > $f; done; rm b/gone; echo new > a/new; echo new > new",
+    );
+    let damaged = Tree::read(&project);
+    sandbox.restore(&id, &["a/one"]).touched(&["a/one"]);
+    let after = Tree::read(&project);
+    assert_eq!(after.at("a/one").kind, before.at("a/one").kind);
+    assert_kept(&damaged, &after, &["a/one"]);
+
+    // An absolute host path names the same; a directory takes all below it, new files included, and no neighbour.
+    let directory = project.join("a");
+    sandbox
+        .restore(&id, &[directory.to_str().unwrap()])
+        .touched(&["a/new", "a/sub/three", "a/two"]);
+    let later = Tree::read(&project);
+    assert_same_tree(&before.only("a"), &later.only("a"));
+    assert_untouched(&damaged.only("ab"), &later.only("ab"));
+    assert_untouched(&damaged.only("new"), &later.only("new"));
+    assert!(!later.has("b/gone"));
+
+    // A deleted file by its name, from inside the mount.
+    let run = sandbox
+        .command(["restore", &id, "--yes", "b/gone"])
+        .inside(&project)
+        .run();
+    run.ok();
+    assert_eq!(Tree::read(&project).at("b/gone").kind, before.at("b/gone").kind);
+}
+
+#[test]
+fn s26_path_that_no_snapshot_knows_is_an_error() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("unknown-path");
+    Build::at(&project).file("a", "a\n").aged();
+    let id = sandbox.launch(&project, "echo b > a");
+    let damaged = Tree::read(&project);
+    for path in ["no-such-file", "../outside", "/etc/passwd", "a/below-a-file"] {
+        sandbox
+            .jackin(["restore", &id, "--yes", path])
+            .refused()
+            .shows(path);
+    }
+    assert_untouched(&damaged, &Tree::read(&project));
+}
