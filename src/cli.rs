@@ -1,10 +1,15 @@
 //! The command line: from arguments to a verb, and from its outcome to an exit code. The only layer that sees `terminal`.
 
 pub mod args;
+mod commands;
 pub mod confirm;
+pub mod context;
+mod document;
 pub mod error;
 pub mod exit_code;
+mod failure;
 pub mod generate;
+mod view;
 
 use std::ffi::OsString;
 
@@ -15,6 +20,14 @@ use crate::terminal::{Terminal, Verbosity};
 use args::{Verb, wanted_color, wants_json};
 use error::{CliError, ErrorKind};
 use exit_code::{ExitCode, Status};
+
+/// The whole program: understands the arguments, carries the verb out, and tells how that ended.
+#[must_use]
+pub fn main(args: Vec<OsString>, environment: &Environment) -> Status {
+    run(args, environment, |invocation, terminal| {
+        commands::perform(invocation, environment, terminal)
+    })
+}
 
 /// Understands `args`, lets `perform` carry out the verb, and tells how that ended. `perform` writes its results to the
 /// terminal; what goes wrong it returns instead of printing it.

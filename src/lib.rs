@@ -5,7 +5,7 @@
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
 pub mod capture;
-//pub mod cli;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod contract;

@@ -9,7 +9,7 @@ mod state;
 pub use begin::{BeginRequest, Begun, begin};
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
 pub use guard::{refuse_active, refuse_inside};
-pub use select::{find_instance, find_snapshot};
+pub use select::{check_name, find_instance, find_snapshot};
 pub use state::{Reason, State, state};
 
 use crate::capture::CaptureError;

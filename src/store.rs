@@ -16,6 +16,7 @@ mod lock;
 mod log;
 mod projection;
 mod record;
+mod verify;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub use draft::Draft;
 pub use error::{LockedObject, StoreError};
 pub use layout::Layout;
 pub use lock::LockGuard;
+pub use verify::{Finding, Verified};
 
 use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotRecord, Time};
 

@@ -184,7 +184,11 @@ impl Sink for Packer<'_> {
         }
         // What is stored counts, not what was there a moment ago: the second pass is hashed again.
         source.rewind();
-        let mut hashed = Hashed { hasher: source.hasher(), source, observer };
+        let mut hashed = Hashed {
+            hasher: source.hasher(),
+            source,
+            observer,
+        };
         let label = self.label.clone();
         let segments = segments(hashed.source);
         let writer = self.writer().map_err(Failure::Fatal)?;
@@ -198,7 +202,8 @@ impl Sink for Packer<'_> {
             return Err(Failure::Source(error));
         }
         let content = hashed.hasher.finish();
-        self.stored(path, entry, stored, content.digest).map_err(Failure::Fatal)?;
+        self.stored(path, entry, stored, content.digest)
+            .map_err(Failure::Fatal)?;
         Ok(content)
     }
 

@@ -11,8 +11,8 @@ use crate::contract::Matcher;
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::snapshot::{
-    Act, ArchiveRef, Content, Coverage, Digest, Hasher, InstanceId, Manifest, MountRecord,
-    RecordedGap, SnapshotId, SnapshotKind, SnapshotRecord, Time, cut,
+    Act, ArchiveRef, Content, Coverage, Digest, Hasher, InstanceId, Manifest, MountRecord, RecordedGap,
+    SnapshotId, SnapshotKind, SnapshotRecord, Time, cut,
 };
 use crate::store::archive::{BlobKind, Piece};
 use crate::store::{Blobs, Draft, Store};

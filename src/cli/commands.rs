@@ -18,6 +18,8 @@ mod show;
 mod undo;
 mod verify;
 
+pub(super) use diff::Compared;
+
 use super::args::{Invocation, Verb};
 use super::context::Context;
 use super::error::CliError;

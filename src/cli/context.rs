@@ -60,12 +60,19 @@ impl<'a> Context<'a> {
         terminal: &'a Terminal,
         called_as: CalledAs,
     ) -> Result<Self, CliError> {
-        let interrupts = Interrupts::install().map_err(|error| {
-            CliError::new(ErrorKind::Failed, "signals cannot be caught").because(&error)
-        })?;
+        let interrupts = Interrupts::install()
+            .map_err(|error| CliError::new(ErrorKind::Failed, "signals cannot be caught").because(&error))?;
         let progress = Progress::new(terminal, interrupts.flag());
         let (clock, entropy) = (SystemClock, SystemEntropy);
-        Ok(Self { environment, terminal, interrupts, called_as, progress, clock, entropy })
+        Ok(Self {
+            environment,
+            terminal,
+            interrupts,
+            called_as,
+            progress,
+            clock,
+            entropy,
+        })
     }
 
     /// The world as the library wants it.
@@ -86,8 +93,11 @@ impl<'a> Context<'a> {
     /// Where the store lies, whether or not it exists.
     pub(super) fn store_directory(&self) -> Result<PathBuf, CliError> {
         self.environment.store_directory().ok_or_else(|| {
-            CliError::new(ErrorKind::Config, "your home directory is not known, so neither is jackin's")
-                .hint("set HOME, or JACKIN_HOME_DIR to the directory that jackin keeps its data in")
+            CliError::new(
+                ErrorKind::Config,
+                "your home directory is not known, so neither is jackin's",
+            )
+            .hint("set HOME, or JACKIN_HOME_DIR to the directory that jackin keeps its data in")
         })
     }
 
@@ -133,7 +143,9 @@ pub(super) fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
             other => plain.push(other),
         }
     }
-    let resolved = plain.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
+    let resolved = plain
+        .parent()
+        .and_then(|parent| std::fs::canonicalize(parent).ok());
     match (resolved, plain.file_name()) {
         (Some(parent), Some(name)) => parent.join(name),
         _ => plain,
@@ -143,7 +155,9 @@ pub(super) fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
 /// The environment of this process, read once.
 #[must_use]
 pub fn environment() -> Environment {
-    let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let home = std::env::var_os("HOME")
+        .filter(|home| !home.is_empty())
+        .map(PathBuf::from);
     Environment {
         variables: std::env::vars_os().collect(),
         home: home.or_else(|| directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf())),

@@ -25,7 +25,11 @@ impl PathDocument {
     pub(super) fn new(coverage: &Coverage, path: &RelPath) -> Self {
         let (text, path_bytes) = lossy(path);
         let mount = String::from_utf8_lossy(&coverage.root.0).into_owned();
-        Self { mount, path: text, path_bytes }
+        Self {
+            mount,
+            path: text,
+            path_bytes,
+        }
     }
 }
 
@@ -117,7 +121,10 @@ pub(super) fn why_words(why: &Why) -> String {
         }
         Why::Holds(path) => format!("holds {}, which stays", String::from_utf8_lossy(path.as_bytes())),
         Why::Parent(path) => {
-            format!("lies in {}, which stays what it is", String::from_utf8_lossy(path.as_bytes()))
+            format!(
+                "lies in {}, which stays what it is",
+                String::from_utf8_lossy(path.as_bytes())
+            )
         }
         Why::Socket => "only the program that listens on a socket can make it".to_owned(),
     }
@@ -133,7 +140,10 @@ pub(super) struct ReasonDocument {
 
 impl ReasonDocument {
     pub(super) fn new(coverage: &Coverage, path: &RelPath, reason: impl Into<String>) -> Self {
-        Self { at: PathDocument::new(coverage, path), reason: reason.into() }
+        Self {
+            at: PathDocument::new(coverage, path),
+            reason: reason.into(),
+        }
     }
 
     pub(super) fn gap(coverage: &Coverage, gap: &NotCovered) -> Self {
@@ -214,7 +224,10 @@ pub(super) struct InstanceDocument {
 
 impl InstanceDocument {
     pub(super) fn new(row: &InstanceRow, state: &State, snapshots: &[SnapshotRow]) -> Self {
-        let roots = row.mounts.iter().map(|mount| String::from_utf8_lossy(&mount.root.0).into_owned());
+        let roots = row
+            .mounts
+            .iter()
+            .map(|mount| String::from_utf8_lossy(&mount.root.0).into_owned());
         Self {
             id: row.id.to_string(),
             workspace: row.workspace.clone(),

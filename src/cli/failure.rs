@@ -67,7 +67,9 @@ impl From<CaptureError> for CliError {
         let made = Self::from_error(capture_kind(&error), &error);
         match &error {
             CaptureError::Limit { entries, biggest, .. } => {
-                let made = biggest.iter().fold(made, |made, big| made.hint(big_hint(big, *entries)));
+                let made = biggest
+                    .iter()
+                    .fold(made, |made, big| made.hint(big_hint(big, *entries)));
                 made.hint("or raise max_entries or max_bytes in [recovery.limits]")
             }
             CaptureError::Write(_) | CaptureError::Archive(_) => {
@@ -86,7 +88,9 @@ fn capture_kind(error: &CaptureError) -> ErrorKind {
         CaptureError::Store(error) => store_kind(error),
         CaptureError::Archive(error) => archive_kind(error),
         CaptureError::ReadBack { .. } => ErrorKind::Integrity,
-        CaptureError::Mount(_) | CaptureError::Root { .. } | CaptureError::Write(_) => ErrorKind::SnapshotFailed,
+        CaptureError::Mount(_) | CaptureError::Root { .. } | CaptureError::Write(_) => {
+            ErrorKind::SnapshotFailed
+        }
     }
 }
 
@@ -108,12 +112,19 @@ impl From<SessionError> for CliError {
                 let hints = Self::from(source);
                 let message = format!("the baseline could not be taken: {}", hints.message);
                 let kind = ErrorKind::SnapshotFailed;
-                let made = Self { kind, message, ..hints };
+                let made = Self {
+                    kind,
+                    message,
+                    ..hints
+                };
                 made.hint("--on-failure run starts the command without one, and nothing can be restored then")
             }
             SessionError::Capture { source, kind, .. } => {
                 let inner = Self::from(source);
-                Self { message: format!("the {kind} snapshot could not be taken: {}", inner.message), ..inner }
+                Self {
+                    message: format!("the {kind} snapshot could not be taken: {}", inner.message),
+                    ..inner
+                }
             }
             SessionError::Unknown { ref nearest, .. } => {
                 let made = Self::from_error(ErrorKind::UnknownInstance, &error);
@@ -133,7 +144,9 @@ impl From<SessionError> for CliError {
                     some => made.hint(format!("there are: baseline, closing, {}", some.join(", "))),
                 }
             }
-            SessionError::Active { ref reasons, other, .. } => active(&error, reasons, other),
+            SessionError::Active {
+                ref reasons, other, ..
+            } => active(&error, reasons, other),
             SessionError::Inside(_) => Self::from_error(ErrorKind::RefusedInside, &error)
                 .hint("inside a session only list, show, diff, explain and checkpoint are allowed"),
             SessionError::AlreadyEnded(_) => Self::from_error(ErrorKind::Failed, &error),
@@ -144,7 +157,11 @@ impl From<SessionError> for CliError {
 }
 
 fn active(error: &SessionError, reasons: &[Reason], other: bool) -> CliError {
-    let kind = if other { ErrorKind::RefusedOverlap } else { ErrorKind::RefusedActive };
+    let kind = if other {
+        ErrorKind::RefusedOverlap
+    } else {
+        ErrorKind::RefusedActive
+    };
     let mut made = CliError::from_error(kind, error);
     if other {
         made.message.push_str(" on the same paths");
@@ -153,7 +170,11 @@ fn active(error: &SessionError, reasons: &[Reason], other: bool) -> CliError {
         Reason::Launcher(Some(process)) => format!("its launcher runs (process {})", process.pid),
         Reason::Launcher(None) => "its launcher runs".to_owned(),
         Reason::Process(member) => {
-            format!("process {} ({}) lives", member.pid, sanitize::name(member.name.as_bytes()))
+            format!(
+                "process {} ({}) lives",
+                member.pid,
+                sanitize::name(member.name.as_bytes())
+            )
         }
         Reason::UntilEnd => "it was begun without a process and nobody called `end`".to_owned(),
         Reason::Unknown(why) => format!("whether it lives cannot be told: {why}"),
@@ -176,8 +197,10 @@ impl From<RestoreError> for CliError {
             RestoreError::Store(error) => error.into(),
             RestoreError::Emergency(source) => {
                 let inner = Self::from(source);
-                let message =
-                    format!("the emergency snapshot failed, so nothing was changed: {}", inner.message);
+                let message = format!(
+                    "the emergency snapshot failed, so nothing was changed: {}",
+                    inner.message
+                );
                 Self { message, ..inner }
             }
             other => {
@@ -195,20 +218,30 @@ impl From<RestoreError> for CliError {
 fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
     match error {
         RestoreError::Interrupted => (ErrorKind::Interrupted, None),
-        RestoreError::Content { .. } | RestoreError::Damaged { .. } => {
-            (ErrorKind::Integrity, Some("nothing was changed; verify --read-data names everything that is hurt"))
-        }
-        RestoreError::Incomplete(_) => {
-            (ErrorKind::NothingToRestore, Some("show names what it lacks; without --require-complete it is used"))
-        }
-        RestoreError::NotEmpty(_) => (ErrorKind::Usage, Some("--to takes a directory that is absent or empty")),
-        RestoreError::Drift { .. } => {
-            (ErrorKind::Failed, Some("run the command again; stop what still writes there"))
-        }
-        RestoreError::Space { .. } => (ErrorKind::Io, Some("nothing was changed; make room and try again")),
-        RestoreError::RollBack { .. } => {
-            (ErrorKind::Failed, Some("move the old objects back by hand, or restore from the emergency snapshot"))
-        }
+        RestoreError::Content { .. } | RestoreError::Damaged { .. } => (
+            ErrorKind::Integrity,
+            Some("nothing was changed; verify --read-data names everything that is hurt"),
+        ),
+        RestoreError::Incomplete(_) => (
+            ErrorKind::NothingToRestore,
+            Some("show names what it lacks; without --require-complete it is used"),
+        ),
+        RestoreError::NotEmpty(_) => (
+            ErrorKind::Usage,
+            Some("--to takes a directory that is absent or empty"),
+        ),
+        RestoreError::Drift { .. } => (
+            ErrorKind::Failed,
+            Some("run the command again; stop what still writes there"),
+        ),
+        RestoreError::Space { .. } => (
+            ErrorKind::Io,
+            Some("nothing was changed; make room and try again"),
+        ),
+        RestoreError::RollBack { .. } => (
+            ErrorKind::Failed,
+            Some("move the old objects back by hand, or restore from the emergency snapshot"),
+        ),
         _ => (ErrorKind::Io, None),
     }
 }

@@ -5,6 +5,3 @@ pub(super) mod contract;
 pub(super) mod instances;
 pub(super) mod patch;
 pub(super) mod plan;
-
-#[cfg(test)]
-mod tests;

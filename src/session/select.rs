@@ -110,3 +110,39 @@ fn by_id<'a>(all: &'a [SnapshotRow], wanted: &str) -> Option<&'a SnapshotRow> {
         _ => None,
     }
 }
+
+/// Checks a checkpoint's name: `[A-Za-z0-9_][A-Za-z0-9_.-]*`, at most 128 bytes, no word that stands for something else.
+///
+/// # Errors
+/// [`SessionError::CheckpointName`] with what is wrong.
+pub fn check_name(name: &str) -> Result<(), SessionError> {
+    const TAKEN: [&str; 6] = ["baseline", "checkpoint", "closing", "emergency", "now", "latest"];
+    let bad = |why| {
+        Err(SessionError::CheckpointName {
+            name: name.to_owned(),
+            why,
+        })
+    };
+    let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    match name.bytes().next() {
+        None => return bad("it is empty"),
+        Some(first) if !letter(first) => return bad("it must begin with a letter, a digit or `_`"),
+        Some(_) => {}
+    }
+    if name.len() > 128 {
+        return bad("it is longer than 128 bytes");
+    }
+    if !name.bytes().all(|b| letter(b) || b == b'.' || b == b'-') {
+        return bad("it holds something else than letters, digits, `_`, `.` and `-`");
+    }
+    if TAKEN.contains(&name) {
+        return bad("this word stands for something else");
+    }
+    if ["sn-", "rc-", "ar-", "jk-"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+    {
+        return bad("it looks like an id");
+    }
+    Ok(())
+}

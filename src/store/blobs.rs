@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use super::archive::{Archive, Blob, Piece};
 use super::{Store, StoreError};
-use crate::snapshot::{ArchiveId, ArchiveRef, Chunk, Digest, Manifest, ManifestList, MountRecord, SnapshotRecord};
+use crate::snapshot::{
+    ArchiveId, ArchiveRef, Chunk, Digest, Manifest, ManifestList, MountRecord, SnapshotRecord,
+};
 
 /// A manifest chunk or list is never larger than this: 4096 entries with the longest names and attributes.
 const LARGEST_PART: u64 = 512 << 20;
@@ -19,8 +21,12 @@ pub struct Blobs {
 
 impl Blobs {
     pub(super) fn open(store: &Store, refs: &[ArchiveRef]) -> Self {
-        let mut blobs =
-            Self { refs: Vec::new(), archives: Vec::new(), places: HashMap::new(), damaged: Vec::new() };
+        let mut blobs = Self {
+            refs: Vec::new(),
+            archives: Vec::new(),
+            places: HashMap::new(),
+            damaged: Vec::new(),
+        };
         for wanted in refs {
             match Archive::open(&store.layout().archive(&wanted.id), Some(wanted)) {
                 Ok(archive) => {
@@ -87,18 +93,27 @@ impl Blobs {
         if Digest::of(&bytes) == *digest {
             Ok(bytes)
         } else {
-            Err(StoreError::Content { digest: *digest, reason: "its bytes have another digest".to_owned() })
+            Err(StoreError::Content {
+                digest: *digest,
+                reason: "its bytes have another digest".to_owned(),
+            })
         }
     }
 
     fn place(&self, digest: &Digest) -> Result<(&Archive, &Blob), StoreError> {
-        let found = self.places.get(digest).and_then(|(at, blob)| Some((self.archives.get(*at)?, blob)));
+        let found = self
+            .places
+            .get(digest)
+            .and_then(|(at, blob)| Some((self.archives.get(*at)?, blob)));
         found.ok_or_else(|| {
             let reason = match self.damaged.first() {
                 Some((archive, error)) => format!("archive {archive} cannot be used: {error}"),
                 None => "it is in no archive of this snapshot".to_owned(),
             };
-            StoreError::Content { digest: *digest, reason }
+            StoreError::Content {
+                digest: *digest,
+                reason,
+            }
         })
     }
 
@@ -107,7 +122,10 @@ impl Blobs {
     /// # Errors
     /// When a part is missing or damaged.
     pub fn manifest(&self, digest: &Digest) -> Result<Manifest, StoreError> {
-        let bad = |source| StoreError::Manifest { digest: *digest, source };
+        let bad = |source| StoreError::Manifest {
+            digest: *digest,
+            source,
+        };
         let list = ManifestList::decode(&self.part(digest)?).map_err(bad)?;
         let mut pieces = Vec::with_capacity(list.chunks.len());
         for chunk in &list.chunks {
@@ -128,7 +146,11 @@ impl Store {
     ///
     /// # Errors
     /// When a part is missing or damaged.
-    pub fn manifest(&self, record: &SnapshotRecord, mount: &MountRecord) -> Result<Option<Manifest>, StoreError> {
+    pub fn manifest(
+        &self,
+        record: &SnapshotRecord,
+        mount: &MountRecord,
+    ) -> Result<Option<Manifest>, StoreError> {
         match &mount.manifest {
             Some(digest) => self.blobs(&record.archives).manifest(digest).map(Some),
             None => Ok(None),

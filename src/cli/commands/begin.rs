@@ -28,14 +28,17 @@ struct Document {
 pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, CliError> {
     let contract = scope::contract(context, &args.scope)?;
     if contract.snapshot.mode == Mode::Off {
-        return Err(CliError::new(ErrorKind::Config, "the mode is off, so there is nothing to begin")
-            .hint("give --snapshot project, or set snapshot in the [recovery] table"));
+        return Err(
+            CliError::new(ErrorKind::Config, "the mode is off, so there is nothing to begin")
+                .hint("give --snapshot project, or set snapshot in the [recovery] table"),
+        );
     }
     let keeper = match args.pid {
         None => None,
-        Some(pid) => Some(process::reference(pid).ok_or_else(|| {
-            CliError::new(ErrorKind::Usage, format!("there is no process {pid}"))
-        })?),
+        Some(pid) => Some(
+            process::reference(pid)
+                .ok_or_else(|| CliError::new(ErrorKind::Usage, format!("there is no process {pid}")))?,
+        ),
     };
     let store = context.store_for_writing()?;
     refuse_inside(&store, context.environment, None)?;
@@ -54,7 +57,10 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
         });
     } else {
         context.terminal.out(&id);
-        context.terminal.note(&format!("when the agent is done: {}", context.command(&format!("end {id}"))));
+        context.terminal.note(&format!(
+            "when the agent is done: {}",
+            context.command(&format!("end {id}"))
+        ));
     }
     Ok(ExitCode::Done.into())
 }
@@ -87,14 +93,19 @@ pub(super) fn begin_instance(
 /// Says what the operator must know before the agent starts.
 pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
     if let Some(error) = &begun.baseline_error {
-        context.terminal.warn(&format!("the baseline failed, so nothing can be restored: {error}"));
+        context.terminal.warn(&format!(
+            "the baseline failed, so nothing can be restored: {error}"
+        ));
     }
-    let Some(record) = begun.baseline.as_ref().map(|captured| &captured.record) else { return };
+    let Some(record) = begun.baseline.as_ref().map(|captured| &captured.record) else {
+        return;
+    };
     if record.complete {
         return;
     }
     let lacking: u64 = record.mounts.iter().map(|mount| mount.gap_count).sum();
-    let mut text = format!("the baseline is not complete: it lacks {lacking} of the paths that it should hold");
+    let mut text =
+        format!("the baseline is not complete: it lacks {lacking} of the paths that it should hold");
     for gap in record.mounts.iter().flat_map(|mount| &mount.gaps).take(5) {
         let path = crate::terminal::sanitize::name(gap.path.as_bytes());
         text.push_str(&format!("\n  {path}: {}", gap.reason));

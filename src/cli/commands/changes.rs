@@ -25,25 +25,41 @@ pub(super) fn of_session(
     let rows = store.catalog().snapshots(&row.id)?;
     let baseline = rows.iter().find(|row| row.kind == SnapshotKind::Baseline);
     let (Some(baseline), Some(closing)) = (baseline, closing) else {
-        return Ok(Changes { mounts: Vec::new(), has_baseline: baseline.is_some() });
+        return Ok(Changes {
+            mounts: Vec::new(),
+            has_baseline: baseline.is_some(),
+        });
     };
     let record = store.record(&baseline.id)?;
     let mut mounts = Vec::new();
     for (mount, now) in record.mounts.iter().zip(&closing.manifests) {
         let before = store.manifest(&record, mount)?;
-        let from = Side { manifest: before.as_ref(), skipped: &[] };
-        let to = Side { manifest: now.as_ref(), skipped: &[] };
+        let from = Side {
+            manifest: before.as_ref(),
+            skipped: &[],
+        };
+        let to = Side {
+            manifest: now.as_ref(),
+            skipped: &[],
+        };
         let Comparison { changes, .. } = compare(&from, &to);
         mounts.push((mount.coverage.clone(), pair_renames(changes)));
     }
-    Ok(Changes { mounts, has_baseline: true })
+    Ok(Changes {
+        mounts,
+        has_baseline: true,
+    })
 }
 
 impl Changes {
     /// As JSON.
     pub(super) fn documents(&self) -> Vec<ChangeDocument> {
-        let all = self.mounts.iter().flat_map(|(coverage, changes)| changes.iter().map(move |c| (coverage, c)));
-        all.map(|(coverage, change)| ChangeDocument::new(coverage, change)).collect()
+        let all = self
+            .mounts
+            .iter()
+            .flat_map(|(coverage, changes)| changes.iter().map(move |c| (coverage, c)));
+        all.map(|(coverage, change)| ChangeDocument::new(coverage, change))
+            .collect()
     }
 
     /// One screen: how much changed, the first paths, and the commands that show and undo it.
@@ -65,7 +81,10 @@ impl Changes {
             ("modified", count(&[ChangeKind::Modified, ChangeKind::Type])),
             ("deleted", count(&[ChangeKind::Deleted])),
             ("renamed", count(&[ChangeKind::Renamed])),
-            ("with other mode or owner", count(&[ChangeKind::Mode, ChangeKind::Metadata])),
+            (
+                "with other mode or owner",
+                count(&[ChangeKind::Mode, ChangeKind::Metadata]),
+            ),
         ]
         .into_iter()
         .filter(|(_, number)| *number > 0)
@@ -78,15 +97,24 @@ impl Changes {
                 lines.push(format!("  in {}", view::changes::host(coverage)));
             }
             for change in changes.iter().take(left) {
-                lines.push(format!("  {}", view::changes::line(change, columns.saturating_sub(2))));
+                lines.push(format!(
+                    "  {}",
+                    view::changes::line(change, columns.saturating_sub(2))
+                ));
             }
             left = left.saturating_sub(changes.len());
         }
         if total > SHOWN {
             lines.push(format!("  and {} more", size::count((total - SHOWN) as u64)));
         }
-        lines.push(format!("see it:  {}", context.command(&format!("diff {instance}"))));
-        lines.push(format!("undo it: {}", context.command(&format!("restore {instance}"))));
+        lines.push(format!(
+            "see it:  {}",
+            context.command(&format!("diff {instance}"))
+        ));
+        lines.push(format!(
+            "undo it: {}",
+            context.command(&format!("restore {instance}"))
+        ));
         lines.join("\n")
     }
 }

@@ -16,9 +16,9 @@ use crate::store::Store;
 use super::paths;
 
 /// One mount compared.
-pub(super) struct Compared {
-    pub(super) coverage: Coverage,
-    pub(super) comparison: Comparison,
+pub(in crate::cli) struct Compared {
+    pub(in crate::cli) coverage: Coverage,
+    pub(in crate::cli) comparison: Comparison,
 }
 
 /// The later side.
@@ -45,18 +45,35 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
     for (mount, scope) in from.mounts.iter().zip(&scopes) {
         let before = store.manifest(&from, mount)?;
         let after = match &later {
-            Later::Now => live(context, &store, &mount.coverage, before.as_ref().map(|m| (m, mount.started_at)), check)?,
+            Later::Now => live(
+                context,
+                &store,
+                &mount.coverage,
+                before.as_ref().map(|m| (m, mount.started_at)),
+                check,
+            )?,
             Later::Snapshot(record) => stored(&store, record, &mount.coverage)?,
         };
-        let from = Side { manifest: before.as_ref(), skipped: &[] };
-        let to = Side { manifest: after.manifest.as_ref(), skipped: &after.skipped };
+        let from = Side {
+            manifest: before.as_ref(),
+            skipped: &[],
+        };
+        let to = Side {
+            manifest: after.manifest.as_ref(),
+            skipped: &after.skipped,
+        };
         let mut comparison = compare(&from, &to);
         comparison.changes.retain(|change| scope.holds(&change.path));
-        comparison.not_covered.retain(|gap| scope.holds(&gap.path) || *scope == Scope::All);
+        comparison
+            .not_covered
+            .retain(|gap| scope.holds(&gap.path) || *scope == Scope::All);
         if !args.no_renames {
             comparison.changes = pair_renames(comparison.changes);
         }
-        compared.push(Compared { coverage: mount.coverage.clone(), comparison });
+        compared.push(Compared {
+            coverage: mount.coverage.clone(),
+            comparison,
+        });
     }
     let differs = compared.iter().any(|mount| !mount.comparison.changes.is_empty());
     if args.json {
@@ -64,15 +81,23 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             Later::Now => "now".to_owned(),
             Later::Snapshot(record) => record.id.to_string(),
         };
-        context.terminal.json(&document(row.id.to_string(), from.id.to_string(), to, &compared));
+        context
+            .terminal
+            .json(&document(row.id.to_string(), from.id.to_string(), to, &compared));
     } else {
         let blobs = store.blobs(&from.archives);
         let later_blobs = match &later {
             Later::Now => None,
             Later::Snapshot(record) => Some(store.blobs(&record.archives)),
         };
-        let options = PatchOptions { context: 3, show_secrets: args.show_secrets };
-        let sources = view::patch::Sources { from: &blobs, to: later_blobs.as_ref() };
+        let options = PatchOptions {
+            context: 3,
+            show_secrets: args.show_secrets,
+        };
+        let sources = view::patch::Sources {
+            from: &blobs,
+            to: later_blobs.as_ref(),
+        };
         for mount in &compared {
             show(context, args.form(), mount, &sources, options, compared.len() > 1);
         }
@@ -83,7 +108,11 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             context.terminal.note(&format!("undo it: {undo}"));
         }
     }
-    let code = if args.exit_code && differs { ExitCode::Failed } else { ExitCode::Done };
+    let code = if args.exit_code && differs {
+        ExitCode::Failed
+    } else {
+        ExitCode::Done
+    };
     Ok(code.into())
 }
 
@@ -106,7 +135,11 @@ pub(super) fn open(
 
 /// There is no store at all.
 pub(super) fn no_store(instance: &str) -> CliError {
-    crate::session::SessionError::Unknown { wanted: instance.to_owned(), nearest: Vec::new() }.into()
+    crate::session::SessionError::Unknown {
+        wanted: instance.to_owned(),
+        nearest: Vec::new(),
+    }
+    .into()
 }
 
 /// Takes the late closing snapshot of a dead instance, and says so.
@@ -121,7 +154,9 @@ pub(super) fn settle_and_say(
             row.id
         ));
         if let Some(error) = closed.error {
-            context.terminal.warn(&format!("the late closing snapshot failed: {error}"));
+            context
+                .terminal
+                .warn(&format!("the late closing snapshot failed: {error}"));
         }
     }
     Ok(())
@@ -132,8 +167,11 @@ pub(super) fn nothing(mode: &str, error: crate::session::SessionError) -> CliErr
     if mode == "project" {
         return error.into();
     }
-    CliError::new(ErrorKind::NothingToRestore, format!("nothing to restore from: this session's mode was {mode}"))
-        .hint("launch with --snapshot project to have the files recorded")
+    CliError::new(
+        ErrorKind::NothingToRestore,
+        format!("nothing to restore from: this session's mode was {mode}"),
+    )
+    .hint("launch with --snapshot project to have the files recorded")
 }
 
 fn live(
@@ -144,25 +182,49 @@ fn live(
     check_content: bool,
 ) -> Result<Seen, CliError> {
     let latest = latest(store, coverage);
-    let reference = latest.as_ref().map(|latest| (&latest.manifest, latest.started_at)).or(before);
-    Ok(look(&Look { coverage, reference, check_content }, context.world().observer)?)
+    let reference = latest
+        .as_ref()
+        .map(|latest| (&latest.manifest, latest.started_at))
+        .or(before);
+    Ok(look(
+        &Look {
+            coverage,
+            reference,
+            check_content,
+        },
+        context.world().observer,
+    )?)
 }
 
 fn stored(store: &Store, record: &SnapshotRecord, coverage: &Coverage) -> Result<Seen, CliError> {
-    let mount = record.mounts.iter().find(|mount| mount.coverage.label == coverage.label);
+    let mount = record
+        .mounts
+        .iter()
+        .find(|mount| mount.coverage.label == coverage.label);
     let manifest = match mount {
         Some(mount) => store.manifest(record, mount)?,
         None => None,
     };
-    Ok(Seen { manifest, skipped: Vec::new() })
+    Ok(Seen {
+        manifest,
+        skipped: Vec::new(),
+    })
 }
 
 fn document(instance: String, from: String, to: String, compared: &[Compared]) -> DiffDocument {
     let changes = compared.iter().flat_map(|mount| {
-        mount.comparison.changes.iter().map(|change| ChangeDocument::new(&mount.coverage, change))
+        mount
+            .comparison
+            .changes
+            .iter()
+            .map(|change| ChangeDocument::new(&mount.coverage, change))
     });
     let gaps = compared.iter().flat_map(|mount| {
-        mount.comparison.not_covered.iter().map(|gap| ReasonDocument::gap(&mount.coverage, gap))
+        mount
+            .comparison
+            .not_covered
+            .iter()
+            .map(|gap| ReasonDocument::gap(&mount.coverage, gap))
     });
     DiffDocument {
         schema: SCHEMA,

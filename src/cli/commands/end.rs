@@ -30,11 +30,18 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
         return Err(CliError::new(ErrorKind::RefusedActive, message).hint("stop its command instead"));
     }
     let survivors = survivors(&row);
-    let request = EndRequest { row: &row, ending: Ending::Ended, survivors };
+    let request = EndRequest {
+        row: &row,
+        ending: Ending::Ended,
+        survivors,
+    };
     let closed = end(&store, context.world(), request)?;
     if let Some(error) = closed.error {
         let inner = CliError::from(error);
-        let message = format!("{} has ended, but its closing snapshot failed: {}", row.id, inner.message);
+        let message = format!(
+            "{} has ended, but its closing snapshot failed: {}",
+            row.id, inner.message
+        );
         return Err(CliError { message, ..inner });
     }
     let changed = changes::of_session(&store, &row, closed.closing.as_ref())?;
@@ -48,7 +55,9 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
             changes: changed.documents(),
         });
     } else {
-        context.terminal.out(&changed.screen(context, &row.id, context.terminal.width_out()));
+        context
+            .terminal
+            .out(&changed.screen(context, &row.id, context.terminal.width_out()));
     }
     Ok(ExitCode::Done.into())
 }
@@ -56,7 +65,9 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
 /// The instance's processes that still live: it stays active while they do.
 fn survivors(row: &crate::store::InstanceRow) -> Vec<ProcessRef> {
     let known: Vec<ProcessRef> = row.keeper.iter().cloned().collect();
-    let members = process::members(&row.id, &known).map(|probe| probe.members).unwrap_or_default();
+    let members = process::members(&row.id, &known)
+        .map(|probe| probe.members)
+        .unwrap_or_default();
     // The keeper itself may go on: an agent's shell that calls `end` is no work of the session any more.
     let keeper = row.keeper.as_ref().map(|keeper| keeper.pid);
     members

@@ -21,7 +21,10 @@ struct Document<'a> {
 pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, CliError> {
     let contract = scope::contract(context, &args.scope)?;
     if args.json {
-        context.terminal.json(&Document { schema: SCHEMA, contract: &contract });
+        context.terminal.json(&Document {
+            schema: SCHEMA,
+            contract: &contract,
+        });
     } else {
         let text = view::contract::contract(&contract, context.terminal.width_out());
         context.terminal.out(&text);

@@ -42,19 +42,30 @@ fn place(
         }
     }
     if let ([_], true) = (coverages, argument.is_relative()) {
-        let plain: std::path::PathBuf =
-            argument.components().filter(|part| *part != std::path::Component::CurDir).collect();
+        let plain: std::path::PathBuf = argument
+            .components()
+            .filter(|part| *part != std::path::Component::CurDir)
+            .collect();
         return Ok((0, relative(argument, &plain)?));
     }
     let shown = sanitize::path(argument);
-    let roots: Vec<String> = coverages.iter().map(|mount| sanitize::name(&mount.root.0)).collect();
-    Err(CliError::new(ErrorKind::Usage, format!("{shown} lies in none of the session's mounts"))
-        .hint(format!("the mounts: {}", roots.join(", "))))
+    let roots: Vec<String> = coverages
+        .iter()
+        .map(|mount| sanitize::name(&mount.root.0))
+        .collect();
+    Err(CliError::new(
+        ErrorKind::Usage,
+        format!("{shown} lies in none of the session's mounts"),
+    )
+    .hint(format!("the mounts: {}", roots.join(", "))))
 }
 
 fn relative(argument: &Path, below: &Path) -> Result<RelPath, CliError> {
     RelPath::new(below.as_os_str().as_bytes()).map_err(|error| {
         let shown = sanitize::path(argument);
-        CliError::new(ErrorKind::Usage, format!("{shown} cannot be used as a path: {error}"))
+        CliError::new(
+            ErrorKind::Usage,
+            format!("{shown} cannot be used as a path: {error}"),
+        )
     })
 }

@@ -16,12 +16,16 @@ pub(super) fn contract(context: &Context<'_>, scope: &Scope) -> Result<Contract,
         snapshot: scope.snapshot.and_then(|mode| word(mode.to_possible_value())),
         exclude: scope.exclude.clone(),
         paths: scope.path.clone(),
-        on_failure: scope.on_failure.and_then(|action| word(action.to_possible_value())),
+        on_failure: scope
+            .on_failure
+            .and_then(|action| word(action.to_possible_value())),
     };
     let config = Config::load(context.environment)?;
     let target = Target::parse(scope.target.as_deref());
     let resolved = target.settings(&config, context.environment, &flags)?;
-    let options = Options { allow_broad: scope.allow_broad };
+    let options = Options {
+        allow_broad: scope.allow_broad,
+    };
     // Which automatic excludes are new is seen against the last baselines of the same roots.
     let first = resolve(context.environment, &resolved, options, &[])?;
     let previous = match context.store_for_reading()? {
@@ -48,11 +52,19 @@ fn baselines<'a>(
 ) -> Result<Vec<Coverage>, CliError> {
     let mut found = Vec::new();
     for coverage in coverages {
-        let Some(id) = store.catalog().latest_baseline_on_root(&coverage.root.0)? else { continue };
+        let Some(id) = store.catalog().latest_baseline_on_root(&coverage.root.0)? else {
+            continue;
+        };
         // A record that cannot be read only costs the marks.
         let Ok(record) = store.record(&id) else { continue };
         let same = |mount: &&crate::snapshot::MountRecord| mount.coverage.root == coverage.root;
-        found.extend(record.mounts.iter().find(same).map(|mount| mount.coverage.clone()));
+        found.extend(
+            record
+                .mounts
+                .iter()
+                .find(same)
+                .map(|mount| mount.coverage.clone()),
+        );
     }
     Ok(found)
 }

@@ -55,7 +55,9 @@ pub(in crate::cli) fn line(change: &Change, _columns: usize) -> String {
 
 /// What differs beside the content, in words.
 pub(in crate::cli) fn detail(change: &Change) -> String {
-    let (Some(from), Some(to)) = (&change.from, &change.to) else { return String::new() };
+    let (Some(from), Some(to)) = (&change.from, &change.to) else {
+        return String::new();
+    };
     let mut parts = Vec::new();
     if change.kind == ChangeKind::Type {
         parts.push(format!("{} -> {}", kind(from), kind(to)));
@@ -64,7 +66,10 @@ pub(in crate::cli) fn detail(change: &Change) -> String {
         parts.push(format!("mode {:04o} -> {:04o}", from.mode, to.mode));
     }
     if (from.uid, from.gid) != (to.uid, to.gid) {
-        parts.push(format!("owner {}:{} -> {}:{}", from.uid, from.gid, to.uid, to.gid));
+        parts.push(format!(
+            "owner {}:{} -> {}:{}",
+            from.uid, from.gid, to.uid, to.gid
+        ));
     }
     if from.xattrs != to.xattrs {
         parts.push("attributes".to_owned());

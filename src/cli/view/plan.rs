@@ -10,18 +10,27 @@ use crate::terminal::{Role, sanitize, size, style};
 pub(in crate::cli) fn plan(proposal: &Proposal, columns: usize) -> String {
     let mut lines = Vec::new();
     for mount in &proposal.mounts {
-        lines.push(style::paint(Role::Heading, &changes::host(&mount.request.coverage)));
+        lines.push(style::paint(
+            Role::Heading,
+            &changes::host(&mount.request.coverage),
+        ));
         mount_lines(mount, &mut lines);
     }
     lines.push(counts(proposal));
     if columns > 0 && !proposal.is_empty() {
-        for mount in proposal.mounts.iter().filter(|mount| !mount.plan.steps.is_empty()) {
+        for mount in proposal
+            .mounts
+            .iter()
+            .filter(|mount| !mount.plan.steps.is_empty())
+        {
             let directory = sanitize::path(mount.location.directory());
             let place = match mount.location {
                 Location::Beside(_) => "beside the mount, in",
                 Location::Inside(_) => "inside the mount,",
             };
-            lines.push(format!("New content is staged {place} {directory}/.jackin-recovery-… and removed afterwards."));
+            lines.push(format!(
+                "New content is staged {place} {directory}/.jackin-recovery-… and removed afterwards."
+            ));
         }
         lines.push("An emergency snapshot is taken first; `undo` goes back to it.".to_owned());
     }
@@ -59,15 +68,27 @@ fn mount_lines(mount: &ProposedMount, lines: &mut Vec<String>) {
     }
     for kept in &mount.plan.kept {
         let host = sanitize::path(&kept.change.path.on_host(&root));
-        lines.push(format!("  kept      {host}: {}", sanitize::text(&why_words(&kept.why))));
+        lines.push(format!(
+            "  kept      {host}: {}",
+            sanitize::text(&why_words(&kept.why))
+        ));
     }
-    list(lines, "Not covered, so not touched:", mount.plan.not_covered.iter().map(|gap| {
-        let host = sanitize::path(&gap.path.on_host(&root));
-        format!("{host}: {}", sanitize::text(&gap.reason))
-    }));
-    list(lines, "Not checked (excluded, changed since the snapshot):", mount.not_checked.iter().map(|skipped| {
-        sanitize::path(&skipped.path.on_host(&root))
-    }));
+    list(
+        lines,
+        "Not covered, so not touched:",
+        mount.plan.not_covered.iter().map(|gap| {
+            let host = sanitize::path(&gap.path.on_host(&root));
+            format!("{host}: {}", sanitize::text(&gap.reason))
+        }),
+    );
+    list(
+        lines,
+        "Not checked (excluded, changed since the snapshot):",
+        mount
+            .not_checked
+            .iter()
+            .map(|skipped| sanitize::path(&skipped.path.on_host(&root))),
+    );
 }
 
 fn list(lines: &mut Vec<String>, title: &str, items: impl ExactSizeIterator<Item = String>) {
@@ -79,20 +100,35 @@ fn list(lines: &mut Vec<String>, title: &str, items: impl ExactSizeIterator<Item
     lines.push(format!("  {title}"));
     lines.extend(items.take(SHOWN).map(|item| format!("    {item}")));
     if total > SHOWN {
-        lines.push(format!("    and {} more (--json has them all)", size::count((total - SHOWN) as u64)));
+        lines.push(format!(
+            "    and {} more (--json has them all)",
+            size::count((total - SHOWN) as u64)
+        ));
     }
 }
 
 /// What the mode and owner will be, read from now to then.
 fn reversed_detail(change: &Change) -> String {
-    let back = Change { from: change.to.clone(), to: change.from.clone(), ..change.clone() };
-    if change.kind == ChangeKind::Renamed { String::new() } else { changes::detail(&back) }
+    let back = Change {
+        from: change.to.clone(),
+        to: change.from.clone(),
+        ..change.clone()
+    };
+    if change.kind == ChangeKind::Renamed {
+        String::new()
+    } else {
+        changes::detail(&back)
+    }
 }
 
 fn counts(proposal: &Proposal) -> String {
     let steps = || proposal.mounts.iter().flat_map(|mount| &mount.plan.steps);
     let count = |action| steps().filter(|step| step.action == action).count() as u64;
-    let conflicts: usize = proposal.mounts.iter().map(|mount| mount.plan.conflicts.len()).sum();
+    let conflicts: usize = proposal
+        .mounts
+        .iter()
+        .map(|mount| mount.plan.conflicts.len())
+        .sum();
     let mut parts = Vec::new();
     for (action, word) in [
         (Action::Create, "to create"),
@@ -122,7 +158,10 @@ pub(in crate::cli) fn presented(steps: &[Step]) -> Vec<(Change, Action)> {
         .into_iter()
         .map(|change| {
             let step = steps.binary_search_by(|step| step.change.path.cmp(&change.path));
-            let action = step.ok().and_then(|at| steps.get(at)).map_or(Action::Replace, |step| step.action);
+            let action = step
+                .ok()
+                .and_then(|at| steps.get(at))
+                .map_or(Action::Replace, |step| step.action);
             (change, action)
         })
         .collect()

@@ -1,0 +1,100 @@
+//! `checkpoint`: a named snapshot inside a running session.
+
+use serde::Serialize;
+
+use crate::capture::{Limits, Request, take};
+use crate::cli::args::CheckpointArgs;
+use crate::cli::context::Context;
+use crate::cli::document::SCHEMA;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::process::INSTANCE_VARIABLE;
+use crate::session::{SessionError, check_name, find_instance, state};
+use crate::snapshot::SnapshotKind;
+
+#[derive(Serialize)]
+struct Document {
+    schema: u32,
+    instance: String,
+    snapshot: String,
+    name: Option<String>,
+    complete: bool,
+    entries: u64,
+    bytes: u64,
+}
+
+pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
+    let own = context
+        .environment
+        .get(INSTANCE_VARIABLE)
+        .map(|id| id.to_string_lossy().into_owned());
+    let wanted = args.instance.clone().or(own).ok_or_else(|| {
+        CliError::new(
+            ErrorKind::Usage,
+            "which session is meant? Inside a session it is known; here name it",
+        )
+        .hint("list names the sessions")
+    })?;
+    if let Some(name) = &args.name {
+        check_name(name)?;
+    }
+    let store = context.store_for_writing()?;
+    let row = find_instance(&store, &wanted)?;
+    if !state(&store, &row).is_active() {
+        let message = format!(
+            "{} is not active; a checkpoint shows a moment within a session",
+            row.id
+        );
+        return Err(CliError::new(ErrorKind::Failed, message).hint("launch or begin a session first"));
+    }
+    if row.mounts.is_empty() {
+        let message = format!(
+            "{} records no files (mode {}), so there is nothing to keep",
+            row.id, row.mode
+        );
+        return Err(CliError::new(ErrorKind::NothingToRestore, message));
+    }
+    let taken = store.catalog().names_taken(&row.id)?;
+    if let Some(name) = args.name.as_ref().filter(|name| taken.contains(name)) {
+        let message = format!("{} has a checkpoint {name:?} already", row.id);
+        return Err(CliError::new(ErrorKind::Usage, message)
+            .hint("checkpoints are never overwritten; take another name"));
+    }
+    let request = Request {
+        instance: &row.id,
+        workspace: row.workspace.as_deref(),
+        kind: SnapshotKind::Checkpoint,
+        late: false,
+        name: args.name.as_deref(),
+        message: args.message.as_deref(),
+        coverages: &row.mounts,
+        limits: Limits::NONE,
+        check_content: false,
+        now: context.now(),
+        uid: context.world().uid,
+    };
+    let world = context.world();
+    let captured =
+        take(&store, &request, world.observer, world.entropy).map_err(|source| SessionError::Capture {
+            kind: "checkpoint",
+            instance: row.id.clone(),
+            source,
+        })?;
+    let record = captured.record;
+    if args.json {
+        context.terminal.json(&Document {
+            schema: SCHEMA,
+            instance: row.id.to_string(),
+            snapshot: record.id.to_string(),
+            name: record.name.clone(),
+            complete: record.complete,
+            entries: record.entries(),
+            bytes: record.bytes(),
+        });
+    } else {
+        context
+            .terminal
+            .out(record.name.as_deref().unwrap_or(record.id.as_str()));
+    }
+    Ok(ExitCode::Done.into())
+}

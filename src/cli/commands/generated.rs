@@ -1,0 +1,26 @@
+//! `completions` and `man`: what is generated from the command line's own definition.
+
+use crate::cli::args::{CompletionsArgs, ManArgs};
+use crate::cli::context::Context;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::generate;
+
+pub(super) fn completions(context: &Context<'_>, args: &CompletionsArgs) -> Result<Status, CliError> {
+    let file = generate::completions(args.shell, context.called_as).map_err(|error| failed(&error))?;
+    print(context, &file)
+}
+
+pub(super) fn man(context: &Context<'_>, args: &ManArgs) -> Result<Status, CliError> {
+    let file = generate::man(args.verb.as_deref()).map_err(|error| failed(&error))?;
+    print(context, &file)
+}
+
+fn failed(error: &std::io::Error) -> CliError {
+    CliError::new(ErrorKind::Io, "it cannot be generated").because(error)
+}
+
+fn print(context: &Context<'_>, file: &generate::GeneratedFile) -> Result<Status, CliError> {
+    context.terminal.out(file.contents.trim_end());
+    Ok(ExitCode::Done.into())
+}

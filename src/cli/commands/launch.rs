@@ -1,0 +1,280 @@
+//! `launch`: contract, baseline, the command as an instance, closing snapshot, and what changed.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::begin::{begin_instance, warn_about};
+use super::{changes, scope};
+use crate::cli::args::LaunchArgs;
+use crate::cli::context::Context;
+use crate::cli::document::{ChangeDocument, SCHEMA};
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::Status;
+use crate::cli::view;
+use crate::config::Mode;
+use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
+use crate::session::{Begun, Closed, EndRequest, end, find_instance, refuse_inside, state};
+use crate::snapshot::{Ending, ProcessRef};
+use crate::store::{InstanceRow, Store};
+
+/// What `--report` writes.
+#[derive(Serialize)]
+struct Report {
+    schema: u32,
+    instance: String,
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+    baseline: Option<String>,
+    closing: Option<String>,
+    complete: bool,
+    survivors: Vec<u32>,
+    changes: Vec<ChangeDocument>,
+    undo: String,
+}
+
+pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status, CliError> {
+    let contract = scope::contract(context, &args.scope)?;
+    let (program, arguments) = args
+        .command
+        .split_first()
+        .ok_or_else(|| CliError::new(ErrorKind::Usage, "no command was given"))?;
+    let width = context.terminal.width_err();
+    context.terminal.note(&view::contract::contract(&contract, width));
+    if contract.snapshot.mode == Mode::Off {
+        let running = start(context, program, arguments, &[])?;
+        return Ok(status(running.wait()?.exit));
+    }
+    if let Some(report) = &args.report {
+        check_report(Path::new(report))?;
+    }
+    let store = context.store_for_writing()?;
+    refuse_inside(&store, context.environment, None)?;
+    say_who_else(context, &store, &contract)?;
+    let name = Path::new(program).file_name().unwrap_or(program);
+    let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
+    let command = Some((name.to_string_lossy().into_owned(), count));
+    let keeper = process::reference(std::process::id());
+    let begun = begin_instance(context, &store, &contract, keeper, command)?;
+    warn_about(context, &begun);
+    let variable = (
+        OsString::from(INSTANCE_VARIABLE),
+        OsString::from(begun.instance.as_str()),
+    );
+    let started = start(context, program, arguments, &[variable]).map(Running::wait);
+    let ended = match started {
+        // Its end cannot be told, so nobody may record that it was seen.
+        Ok(ended) => ended?,
+        Err(error) => {
+            close(
+                context,
+                &store,
+                &begun,
+                Ending::Failed(error.message.clone()),
+                Vec::new(),
+            );
+            return Err(error);
+        }
+    };
+    let ending = match ended.exit {
+        Exit::Code(code) => Ending::Status(code),
+        Exit::Signal(signal) => Ending::Signal(signal),
+    };
+    let closed = close(context, &store, &begun, ending, ended.survivors.clone());
+    report(context, args, &store, &begun, closed, &ended);
+    Ok(status(ended.exit))
+}
+
+fn status(exit: Exit) -> Status {
+    match exit {
+        Exit::Code(code) => Status::of_command(code),
+        Exit::Signal(signal) => Status::of_signal(signal),
+    }
+}
+
+fn start<'a>(
+    context: &'a mut Context<'_>,
+    program: &OsString,
+    arguments: &[OsString],
+    variables: &[(OsString, OsString)],
+) -> Result<Running<'a>, CliError> {
+    let directory = context.environment.current.clone();
+    let invocation = Invocation {
+        program,
+        arguments,
+        environment: variables,
+        directory: &directory,
+    };
+    Ok(process::start(&invocation, &mut context.interrupts)?)
+}
+
+/// Another live session on the same files is no reason to stop, but the operator must know.
+fn say_who_else(
+    context: &Context<'_>,
+    store: &Store,
+    contract: &crate::contract::Contract,
+) -> Result<(), CliError> {
+    let roots: Vec<_> = contract
+        .coverages()
+        .map(|coverage| coverage.root.to_path())
+        .collect();
+    let overlaps = |row: &InstanceRow| {
+        row.mounts.iter().map(|mount| mount.root.to_path()).any(|theirs| {
+            roots
+                .iter()
+                .any(|ours| ours.starts_with(&theirs) || theirs.starts_with(ours))
+        })
+    };
+    for row in store.catalog().instances()? {
+        if overlaps(&row) && state(store, &row).is_active() {
+            context.terminal.warn(&format!(
+                "{} is active on the same paths; what both change cannot be told apart, and neither restore will touch it unasked",
+                row.id
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Ends the instance. Nothing that goes wrong here may hide how the command ended.
+fn close(
+    context: &Context<'_>,
+    store: &Store,
+    begun: &Begun,
+    ending: Ending,
+    survivors: Vec<ProcessRef>,
+) -> Option<Closed> {
+    let row = match find_instance(store, begun.instance.as_str()) {
+        Ok(row) => row,
+        Err(error) => {
+            context
+                .terminal
+                .warn(&format!("the session's end could not be recorded: {error}"));
+            return None;
+        }
+    };
+    match end(
+        store,
+        context.world(),
+        EndRequest {
+            row: &row,
+            ending,
+            survivors,
+        },
+    ) {
+        Ok(closed) => {
+            if let Some(error) = &closed.error {
+                context.terminal.warn(&format!(
+                    "the closing snapshot failed ({error}); a restore will take every change for possible later work"
+                ));
+            }
+            Some(closed)
+        }
+        Err(error) => {
+            context
+                .terminal
+                .warn(&format!("the session's end could not be recorded: {error}"));
+            None
+        }
+    }
+}
+
+fn report(
+    context: &Context<'_>,
+    args: &LaunchArgs,
+    store: &Store,
+    begun: &Begun,
+    closed: Option<Closed>,
+    ended: &Ended,
+) {
+    let closing = closed.and_then(|closed| closed.closing);
+    let changed = find_instance(store, begun.instance.as_str())
+        .map_err(CliError::from)
+        .and_then(|row| changes::of_session(store, &row, closing.as_ref()));
+    let changed = match changed {
+        Ok(changed) => changed,
+        Err(error) => {
+            context
+                .terminal
+                .warn(&format!("what changed cannot be told: {error}"));
+            return;
+        }
+    };
+    if !ended.survivors.is_empty() {
+        let pids: Vec<String> = ended
+            .survivors
+            .iter()
+            .map(|process| process.pid.to_string())
+            .collect();
+        context.terminal.warn(&format!(
+            "processes of the session still live ({}); what they change from now on is not in the closing snapshot",
+            pids.join(", ")
+        ));
+    }
+    if !begun_without_files(begun) {
+        let width = context.terminal.width_err();
+        context
+            .terminal
+            .note(&changed.screen(context, &begun.instance, width));
+    }
+    let Some(path) = &args.report else { return };
+    let baseline = begun.baseline.as_ref().map(|captured| &captured.record);
+    let closing = closing.as_ref().map(|captured| &captured.record);
+    let (exit_code, signal) = match ended.exit {
+        Exit::Code(code) => (Some(code), None),
+        Exit::Signal(signal) => (None, Some(signal)),
+    };
+    let document = Report {
+        schema: SCHEMA,
+        instance: begun.instance.to_string(),
+        exit_code,
+        signal,
+        baseline: baseline.map(|record| record.id.to_string()),
+        closing: closing.map(|record| record.id.to_string()),
+        complete: baseline.is_some_and(|record| record.complete)
+            && closing.is_some_and(|record| record.complete),
+        survivors: ended.survivors.iter().map(|process| process.pid).collect(),
+        changes: changed.documents(),
+        undo: context.command(&format!("restore {}", begun.instance)),
+    };
+    if let Err(error) = write_report(Path::new(path), &document) {
+        context.terminal.warn(&format!(
+            "the report {} cannot be written: {error}",
+            Path::new(path).display()
+        ));
+    }
+}
+
+fn begun_without_files(begun: &Begun) -> bool {
+    begun.baseline.is_none() && begun.baseline_error.is_none()
+}
+
+/// A report that cannot be written is better known before the agent runs.
+fn check_report(path: &Path) -> Result<(), CliError> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    if parent.is_dir() && !path.is_dir() {
+        return Ok(());
+    }
+    let message = format!("the report {} cannot be written there", path.display());
+    Err(CliError::new(ErrorKind::Usage, message).hint("name a file in a directory that exists"))
+}
+
+/// Readable by its owner only: it names files.
+fn write_report(path: &Path, document: &Report) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    serde_json::to_writer_pretty(&mut file, document)?;
+    file.write_all(b"\n")
+}

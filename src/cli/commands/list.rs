@@ -1,0 +1,47 @@
+//! `list`: instances and their snapshots, newest first.
+
+use serde::Serialize;
+
+use crate::cli::args::ListArgs;
+use crate::cli::context::Context;
+use crate::cli::document::{InstanceDocument, SCHEMA};
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::view;
+use crate::session::state;
+
+#[derive(Serialize)]
+struct Document {
+    schema: u32,
+    instances: Vec<InstanceDocument>,
+}
+
+pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
+    let mut rows = Vec::new();
+    if let Some(store) = context.store_for_reading()? {
+        for row in store.catalog().instances()? {
+            let snapshots = store.catalog().snapshots(&row.id)?;
+            let state = state(&store, &row);
+            rows.push((row, state, snapshots));
+        }
+    }
+    if args.json {
+        let documents = rows
+            .iter()
+            .map(|(row, state, snapshots)| InstanceDocument::new(row, state, snapshots));
+        context.terminal.json(&Document {
+            schema: SCHEMA,
+            instances: documents.collect(),
+        });
+    } else if rows.is_empty() {
+        context.terminal.note("no sessions were recorded yet");
+        let launch = context.command("launch --snapshot project DIR -- COMMAND");
+        context.terminal.note(&format!("begin with: {launch}"));
+    } else {
+        let width = context.terminal.width_out();
+        context
+            .terminal
+            .out(&view::instances::list(&rows, context.now(), width));
+    }
+    Ok(ExitCode::Done.into())
+}

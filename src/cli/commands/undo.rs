@@ -1,0 +1,101 @@
+//! `undo`: takes back a restore, limited to what that restore touched. It is a restore itself.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::diff::no_store;
+use super::restore::{How, carry_out};
+use crate::cli::args::UndoArgs;
+use crate::cli::context::Context;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::Status;
+use crate::restore::{Allow, MountRequest, Purpose, Scope, of_restore, propose};
+use crate::session::{find_instance, refuse_active, refuse_inside};
+use crate::snapshot::RelPath;
+use crate::store::{InstanceRow, RestoreRow, Store};
+
+pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliError> {
+    let wanted = args.instance.as_deref().unwrap_or("@latest");
+    let reading = context.store_for_reading()?.ok_or_else(|| no_store(wanted))?;
+    let (row, undone) = find(&reading, args)?;
+    refuse_inside(&reading, context.environment, None)?;
+    refuse_active(&reading, &row)?;
+    let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
+    let (store, _locks) = if args.dry_run {
+        (reading, None)
+    } else {
+        drop(reading);
+        let store = context.store_for_writing()?;
+        let locks = (store.lock_restore(&roots)?, store.share()?);
+        (store, Some(locks))
+    };
+    let target = store.record(&undone.emergency)?;
+    let mut requests = Vec::new();
+    for mount in &target.mounts {
+        let coverage = mount.coverage.clone();
+        let touched = undone
+            .changed
+            .iter()
+            .filter(|change| change.mount == coverage.label);
+        let paths: BTreeSet<RelPath> = touched.map(|change| change.path.clone()).collect();
+        let witness = of_restore(&store, &row.id, &coverage)?;
+        requests.push(MountRequest {
+            coverage,
+            scope: Scope::Exactly(paths),
+            witness,
+        });
+    }
+    let allow = Allow {
+        overwrite_later: args.overwrite_later_edits,
+        delete_later: args.delete_later_files,
+    };
+    let purpose = Purpose::Undo(undone.number);
+    let proposal = propose(
+        &store,
+        target,
+        purpose,
+        requests,
+        allow,
+        false,
+        context.world().observer,
+    )?;
+    let how = How {
+        json: args.json,
+        yes: args.yes,
+        dry_run: args.dry_run,
+        exact_mtimes: false,
+        question: "Take this restore back?",
+    };
+    carry_out(context, &store, &row, &proposal, &how)
+}
+
+/// The instance and the restore of it that is taken back: the last one, or the one with the given receipt.
+fn find(store: &Store, args: &UndoArgs) -> Result<(InstanceRow, RestoreRow), CliError> {
+    let rows = match &args.instance {
+        Some(name) => vec![find_instance(store, name)?],
+        None => store.catalog().instances()?,
+    };
+    let mut found: Option<(InstanceRow, RestoreRow)> = None;
+    for row in rows {
+        for restore in store.catalog().restores(&row.id)? {
+            let wanted = args.receipt.is_none_or(|number| number == restore.number);
+            let newer = found
+                .as_ref()
+                .is_none_or(|(_, best)| best.number < restore.number);
+            if wanted && newer {
+                found = Some((row.clone(), restore));
+            }
+        }
+    }
+    found.ok_or_else(|| match args.receipt {
+        Some(number) => CliError::new(
+            ErrorKind::UnknownSnapshot,
+            format!("receipt {number} is no restore that can be taken back"),
+        )
+        .hint("show names the receipts of a session's restores"),
+        None => CliError::new(
+            ErrorKind::NothingToRestore,
+            "nothing was restored yet, so there is nothing to undo",
+        ),
+    })
+}

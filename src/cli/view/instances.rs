@@ -1,0 +1,217 @@
+//! `list` and `show`: instances and their snapshots.
+
+use super::changes;
+use crate::session::{Reason, State};
+use crate::snapshot::{SnapshotKind, SnapshotRecord, Time};
+use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
+use crate::terminal::table::{Cell, Column, Fit, Table};
+use crate::terminal::{Role, sanitize, size, style};
+
+/// One line an instance, newest first.
+pub(in crate::cli) fn list(
+    rows: &[(InstanceRow, State, Vec<SnapshotRow>)],
+    now: Time,
+    columns: usize,
+) -> String {
+    let mut table = Table::new([
+        Column::new("INSTANCE").fit(Fit::Keep),
+        Column::new("STATUS"),
+        Column::new("BEGAN"),
+        Column::new("SNAPSHOTS").right(),
+        Column::new("SIZE").right(),
+        Column::new("MOUNTS").fit(Fit::Cut),
+    ]);
+    for (row, state, snapshots) in rows {
+        let roots: Vec<String> = row.mounts.iter().map(changes::host).collect();
+        let bytes = snapshots.last().map_or(0, |snapshot| snapshot.bytes);
+        table.row([
+            row.id.to_string().into(),
+            Cell::new(role(state), state.word()),
+            size::age(row.started_at, now).into(),
+            size::count(snapshots.len() as u64).into(),
+            size::bytes(bytes).into(),
+            roots.join(", ").into(),
+        ]);
+    }
+    table.render(columns)
+}
+
+fn role(state: &State) -> Role {
+    match state {
+        State::Active(_) => Role::Added,
+        State::Ended => Role::Dim,
+        State::Lost | State::Failed => Role::Warning,
+    }
+}
+
+/// Everything about one instance.
+pub(in crate::cli) struct Shown<'a> {
+    pub(in crate::cli) row: &'a InstanceRow,
+    pub(in crate::cli) state: &'a State,
+    pub(in crate::cli) snapshots: &'a [SnapshotRow],
+    pub(in crate::cli) restores: &'a [RestoreRow],
+    /// The record of the baseline, when it can be read.
+    pub(in crate::cli) baseline: Option<&'a SnapshotRecord>,
+}
+
+/// One instance in full.
+pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> String {
+    let row = shown.row;
+    let mut lines = vec![style::paint(Role::Heading, row.id.as_str())];
+    let mut fact = |name: &str, value: String| lines.push(format!("{name:10} {value}"));
+    fact("status", style::paint(role(shown.state), &status(shown.state)));
+    if let Some(workspace) = &row.workspace {
+        fact("workspace", sanitize::name(workspace.as_bytes()));
+    }
+    fact("mode", row.mode.clone());
+    fact(
+        "began",
+        format!(
+            "{} ({})",
+            size::moment(row.started_at),
+            size::age(row.started_at, now)
+        ),
+    );
+    if let Some(at) = row.ended_at {
+        fact("ended", format!("{} ({})", size::moment(at), ending(row)));
+    }
+    if let Some((program, arguments)) = &row.command {
+        let with = size::counted(u64::from(*arguments), "argument", "arguments");
+        fact(
+            "command",
+            format!("{} with {with}", sanitize::name(program.as_bytes())),
+        );
+    }
+    for coverage in &row.mounts {
+        fact("mount", changes::host(coverage));
+        for rule in &coverage.excludes {
+            fact("", format!("exclude {}", sanitize::name(rule.pattern.as_bytes())));
+        }
+    }
+    if !shown.snapshots.is_empty() {
+        lines.push(String::new());
+        lines.push(snapshots(shown.snapshots, now, columns));
+    }
+    lacking(shown.baseline, &mut lines);
+    if !shown.restores.is_empty() {
+        lines.push(String::new());
+        lines.push(restores(shown.restores, now, columns));
+    }
+    lines.join("\n")
+}
+
+fn status(state: &State) -> String {
+    let State::Active(reasons) = state else {
+        return state.word().to_owned();
+    };
+    let shown: Vec<String> = reasons
+        .iter()
+        .take(4)
+        .map(|reason| match reason {
+            Reason::Launcher(Some(process)) => format!("launcher {}", process.pid),
+            Reason::Launcher(None) => "launcher".to_owned(),
+            Reason::Process(member) => format!("{} {}", sanitize::name(member.name.as_bytes()), member.pid),
+            Reason::UntilEnd => "until end".to_owned(),
+            Reason::Unknown(_) => "unknown".to_owned(),
+        })
+        .collect();
+    format!("active ({})", shown.join(", "))
+}
+
+fn ending(row: &InstanceRow) -> String {
+    use crate::snapshot::Ending;
+    match &row.ending {
+        Some(Ending::Status(status)) => format!("status {status}"),
+        Some(Ending::Signal(signal)) => format!("by signal {signal}"),
+        Some(Ending::Ended) | None => "ended".to_owned(),
+        Some(Ending::Unseen) => "nobody saw its end".to_owned(),
+        Some(Ending::Failed(why)) => format!("never began: {}", sanitize::text(why)),
+    }
+}
+
+fn snapshots(rows: &[SnapshotRow], now: Time, columns: usize) -> String {
+    let mut table = Table::new([
+        Column::new("SNAPSHOT").fit(Fit::Keep),
+        Column::new("KIND"),
+        Column::new("TAKEN"),
+        Column::new("ENTRIES").right(),
+        Column::new("SIZE").right(),
+        Column::new("").fit(Fit::Cut),
+    ]);
+    for row in rows {
+        let late = if row.late && row.kind == SnapshotKind::Closing {
+            "late "
+        } else {
+            ""
+        };
+        let mut note: Vec<String> = [&row.name, &row.message]
+            .into_iter()
+            .flatten()
+            .map(|text| sanitize::name(text.as_bytes()))
+            .collect();
+        if !row.complete {
+            note.push("not complete".to_owned());
+        }
+        table.row([
+            row.id.to_string().into(),
+            format!("{late}{}", row.kind.word()).into(),
+            size::age(row.taken_at, now).into(),
+            size::count(row.entries).into(),
+            size::bytes(row.bytes).into(),
+            Cell::new(
+                if row.complete { Role::Dim } else { Role::Warning },
+                note.join(", "),
+            ),
+        ]);
+    }
+    table.render(columns)
+}
+
+fn lacking(baseline: Option<&SnapshotRecord>, lines: &mut Vec<String>) {
+    let Some(record) = baseline.filter(|record| !record.complete) else {
+        return;
+    };
+    lines.push(String::new());
+    lines.push(style::paint(
+        Role::Warning,
+        "The baseline is not complete. It lacks:",
+    ));
+    for mount in &record.mounts {
+        let root = mount.coverage.root.to_path();
+        for gap in &mount.gaps {
+            let host = sanitize::path(&gap.path.on_host(&root));
+            lines.push(format!("  {host}: {}", sanitize::text(&gap.reason)));
+        }
+        let more = mount.gap_count.saturating_sub(mount.gaps.len() as u64);
+        if more > 0 {
+            lines.push(format!("  and {} more", size::count(more)));
+        }
+    }
+}
+
+fn restores(rows: &[RestoreRow], now: Time, columns: usize) -> String {
+    use crate::snapshot::RestoreKind;
+    let mut table = Table::new([
+        Column::new("RECEIPT").right(),
+        Column::new("ACT"),
+        Column::new("WHEN"),
+        Column::new("CHANGED").right(),
+        Column::new("CONFLICTS").right(),
+        Column::new("BEFORE IT").fit(Fit::Cut),
+    ]);
+    for row in rows {
+        let act = match row.kind {
+            RestoreKind::Restore => "restore",
+            RestoreKind::Undo => "undo",
+        };
+        table.row([
+            row.number.to_string().into(),
+            act.into(),
+            size::age(row.at, now).into(),
+            size::count(row.changed.len() as u64).into(),
+            size::count(row.conflicts).into(),
+            row.emergency.to_string().into(),
+        ]);
+    }
+    table.render(columns)
+}

@@ -1,0 +1,170 @@
+//! `diff --patch` and `diff --stat`: changed lines, cleaned for a terminal.
+
+use std::os::unix::fs::FileExt as _;
+
+use super::changes;
+use crate::cli::commands::Compared;
+use crate::diff::{self, Body, Change, Content, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};
+use crate::mount::Root;
+use crate::snapshot::{Coverage, Entry, RelPath};
+use crate::store::Blobs;
+use crate::store::archive::Piece;
+use crate::terminal::{Role, sanitize, size, style, width};
+
+/// Where the content of both sides comes from.
+pub(in crate::cli) struct Sources<'a> {
+    /// Of the earlier snapshot.
+    pub(in crate::cli) from: &'a Blobs,
+    /// Of the later snapshot; `None`: the files as they are.
+    pub(in crate::cli) to: Option<&'a Blobs>,
+}
+
+/// One change as a unified patch.
+pub(in crate::cli) fn patch(
+    coverage: &Coverage,
+    change: &Change,
+    sources: &Sources<'_>,
+    options: PatchOptions,
+) -> String {
+    let mut lines = vec![style::paint(Role::Heading, &changes::line(change, 0))];
+    match made(coverage, change, sources, options).body {
+        Body::Nothing => {}
+        Body::Lines(body) => {
+            for (line, text) in body {
+                let text = sanitize::line(&text);
+                lines.push(match line {
+                    Line::Context => format!(" {text}"),
+                    Line::Added => style::paint(Role::Added, &format!("+{text}")),
+                    Line::Removed => style::paint(Role::Removed, &format!("-{text}")),
+                    Line::Hunk => style::paint(Role::Dim, text.trim_end()),
+                    Line::NoNewline => "\\ no newline at the end".to_owned(),
+                });
+            }
+        }
+        Body::Binary(old, new) => {
+            lines.push(format!("  binary: {} -> {}", size::bytes(old), size::bytes(new)));
+        }
+        Body::Large(old, new) => {
+            lines.push(format!(
+                "  too large to show: {} -> {}",
+                size::bytes(old),
+                size::bytes(new)
+            ));
+        }
+        Body::Hidden => {
+            lines.push("  content hidden: it may hold secrets (--show-secrets shows it)".to_owned())
+        }
+        Body::Unavailable(why) => lines.push(format!("  content not available: {}", sanitize::text(&why))),
+    }
+    lines.join("\n")
+}
+
+/// All changes of a mount with how many lines each adds and removes.
+pub(in crate::cli) fn stat(mount: &Compared, sources: &Sources<'_>, columns: usize) -> String {
+    let options = PatchOptions {
+        context: 0,
+        show_secrets: true,
+    };
+    let mut lines = Vec::new();
+    let (mut added, mut removed) = (0, 0);
+    for change in &mount.comparison.changes {
+        let made = made(&mount.coverage, change, sources, options);
+        added += made.added;
+        removed += made.removed;
+        let what = match made.body {
+            Body::Lines(_) => format!("+{} -{}", size::count(made.added), size::count(made.removed)),
+            Body::Binary(old, new) => format!("binary {} -> {}", size::bytes(old), size::bytes(new)),
+            Body::Large(old, new) => format!("{} -> {}", size::bytes(old), size::bytes(new)),
+            Body::Nothing | Body::Hidden | Body::Unavailable(_) => String::new(),
+        };
+        let line = changes::line(change, columns);
+        let gap = columns
+            .saturating_sub(width::of(&line) + width::of(&what))
+            .clamp(2, 40);
+        lines.push(format!("{line}{}{what}", " ".repeat(gap)).trim_end().to_owned());
+    }
+    let paths = size::counted(mount.comparison.changes.len() as u64, "path", "paths");
+    lines.push(format!(
+        "{paths}, {} added, {} removed",
+        lines_of(added),
+        lines_of(removed)
+    ));
+    lines.join("\n")
+}
+
+fn lines_of(number: u64) -> String {
+    size::counted(number, "line", "lines")
+}
+
+/// What cannot be told.
+pub(in crate::cli) fn not_covered(gaps: &[NotCovered]) -> String {
+    const SHOWN: usize = 20;
+    let mut lines = vec!["not covered:".to_owned()];
+    for gap in gaps.iter().take(SHOWN) {
+        lines.push(format!(
+            "  {}: {}",
+            changes::path(&gap.path, None),
+            sanitize::text(&gap.reason)
+        ));
+    }
+    if gaps.len() > SHOWN {
+        lines.push(format!("  and {} more", size::count((gaps.len() - SHOWN) as u64)));
+    }
+    lines.join("\n")
+}
+
+fn made(coverage: &Coverage, change: &Change, sources: &Sources<'_>, options: PatchOptions) -> Patch {
+    diff::patch(change, options, |later| match (later, sources.to) {
+        (false, _) => stored(sources.from, change.from.as_ref()),
+        (true, Some(blobs)) => stored(blobs, change.to.as_ref()),
+        (true, None) => live(coverage, &change.path),
+    })
+}
+
+fn stored(blobs: &Blobs, entry: Option<&Entry>) -> Content {
+    let Some(content) = entry.and_then(Entry::content) else {
+        return Content::Absent;
+    };
+    if content.size > MAX_TEXT {
+        return Content::Large(content.size);
+    }
+    if content.size == 0 {
+        return Content::Bytes(Vec::new());
+    }
+    let mut bytes = Vec::new();
+    let read = blobs.stream(&content.digest, &mut |piece| {
+        match piece {
+            Piece::Data(data) => bytes.extend_from_slice(data),
+            Piece::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
+        }
+        Ok(())
+    });
+    match read {
+        Ok(()) => Content::Bytes(bytes),
+        Err(error) => Content::Unavailable(error.to_string()),
+    }
+}
+
+fn live(coverage: &Coverage, path: &RelPath) -> Content {
+    let read = || -> std::io::Result<Content> {
+        let root = Root::open(&coverage.root.to_path()).map_err(std::io::Error::other)?;
+        let Some((parent, name)) = path.split() else {
+            return Ok(Content::Absent);
+        };
+        let (file, stat) = root.dir(&parent)?.file(name.as_os_str())?;
+        if stat.size > MAX_TEXT {
+            return Ok(Content::Large(stat.size));
+        }
+        let mut bytes = vec![0; usize::try_from(stat.size).unwrap_or(0)];
+        let mut at = 0;
+        while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
+            match file.read_at(rest, at as u64)? {
+                0 => break,
+                count => at += count,
+            }
+        }
+        bytes.truncate(at);
+        Ok(Content::Bytes(bytes))
+    };
+    read().unwrap_or_else(|error| Content::Unavailable(error.to_string()))
+}
