@@ -1,0 +1,376 @@
+//! Holds the walls of the source: who may see whom, the one place of each outside thing, and the form of every file.
+//! The checks themselves are tried on snippets that break each rule.
+
+#![expect(
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a panic here is a test that fails"
+)]
+
+#[path = "architecture/source.rs"]
+mod source;
+#[path = "architecture/walls.rs"]
+mod walls;
+
+use std::fs;
+use std::path::Path;
+
+use source::Source;
+use walls::{check, check_manifest};
+
+/// Every Rust file below a directory of the repository, as path and text.
+fn files(directory: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    let mut open = vec![root.join(directory)];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                found.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn the_source_keeps_its_walls() {
+    let files: Vec<_> = ["src", "tests"].into_iter().flat_map(files).collect();
+    for expected in [
+        "src/lib.rs",
+        "src/process/launch.rs",
+        "tests/architecture/walls.rs",
+    ] {
+        assert!(
+            files.iter().any(|(path, _)| path == expected),
+            "{expected} was not read"
+        );
+    }
+    let broken: Vec<String> = files.iter().flat_map(|(path, text)| check(path, text)).collect();
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn every_dependency_is_explained() {
+    let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    let broken = check_manifest(&manifest);
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+/// Checks one line of code behind a proper first line.
+fn findings(path: &str, code: &str) -> Vec<String> {
+    check(path, &format!("//! A file with a job.\n{code}\n"))
+}
+
+#[test]
+fn each_broken_wall_is_found() {
+    let cases = [
+        // Layers.
+        (
+            "src/snapshot/id.rs",
+            "use crate::store::Store;",
+            "`snapshot` must not see `store`",
+        ),
+        (
+            "src/platform.rs",
+            "use crate::{snapshot::Time, config::Config};",
+            "must not see `config`",
+        ),
+        (
+            "src/config/load.rs",
+            "fn f() -> crate::contract::Contract { g() }",
+            "must not see `contract`",
+        ),
+        (
+            "src/mount.rs",
+            "use super::capture::run;",
+            "must not see `capture`",
+        ),
+        (
+            "src/mount/local.rs",
+            "use super::super::{\n    snapshot,\n    store as kept,\n};",
+            "must not see `store`",
+        ),
+        (
+            "src/store/tests.rs",
+            "use crate::restore::plan;",
+            "must not see `restore`",
+        ),
+        (
+            "src/session.rs",
+            "use crate::terminal::Style;",
+            "must not see `terminal`",
+        ),
+        (
+            "src/terminal/table.rs",
+            "pub(crate) use crate::cli::error::Error;",
+            "must not see `cli`",
+        ),
+        ("src/diff.rs", "use jackin_recovery::cli;", "must not see `cli`"),
+        ("src/extra.rs", "", "`extra` has no layer"),
+        (
+            "src/diff.rs",
+            "use crate::Thing;",
+            "`crate::Thing` is in no layer",
+        ),
+        // One place each.
+        (
+            "src/store/record.rs",
+            "use rusqlite::Connection;",
+            "SQL belongs in store/catalog",
+        ),
+        (
+            "src/cli.rs",
+            "fn f(e: &rusqlite::Error) {}",
+            "SQL belongs in store/catalog",
+        ),
+        (
+            "src/capture/pack.rs",
+            "use ::zstd::{Encoder, stream::raw};",
+            "archive bytes belong",
+        ),
+        (
+            "src/restore.rs",
+            "let h = tar :: Header :: new_ustar();",
+            "archive bytes belong",
+        ),
+        (
+            "src/mount/git.rs",
+            "use std::process::{self, Command};",
+            "processes are started",
+        ),
+        (
+            "src/mount.rs",
+            "use std::process;\nfn f() { process::Command::new(\"git\"); }",
+            ":3: `process::Command::new`",
+        ),
+        (
+            "src/mount.rs",
+            "use std::process::Command as Start;",
+            "processes are started",
+        ),
+        ("src/mount.rs", "use std::process as p;", "processes are started"),
+        ("src/mount.rs", "use std::process::*;", "processes are started"),
+        (
+            "src/cli/list.rs",
+            "println!(\"{}\", 1);",
+            "`println!`: only terminal prints",
+        ),
+        (
+            "src/capture.rs",
+            "std::eprint ! (\"x\");",
+            "`eprint!`: only terminal prints",
+        ),
+        (
+            "src/cli.rs",
+            "let out = std::io::stdout().lock();",
+            "stdout and stderr belong",
+        ),
+        (
+            "src/cli.rs",
+            "use std::io::{self, stderr};",
+            "stdout and stderr belong",
+        ),
+        (
+            "src/cli.rs",
+            "use std::io;\nlet out = io::stdout();",
+            "stdout and stderr belong",
+        ),
+        (
+            "src/store.rs",
+            "let now = std::time::SystemTime::now();",
+            "`Clock`",
+        ),
+        (
+            "src/cli/list.rs",
+            "use std::time::SystemTime;\nlet now = SystemTime::now;",
+            ":3: `SystemTime::now`",
+        ),
+        ("src/session.rs", "let now = jiff::Zoned::now();", "`Clock`"),
+        ("src/session.rs", "use jiff::Timestamp as T;", "`Clock`"),
+        (
+            "src/capture/walk.rs",
+            "let now = Instant::now();",
+            "only progress on the terminal",
+        ),
+        ("src/store/draft.rs", "getrandom::fill(&mut bytes)?;", "`Entropy`"),
+        (
+            "src/store/locksmith.rs",
+            "use rustix::fs::flock;",
+            "the kernel is asked",
+        ),
+        (
+            "src/diff.rs",
+            "use std::os::linux::fs::MetadataExt;",
+            "the kernel is asked",
+        ),
+        (
+            "src/session.rs",
+            "let path = \"/proc/self/stat\";",
+            "the kernel is asked",
+        ),
+        (
+            "src/session.rs",
+            "let path = r#\"/proc\"#;",
+            "the kernel is asked",
+        ),
+        // Form.
+        ("src/process.rs", "unsafe { f() }", ":2: `unsafe` is forbidden"),
+        ("tests/crash.rs", "unsafe fn f() {}", "`unsafe` is forbidden"),
+        ("src/diff.rs", "use crate::snapshot::*;", "name each thing"),
+        ("src/diff/tree.rs", "use super::*;", "name each thing"),
+        ("src/cli/util.rs", "", "`util` says nothing"),
+        ("src/store/lock_manager.rs", "", "`manager` says nothing"),
+        ("tests/common/mod.rs", "", "`common` says nothing"),
+    ];
+    for (path, code, expected) in cases {
+        let found = findings(path, code);
+        assert!(
+            found.iter().any(|line| line.contains(expected)),
+            "{path}: {code}\nfound: {found:?}"
+        );
+        assert!(found.iter().all(|line| line.starts_with(path)), "{found:?}");
+    }
+}
+
+#[test]
+fn what_only_looks_broken_is_not() {
+    let cases = [
+        (
+            "src/snapshot/id.rs",
+            "// use crate::store::Store; println!(\"x\") unsafe\n/* /* rusqlite::x */ tar::y */",
+        ),
+        (
+            "src/snapshot/id.rs",
+            "let text = \"rusqlite::x // \\\" unsafe\"; let raw = r##\"zstd::x \"# unsafe\"##;",
+        ),
+        (
+            "src/snapshot/id.rs",
+            "fn f<'a>(c: char) -> bool { c == '\"' || c == '\\'' || b\"unsafe\" == b\"\\\\\" }",
+        ),
+        (
+            "src/store/archive/frames.rs",
+            "use zstd::bulk::Compressor; use crate::snapshot::Digest;",
+        ),
+        ("src/store/catalog.rs", "use rusqlite::Connection;"),
+        ("src/store/lock.rs", "use rustix::fs::flock;"),
+        (
+            "src/process/launch.rs",
+            "use std::process::Command; let path = \"/proc/self\";",
+        ),
+        (
+            "src/terminal/progress.rs",
+            "let now = std::time::Instant::now(); eprintln!(\"x\"); std::io::stderr();",
+        ),
+        (
+            "src/cli/context.rs",
+            "let now = jiff::Timestamp::now(); getrandom::fill(&mut bytes);",
+        ),
+        (
+            "src/cli/generate.rs",
+            "use clap::Command; let c = Command::new(\"x\"); let t = tar.len(); let z = zstd;",
+        ),
+        (
+            "src/store/archive/tests.rs",
+            "use std::process::Command; use super::*; println!(\"x\");",
+        ),
+        (
+            "src/store/tests/locks.rs",
+            "use crate::snapshot::*; let p = \"/proc/self\";",
+        ),
+        (
+            "src/contract.rs",
+            "use crate::mount::Mount; use super::config::Config; if print != 1 {}",
+        ),
+        (
+            "src/mount.rs",
+            "use crate::contract::Matcher; use self::local::Local; use std::os::unix::fs::FileExt;",
+        ),
+        (
+            "src/diff/tree.rs",
+            "use super::content::Text; use Change::*; use std::io::prelude::*;",
+        ),
+        (
+            "src/session.rs",
+            "let text = \"/process\"; let why = \"see /proc\"; std::process::id();",
+        ),
+        ("src/lib.rs", "pub mod anything;"),
+        (
+            "tests/crash.rs",
+            "use std::process::Command; println!(\"x\"); use support::*;",
+        ),
+    ];
+    for (path, code) in cases {
+        assert_eq!(findings(path, code), Vec::<String>::new(), "{path}: {code}");
+    }
+}
+
+#[test]
+fn the_form_of_a_file_is_checked() {
+    let long = |lines: usize| format!("//! A job.\n{}", "\n".repeat(lines - 1));
+    assert_eq!(check("src/diff.rs", &long(400)), Vec::<String>::new());
+    assert!(check("src/diff.rs", &long(401))[0].contains("401 lines"));
+    assert!(check("tests/diff.rs", &long(401))[0].contains("401 lines"));
+    for text in ["", "//!\n", "\n//! A job.\n", "// A job.\n", "use std::fs;\n"] {
+        assert!(check("src/diff.rs", text)[0].contains("`//!`"), "{text:?}");
+    }
+}
+
+#[test]
+fn unexplained_dependencies_are_found() {
+    let good = "[package]\nname = \"x\"\n\n[dependencies]\n# Why.\na = \"1\"\nb = { version = \"1\", features = [\n  \
+                \"x = y\",\n] }\n# Why.\nc = \"1\"\n\n# Why.\n[target.'cfg(unix)'.dependencies.d]\nversion = \"1\"\n";
+    assert_eq!(check_manifest(good), Vec::<String>::new());
+    let cases = [
+        ("[dependencies]\na = \"1\"\n", "`a`"),
+        ("# Not this.\n[dependencies]\na = \"1\"\n", "`a`"),
+        ("[dev-dependencies]\n# Why.\n\na = \"1\"\n", "`a`"),
+        ("[dependencies]\n# Why.\na = \"1\"\n\nb = \"1\"\n", "`b`"),
+        (
+            "[target.'cfg(unix)'.dependencies]\nc.version = \"1\"\n",
+            "`c.version`",
+        ),
+        ("[build-dependencies.d]\nversion = \"1\"\n", "`d`"),
+    ];
+    for (text, expected) in cases {
+        let found = check_manifest(text);
+        assert!(
+            found.len() == 1 && found[0].contains(expected),
+            "{text}\n{found:?}"
+        );
+    }
+}
+
+#[test]
+fn lines_stay_where_they_are() {
+    let text = "//! A.\n\nlet a = \"one\ntwo\"; /* three\nfour */ five::six();\n";
+    let source = Source::of(text);
+    assert_eq!(source.code.lines().count(), text.lines().count());
+    assert_eq!(
+        source.paths().iter().map(|named| named.line).collect::<Vec<_>>(),
+        [5]
+    );
+}
+
+#[test]
+fn source_that_does_not_parse_ends() {
+    for text in [
+        "use {",
+        "use ;",
+        "use a::{b::{c, #}, d",
+        "use a as",
+        "\"",
+        "r#\"x",
+        "/*",
+        "'",
+        "use impl + use<'a>;",
+    ] {
+        let _ = check("src/diff.rs", text);
+    }
+}

@@ -1,0 +1,294 @@
+//! The walls: which layer may see which, and the one place that each outside thing has.
+
+use crate::source::{Named, Source};
+
+/// The layers, lowest first; those of one row may see each other. A file sees its own row and the rows before it.
+const LAYERS: &[&[&str]] = &[
+    &["snapshot", "clock", "observer", "environment"],
+    &["platform", "process"],
+    &["config"],
+    &["contract", "mount"],
+    &["store"],
+    &["capture"],
+    &["diff"],
+    &["restore"],
+    &["session"],
+    &["terminal"],
+    &["cli"],
+];
+
+/// An outside thing and the modules that may touch it.
+struct Wall {
+    names: &'static [&'static str],
+    within: &'static [&'static str],
+    instead: &'static str,
+}
+
+const WALLS: &[Wall] = &[
+    Wall {
+        names: &["rusqlite"],
+        within: &["src/store/catalog"],
+        instead: "SQL belongs in store/catalog; give it a function there and call that",
+    },
+    Wall {
+        names: &["tar", "zstd"],
+        within: &["src/store/archive"],
+        instead: "archive bytes belong in store/archive; give it a function there and call that",
+    },
+    Wall {
+        names: &["std::process::Command"],
+        within: &["src/process"],
+        instead: "processes are started in process only; give it a function there and call that",
+    },
+    Wall {
+        names: &[
+            "std::io::stdout",
+            "std::io::stderr",
+            "anstream::stdout",
+            "anstream::stderr",
+            "rustix::stdio::stdout",
+            "rustix::stdio::stderr",
+        ],
+        within: &["src/terminal"],
+        instead: "stdout and stderr belong to terminal; return a value, or report through the observer",
+    },
+    Wall {
+        names: &[
+            "std::time::SystemTime::now",
+            "jiff::Timestamp::now",
+            "jiff::Zoned::now",
+        ],
+        within: &["src/main", "src/cli/context", "src/clock"],
+        instead: "take the time from the `Clock` that is passed in",
+    },
+    Wall {
+        names: &["std::time::Instant::now"],
+        within: &["src/main", "src/cli/context", "src/clock", "src/terminal"],
+        instead: "only progress on the terminal measures time; take a `Clock`",
+    },
+    Wall {
+        names: &["getrandom"],
+        within: &["src/main", "src/cli/context", "src/clock"],
+        instead: "take random bytes from the `Entropy` that is passed in",
+    },
+    Wall {
+        names: &["rustix", "std::os::linux"],
+        within: SYSTEM,
+        instead: ASK_SYSTEM,
+    },
+];
+
+/// The modules that may speak to the kernel directly.
+const SYSTEM: &[&str] = &[
+    "src/platform",
+    "src/process",
+    "src/terminal",
+    "src/mount",
+    "src/store/lock",
+];
+const ASK_SYSTEM: &str =
+    "the kernel is asked in platform, process, terminal, mount and store/lock; add it to platform";
+
+/// Names that say nothing about what a file does.
+const EMPTY_NAMES: &[&str] = &[
+    "util", "utils", "helper", "helpers", "common", "manager", "managers", "engine", "engines", "misc",
+];
+
+const LONGEST_FILE: usize = 400;
+
+/// Whether a file holds tests: they may look behind the walls, not above their layer.
+fn is_test(path: &str) -> bool {
+    path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
+}
+
+/// Whether a file is this module or below it.
+fn is_within(path: &str, module: &str) -> bool {
+    path.strip_prefix(module)
+        .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+}
+
+/// Everything that is wrong with a file, as `path:line: what, and what to do`.
+pub(crate) fn check(path: &str, text: &str) -> Vec<String> {
+    let source = Source::of(text);
+    let paths = source.paths();
+    let mut found = form(path, text);
+    found.extend(source.lines_with("unsafe").into_iter().map(|line| {
+        format!(
+            "{path}:{line}: `unsafe` is forbidden; rustix or signal-hook have a safe function for most things"
+        )
+    }));
+    if path.starts_with("src/") {
+        found.extend(layers(path, &paths));
+        if !is_test(path) {
+            found.extend(outside_things(path, &source, &paths));
+        }
+    }
+    found
+}
+
+/// Length, first line, name.
+fn form(path: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let lines = text.lines().count();
+    if lines > LONGEST_FILE {
+        found.push(format!(
+            "{path}: {lines} lines, at most {LONGEST_FILE}; split it by what its parts do"
+        ));
+    }
+    let job = text.lines().next().and_then(|line| line.strip_prefix("//!"));
+    if job.is_none_or(|job| job.trim().is_empty()) {
+        found.push(format!(
+            "{path}:1: begin with a `//!` line that says the file's one job"
+        ));
+    }
+    let names = path.trim_end_matches(".rs").split(['/', '_']);
+    for name in names.filter(|name| EMPTY_NAMES.contains(name)) {
+        found.push(format!(
+            "{path}: `{name}` says nothing; name the file after what it does"
+        ));
+    }
+    found
+}
+
+fn rank(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|row| row.contains(&module))
+}
+
+fn layers(path: &str, paths: &[Named]) -> Vec<String> {
+    let modules: Vec<&str> = path
+        .trim_start_matches("src/")
+        .trim_end_matches(".rs")
+        .split('/')
+        .collect();
+    let own = modules.first().copied().unwrap_or_default();
+    if matches!(own, "lib" | "main") {
+        return Vec::new();
+    }
+    let Some(own_rank) = rank(own) else {
+        return vec![format!(
+            "{path}: `{own}` has no layer; put it into LAYERS in tests/architecture/walls.rs"
+        )];
+    };
+    let seen = paths
+        .iter()
+        .filter_map(|named| Some((named.line, from_root(named, modules.len())?)));
+    seen.filter_map(|(line, module)| match rank(module) {
+        Some(rank) if rank <= own_rank => None,
+        Some(_) => Some(format!(
+            "{path}:{line}: `{own}` must not see `{module}`, which lies above it; pass a value or a trait down"
+        )),
+        None if module == "*" => None,
+        None => Some(format!("{path}:{line}: `crate::{module}` is in no layer; name the module that defines it")),
+    })
+    .collect()
+}
+
+/// The top module that a path names, when it starts from the root of the crate.
+fn from_root(named: &Named, depth: usize) -> Option<&str> {
+    let parts = &named.parts;
+    let up = parts.iter().take_while(|part| *part == "super").count();
+    let start = match parts.first()?.as_str() {
+        "crate" | "jackin_recovery" => 1,
+        "super" if up >= depth => up,
+        _ => return None,
+    };
+    parts.get(start).map(String::as_str)
+}
+
+fn outside_things(path: &str, source: &Source, paths: &[Named]) -> Vec<String> {
+    let mut found = Vec::new();
+    for named in paths {
+        let line = named.line;
+        let whole = named.parts.join("::");
+        let is_glob = named.parts.last().is_some_and(|last| last == "*");
+        if is_glob && matches!(named.parts[0].as_str(), "crate" | "super" | "self") {
+            found.push(format!(
+                "{path}:{line}: `{whole}` hides what is used; name each thing"
+            ));
+        }
+        for wall in WALLS
+            .iter()
+            .filter(|wall| !wall.within.iter().any(|module| is_within(path, module)))
+        {
+            for name in wall.names.iter().map(|name| name.split("::").collect::<Vec<_>>()) {
+                if names(&named.parts, &name) || ((is_glob || named.renamed) && leads_to(&named.parts, &name))
+                {
+                    found.push(format!("{path}:{line}: `{whole}`: {}", wall.instead));
+                }
+            }
+        }
+    }
+    let is_terminal = is_within(path, "src/terminal");
+    for (line, name) in source.macros() {
+        if matches!(name.as_str(), "print" | "println" | "eprint" | "eprintln" | "dbg") && !is_terminal {
+            found.push(format!(
+                "{path}:{line}: `{name}!`: only terminal prints; return a value, or report through the observer"
+            ));
+        }
+    }
+    let may_ask = SYSTEM.iter().any(|module| is_within(path, module));
+    for (number, text) in source
+        .text
+        .lines()
+        .enumerate()
+        .filter(|(_, text)| !may_ask && names_proc(text))
+    {
+        found.push(format!("{path}:{}: {}: {ASK_SYSTEM}", number + 1, text.trim()));
+    }
+    found
+}
+
+/// Whether a path names the thing, from its first part or, where its module was imported, from a later one.
+fn names(parts: &[String], thing: &[&str]) -> bool {
+    let begins = |thing: &[&str]| parts.len() >= thing.len() && parts.iter().zip(thing).all(|(a, b)| a == b);
+    begins(thing) || (1..thing.len().saturating_sub(1)).any(|from| begins(&thing[from..]))
+}
+
+/// Whether an import makes the thing reachable under a name that is not seen here.
+fn leads_to(parts: &[String], thing: &[&str]) -> bool {
+    let base: Vec<&String> = parts.iter().filter(|part| *part != "*").collect();
+    base.len() < thing.len() && base.iter().zip(thing).all(|(a, b)| a == b)
+}
+
+/// A literal that begins with `/proc`.
+fn names_proc(text: &str) -> bool {
+    text.match_indices("\"/proc").any(|(at, found)| {
+        let next = text[at + found.len()..].chars().next();
+        !next.is_some_and(|next| next.is_alphanumeric() || next == '_')
+    })
+}
+
+/// The dependencies of a manifest that no comment explains. Adjacent lines share the comment above them.
+pub(crate) fn check_manifest(text: &str) -> Vec<String> {
+    let (mut found, mut listed, mut explained, mut open) = (Vec::new(), false, false, 0_usize);
+    for (number, line) in text.lines().map(str::trim).enumerate() {
+        let continues = open > 0;
+        let count = |which: [char; 2]| line.matches(which).count();
+        let is_header = !continues && line.starts_with('[');
+        let mut dependency = None;
+        if is_header {
+            let section = line.trim_matches(['[', ']']);
+            listed = section.ends_with("dependencies");
+            // `[dependencies.NAME]`.
+            let table = section
+                .rsplit_once('.')
+                .filter(|(table, _)| table.ends_with("dependencies"));
+            dependency = table.map(|(_, name)| name);
+        } else if !line.starts_with('#') {
+            open = (open + count(['[', '{'])).saturating_sub(count([']', '}']));
+            dependency = line
+                .split_once('=')
+                .filter(|_| listed && !continues)
+                .map(|(name, _)| name.trim());
+        }
+        if let Some(name) = dependency.filter(|_| !explained) {
+            let line = number + 1;
+            found.push(format!(
+                "Cargo.toml:{line}: say in a comment above `{name}` what it is for"
+            ));
+        }
+        // A header explains nothing that follows it, an empty line ends what a comment explains.
+        explained = line.starts_with('#') || (explained && !line.is_empty() && !is_header);
+    }
+    found
+}
