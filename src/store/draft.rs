@@ -188,7 +188,7 @@ fn sweep_one(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
     let archive = id.archive();
     let path = layout.archive(&archive);
     // The draft goes last: as long as it lies there the archive is known to be in question.
-    if !is_missing(&path) && is_missing(&layout.record(id)) && !record::any_needs(layout, &archive)? {
+    if !is_missing(&path) && !record::any_needs(layout, &archive)? {
         durable::remove(&path)?;
     }
     match fs::remove_dir_all(&directory) {

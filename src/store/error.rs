@@ -95,8 +95,8 @@ pub enum StoreError {
     },
     /// The chain of receipts is broken.
     #[error(
-        "{path:?} is damaged at receipt {number}: {why}; put it back from a copy, or move it and catalog.sqlite3 \
-         away to go on with the snapshots and without their history"
+        "{path:?} is damaged at receipt {number}: {why}; put it back from a copy, or move it and \
+         catalog.sqlite3 away to go on with the snapshots and without their history"
     )]
     Chain {
         /// The log.

@@ -7,27 +7,40 @@ use super::{Layout, StoreError, record};
 use crate::snapshot::SnapshotId;
 
 /// How the catalog stands to what it mirrors.
-#[derive(Debug)]
-enum State {
-    /// It lacks these records, and the receipts behind this place.
-    Lacks(Place, Vec<SnapshotId>),
+struct State {
+    /// The last receipt it has.
+    last: Place,
+    /// The log has more.
+    more_receipts: bool,
+    /// Records that it lacks.
+    missing: Vec<SnapshotId>,
     /// It shows snapshots whose records are gone.
-    Strange,
+    strange: bool,
 }
 
-fn state(catalog: &Catalog, layout: &Layout) -> Result<State, StoreError> {
-    // The catalog first: what it has was on disk before it had it.
-    let last = catalog.last_receipt()?;
-    let mut applied = catalog.applied_records()?;
-    let missing = record::ids(layout)?
-        .into_iter()
-        .filter(|id| !applied.remove(id))
-        .collect();
-    Ok(if applied.is_empty() {
-        State::Lacks(last, missing)
-    } else {
-        State::Strange
-    })
+impl State {
+    /// An error when the log does not have what the catalog has: that is damage, and not made good by
+    /// forgetting.
+    fn of(catalog: &Catalog, layout: &Layout) -> Result<Self, StoreError> {
+        // The catalog first: what it has was on disk before it had it.
+        let last = catalog.last_receipt()?;
+        let mut applied = catalog.applied_records()?;
+        let more_receipts = log::scan(&layout.receipts(), last, |_| Ok(()))? != last;
+        let missing = record::ids(layout)?
+            .into_iter()
+            .filter(|id| !applied.remove(id))
+            .collect();
+        Ok(Self {
+            last,
+            more_receipts,
+            missing,
+            strange: !applied.is_empty(),
+        })
+    }
+
+    fn is_whole(&self) -> bool {
+        !self.more_receipts && self.missing.is_empty() && !self.strange
+    }
 }
 
 /// Applies the receipts behind `from`, then `records`. A record that cannot be read is left out and told: it
@@ -54,14 +67,13 @@ fn apply(
 /// Brings a catalog that is open for writing up to date, under the lock `receipts`. Returns the records that
 /// could not be read.
 pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
-    let unreadable = match state(catalog, layout)? {
-        State::Lacks(last, missing) if missing.is_empty() && !has_more(layout, last)? => Vec::new(),
-        State::Lacks(last, missing) => catalog.write(|tables| apply(tables, layout, last, &missing))?,
-        State::Strange => {
-            // A log that lost what the catalog knows is damage, and not made good by forgetting.
-            has_more(layout, catalog.last_receipt()?)?;
-            renew(catalog, layout)?
-        }
+    let state = State::of(catalog, layout)?;
+    let unreadable = if state.strange {
+        renew(catalog, layout)?
+    } else if state.is_whole() {
+        Vec::new()
+    } else {
+        catalog.write(|tables| apply(tables, layout, state.last, &state.missing))?
     };
     catalog.caught_up();
     Ok(unreadable)
@@ -76,12 +88,6 @@ pub(super) fn renew(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError
     })?;
     catalog.caught_up();
     Ok(unreadable)
-}
-
-/// Whether the log has receipts behind `last`. An error when `last` itself is not there any more.
-fn has_more(layout: &Layout, last: Place) -> Result<bool, StoreError> {
-    let end = log::scan(&layout.receipts(), last, |_| Ok(()))?;
-    Ok(end != last)
 }
 
 /// A catalog for reading: the file when it is whole, else one in memory. Nothing is written. Also returns
@@ -107,9 +113,6 @@ fn whole(layout: &Layout) -> Result<Option<Catalog>, StoreError> {
     let Some(catalog) = Catalog::open_read(&layout.catalog())? else {
         return Ok(None);
     };
-    let State::Lacks(last, missing) = state(&catalog, layout)? else {
-        return Ok(None);
-    };
-    let whole = missing.is_empty() && !has_more(layout, last)?;
+    let whole = State::of(&catalog, layout)?.is_whole();
     Ok(whole.then_some(catalog))
 }

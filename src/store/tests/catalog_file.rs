@@ -162,6 +162,26 @@ fn a_snapshot_whose_record_is_gone_is_not_listed() {
 }
 
 #[test]
+fn a_lost_record_does_not_cover_up_a_shortened_log() {
+    let place = Place::new();
+    drop(filled(&place));
+    fs::remove_file(place.layout().record(&snapshot(2))).unwrap();
+    let log = fs::read_to_string(place.layout().receipts()).unwrap();
+    let shorter: String = log.split_inclusive('\n').take(5).collect();
+    fs::write(place.layout().receipts(), shorter).unwrap();
+    let before = fs::read(place.layout().catalog()).unwrap();
+    assert!(matches!(
+        Store::open_write(&place.root),
+        Err(StoreError::Chain { number: 7, .. })
+    ));
+    assert!(matches!(
+        Store::open_read(&place.root),
+        Err(StoreError::Chain { number: 7, .. })
+    ));
+    assert_eq!(fs::read(place.layout().catalog()).unwrap(), before);
+}
+
+#[test]
 fn snapshots_outlive_a_lost_log() {
     let place = Place::new();
     drop(filled(&place));

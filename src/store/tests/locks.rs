@@ -113,8 +113,10 @@ fn a_lock_is_never_held_twice_while_it_is_fought_over() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                for _ in 0..60 {
-                    let _ = store.instance_locked(&instance(1)).unwrap();
+                for turn in 0..4000 {
+                    if turn % 50 == 0 {
+                        store.instance_locked(&instance(1)).unwrap();
+                    }
                     let Ok(_guard) = store.lock_instance(&instance(1)) else {
                         continue;
                     };
@@ -126,5 +128,5 @@ fn a_lock_is_never_held_twice_while_it_is_fought_over() {
             });
         }
     });
-    assert!(taken.load(Ordering::SeqCst) > 60);
+    assert!(taken.load(Ordering::SeqCst) > 4000);
 }

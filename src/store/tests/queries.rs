@@ -149,6 +149,13 @@ fn snapshots_follow_the_chain_and_not_the_clock() {
         ["step-1", "step-2", "step-5", "step-9"]
     );
     assert_eq!(catalog.names_taken(&instance(2)).unwrap(), Vec::<String>::new());
+    // Without a receipt, and at the same time: nothing says that anything came later.
+    let killed = with(0, SnapshotKind::Checkpoint);
+    store.draft(snapshot(0)).unwrap().publish(&killed).unwrap();
+    assert_eq!(order(&store), [0, 1, 5, 2, 9].map(snapshot));
+    fs::remove_file(place.layout().record(&snapshot(0))).unwrap();
+    drop(store);
+    let store = place.write();
     // Without a receipt it is the newest as long as nothing later happened, and keeps its place afterwards.
     let killed = SnapshotRecord {
         taken_at: at(10),

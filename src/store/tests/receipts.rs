@@ -125,6 +125,39 @@ fn a_torn_line_is_cut_off_wherever_it_tore() {
         assert_eq!(receipt.number, 4);
         assert_eq!(fs::read(&path).unwrap(), four);
     }
+    // A line shorter than what it replaces.
+    fs::write(&path, [&good[..], &[b'x'; 2000]].concat()).unwrap();
+    fs::remove_file(place.layout().catalog()).unwrap();
+    let store = place.write();
+    store.append(at(3), 7, &instance(1), end()).unwrap();
+    assert_eq!(store.receipts().unwrap().len(), 4);
+    assert!(fs::read(&path).unwrap().ends_with(b"\n"));
+}
+
+#[test]
+fn a_receipt_that_was_rewritten_with_its_hash_is_found() {
+    let place = Place::new();
+    let store = three(&place);
+    let path = place.layout().receipts();
+    let log = fs::read_to_string(&path).unwrap();
+    for (line, old, new, broken) in [
+        // The hash in the next one does not follow.
+        (0, "\"uid\":7", "\"uid\":8", 2),
+        (1, "\"uid\":7", "\"uid\":8", 3),
+        (2, "\"number\":3", "\"number\":4", 3),
+        (0, "\"number\":1", "\"number\":0", 1),
+        (2, "\"number\":3", "\"numbre\":3", 3),
+    ] {
+        let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
+        let json = lines[line].split_at(65).1.replace(old, new);
+        lines[line] = format!("{} {json}", Digest::of(json.as_bytes()));
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
+        let found = store.receipts();
+        assert!(
+            matches!(&found, Err(StoreError::Chain { number, .. }) if *number == broken),
+            "{line} {new}: {found:?}"
+        );
+    }
 }
 
 #[test]
