@@ -116,10 +116,25 @@ fn s09_nothing_is_ever_created_with_a_wide_mode() {
     assert_same_tree(&before, &Tree::read(&project));
 }
 
-/// Whether a traced call made a file or directory below `top`. `-y` shows the path behind every descriptor.
+/// Whether a traced call made a file or directory below `top`. `-y` shows the path behind every descriptor, so an
+/// open tells its path in its result, and a mkdir in its own words or in the directory that it starts from.
 fn creates_below(line: &str, top: &Path) -> bool {
-    let makes = line.contains("O_CREAT") || line.contains("O_TMPFILE") || line.contains("mkdir");
-    makes && line.contains(top.to_str().unwrap()) && !line.contains(" = -1 ")
+    let Some((call, result)) = line.rsplit_once(" = ") else {
+        return false;
+    };
+    let below = |text: &str| text.starts_with(top.to_str().unwrap());
+    if call.contains("O_CREAT") || call.contains("O_TMPFILE") {
+        return result.split_once('<').is_some_and(|(_, path)| below(path));
+    }
+    let words = call.split_once("mkdir").map(|(_, words)| words);
+    let named = words
+        .and_then(|words| words.split('"').nth(1))
+        .unwrap_or_default();
+    let from = words
+        .and_then(|words| words.split_once('<'))
+        .map_or("", |(_, from)| from);
+    let path = if named.starts_with('/') { named } else { from };
+    result.starts_with('0') && words.is_some() && below(path)
 }
 
 /// Whether the mode, the last octal number before the result, gives others anything.

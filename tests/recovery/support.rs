@@ -5,6 +5,7 @@ pub(crate) mod build;
 pub(crate) mod compare;
 pub(crate) mod documents;
 pub(crate) mod git;
+pub(crate) mod invocation;
 pub(crate) mod machine;
 pub(crate) mod nasty;
 pub(crate) mod real_tree;

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::invocation::Started;
 use super::run::Run;
-use super::sandbox::{Sandbox, Started};
+use super::sandbox::Sandbox;
 
 /// A launched session whose command did its damage and now waits to be told to go on, or to be killed.
 pub(crate) struct Background {

@@ -2,22 +2,19 @@
 //! files (so that a process left behind cannot hold a pipe open), and a time limit on every run.
 
 use std::cell::Cell;
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use tempfile::TempDir;
 
 use super::documents::{Changes, Restored, instances};
+use super::invocation::Invocation;
 use super::machine::{NOBODY, is_root, tool};
 use super::run::Run;
-
-/// No single run may take longer.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A home of its own, with everything that a session needs.
 pub(crate) struct Sandbox {
@@ -25,8 +22,8 @@ pub(crate) struct Sandbox {
     world: TempDir,
     /// Captured output, reports, tools: never part of a comparison.
     scratch: TempDir,
-    binary: PathBuf,
-    unprivileged: bool,
+    pub(super) binary: PathBuf,
+    pub(super) unprivileged: bool,
     counter: Cell<u32>,
 }
 
@@ -143,13 +140,10 @@ impl Sandbox {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        Invocation {
-            sandbox: self,
-            args: args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(),
-            directory: self.sources(),
-            environment: Vec::new(),
-            through: Vec::new(),
-        }
+        Invocation::new(
+            self,
+            args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(),
+        )
     }
 
     /// Runs `jackin recovery ARGS…` to its end.
@@ -252,6 +246,12 @@ impl Sandbox {
         restored
     }
 
+    /// Two new files for what a run says.
+    pub(super) fn output_files(&self) -> [PathBuf; 2] {
+        let number = self.counter.replace(self.counter.get() + 1);
+        ["stdout", "stderr"].map(|name| self.scratch.path().join(format!("{name}-{number}")))
+    }
+
     /// Insists that no staging directory is left inside any project, and nothing hidden beside one.
     #[track_caller]
     pub(crate) fn no_litter(&self) {
@@ -268,125 +268,21 @@ impl Sandbox {
     }
 }
 
-/// A run that is yet to be started.
-pub(crate) struct Invocation<'a> {
-    sandbox: &'a Sandbox,
-    args: Vec<OsString>,
-    directory: PathBuf,
-    environment: Vec<(OsString, OsString)>,
-    through: Vec<OsString>,
-}
-
-impl Invocation<'_> {
-    /// In this directory instead of the projects' one.
-    pub(crate) fn inside(mut self, directory: &Path) -> Self {
-        directory.clone_into(&mut self.directory);
-        self
-    }
-
-    /// With this environment variable.
-    pub(crate) fn with(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
-        self.environment.push((key.into(), value.as_ref().to_owned()));
-        self
-    }
-
-    /// Started by this program (`strace`, `sh -c`), which gets the binary and its arguments at the end.
-    pub(crate) fn through<S: AsRef<OsStr>>(mut self, program: &[S]) -> Self {
-        self.through
-            .extend(program.iter().map(|part| part.as_ref().to_owned()));
-        self
-    }
-
-    /// Starts it without waiting.
-    pub(crate) fn start(self) -> Started {
-        let sandbox = self.sandbox;
-        let mut words: Vec<OsString> = Vec::new();
-        if sandbox.unprivileged {
-            words.extend(
-                [
-                    "setpriv",
-                    "--reuid",
-                    "65534",
-                    "--regid",
-                    "65534",
-                    "--clear-groups",
-                ]
-                .map(Into::into),
-            );
-        }
-        words.extend(self.through);
-        words.push(sandbox.binary.clone().into());
-        words.push("recovery".into());
-        let shown = self
-            .args
-            .iter()
-            .map(|arg| format!("{arg:?}"))
-            .collect::<Vec<_>>()
-            .join(" ");
-        words.extend(self.args);
-
-        let number = sandbox.counter.replace(sandbox.counter.get() + 1);
-        let [stdout, stderr] =
-            ["stdout", "stderr"].map(|n| sandbox.scratch.path().join(format!("{n}-{number}")));
-        let mut command = Command::new(&words[0]);
-        command
-            .args(&words[1..])
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", sandbox.home())
-            .envs(self.environment)
-            .current_dir(&self.directory)
-            .stdin(Stdio::null())
-            .stdout(File::create(&stdout).unwrap())
-            .stderr(File::create(&stderr).unwrap());
-        let child = command
-            .spawn()
-            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        Started {
-            child,
-            shown: format!("jackin recovery {shown}"),
-            stdout,
-            stderr,
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // Only root can remove what lies in a directory that a test closed.
+        if !is_root() {
+            open_up(self.world.path());
+            open_up(self.scratch.path());
         }
     }
-
-    /// Runs it to its end.
-    pub(crate) fn run(self) -> Run {
-        self.start().finish()
-    }
 }
 
-/// A run under way.
-pub(crate) struct Started {
-    /// The process.
-    pub(crate) child: Child,
-    shown: String,
-    stdout: PathBuf,
-    stderr: PathBuf,
-}
-
-impl Started {
-    /// Waits for the end, but not for ever.
-    pub(crate) fn finish(mut self) -> Run {
-        let begun = Instant::now();
-        let mut nap = Duration::from_millis(1);
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break Some(status);
-            }
-            if begun.elapsed() > PATIENCE {
-                self.child.kill().unwrap();
-                self.child.wait().unwrap();
-                break None;
-            }
-            std::thread::sleep(nap);
-            nap = (nap * 2).min(Duration::from_millis(20));
-        };
-        Run {
-            command: self.shown,
-            status,
-            stdout: fs::read(self.stdout).unwrap(),
-            stderr: fs::read(self.stderr).unwrap(),
+fn open_up(directory: &Path) {
+    let _ = fs::set_permissions(directory, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
         }
     }
 }

@@ -1,0 +1,146 @@
+//! One run of the binary, from its words to its end.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::run::Run;
+use super::sandbox::Sandbox;
+
+/// No single run may take longer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A run that is yet to be started.
+pub(crate) struct Invocation<'a> {
+    sandbox: &'a Sandbox,
+    args: Vec<OsString>,
+    directory: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    through: Vec<OsString>,
+}
+
+impl<'a> Invocation<'a> {
+    /// `jackin recovery ARGS…` in the projects' directory.
+    pub(super) fn new(sandbox: &'a Sandbox, args: Vec<OsString>) -> Self {
+        let directory = sandbox.sources();
+        Self {
+            sandbox,
+            args,
+            directory,
+            environment: Vec::new(),
+            through: Vec::new(),
+        }
+    }
+
+    /// In this directory instead of the projects' one.
+    pub(crate) fn inside(mut self, directory: &Path) -> Self {
+        directory.clone_into(&mut self.directory);
+        self
+    }
+
+    /// With this environment variable.
+    pub(crate) fn with(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.environment.push((key.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Started by this program (`strace`, `sh -c`), which gets the binary and its arguments at the end.
+    pub(crate) fn through<S: AsRef<OsStr>>(mut self, program: &[S]) -> Self {
+        self.through
+            .extend(program.iter().map(|part| part.as_ref().to_owned()));
+        self
+    }
+
+    /// Starts it without waiting.
+    pub(crate) fn start(self) -> Started {
+        let sandbox = self.sandbox;
+        let mut words: Vec<OsString> = Vec::new();
+        if sandbox.unprivileged {
+            words.extend(
+                [
+                    "setpriv",
+                    "--reuid",
+                    "65534",
+                    "--regid",
+                    "65534",
+                    "--clear-groups",
+                ]
+                .map(Into::into),
+            );
+        }
+        words.extend(self.through);
+        words.push(sandbox.binary.clone().into());
+        words.push("recovery".into());
+        let shown = self
+            .args
+            .iter()
+            .map(|arg| format!("{arg:?}"))
+            .collect::<Vec<_>>()
+            .join(" ");
+        words.extend(self.args);
+
+        let [stdout, stderr] = sandbox.output_files();
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", sandbox.home())
+            .envs(self.environment)
+            .current_dir(&self.directory)
+            .stdin(Stdio::null())
+            .stdout(File::create(&stdout).unwrap())
+            .stderr(File::create(&stderr).unwrap());
+        let child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        Started {
+            child,
+            shown: format!("jackin recovery {shown}"),
+            stdout,
+            stderr,
+        }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self) -> Run {
+        self.start().finish()
+    }
+}
+
+/// A run under way.
+pub(crate) struct Started {
+    /// The process.
+    pub(crate) child: Child,
+    shown: String,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Started {
+    /// Waits for the end, but not for ever.
+    pub(crate) fn finish(mut self) -> Run {
+        let begun = Instant::now();
+        let mut nap = Duration::from_millis(1);
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if begun.elapsed() > PATIENCE {
+                self.child.kill().unwrap();
+                self.child.wait().unwrap();
+                break None;
+            }
+            std::thread::sleep(nap);
+            nap = (nap * 2).min(Duration::from_millis(20));
+        };
+        Run {
+            command: self.shown,
+            status,
+            stdout: fs::read(self.stdout).unwrap(),
+            stderr: fs::read(self.stderr).unwrap(),
+        }
+    }
+}
