@@ -141,7 +141,7 @@ impl Store {
     /// The whole chain of receipts, oldest first, every link checked.
     ///
     /// # Errors
-    /// [`StoreError::Chain`] with the first link that does not hold.
+    /// [`StoreError::Chain`] with the first link that does not hold; [`StoreError::UnknownReceipt`].
     pub fn receipts(&self) -> Result<Vec<Receipt>, StoreError> {
         let mut receipts = Vec::new();
         log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {

@@ -106,6 +106,19 @@ pub enum StoreError {
         /// What does not fit.
         why: String,
     },
+    /// A link of the chain is whole, and tells of something that this version does not know.
+    #[error(
+        "receipt {number} in {path:?} is whole, but not understood: {why}; it was written by a newer version \
+         of jackin recovery"
+    )]
+    UnknownReceipt {
+        /// The log.
+        path: PathBuf,
+        /// The first link that is not understood.
+        number: u64,
+        /// What is not understood.
+        why: String,
+    },
     /// There is no such snapshot.
     #[error("there is no snapshot {id}")]
     NoSnapshot {

@@ -126,7 +126,7 @@ fn flipped_bytes_never_panic_and_a_rebuild_helps() {
     let expected = answers(filled(&place).catalog());
     let path = place.layout().catalog();
     let good = fs::read(&path).unwrap();
-    for (turn, position) in (0..good.len()).step_by(1021).chain(16..100).enumerate() {
+    for (turn, position) in (0..good.len()).step_by(2039).chain(16..100).enumerate() {
         let mut bad = good.clone();
         bad[position] ^= 0x55;
         fs::write(&path, &bad).unwrap();
@@ -136,7 +136,7 @@ fn flipped_bytes_never_panic_and_a_rebuild_helps() {
                 .instances()
                 .and_then(|_| store.catalog().snapshots(&instance(1)));
         }
-        if turn % 8 == 0 {
+        if turn % 12 == 0 {
             // Where it is still taken for a catalog at all.
             if let Ok(store) = Store::open_write(&place.root) {
                 store.rebuild().unwrap();

@@ -16,15 +16,14 @@ fn every_flipped_byte_is_found() {
     let (place, store, path) = one();
     let good = fs::read(&path).unwrap();
     let reader = place.read();
-    for position in 0..good.len() {
-        let mut bad = good.clone();
-        bad[position] ^= 1 << (position % 8);
-        fs::write(&path, &bad).unwrap();
+    for (position, byte) in good.iter().enumerate() {
+        change(&path, position, byte ^ (1 << (position % 8)));
         for store in [&store, &reader] {
             let found = store.record(&snapshot(1));
             let damaged = matches!(&found, Err(StoreError::Damaged { path: named, .. }) if *named == path);
             assert!(damaged, "byte {position}: {found:?}");
         }
+        change(&path, position, *byte);
     }
     fs::write(&path, &good[..good.len() - 1]).unwrap();
     assert!(matches!(
