@@ -1,7 +1,10 @@
-//! What people see: values of the library as text for a terminal.
+//! What commands show a person, as text made of plain values. Nothing here prints or asks.
 
 pub(super) mod changes;
 pub(super) mod contract;
 pub(super) mod instances;
 pub(super) mod patch;
 pub(super) mod plan;
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,158 @@
-//! placeholder until the view lands
-use crate::contract::Contract;
-pub(in crate::cli) fn contract(_c: &Contract, _columns: usize) -> String {
-    String::new()
+//! The recovery contract in words: what operator and tool agree on before a session. Every name in it is hostile until it
+//! is cleaned; nothing depends on colour.
+
+mod excludes;
+mod gaps;
+mod mounts;
+mod sheet;
+
+use crate::config::{Mode, OnFailure, Source, Subject};
+use crate::contract::{Contract, Unavailable};
+use crate::terminal::{Role, size};
+use sheet::{Part, Sheet};
+
+/// The contract as text for `columns`, without a newline at the end. Lines are longer only where a path is.
+pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
+    let mut sheet = Sheet::new(columns);
+    title(&mut sheet, &contract.subject);
+    snapshot(&mut sheet, contract);
+    mounts::write(&mut sheet, contract);
+    if contract.snapshot.created {
+        excludes::write(&mut sheet, contract);
+        gaps::withheld(&mut sheet, contract);
+    }
+    stored(&mut sheet, contract);
+    restore(&mut sheet, contract);
+    if contract.snapshot.created {
+        limits(&mut sheet, contract);
+        gaps::not_covered(&mut sheet, contract);
+        sheet.section("Never undone");
+        sheet.say(&[Part::Text(
+            "side effects: a dropped table stays dropped, a sent mail stays sent",
+        )]);
+        sheet.section("Beware");
+        sheet.say(&[Part::Text(
+            "What you edit in the same files meanwhile cannot be told apart from the agent's work. The check \
+             that no session is active guards against accidents, not against a process of your own user that \
+             means harm.",
+        )]);
+    }
+    sheet.finish()
+}
+
+fn title(sheet: &mut Sheet, subject: &Subject) {
+    let (kind, name) = match subject {
+        Subject::Workspace { name } => (" for the workspace ", name.as_bytes()),
+        Subject::Directory { path } => (" for the directory ", &*path.0),
+    };
+    sheet.title(&[
+        Part::loud(Role::Heading, "Recovery contract"),
+        Part::Text(kind),
+        Part::name(name),
+    ]);
+}
+
+fn snapshot(sheet: &mut Sheet, contract: &Contract) {
+    let terms = &contract.snapshot;
+    sheet.section("Snapshot");
+    let answer = if terms.created {
+        "yes, before the session and after it: mode "
+    } else {
+        "NO: mode "
+    };
+    let mut parts = vec![
+        Part::Text(answer),
+        Part::Text(terms.mode.word()),
+        Part::Text(" ("),
+    ];
+    parts.extend(chosen(&terms.source));
+    parts.push(Part::Text(")"));
+    sheet.say(&parts);
+    match terms.mode {
+        Mode::Off => sheet.say(&[
+            Part::loud(Role::Warning, "Nothing is recorded, and nothing can be restored."),
+            Part::Text(" To be able to undo the session, give --snapshot project"),
+        ]),
+        Mode::Metadata => sheet.say(&[
+            Part::loud(
+                Role::Warning,
+                "Only the fact of the session is recorded, no file is kept.",
+            ),
+            Part::Text(" To be able to undo the session, give --snapshot project"),
+        ]),
+        Mode::Project => {}
+    }
+}
+
+fn stored(sheet: &mut Sheet, contract: &Contract) {
+    let Some(store) = &contract.store else { return };
+    sheet.section("Stored in");
+    sheet.say(&[Part::name(&store.0)]);
+    sheet.say(&[Part::Text(if contract.snapshot.created {
+        "Metadata and archives, readable by you alone. This version prunes nothing: the store grows until you \
+         remove it."
+    } else {
+        "Metadata, readable by you alone. This version prunes nothing."
+    })]);
+}
+
+fn restore(sheet: &mut Sheet, contract: &Contract) {
+    let terms = &contract.restore;
+    sheet.section("Restore");
+    if !terms.available {
+        return sheet.say(&[Part::Text(match terms.reason {
+            Some(Unavailable::Off) => "not possible: the mode is off.",
+            Some(Unavailable::Metadata) => {
+                "not possible: the mode is metadata, so there are no files to restore from."
+            }
+            None => "not possible.",
+        })]);
+    }
+    sheet.say(&[Part::Text(
+        "possible once the session has ended. It shows its plan and asks first; it may create, replace and \
+         delete at and below",
+    )]);
+    for path in &terms.overwrites {
+        sheet.below(&[Part::name(&path.0)]);
+    }
+}
+
+fn limits(sheet: &mut Sheet, contract: &Contract) {
+    sheet.section("Limits");
+    let (entries, bytes) = (contract.limits.max_entries.value, contract.limits.max_bytes.value);
+    let most = format!(
+        "at most {} and {} in one snapshot; a larger one is not taken.",
+        size::counted(entries, "entry", "entries"),
+        size::bytes(bytes)
+    );
+    let mut parts = vec![Part::Text(&most)];
+    match contract.on_failure.value {
+        OnFailure::Block => parts.push(Part::Text(" Without a baseline the session does not begin.")),
+        OnFailure::Run => {
+            sheet.say(&parts);
+            parts = vec![
+                Part::loud(Role::Warning, "WARNING:"),
+                Part::Text(
+                    " when the baseline cannot be taken, the session begins all the same, without protection \
+                     (on_failure = \"run\", ",
+                ),
+            ];
+            parts.extend(chosen(&contract.on_failure.source));
+            parts.push(Part::Text(")"));
+        }
+    }
+    sheet.say(&parts);
+}
+
+/// Who chose a value; stands in brackets.
+fn chosen(source: &Source) -> Vec<Part<'_>> {
+    match source {
+        Source::Default => vec![Part::Text("the default")],
+        Source::Flag { name } => vec![Part::Text(name)],
+        Source::File { path, line } => vec![
+            Part::name(&path.0),
+            Part::Text(", line "),
+            Part::Whole(line.to_string()),
+        ],
+    }
 }

@@ -1,0 +1,124 @@
+//! What no archive of a contract will hold: what is withheld on purpose, and what cannot be captured.
+
+use super::sheet::{Part, Sheet};
+use crate::config::Sensitive;
+use crate::contract::{Contract, Foreign};
+use crate::snapshot::WithheldReason;
+use crate::terminal::{Role, size};
+
+/// Up to so many withheld places are all named.
+const FEW: usize = 4;
+
+/// What never enters an archive, whatever mount it lies in.
+pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
+    sheet.section("Withheld");
+    let captures_secrets = contract.sensitive.value == Sensitive::Capture;
+    let several = contract.coverages().count() > 1;
+    let mut found = false;
+    for coverage in contract.coverages() {
+        for reason in [WithheldReason::Sensitive, WithheldReason::Store] {
+            let places = coverage.withheld.iter().filter(|place| place.reason == reason);
+            let places: Vec<_> = places.map(|place| place.path.as_bytes()).collect();
+            if places.is_empty() {
+                continue;
+            }
+            found = true;
+            let number = size::counted(places.len() as u64, "place", "places");
+            let intro = match reason {
+                WithheldReason::Store => "the recovery store".to_owned(),
+                WithheldReason::Sensitive if captures_secrets => format!("{number} of agents' credentials"),
+                WithheldReason::Sensitive => {
+                    format!("{number} of your own secrets or agents' credentials")
+                }
+            };
+            let mut parts = vec![Part::Text(&intro)];
+            if several {
+                parts.extend([Part::Text(" in "), Part::item(coverage.label.as_bytes())]);
+            }
+            let few = places.len() <= FEW;
+            parts.push(Part::Text(if few { ":" } else { ", among them" }));
+            for (at, place) in places.iter().take(FEW).enumerate() {
+                parts.push(Part::Text(if at == 0 { " " } else { ", " }));
+                parts.push(Part::item(place));
+            }
+            sheet.say(&parts);
+        }
+    }
+    if captures_secrets {
+        let mut parts = vec![
+            Part::loud(Role::Warning, "WARNING:"),
+            Part::Text(" your own ~/.ssh and the like are captured like any file (sensitive = \"capture\", "),
+        ];
+        parts.extend(super::chosen(&contract.sensitive.source));
+        parts.push(Part::Text(")"));
+        sheet.say(&parts);
+    }
+    let none = if found || captures_secrets {
+        ""
+    } else {
+        "nothing: none of your own secret places (~/.ssh and the like) lies inside. "
+    };
+    sheet.say(&[
+        Part::Text(none),
+        Part::Text("Other secrets, such as a project's .env, are captured like any file."),
+    ]);
+}
+
+/// What no snapshot of these mounts can promise.
+pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
+    sheet.section("Not covered");
+    let mut found = Foreign::default();
+    let mut counted = true;
+    for mount in contract.mounts.iter().filter(|mount| mount.coverage.is_some()) {
+        let Some(foreign) = &mount.foreign else {
+            counted = false;
+            continue;
+        };
+        found.unreadable = found.unreadable.saturating_add(foreign.unreadable);
+        found.irreplaceable = found.irreplaceable.saturating_add(foreign.irreplaceable);
+        found.other_owner = found.other_owner.saturating_add(foreign.other_owner);
+        found.mount_points = found.mount_points.saturating_add(foreign.mount_points);
+        found.visited = found.visited.saturating_add(foreign.visited);
+        found.stopped |= foreign.stopped;
+    }
+    let inside = match found.mount_points {
+        0 => String::new(),
+        number => format!(" ({} found)", size::count(number)),
+    };
+    sheet.say(&[
+        Part::Text("anything outside the mounts, and other file systems mounted inside them"),
+        Part::Text(&inside),
+        Part::Text(". Sockets are recorded, but only their own program can make them again."),
+    ]);
+    let lines = [
+        (found.unreadable, "that you cannot read: not captured"),
+        (
+            found.irreplaceable,
+            "that you cannot replace: no restore changes them",
+        ),
+        (
+            found.other_owner,
+            "of other users: a restore cannot give them back their owner",
+        ),
+    ];
+    let any = lines.iter().any(|(number, _)| *number > 0);
+    for (number, what) in lines.iter().filter(|(number, _)| *number > 0) {
+        let line = format!("{} {what}", size::counted(*number, "entry", "entries"));
+        sheet.say(&[Part::Text(&line)]);
+    }
+    if found.stopped {
+        let line = format!(
+            "Only the first {} were looked at; there may be more that only another user can read or replace.",
+            size::counted(found.visited, "entry", "entries")
+        );
+        sheet.say(&[Part::Text(&line)]);
+    } else if !counted {
+        sheet.say(&[Part::Text(
+            "Also what only another user can read or replace; it was not counted in every mount.",
+        )]);
+    } else if !any {
+        sheet.say(&[Part::Text(
+            "Nothing was found that only another user can read or replace.",
+        )]);
+    }
+}

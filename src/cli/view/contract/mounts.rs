@@ -1,0 +1,118 @@
+//! The mounts of a contract: what happens to each, and why.
+
+use super::sheet::{Part, Sheet};
+use crate::config::{Isolation, Subject};
+use crate::contract::{Contract, MountState, MountTerms, NotCovered};
+use crate::snapshot::RelPath;
+use crate::terminal::Role;
+
+/// Width of the column that says what happens: its longest word and two blanks.
+const STATE: usize = 14;
+
+/// Writes the section.
+pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
+    sheet.section("Mounts");
+    let several = contract.coverages().count() > 1;
+    for mount in &contract.mounts {
+        let word = match &mount.state {
+            MountState::Captured | MountState::CoveredBy { .. } => "captured",
+            MountState::Readonly => "read-only",
+            MountState::NotCovered { .. } => "not captured",
+        };
+        sheet.pair(word, STATE, Part::name(&mount.root.0));
+        if !is_named(contract, mount) {
+            sheet.below(&[Part::Text("configured as "), Part::name(&mount.source.0)]);
+        }
+        state(sheet, contract, mount);
+        if several && let Some(coverage) = &mount.coverage {
+            sheet.below(&[
+                Part::Text("called "),
+                Part::item(coverage.label.as_bytes()),
+                Part::Text(" below"),
+            ]);
+        }
+        if !mount.broad.is_empty() {
+            let reasons: Vec<&str> = mount.broad.iter().map(|reason| reason.words()).collect();
+            let reasons = reasons.join(" and ");
+            sheet.below(&[
+                Part::loud(Role::Warning, "WARNING:"),
+                Part::Text(" it "),
+                Part::Text(&reasons),
+                Part::Text("; --allow-broad lets it pass"),
+            ]);
+        }
+    }
+}
+
+/// Whether the operator wrote the path like this, here or in the title.
+fn is_named(contract: &Contract, mount: &MountTerms) -> bool {
+    mount.source == mount.root
+        || matches!(&contract.subject, Subject::Directory { path } if *path == mount.source)
+}
+
+fn state(sheet: &mut Sheet, contract: &Contract, mount: &MountTerms) {
+    match &mount.state {
+        MountState::Captured => tracked(sheet, mount),
+        MountState::CoveredBy { outer, .. } => {
+            sheet.below(&[Part::Text("once, as a part of the mount "), Part::name(&outer.0)]);
+        }
+        MountState::Readonly if contract.snapshot.created => {
+            sheet.below(&[Part::Text("recorded; never captured, never restored into")]);
+        }
+        MountState::Readonly => {}
+        MountState::NotCovered { reason } => why_not(sheet, contract, mount.isolation, reason),
+    }
+}
+
+fn tracked(sheet: &mut Sheet, mount: &MountTerms) {
+    let Some(coverage) = &mount.coverage else { return };
+    if !coverage.tracked.is_empty() {
+        let mut parts = vec![Part::Text("only these paths below it:")];
+        list(&mut parts, &coverage.tracked);
+        sheet.below(&parts);
+    }
+    if !mount.absent_paths.is_empty() {
+        let mut parts = vec![Part::Text("not there yet:")];
+        list(&mut parts, &mount.absent_paths);
+        sheet.below(&parts);
+    }
+}
+
+fn list(parts: &mut Vec<Part<'_>>, paths: &[RelPath]) {
+    for (at, path) in paths.iter().enumerate() {
+        parts.push(Part::Text(if at == 0 { " " } else { ", " }));
+        parts.push(Part::item(path.as_bytes()));
+    }
+}
+
+fn why_not(sheet: &mut Sheet, contract: &Contract, isolation: Isolation, reason: &NotCovered) {
+    match reason {
+        // The section on the snapshot says so.
+        NotCovered::Mode => {}
+        NotCovered::SingleFile => {
+            sheet.below(&[Part::Text("a single file; only directories can be captured")]);
+        }
+        NotCovered::Special => sheet.below(&[Part::Text("a socket, a FIFO or a device")]),
+        NotCovered::Isolated => sheet.below(&[
+            Part::Text("the agent works in a "),
+            Part::Text(isolation.word()),
+            Part::Text(" that is made for it, which this version does not find yet"),
+        ]),
+        NotCovered::LeftOut { label, pattern } => {
+            let mut parts = Vec::new();
+            match pattern {
+                Some(pattern) => parts.extend([
+                    Part::Text("left out by the exclude "),
+                    Part::item(pattern.as_bytes()),
+                    Part::Text(" of the mount "),
+                ]),
+                None => parts.push(Part::Text(
+                    "withheld, or outside the tracked paths, of the mount ",
+                )),
+            }
+            let outer = contract.coverages().find(|coverage| coverage.label == *label);
+            parts.push(outer.map_or_else(|| Part::item(label.as_bytes()), |outer| Part::name(&outer.root.0)));
+            sheet.below(&parts);
+        }
+    }
+}

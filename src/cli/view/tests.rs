@@ -1,0 +1,3 @@
+//! What a person reads.
+
+mod contract;

@@ -1,0 +1,250 @@
+//! The contract as a person reads it: facts, widths, and names that mean harm.
+
+mod gaps;
+mod hostile;
+mod scope;
+
+use crate::cli::view::contract::contract;
+use crate::config::{Isolation, Limits, Mode, OnFailure, Sensitive, Source, Sourced, Subject};
+use crate::contract::{
+    Contract, Foreign, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable,
+};
+use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource};
+use crate::terminal::recorded::{facts, terminal};
+use crate::terminal::{Verbosity, width};
+
+const FILE: &str = "/home/ann/.config/jackin/workspaces/shop.toml";
+
+/// What is left of a text when the door drops the colours.
+fn shown(text: &str) -> String {
+    let (terminal, out, _) = terminal(facts(80), Verbosity::Normal);
+    terminal.out(text);
+    terminal.finish().unwrap();
+    out.text()
+}
+
+fn at(contract_: &Contract, columns: usize) -> String {
+    shown(&contract(contract_, columns))
+}
+
+/// On one line, so that facts are found wherever lines break.
+fn flat(contract: &Contract) -> String {
+    at(contract, 80).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn bytes(text: &str) -> ByteString {
+    ByteString(text.as_bytes().to_vec())
+}
+
+fn file(line: usize) -> Source {
+    Source::File {
+        path: bytes(FILE),
+        line,
+    }
+}
+
+fn flag(name: &'static str) -> Source {
+    Source::Flag { name }
+}
+
+fn rule(pattern: &str, source: ExcludeSource) -> ExcludeRule {
+    ExcludeRule {
+        pattern: pattern.to_owned(),
+        source,
+    }
+}
+
+fn stack(pattern: &str, name: &str, because: &str) -> ExcludeRule {
+    let (name, because) = (name.to_owned(), because.to_owned());
+    rule(pattern, ExcludeSource::Integration { name, because })
+}
+
+fn mount(root: &str, state: MountState) -> MountTerms {
+    MountTerms {
+        source: bytes(root),
+        root: bytes(root),
+        dst: None,
+        readonly: state == MountState::Readonly,
+        isolation: Isolation::Shared,
+        configured: file(3),
+        state,
+        coverage: None,
+        new_excludes: vec![],
+        has_baseline: false,
+        absent_paths: vec![],
+        broad: vec![],
+        foreign: None,
+    }
+}
+
+fn captured(root: &str, label: &str, excludes: Vec<ExcludeRule>) -> MountTerms {
+    MountTerms {
+        coverage: Some(Coverage {
+            label: label.to_owned(),
+            root: bytes(root),
+            excludes,
+            tracked: vec![],
+            withheld: vec![],
+        }),
+        foreign: Some(Foreign::default()),
+        ..mount(root, MountState::Captured)
+    }
+}
+
+fn coverage(contract: &mut Contract) -> &mut Coverage {
+    contract.mounts[0].coverage.as_mut().unwrap()
+}
+
+fn project(mounts: Vec<MountTerms>) -> Contract {
+    Contract {
+        subject: Subject::Workspace {
+            name: "shop".to_owned(),
+        },
+        label: "shop".to_owned(),
+        snapshot: SnapshotTerms {
+            created: true,
+            mode: Mode::Project,
+            source: flag("--snapshot"),
+        },
+        restore: RestoreTerms {
+            available: true,
+            reason: None,
+            overwrites: mounts
+                .iter()
+                .filter(|mount| mount.coverage.is_some())
+                .map(|mount| mount.root.clone())
+                .collect(),
+        },
+        mounts,
+        store: Some(bytes("/home/ann/.jackin/data/recovery")),
+        limits: Limits::default(),
+        sensitive: Sourced::built_in(Sensitive::Withhold),
+        on_failure: Sourced::built_in(OnFailure::Block),
+        integrations: Sourced::built_in(true),
+    }
+}
+
+/// One directory, one stack, one exclude of the operator's.
+fn ordinary() -> Contract {
+    let excludes = vec![
+        stack("/target/", "rust", "Cargo.toml"),
+        rule("*.log", ExcludeSource::Flag),
+    ];
+    Contract {
+        subject: Subject::Directory {
+            path: bytes("/home/ann/src/shop"),
+        },
+        ..project(vec![captured("/home/ann/src/shop", "shop", excludes)])
+    }
+}
+
+fn without(mode: Mode, reason: Unavailable) -> Contract {
+    let not = MountState::NotCovered {
+        reason: NotCovered::Mode,
+    };
+    let mut contract = project(vec![mount("/home/ann/src/shop", not)]);
+    contract.snapshot = SnapshotTerms {
+        created: false,
+        mode,
+        source: Source::Default,
+    };
+    contract.restore = RestoreTerms {
+        available: false,
+        reason: Some(reason),
+        overwrites: vec![],
+    };
+    contract
+}
+
+#[test]
+fn an_ordinary_directory_reads_like_this() {
+    assert_eq!(
+        at(&ordinary(), 80),
+        "\
+Recovery contract for the directory /home/ann/src/shop
+
+Snapshot     yes, before the session and after it: mode project (--snapshot)
+Mounts       captured      /home/ann/src/shop
+Left out     automatic (rust, because of Cargo.toml): /target/
+             by --exclude: *.log
+             What is left out is never captured, compared or touched.
+Withheld     nothing: none of your own secret places (~/.ssh and the like) lies
+             inside. Other secrets, such as a project's .env, are captured like
+             any file.
+Stored in    /home/ann/.jackin/data/recovery
+             Metadata and archives, readable by you alone. This version prunes
+             nothing: the store grows until you remove it.
+Restore      possible once the session has ended. It shows its plan and asks
+             first; it may create, replace and delete at and below
+               /home/ann/src/shop
+Limits       at most 5,000,000 entries and 20.0 GiB in one snapshot; a larger
+             one is not taken. Without a baseline the session does not begin.
+Not covered  anything outside the mounts, and other file systems mounted inside
+             them. Sockets are recorded, but only their own program can make
+             them again.
+             Nothing was found that only another user can read or replace.
+Never undone side effects: a dropped table stays dropped, a sent mail stays sent
+Beware       What you edit in the same files meanwhile cannot be told apart from
+             the agent's work. The check that no session is active guards
+             against accidents, not against a process of your own user that
+             means harm.
+"
+    );
+}
+
+#[test]
+fn off_says_that_nothing_is_recorded_and_nothing_comes_back() {
+    let contract = Contract {
+        store: None,
+        ..without(Mode::Off, Unavailable::Off)
+    };
+    assert_eq!(
+        at(&contract, 80),
+        "\
+Recovery contract for the workspace shop
+
+Snapshot     NO: mode off (the default)
+             Nothing is recorded, and nothing can be restored. To be able to
+             undo the session, give --snapshot project
+Mounts       not captured  /home/ann/src/shop
+Restore      not possible: the mode is off.
+"
+    );
+}
+
+#[test]
+fn metadata_says_that_only_the_session_is_recorded() {
+    let mut contract = without(Mode::Metadata, Unavailable::Metadata);
+    contract.snapshot.source = file(8);
+    assert_eq!(
+        at(&contract, 80),
+        "\
+Recovery contract for the workspace shop
+
+Snapshot     NO: mode metadata (/home/ann/.config/jackin/workspaces/shop.toml,
+             line 8)
+             Only the fact of the session is recorded, no file is kept. To be
+             able to undo the session, give --snapshot project
+Mounts       not captured  /home/ann/src/shop
+Stored in    /home/ann/.jackin/data/recovery
+             Metadata, readable by you alone. This version prunes nothing.
+Restore      not possible: the mode is metadata, so there are no files to
+             restore from.
+"
+    );
+}
+
+#[test]
+fn lines_fit_and_an_ordinary_contract_is_short() {
+    for columns in [30, 50, 60, 80, 100, 200] {
+        for line in at(&ordinary(), columns).lines() {
+            // A path may be wider than a very narrow terminal.
+            let fits = width::of(line) <= columns.min(113) || (columns == 30 && line.contains("/home/"));
+            assert!(fits, "{columns}: {line}");
+            assert_eq!(line, line.trim_end());
+        }
+    }
+    assert!(at(&ordinary(), 80).lines().count() <= 30);
+    assert!(at(&ordinary(), 200).lines().count() < at(&ordinary(), 80).lines().count());
+    assert!(!contract(&ordinary(), 0).is_empty());
+}

@@ -1,0 +1,138 @@
+//! What is withheld, not covered, or left to a warning.
+
+use super::{captured, coverage, file, flag, flat, ordinary};
+use crate::config::{OnFailure, Sensitive, Sourced};
+use crate::contract::Foreign;
+use crate::snapshot::{RelPath, WithheldPath, WithheldReason};
+
+fn withheld(path: &str, reason: WithheldReason) -> WithheldPath {
+    let path = RelPath::new(path.as_bytes()).unwrap();
+    WithheldPath { path, reason }
+}
+
+#[test]
+fn withheld_places_are_counted_and_named_when_few() {
+    let mut contract = ordinary();
+    assert!(flat(&contract).contains("Withheld nothing: none of your own secret places"));
+    coverage(&mut contract).withheld = vec![
+        withheld(".aws", WithheldReason::Sensitive),
+        withheld(".jackin/data/recovery", WithheldReason::Store),
+        withheld(".ssh", WithheldReason::Sensitive),
+    ];
+    let text = flat(&contract);
+    assert!(
+        text.contains(
+            "Withheld 2 places of your own secrets or agents' credentials: .aws, .ssh \
+             the recovery store: .jackin/data/recovery Other secrets"
+        ),
+        "{text}"
+    );
+    coverage(&mut contract).withheld = (0..19)
+        .map(|number| withheld(&format!("s{number}"), WithheldReason::Sensitive))
+        .collect();
+    let text = flat(&contract);
+    assert!(
+        text.contains(
+            "19 places of your own secrets or agents' credentials, among them s0, s1, s2, s3 Other sec"
+        ),
+        "{text}"
+    );
+    // With more than one mount, it is said in which.
+    contract.mounts.push(captured("/b", "b", vec![]));
+    let text = flat(&contract);
+    assert!(text.contains("credentials in shop, among them"), "{text}");
+}
+
+#[test]
+fn capturing_secrets_is_a_warning_that_names_who_chose_it() {
+    let mut contract = ordinary();
+    contract.sensitive = Sourced {
+        value: Sensitive::Capture,
+        source: file(9),
+    };
+    coverage(&mut contract).withheld = vec![withheld(".codex/auth.json", WithheldReason::Sensitive)];
+    let text = flat(&contract);
+    assert!(
+        text.contains("1 place of agents' credentials: .codex/auth.json WARNING: your own ~/.ssh"),
+        "{text}"
+    );
+    assert!(text.contains("shop.toml, line 9)"), "{text}");
+    assert!(!text.contains("none of your own secret places"), "{text}");
+}
+
+#[test]
+fn a_session_without_protection_is_a_warning() {
+    let mut contract = ordinary();
+    assert!(flat(&contract).contains("Without a baseline the session does not begin."));
+    contract.on_failure = Sourced {
+        value: OnFailure::Run,
+        source: flag("--on-failure"),
+    };
+    contract.limits.max_entries.value = 7;
+    contract.limits.max_bytes.value = 1 << 20;
+    let text = flat(&contract);
+    assert!(text.contains("at most 7 entries and 1.0 MiB"), "{text}");
+    assert!(
+        text.contains(
+            "WARNING: when the baseline cannot be taken, the session begins all the same, without protection"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("\"run\", --on-failure)") && !text.contains("does not begin"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_another_user_holds_is_counted_over_all_mounts() {
+    let mut contract = ordinary();
+    let text = flat(&contract);
+    assert!(
+        text.contains("Nothing was found that only another user can read or replace."),
+        "{text}"
+    );
+    contract.mounts.push(captured("/b", "b", vec![]));
+    contract.mounts[0].foreign = Some(Foreign {
+        unreadable: 1,
+        other_owner: 1_200,
+        mount_points: 1,
+        visited: 5_000,
+        ..Foreign::default()
+    });
+    contract.mounts[1].foreign = Some(Foreign {
+        other_owner: 34,
+        mount_points: 2,
+        visited: u64::MAX,
+        ..Foreign::default()
+    });
+    let text = flat(&contract);
+    for part in [
+        "mounted inside them (3 found). Sockets",
+        "1 entry that you cannot read: not captured 1,234 entries of other users",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(
+        !text.contains("cannot replace") && !text.contains("Nothing was found"),
+        "{text}"
+    );
+    // Neither a count that stopped nor one that was not made passes for "nothing".
+    contract.mounts[1].foreign = None;
+    contract.mounts[0].foreign = Some(Foreign::default());
+    let text = flat(&contract);
+    assert!(
+        text.contains("it was not counted in every mount") && !text.contains("Nothing was found"),
+        "{text}"
+    );
+    contract.mounts[1].foreign = Some(Foreign {
+        visited: 200_000,
+        stopped: true,
+        ..Foreign::default()
+    });
+    let text = flat(&contract);
+    assert!(
+        text.contains("Only the first 200,000 entries were looked at") && !text.contains("Nothing was found"),
+        "{text}"
+    );
+}
