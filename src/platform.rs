@@ -13,7 +13,10 @@ pub use change::{
     make_symlink, remove_dir, remove_file, rename_new, set_mtime, sync_directory, sync_file_system,
 };
 pub use file_system::{FileSystem, data_segments, file_clock, file_system, free_bytes, may_write};
-pub use open::{names, open_beneath, open_child_dir, open_child_file, open_root, read_link};
+pub use open::{
+    careful_flags, is_link_refused, is_sync_unsupported, names, open_beneath, open_child_dir,
+    open_child_file, open_root, read_link,
+};
 pub use stat::{NodeKind, Stat, stat_child, stat_handle};
 
 /// Whether this process may give files to other users and make devices (effective user 0).
@@ -29,4 +32,15 @@ pub fn own_ids() -> (u32, u32) {
         rustix::process::geteuid().as_raw(),
         rustix::process::getegid().as_raw(),
     )
+}
+
+/// Effective group of this process and all its supplementary ones.
+#[must_use]
+pub fn own_groups() -> Vec<u32> {
+    let more = rustix::process::getgroups().unwrap_or_default();
+    let own = rustix::process::getegid();
+    std::iter::once(own)
+        .chain(more)
+        .map(rustix::process::Gid::as_raw)
+        .collect()
 }

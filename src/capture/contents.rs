@@ -108,10 +108,22 @@ pub(super) fn complete(
     let pending: HashSet<(usize, usize)> = pending.into_iter().collect();
     let mut read: HashMap<(u64, Time), (RelPath, Content, bool)> = HashMap::new();
     sink.root(&manifest.root)?;
-    for (at, directory) in manifest.directories.iter_mut().enumerate() {
+    for at in 0..manifest.directories.len() {
         if observer.cancelled() {
             return Err(CaptureError::Interrupted);
         }
+        let own = manifest
+            .directories
+            .get(at)
+            .map(|dir| dir.path.clone())
+            .filter(|path| !path.is_root());
+        // A directory comes right before what it holds: whoever unpacks the archive sets its time when it is left.
+        if let Some((path, entry)) = own.as_ref().and_then(|path| Some((path, manifest.entry(path)?))) {
+            sink.object(path, entry)?;
+        }
+        let Some(directory) = manifest.directories.get_mut(at) else {
+            continue;
+        };
         let before = reference.and_then(|r| r.manifest.directory(&directory.path));
         let mut handle = None;
         let mut lost = Vec::new();
@@ -120,6 +132,9 @@ pub(super) fn complete(
                 continue;
             };
             let path = directory.path.join(&entry.name);
+            if entry.is_dir() {
+                continue;
+            }
             if !pending.contains(&(at, index)) {
                 sink.object(&path, entry)?;
                 continue;

@@ -67,8 +67,30 @@ impl Document {
             .map_err(|error| ConfigError::Toml {
                 path: self.path.clone(),
                 line: self.line(error.span().map_or(0, |span| span.start)),
-                message: error.message().trim_end().replace('\n', ", "),
+                message: format!(
+                    "{}{}",
+                    error.message().trim_end().replace('\n', ", "),
+                    self.key_near(error.span().map_or(0, |span| span.start))
+                ),
             })
+    }
+
+    /// The key on the line of a byte offset, to be shown. Never what stands behind `=`: it may be a secret.
+    fn key_near(&self, offset: usize) -> String {
+        let start = self
+            .text
+            .get(..offset)
+            .and_then(|before| before.rfind('\n'))
+            .map_or(0, |at| at + 1);
+        let line = self
+            .text
+            .get(start..)
+            .and_then(|rest| rest.lines().next())
+            .unwrap_or_default();
+        match line.split_once('=') {
+            Some((key, _)) if !key.trim().is_empty() && key.len() <= 80 => format!(", near `{}`", key.trim()),
+            _ => String::new(),
+        }
     }
 
     /// A place in this file: the line of a byte offset, and a dotted key.

@@ -28,9 +28,39 @@ pub fn check(pattern: &str) -> Result<(), String> {
                 .to_owned(),
         );
     }
+    if has_open_class(body) {
+        return Err(
+            "it has a `[` without its `]`, so it never matches; write `\\[` for the character".to_owned(),
+        );
+    }
     let mut builder = GitignoreBuilder::new("");
     let added = builder.add_line(None, pattern).map(|_| ());
     added
         .and_then(|()| builder.build().map(|_| ()))
         .map_err(|error| format!("it is no gitignore pattern: {error}"))
+}
+
+/// Whether a `[` is never closed. As in fnmatch(3), a `]` right behind `[`, `[!` or `[^` is a member, not the end.
+fn has_open_class(pattern: &str) -> bool {
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => {
+                rest.next();
+            }
+            '[' => {
+                let mut inside = rest.clone().skip_while(|c| matches!(c, '!' | '^'));
+                let first = inside.next();
+                let Some(length) = first.and_then(|_| inside.position(|c| c == ']')) else {
+                    return true;
+                };
+                let lead = rest.clone().take_while(|c| matches!(c, '!' | '^')).count();
+                for _ in 0..lead + length + 2 {
+                    rest.next();
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }

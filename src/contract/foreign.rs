@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use serde::Serialize;
 
 use super::{Matcher, PatternError, Verdict};
+use crate::platform;
 use crate::snapshot::{Coverage, Name, RelPath};
 
 /// Enough for an honest picture within about a second.
@@ -27,16 +28,9 @@ impl Identity {
     /// The identity of this process.
     #[must_use]
     pub fn current() -> Self {
-        let mut groups = vec![rustix::process::getegid().as_raw()];
-        groups.extend(
-            rustix::process::getgroups()
-                .unwrap_or_default()
-                .into_iter()
-                .map(|group| group.as_raw()),
-        );
         Self {
-            uid: rustix::process::geteuid().as_raw(),
-            groups,
+            uid: platform::own_ids().0,
+            groups: platform::own_groups(),
         }
     }
 

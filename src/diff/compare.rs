@@ -95,11 +95,13 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
     let mut changes = Vec::new();
     let mut unknown = BTreeSet::new();
     for side in [from, to] {
-        let lacks = side.manifest.into_iter().flat_map(Manifest::gaps);
-        unknown.extend(lacks.map(|(path, gap)| NotCovered {
+        let gaps = side.manifest.into_iter().flat_map(Manifest::gaps);
+        unknown.extend(gaps.map(|(path, gap)| NotCovered {
             path,
             reason: gap.reason.words(),
         }));
+        let lacks = side.manifest.into_iter().flat_map(Manifest::lacks);
+        unknown.extend(lacks.map(|(path, reason)| NotCovered { path, reason }));
     }
     let roots = (from.manifest.map(|m| &m.root), to.manifest.map(|m| &m.root));
     push(&mut changes, RelPath::root(), roots.0, roots.1);

@@ -141,3 +141,21 @@ pub fn names(dir: impl AsFd) -> io::Result<Vec<OsString>> {
 pub fn read_link(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<u8>> {
     Ok(rustix::fs::readlinkat(dir, name, Vec::new())?.into_bytes())
 }
+
+/// Flags for opening a file that somebody else may have put there: a link is not followed, a pipe does not make us wait.
+#[must_use]
+pub fn careful_flags() -> i32 {
+    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
+}
+
+/// Whether opening failed because there is a symbolic link.
+#[must_use]
+pub fn is_link_refused(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
+/// Whether syncing failed because the file system cannot sync a directory (some network and FUSE ones, fsync(2)).
+#[must_use]
+pub fn is_sync_unsupported(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
+}

@@ -14,6 +14,8 @@ pub struct Witness {
     pub live: Vec<Manifest>,
     /// States that our own restores and undos of this instance left, newest first; `None`: absent.
     pub left: HashMap<RelPath, Vec<Option<Entry>>>,
+    /// States that restores and undos of other instances on the same files left.
+    pub elsewhere: HashMap<RelPath, Vec<Option<Entry>>>,
     /// Paths that changed while another instance on the same files lived as well.
     pub shared: HashMap<RelPath, Vec<InstanceId>>,
     /// Everything is the session's: an undo is asked to take back what a restore did, and nothing vouches but `left`.
@@ -25,6 +27,8 @@ pub struct Witness {
 pub enum Verdict {
     /// The session's, or our own: it may be changed.
     Ours,
+    /// Another instance's restore left it so, and this session did not change it: not its work, and nobody's later edit.
+    Settled,
     /// Somebody changed it after the session.
     Later,
     /// Nobody saw the session's end, and no snapshot taken before shows this state.
@@ -34,14 +38,14 @@ pub enum Verdict {
 }
 
 impl Witness {
-    /// Judges the state `now` of `path`; `None` when it is absent.
+    /// Judges the state `now` of `path`, which a restore would bring back to `then`; `None` stands for absent.
     #[must_use]
-    pub fn judge(&self, path: &RelPath, now: Option<&Entry>) -> Verdict {
-        let left = self
-            .left
-            .get(path)
-            .is_some_and(|states| states.iter().any(|state| same(state.as_ref(), now)));
-        if left {
+    pub fn judge(&self, path: &RelPath, then: Option<&Entry>, now: Option<&Entry>) -> Verdict {
+        let is_among = |left: &HashMap<RelPath, Vec<Option<Entry>>>| {
+            left.get(path)
+                .is_some_and(|states| states.iter().any(|state| same(state.as_ref(), now)))
+        };
+        if is_among(&self.left) {
             return Verdict::Ours;
         }
         if self.only_left {
@@ -51,6 +55,9 @@ impl Witness {
             return Verdict::Shared(others.clone());
         }
         if let Some(last) = &self.last {
+            if is_among(&self.elsewhere) && !known(last, path, now) && known(last, path, then) {
+                return Verdict::Settled;
+            }
             return if known(last, path, now) {
                 Verdict::Ours
             } else {

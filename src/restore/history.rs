@@ -40,6 +40,14 @@ pub fn of_instance(
         witness.live.push(manifest);
     }
     witness.left = left(store, &instance.id, &coverage.label, false)?;
+    for other in store.catalog().instances_on_root(&coverage.root.0)? {
+        let mount = other.mounts.iter().find(|mount| mount.root == coverage.root);
+        if let Some(mount) = mount.filter(|_| other.id != instance.id) {
+            for (path, states) in left(store, &other.id, &mount.label, true)? {
+                witness.elsewhere.entry(path).or_default().extend(states);
+            }
+        }
+    }
     witness.shared = shared_paths(store, instance, coverage)?;
     Ok(witness)
 }

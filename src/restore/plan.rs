@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribution::{Verdict, Witness};
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
-use crate::snapshot::{Entry, Kind, Manifest, RelPath};
+use crate::snapshot::{Entry, Kind, Listing, Manifest, RelPath};
 
 /// What is done to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -134,6 +134,18 @@ pub fn plan(
     for skipped in now.skipped {
         planner.stays(&skipped.path);
     }
+    let listed = now
+        .manifest
+        .into_iter()
+        .flat_map(|manifest| &manifest.directories);
+    for doubtful in listed.filter(|dir| dir.listing != Listing::Proven) {
+        // What it holds is not known, so it may not be moved as a whole.
+        planner
+            .stay
+            .entry(doubtful.path.clone())
+            .or_insert_with(|| doubtful.path.clone());
+        planner.stays(&doubtful.path);
+    }
     for unknown in &comparison.not_covered {
         planner.stays(&unknown.path);
     }
@@ -226,7 +238,8 @@ impl Planner {
             // A mount root is never removed: whoever holds it open would keep a directory that nobody sees.
             return;
         }
-        let verdict = witness.judge(&change.path, change.to.as_ref());
+        let verdict = witness.judge(&change.path, change.from.as_ref(), change.to.as_ref());
+        let overrode = verdict != Verdict::Ours;
         let may = if action == Action::Delete {
             allow.delete_later
         } else {
@@ -234,6 +247,13 @@ impl Planner {
         };
         let why = match verdict {
             Verdict::Ours => None,
+            // Another session's restore left it so, and this session never touched it: there is nothing to take back.
+            Verdict::Settled => {
+                if change.to.is_some() {
+                    self.stays(&change.path);
+                }
+                return;
+            }
             _ if may => None,
             Verdict::Unvouched => Some(Why::Unvouched),
             Verdict::Shared(others) => Some(Why::Shared(others)),
@@ -243,7 +263,6 @@ impl Planner {
                 Action::Replace | Action::Metadata => Why::LaterEdit,
             }),
         };
-        let overrode = witness.judge(&change.path, change.to.as_ref()) != Verdict::Ours;
         match why {
             Some(why) => self.keep(change, why),
             None => {

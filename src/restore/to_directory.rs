@@ -10,7 +10,7 @@ use super::plan::Scope;
 use crate::mount::Dir;
 use crate::observer::{Observer, Phase};
 use crate::platform;
-use crate::snapshot::{Manifest, RelPath};
+use crate::snapshot::{Kind, Manifest, RelPath};
 use crate::store::Blobs;
 
 /// What was written.
@@ -103,6 +103,10 @@ fn fill(
         let (Some(entry), Some((parent, name))) = (manifest.entry(&path), path.split()) else {
             continue;
         };
+        if entry.kind == Kind::Socket {
+            // Named by the manifest, made by nobody but the program that listens on it.
+            continue;
+        }
         let fail = |source| RestoreError::Build {
             path: path.clone(),
             source,

@@ -20,8 +20,10 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
                 source,
             });
         };
-        if meta.mode() & 0o7777 != durable::DIRECTORY_MODE {
-            fs::set_permissions(&directory, Permissions::from_mode(durable::DIRECTORY_MODE))
+        // Rights are only taken away, never given: an operator who made the store read-only meant it.
+        let mode = meta.mode() & 0o7777;
+        if mode & !durable::DIRECTORY_MODE != 0 {
+            fs::set_permissions(&directory, Permissions::from_mode(mode & durable::DIRECTORY_MODE))
                 .map_err(StoreError::io("change the mode of", &directory))?;
         }
     }
@@ -57,7 +59,7 @@ fn check(path: &Path) -> Result<Option<Metadata>, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(StoreError::io("look at", path)(error)),
     };
-    let user = rustix::process::geteuid().as_raw();
+    let user = crate::platform::own_ids().0;
     let mode = meta.mode() & 0o7777;
     let why = if meta.is_symlink() {
         "it is a symbolic link; put a real directory there".to_owned()

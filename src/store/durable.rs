@@ -7,19 +7,13 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use rustix::fs::OFlags;
-
 use super::StoreError;
+use crate::platform;
 
 /// Mode of every file of the store.
 pub(super) const FILE_MODE: u32 = 0o600;
 /// Mode of every directory of the store.
 pub(super) const DIRECTORY_MODE: u32 = 0o700;
-
-/// Flags with which an existing file is opened: a link is an error, a FIFO does not block.
-fn careful() -> i32 {
-    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
-}
 
 /// Makes a new file, 0600 whatever the umask says, open for reading and writing.
 pub(super) fn create(path: &Path) -> Result<File, StoreError> {
@@ -49,7 +43,7 @@ pub(super) fn open_or_create(path: &Path) -> Result<File, StoreError> {
             .create(true)
             .truncate(false)
             .mode(FILE_MODE)
-            .custom_flags(careful());
+            .custom_flags(platform::careful_flags());
         let file = options.open(path)?;
         let meta = file.metadata()?;
         if !meta.is_file() {
@@ -65,10 +59,14 @@ pub(super) fn open_or_create(path: &Path) -> Result<File, StoreError> {
 
 /// Opens a regular file for reading; `None` when there is none.
 pub(super) fn open(path: &Path) -> Result<Option<File>, StoreError> {
-    let file = match OpenOptions::new().read(true).custom_flags(careful()).open(path) {
+    let file = match OpenOptions::new()
+        .read(true)
+        .custom_flags(platform::careful_flags())
+        .open(path)
+    {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+        Err(error) if platform::is_link_refused(&error) => {
             return Err(not_regular(path));
         }
         Err(error) => return Err(StoreError::io("open", path)(error)),
@@ -160,7 +158,7 @@ pub(super) fn sync_parent(path: &Path) -> Result<(), StoreError> {
     };
     match File::open(parent).and_then(|directory| directory.sync_all()) {
         // Some network and FUSE file systems cannot sync a directory, and say so with EINVAL (fsync(2)).
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => Ok(()),
+        Err(error) if platform::is_sync_unsupported(&error) => Ok(()),
         other => other.map_err(StoreError::io("sync", parent)),
     }
 }

@@ -31,9 +31,6 @@ pub(super) fn read(
         why,
     };
     let bytes = durable::read(&path, LIMIT)?.ok_or_else(|| StoreError::NoSnapshot { id: id.clone() })?;
-    if expected.is_some_and(|expected| expected != Digest::of(&bytes)) {
-        return Err(damaged("its digest is not the one in its receipt".to_owned()));
-    }
     let version: Version = serde_json::from_slice(&bytes).map_err(|why| damaged(why.to_string()))?;
     if version.format > u64::from(SnapshotRecord::FORMAT) {
         return Err(StoreError::Newer {
@@ -41,6 +38,9 @@ pub(super) fn read(
             found: version.format,
             known: SnapshotRecord::FORMAT.into(),
         });
+    }
+    if expected.is_some_and(|expected| expected != Digest::of(&bytes)) {
+        return Err(damaged("its digest is not the one in its receipt".to_owned()));
     }
     let record: SnapshotRecord = serde_json::from_slice(&bytes).map_err(|why| damaged(why.to_string()))?;
     check(&record, id).map_err(damaged)?;

@@ -87,7 +87,7 @@ pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
         mounts: vec![MountRecord {
             coverage: coverage("/srv/one"),
             started_at: at(i64::from(n)),
-            manifest: Digest::of(&[n]),
+            manifest: Some(Digest::of(&[n])),
             entries: 7,
             bytes: 7000,
             gap_count: 0,

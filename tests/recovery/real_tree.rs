@@ -57,7 +57,9 @@ fn real_source_tree_is_restored_and_undone_exactly() {
     let script = format!("LISTS='{}'; echo built > target/new; {DAMAGE}", lists.display());
     let id = sandbox.launch_with(&["--exclude", "/target/"], &project, &script);
     let damaged = Tree::read(&project);
-    let wrong = changed_paths(&before.without("target"), &damaged.without("target"));
+    let mut wrong = changed_paths(&before.without("target"), &damaged.without("target"));
+    // A second name beside a file is a new path; the file itself is what it was.
+    wrong.retain(|path| !damaged.has([path.as_slice(), b".linked"].concat()));
     assert!(wrong.len() > 1000, "only {} paths were damaged", wrong.len());
 
     // Shown, planned and done are the same, and are what really differs.

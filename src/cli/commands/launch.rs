@@ -13,7 +13,7 @@ use crate::cli::document::{ChangeDocument, SCHEMA};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::cli::view;
-use crate::config::Mode;
+use crate::config::{Mode, OnFailure};
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
 use crate::session::{Begun, Closed, EndRequest, end, find_instance, refuse_inside, state};
 use crate::snapshot::{Ending, ProcessRef};
@@ -49,7 +49,16 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     if let Some(report) = &args.report {
         check_report(Path::new(report))?;
     }
-    let store = context.store_for_writing()?;
+    let store = match context.store_for_writing() {
+        Ok(store) => store,
+        Err(error) if contract.on_failure.value == OnFailure::Run => {
+            let what = "the command runs without protection, and nothing of it can be restored";
+            context.terminal.warn(&format!("{what}: {}", error.message));
+            let running = start(context, program, arguments, &[])?;
+            return Ok(status(running.wait()?.exit));
+        }
+        Err(error) => return Err(error),
+    };
     refuse_inside(&store, context.environment, None)?;
     say_who_else(context, &store, &contract)?;
     let name = Path::new(program).file_name().unwrap_or(program);

@@ -15,7 +15,7 @@ use crate::restore::{
     Acting, Allow, MountRequest, Outcome, Proposal, Purpose, Report, RestoreError, Scope, execute,
     of_instance, propose, write_to,
 };
-use crate::session::{find_instance, find_snapshot, refuse_active, refuse_inside};
+use crate::session::{State, find_instance, find_snapshot, refuse_active, refuse_inside, state};
 use crate::snapshot::{Coverage, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
@@ -43,6 +43,12 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         (store, Some(locks))
     };
     let row = find_instance(&store, row.id.as_str())?;
+    if state(&store, &row) == State::Lost {
+        context.terminal.note(&format!(
+            "{} may be restored although it was never ended: its launcher and all its processes are gone",
+            row.id
+        ));
+    }
     let target = target(&store, &row, args)?;
     let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
     let scopes = paths::scopes(context.environment, &coverages, &args.paths)?;

@@ -109,8 +109,8 @@ fn restore(sheet: &mut Sheet, contract: &Contract) {
         })]);
     }
     sheet.say(&[Part::Text(
-        "possible once the session has ended. It shows its plan and asks first; it may create, replace and \
-         delete at and below",
+        "possible once the session has ended: `restore` shows its plan and asks first. It may overwrite \
+         (create, replace, delete) at and below",
     )]);
     for path in &terms.overwrites {
         sheet.below(&[Part::name(&path.0)]);

@@ -7,10 +7,9 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::OFlags;
-
 use super::seek::{self, Sizes};
 use super::{ArchiveError, Damage, frame};
+use crate::platform;
 use crate::snapshot::Digest;
 
 /// Decompressed frames that are kept, and how many bytes one may have to be kept.
@@ -48,8 +47,10 @@ impl Source {
             source,
         };
         // A store may come from elsewhere: a pipe in an archive's place must not make us wait, nor a link lead away.
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        let opened = OpenOptions::new().read(true).custom_flags(flags).open(&path);
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(platform::careful_flags())
+            .open(&path);
         let file = opened.map_err(unreadable)?;
         let metadata = file.metadata().map_err(unreadable)?;
         if !metadata.is_file() {

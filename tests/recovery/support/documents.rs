@@ -306,6 +306,9 @@ fn paths(document: &Value, key: &str, run: &Run) -> Vec<Vec<u8>> {
         .as_array()
         .unwrap_or_else(|| panic!("no `{key}`\n{run}"));
     let mut paths: Vec<_> = all.iter().map(|value| path_of(value, "path", run)).collect();
+    // A renamed file is one line for two paths, as in `diff`.
+    let moved = all.iter().filter(|value| value["from_path"].is_string());
+    paths.extend(moved.map(|value| path_of(value, "from_path", run)));
     paths.sort();
     paths
 }

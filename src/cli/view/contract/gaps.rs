@@ -7,7 +7,7 @@ use crate::snapshot::WithheldReason;
 use crate::terminal::{Role, size};
 
 /// Up to so many withheld places are all named.
-const FEW: usize = 4;
+const FEW: usize = 24;
 
 /// What never enters an archive, whatever mount it lies in.
 pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
