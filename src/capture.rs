@@ -2,7 +2,10 @@
 //! of the live tree.
 
 mod contents;
+mod facts;
 mod limit;
+mod listing;
+mod look;
 mod pack;
 mod source;
 mod take;
@@ -12,12 +15,13 @@ use std::io;
 use std::path::PathBuf;
 
 pub use contents::HashOnly;
+pub(crate) use facts::{same_moment, words};
 pub use limit::Big;
+pub use look::{Look, Seen, look, read_back};
 pub use source::{LayoutHasher, Source};
 pub(crate) use take::latest;
-pub use take::{Captured, Look, Request, Seen, look, read_back, take};
+pub use take::{Captured, Request, take};
 pub use walk::Skipped;
-pub(crate) use walk::{same_moment, words};
 
 use crate::mount::MountError;
 use crate::store::StoreError;

@@ -6,6 +6,7 @@ mod attribution;
 mod build;
 mod execute;
 mod history;
+mod moves;
 mod plan;
 mod prepare;
 mod propose;

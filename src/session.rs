@@ -43,7 +43,7 @@ pub enum SessionError {
         /// The instance that never began.
         instance: InstanceId,
         /// Why.
-        source: CaptureError,
+        source: Box<CaptureError>,
     },
     /// A snapshot could not be taken.
     #[error("the {kind} snapshot of {instance} could not be taken: {source}")]
@@ -53,7 +53,7 @@ pub enum SessionError {
         /// The instance.
         instance: InstanceId,
         /// Why.
-        source: CaptureError,
+        source: Box<CaptureError>,
     },
     /// No instance goes by this name.
     #[error("there is no instance {wanted:?}")]

@@ -5,8 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use super::CaptureError;
+use super::facts::{insert_gap, is_gone, words};
+use super::listing::settle;
 use super::source::Source;
-use super::walk::{Reference, Walked, insert_gap, is_gone, settle, words};
+use super::walk::{Reference, Walked};
 use crate::mount::{Dir, Root};
 use crate::observer::Observer;
 use crate::platform;
@@ -154,8 +156,8 @@ pub(super) fn complete(
             let old = before
                 .and_then(|dir| dir.entry(&entry.name))
                 .and_then(Entry::content);
-            let done = dir.and_then(|dir| {
-                Ok((
+            let done = dir.map(|dir| {
+                (
                     Reading {
                         dir: &dir,
                         path: &path,
@@ -163,7 +165,7 @@ pub(super) fn complete(
                     }
                     .run(entry, sink),
                     dir,
-                ))
+                )
             });
             match done {
                 Ok((Ok(content), dir)) => {

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::thread;
-use std::time::Duration;
 
+use super::facts::{entry, insert_gap, is_gone, links, same_moment, words};
+use super::listing::{TICK_NANOS, list};
 use super::{CaptureError, Limits};
 use crate::contract::{Matcher, Verdict};
 use crate::mount::{Dir, Root};
@@ -16,10 +16,6 @@ use crate::snapshot::{
     Time, WithheldReason,
 };
 use crate::store::Blobs;
-
-/// How coarse a file system's times may be: two changes within this span can carry the same time (kernels before
-/// 6.13 stamp with the timer tick, at most 10 ms).
-pub(crate) const TICK_NANOS: i128 = 20_000_000;
 
 /// An earlier state of the same mount, whose digests are taken over where stat data prove that nothing changed.
 #[derive(Clone, Copy)]
@@ -368,111 +364,9 @@ impl State<'_, '_> {
     }
 }
 
-/// Whether the facts recorded then are the facts now.
-pub(crate) fn same_moment(old: &Entry, stat: &Stat) -> bool {
-    let kind = match (&old.kind, stat.kind) {
-        (Kind::File(content), NodeKind::File) => content.size == stat.size,
-        (Kind::Directory, NodeKind::Directory)
-        | (Kind::Symlink(_), NodeKind::Symlink)
-        | (Kind::Fifo, NodeKind::Fifo)
-        | (Kind::Socket, NodeKind::Socket) => true,
-        (Kind::CharDevice(major, minor), NodeKind::CharDevice)
-        | (Kind::BlockDevice(major, minor), NodeKind::BlockDevice) => (*major, *minor) == stat.rdev,
-        _ => false,
-    };
-    kind && old.ino == stat.ino
-        && old.mtime == stat.mtime
-        && old.ctime == stat.ctime
-        && old.mode == stat.mode
-        && (old.uid, old.gid) == (stat.uid, stat.gid)
-}
-
-/// An entry with the facts of `stat`, no attributes, no link.
-pub(crate) fn entry(name: Name, stat: &Stat, kind: Kind) -> Entry {
-    Entry {
-        name,
-        kind,
-        mode: stat.mode,
-        uid: stat.uid,
-        gid: stat.gid,
-        mtime: stat.mtime,
-        ctime: stat.ctime,
-        ino: stat.ino,
-        xattrs: Vec::new(),
-        link: None,
-        nlink: links(stat),
-        unstable: false,
-    }
-}
-
-fn links(stat: &Stat) -> u32 {
-    if stat.kind == NodeKind::File {
-        stat.nlink
-    } else {
-        1
-    }
-}
-
 fn withheld(reason: WithheldReason) -> GapReason {
     match reason {
         WithheldReason::Sensitive => GapReason::Sensitive,
         WithheldReason::Store => GapReason::Store,
-    }
-}
-
-/// Puts a gap where it belongs.
-pub(crate) fn insert_gap(directory: &mut Directory, gap: Gap) {
-    if let Err(at) = directory.gaps.binary_search_by(|known| known.name.cmp(&gap.name)) {
-        directory.gaps.insert(at, gap);
-    }
-}
-
-/// Gone, or something else in its place: the parent's list was overtaken.
-pub(crate) fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidInput
-    )
-}
-
-/// The system's words without its number.
-pub(crate) fn words(error: &io::Error) -> String {
-    let text = error.to_string();
-    let end = text.find(" (os error").unwrap_or(text.len());
-    text.get(..end).unwrap_or(&text).to_lowercase()
-}
-
-type Child = (Name, io::Result<Stat>);
-
-/// Lists a directory until it holds still: neither its times nor its names moved between two looks.
-fn list(dir: &Dir) -> io::Result<(Listing, Vec<Child>)> {
-    let mut children = Vec::new();
-    for _ in 0..4 {
-        let before = dir.stat()?;
-        settle(before.ctime.max(before.mtime));
-        children.clear();
-        let mut vanished = false;
-        for name in dir.names()? {
-            match dir.look(name.as_os_str()) {
-                Ok(Some(stat)) => children.push((name, Ok(stat))),
-                Ok(None) => vanished = true,
-                Err(error) => children.push((name, Err(error))),
-            }
-        }
-        let after = dir.stat()?;
-        if !vanished && before.mtime == after.mtime && before.ctime == after.ctime {
-            return Ok((Listing::Proven, children));
-        }
-    }
-    Ok((Listing::Unsettled, children))
-}
-
-/// Waits until a change made now would carry another time than `last`; a change within one tick of the file system's
-/// clock would otherwise go unseen.
-pub(crate) fn settle(last: Time) {
-    let age = platform::file_clock().nanos() - last.nanos();
-    if (0..TICK_NANOS).contains(&age) {
-        let rest = u64::try_from(TICK_NANOS - age).unwrap_or(0);
-        thread::sleep(Duration::from_nanos(rest));
     }
 }

@@ -109,7 +109,7 @@ impl From<SessionError> for CliError {
         match error {
             SessionError::Store(error) => error.into(),
             SessionError::Baseline { source, .. } => {
-                let hints = Self::from(source);
+                let hints = Self::from(*source);
                 let message = format!("the baseline could not be taken: {}", hints.message);
                 let kind = ErrorKind::SnapshotFailed;
                 let made = Self {
@@ -120,7 +120,7 @@ impl From<SessionError> for CliError {
                 made.hint("--on-failure run starts the command without one, and nothing can be restored then")
             }
             SessionError::Capture { source, kind, .. } => {
-                let inner = Self::from(source);
+                let inner = Self::from(*source);
                 Self {
                     message: format!("the {kind} snapshot could not be taken: {}", inner.message),
                     ..inner

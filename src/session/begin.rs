@@ -104,7 +104,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
             let _ = store.append(world.clock.now(), world.uid, &begun.instance, end);
             return Err(SessionError::Baseline {
                 instance: begun.instance,
-                source,
+                source: Box::new(source),
             });
         }
     }

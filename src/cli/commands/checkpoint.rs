@@ -78,7 +78,7 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
         take(&store, &request, world.observer, world.entropy).map_err(|source| SessionError::Capture {
             kind: "checkpoint",
             instance: row.id.clone(),
-            source,
+            source: Box::new(source),
         })?;
     let record = captured.record;
     if args.json {

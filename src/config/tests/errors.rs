@@ -140,11 +140,11 @@ const RECOVERY: &[(&str, &str)] = &[
     ),
     (
         "[recovery]\nsnapshot = \"off\"\nsnapshot = \"off\"\n",
-        "6: not valid TOML: duplicate key",
+        "6: not valid TOML: duplicate key, near `snapshot`",
     ),
     (
         "[recovery]\nsnapshot = project\n",
-        "5: not valid TOML: string values must be quoted, expected literal string",
+        "5: not valid TOML: string values must be quoted, expected literal string, near `snapshot`",
     ),
 ];
 

@@ -20,8 +20,17 @@ fn every_flipped_byte_is_found() {
         change(&path, position, byte ^ (1 << (position % 8)));
         for store in [&store, &reader] {
             let found = store.record(&snapshot(1));
-            let damaged = matches!(&found, Err(StoreError::Damaged { path: named, .. }) if *named == path);
-            assert!(damaged, "byte {position}: {found:?}");
+            // A flip that makes the format number larger cannot be told from a record of a later version.
+            let refused = match &found {
+                Err(StoreError::Damaged { path: named, .. }) => *named == path,
+                Err(StoreError::Newer {
+                    path: named,
+                    found,
+                    known,
+                }) => *named == path && found > known,
+                _ => false,
+            };
+            assert!(refused, "byte {position}: {found:?}");
         }
         change(&path, position, *byte);
     }

@@ -174,8 +174,8 @@ Withheld     nothing: none of your own secret places (~/.ssh and the like) lies
 Stored in    /home/ann/.jackin/data/recovery
              Metadata and archives, readable by you alone. This version prunes
              nothing: the store grows until you remove it.
-Restore      possible once the session has ended. It shows its plan and asks
-             first; it may create, replace and delete at and below
+Restore      possible once the session has ended: `restore` shows its plan and
+             asks first. It may overwrite (create, replace, delete) at and below
                /home/ann/src/shop
 Limits       at most 5,000,000 entries and 20.0 GiB in one snapshot; a larger
              one is not taken. Without a baseline the session does not begin.

@@ -27,16 +27,17 @@ fn withheld_places_are_counted_and_named_when_few() {
         ),
         "{text}"
     );
-    coverage(&mut contract).withheld = (0..19)
+    coverage(&mut contract).withheld = (0..40)
         .map(|number| withheld(&format!("s{number}"), WithheldReason::Sensitive))
         .collect();
     let text = flat(&contract);
     assert!(
         text.contains(
-            "19 places of your own secrets or agents' credentials, among them s0, s1, s2, s3 Other sec"
+            "40 places of your own secrets or agents' credentials, among them s0, s1, s2, s3, s4, "
         ),
         "{text}"
     );
+    assert!(text.contains("s22, s23 Other sec"), "{text}");
     // With more than one mount, it is said in which.
     contract.mounts.push(captured("/b", "b", vec![]));
     let text = flat(&contract);

@@ -1,0 +1,74 @@
+//! From what the file system says of an object to an entry, and whether both still agree.
+
+use std::io;
+
+use crate::platform::{NodeKind, Stat};
+use crate::snapshot::{Directory, Entry, Gap, Kind, Name};
+
+/// Whether the facts recorded then are the facts now.
+pub(crate) fn same_moment(old: &Entry, stat: &Stat) -> bool {
+    let kind = match (&old.kind, stat.kind) {
+        (Kind::File(content), NodeKind::File) => content.size == stat.size,
+        (Kind::Directory, NodeKind::Directory)
+        | (Kind::Symlink(_), NodeKind::Symlink)
+        | (Kind::Fifo, NodeKind::Fifo)
+        | (Kind::Socket, NodeKind::Socket) => true,
+        (Kind::CharDevice(major, minor), NodeKind::CharDevice)
+        | (Kind::BlockDevice(major, minor), NodeKind::BlockDevice) => (*major, *minor) == stat.rdev,
+        _ => false,
+    };
+    kind && old.ino == stat.ino
+        && old.mtime == stat.mtime
+        && old.ctime == stat.ctime
+        && old.mode == stat.mode
+        && (old.uid, old.gid) == (stat.uid, stat.gid)
+}
+
+/// An entry with the facts of `stat`, no attributes, no link.
+pub(crate) fn entry(name: Name, stat: &Stat, kind: Kind) -> Entry {
+    Entry {
+        name,
+        kind,
+        mode: stat.mode,
+        uid: stat.uid,
+        gid: stat.gid,
+        mtime: stat.mtime,
+        ctime: stat.ctime,
+        ino: stat.ino,
+        xattrs: Vec::new(),
+        link: None,
+        nlink: links(stat),
+        unstable: false,
+    }
+}
+
+/// Number of links of a regular file; 1 for anything else.
+pub(super) fn links(stat: &Stat) -> u32 {
+    if stat.kind == NodeKind::File {
+        stat.nlink
+    } else {
+        1
+    }
+}
+
+/// Puts a gap where it belongs.
+pub(crate) fn insert_gap(directory: &mut Directory, gap: Gap) {
+    if let Err(at) = directory.gaps.binary_search_by(|known| known.name.cmp(&gap.name)) {
+        directory.gaps.insert(at, gap);
+    }
+}
+
+/// Gone, or something else in its place: the parent's list was overtaken.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidInput
+    )
+}
+
+/// The system's words without its number.
+pub(crate) fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    text.get(..end).unwrap_or(&text).to_lowercase()
+}

@@ -1,0 +1,121 @@
+//! What only reads: the live tree as a capture would see it, and content read back from the store.
+
+use std::collections::BTreeSet;
+
+use super::contents::{HashOnly, complete};
+use super::take::matcher;
+use super::walk::{Reference, Skipped, Walk};
+use super::{CaptureError, Limits};
+use crate::mount::{MountError, Root};
+use crate::observer::{Observer, Phase};
+use crate::snapshot::{Content, Coverage, Hasher, Manifest, SnapshotRecord, Time};
+use crate::store::Store;
+use crate::store::archive::Piece;
+
+/// What to look at.
+pub struct Look<'a> {
+    /// Which paths count.
+    pub coverage: &'a Coverage,
+    /// What is known already, and since when.
+    pub reference: Option<(&'a Manifest, Time)>,
+    /// Read every file, whatever its stat data say.
+    pub check_content: bool,
+}
+
+/// The live tree as a manifest.
+pub struct Seen {
+    /// `None` when the root does not exist.
+    pub manifest: Option<Manifest>,
+    /// What excludes left out, sorted.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Looks at the live tree as a capture would, storing nothing.
+///
+/// # Errors
+/// [`CaptureError`]; never a limit.
+pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, CaptureError> {
+    let root = match Root::open(&request.coverage.root.to_path()) {
+        Ok(root) => root,
+        Err(MountError::Missing { .. }) => {
+            return Ok(Seen {
+                manifest: None,
+                skipped: Vec::new(),
+            });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let matcher = matcher(request.coverage)?;
+    let reference = request.reference.map(|(manifest, started_at)| Reference {
+        manifest,
+        started_at,
+        known: None,
+    });
+    let trust_stat = !request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
+    let walk = Walk {
+        root: &root,
+        matcher: &matcher,
+        reference,
+        trust_stat,
+        limits: Limits::NONE,
+        observer,
+    };
+    observer.begin(Phase::Compare, None);
+    let result = walk.run().and_then(|mut walked| {
+        let skipped = std::mem::take(&mut walked.skipped);
+        let manifest = complete(&root, walked, reference, &mut HashOnly { observer }, observer)?;
+        Ok(Seen {
+            manifest: Some(manifest),
+            skipped,
+        })
+    });
+    observer.end();
+    result
+}
+
+/// Reads content back from disk and compares it with its digest. Archives are opened anew, so nothing that is only
+/// in memory can make a bad file look good.
+///
+/// # Errors
+/// [`CaptureError::ReadBack`] with the first content that is missing or different.
+pub fn read_back(
+    store: &Store,
+    record: &SnapshotRecord,
+    contents: impl IntoIterator<Item = Content>,
+    observer: &dyn Observer,
+) -> Result<(), CaptureError> {
+    let blobs = store.blobs(&record.archives);
+    let bad = |reason: String| CaptureError::ReadBack {
+        snapshot: record.id.clone(),
+        reason,
+    };
+    if let Some((archive, error)) = blobs.damaged().first() {
+        return Err(bad(format!("archive {archive}: {error}")));
+    }
+    observer.begin(Phase::Verify, None);
+    let mut seen = BTreeSet::new();
+    for content in contents {
+        if content.size == 0 || !seen.insert(content.digest) {
+            continue;
+        }
+        if observer.cancelled() {
+            return Err(CaptureError::Interrupted);
+        }
+        let mut hasher = Hasher::new(content.method, content.size);
+        blobs
+            .stream(&content.digest, &mut |piece| {
+                match piece {
+                    Piece::Data(bytes) => hasher.update(bytes),
+                    Piece::Hole(count) => hasher.skip_zeros(count),
+                }
+                Ok(())
+            })
+            .map_err(|error| bad(error.to_string()))?;
+        if hasher.finish() != content {
+            return Err(bad(format!("content {} reads back differently", content.digest)));
+        }
+        observer.advance(1, content.size);
+    }
+    observer.end();
+    Ok(())
+}
