@@ -39,6 +39,7 @@ mod plan;
 mod property;
 mod property_model;
 mod readable_secret;
+mod real_scenarios;
 mod real_tree;
 mod repeat;
 mod support;
