@@ -1,5 +1,10 @@
 //! The README's first two commands are what they claim: the first one runs here, word for word.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test shall stop where it meets the unexpected, in its helpers too"
+)]
+
 use std::path::Path;
 use std::process::Command;
 

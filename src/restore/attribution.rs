@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::snapshot::{Entry, InstanceId, Manifest, RelPath};
+use crate::snapshot::{Entry, InstanceId, Manifest, RelPath, SnapshotId};
 
 /// What is known about the states that one mount went through.
 #[derive(Default)]
@@ -18,6 +18,8 @@ pub struct Witness {
     pub elsewhere: HashMap<RelPath, Vec<Option<Entry>>>,
     /// Paths that changed while another instance on the same files lived as well.
     pub shared: HashMap<RelPath, Vec<InstanceId>>,
+    /// Snapshots that should vouch and cannot be read, with the reason.
+    pub unreadable: Vec<(SnapshotId, String)>,
     /// Everything is the session's: an undo is asked to take back what a restore did, and nothing vouches but `left`.
     pub only_left: bool,
 }

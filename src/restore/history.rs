@@ -6,7 +6,7 @@ use super::RestoreError;
 use super::attribution::Witness;
 use super::shared::shared_paths;
 use crate::snapshot::{
-    Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotKind, SnapshotRecord,
+    Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotKind, SnapshotRecord, Time,
 };
 use crate::store::{InstanceRow, RestoreRow, Store};
 
@@ -29,8 +29,18 @@ pub fn of_instance(
         if !vouches {
             continue;
         }
-        let Some(manifest) = manifest(store, &store.record(&row.id)?, &coverage.label)? else {
-            continue;
+        let loaded = store
+            .record(&row.id)
+            .map_err(RestoreError::from)
+            .and_then(|record| manifest(store, &record, &coverage.label));
+        let manifest = match loaded {
+            Ok(Some(manifest)) => manifest,
+            Ok(None) => continue,
+            // A damaged snapshot vouches for nothing; what it alone vouched for becomes a conflict.
+            Err(error) => {
+                witness.unreadable.push((row.id.clone(), error.to_string()));
+                continue;
+            }
         };
         if row.kind == SnapshotKind::Closing {
             // The rows come newest first: nothing older counts when the session's end was seen.
@@ -39,11 +49,13 @@ pub fn of_instance(
         }
         witness.live.push(manifest);
     }
-    witness.left = left(store, &instance.id, &coverage.label, false)?;
+    witness.left = left(store, &instance.id, &coverage.label, instance.started_at, false)?;
+    // What was restored before this session ended shows in its own closing snapshot.
+    let since = instance.ended_at.unwrap_or(instance.started_at);
     for other in store.catalog().instances_on_root(&coverage.root.0)? {
         let mount = other.mounts.iter().find(|mount| mount.root == coverage.root);
         if let Some(mount) = mount.filter(|_| other.id != instance.id) {
-            for (path, states) in left(store, &other.id, &mount.label, true)? {
+            for (path, states) in left(store, &other.id, &mount.label, since, true)? {
                 witness.elsewhere.entry(path).or_default().extend(states);
             }
         }
@@ -61,7 +73,7 @@ pub fn of_restore(
     instance: &InstanceId,
     coverage: &Coverage,
 ) -> Result<Witness, RestoreError> {
-    let left = left(store, instance, &coverage.label, true)?;
+    let left = left(store, instance, &coverage.label, Time::default(), true)?;
     Ok(Witness {
         left,
         only_left: true,
@@ -76,17 +88,18 @@ fn manifest(store: &Store, record: &SnapshotRecord, label: &str) -> Result<Optio
     }
 }
 
-/// The states that restores of this instance left. `all` also counts what an undo brought back although the restore
+/// The states that restores of this instance left since `since`. `all` also counts what an undo brought back although the restore
 /// had overridden a later edit there: for undoing the undo it is ours, for a new restore it is somebody's work again.
 fn left(
     store: &Store,
     instance: &InstanceId,
     label: &str,
+    since: Time,
     all: bool,
 ) -> Result<HashMap<RelPath, Vec<Option<Entry>>>, RestoreError> {
     let rows = store.catalog().restores(instance)?;
     let mut left: HashMap<RelPath, Vec<Option<Entry>>> = HashMap::new();
-    for row in &rows {
+    for row in rows.iter().filter(|row| row.at >= since) {
         let target = manifest(store, &store.record(&row.target)?, label)?;
         for change in row.changed.iter().filter(|change| change.mount == label) {
             if !all && row.kind == RestoreKind::Undo && overrode(&rows, row, &change.path, label) {

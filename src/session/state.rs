@@ -85,6 +85,11 @@ pub fn state(store: &Store, row: &InstanceRow) -> State {
 /// The instance's processes; a launcher that only waits for the closing snapshot is no process of the session, but its
 /// lock says enough.
 fn members(row: &InstanceRow) -> Result<Vec<Member>, ProbeError> {
+    // When it ended, everything that lived on was recorded. Without survivors there is nobody to look for, and a list of
+    // a thousand old sessions does not read the process table a thousand times.
+    if row.ended_at.is_some() && row.survivors.is_empty() {
+        return Ok(Vec::new());
+    }
     let known: Vec<ProcessRef> = row.keeper.iter().chain(&row.survivors).cloned().collect();
     Ok(process::members(&row.id, &known)?.members)
 }

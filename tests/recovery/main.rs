@@ -21,6 +21,7 @@ mod bad_input;
 mod configured;
 mod content;
 mod contract;
+mod damaged_witness;
 mod emergency;
 mod git_content;
 mod git_state;

@@ -55,6 +55,11 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
     let mut requests = Vec::new();
     for (coverage, scope) in coverages.into_iter().zip(scopes) {
         let witness = of_instance(&store, &row, &coverage)?;
+        for (id, why) in &witness.unreadable {
+            context.terminal.warn(&format!(
+                "snapshot {id} cannot be read, so it vouches for nothing and what only it shows is a conflict: {why}"
+            ));
+        }
         requests.push(MountRequest {
             coverage,
             scope,
