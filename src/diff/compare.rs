@@ -190,8 +190,8 @@ fn find<'a>(
         return Found::Unknown("excluded".to_owned());
     }
     match dir.listing {
-        Listing::Proven => Found::Absent,
-        Listing::Partial => Found::Unknown("outside the tracked paths".to_owned()),
+        // A partial list is whole for what it was asked for, and both sides were asked for the same.
+        Listing::Proven | Listing::Partial => Found::Absent,
         Listing::Unsettled => Found::Unknown("its directory kept changing while it was listed".to_owned()),
         Listing::Unreadable => Found::Unknown("its directory could not be listed".to_owned()),
     }

@@ -99,7 +99,7 @@ fn is_absent(manifest: &Manifest, path: &RelPath) -> bool {
             return false;
         };
         if dir.entry(&name).is_none() {
-            return dir.gap(&name).is_none() && dir.listing == Listing::Proven;
+            return dir.gap(&name).is_none() && matches!(dir.listing, Listing::Proven | Listing::Partial);
         }
     }
     false

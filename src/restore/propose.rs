@@ -1,9 +1,11 @@
 //! Looks at the live mounts and proposes a plan for each.
 
+use std::path::PathBuf;
+
 use super::RestoreError;
 use super::attribution::Witness;
 use super::plan::{Allow, Plan, Scope, plan};
-use super::stage::Location;
+use super::stage::{Location, leftovers};
 use crate::capture::{Look, Seen, Skipped, look};
 use crate::diff::Side;
 use crate::observer::Observer;
@@ -41,6 +43,8 @@ pub struct ProposedMount {
     pub plan: Plan,
     /// Where new content is staged.
     pub location: Location,
+    /// What an interrupted restore left: its old objects lie there.
+    pub leftovers: Vec<PathBuf>,
     /// Excluded paths that changed since the snapshot: they are not touched, and what they hold is not vouched for.
     pub not_checked: Vec<Skipped>,
 }
@@ -112,6 +116,7 @@ pub fn propose(
         let not_checked = changed_since(&root, &now.skipped, record.started_at);
         mounts.push(ProposedMount {
             location: Location::choose(&root),
+            leftovers: leftovers(&root),
             request,
             target: manifest,
             now,

@@ -3,12 +3,14 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::RestoreError;
 use crate::contract::STAGING_PREFIX;
 use crate::mount::{Dir, Root};
 use crate::platform;
+use crate::snapshot::Digest;
 
 /// Where the staging directory of a mount goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +61,8 @@ pub(super) struct Stage {
 
 impl Stage {
     /// Makes it, mode 0700, under a name from random letters.
-    pub(super) fn create(location: &Location, random: [u8; 8]) -> Result<Self, RestoreError> {
-        let mut name = OsString::from(STAGING_PREFIX);
+    pub(super) fn create(location: &Location, root: &Path, random: [u8; 8]) -> Result<Self, RestoreError> {
+        let mut name = prefix(root);
         name.push(random.iter().map(|b| format!("{b:02x}")).collect::<String>());
         let path = location.directory().join(&name);
         let make = || -> io::Result<(Dir, Dir)> {
@@ -119,6 +121,34 @@ impl Stage {
             source,
         })
     }
+}
+
+/// How the names of a mount's staging directories begin: each root has its own, for two roots may lie side by side.
+fn prefix(root: &Path) -> OsString {
+    let digest = Digest::of(root.as_os_str().as_bytes()).hex();
+    let mut name = OsString::from(STAGING_PREFIX);
+    name.push(digest.get(..8).unwrap_or_default());
+    name.push("-");
+    name
+}
+
+/// Staging directories that an interrupted restore of `root` left. Call it with the restore's lock held: nobody else's
+/// restore of this root is under way then.
+#[must_use]
+pub(super) fn leftovers(root: &Path) -> Vec<PathBuf> {
+    let prefix = prefix(root);
+    let places = [root.parent().unwrap_or(root), root];
+    let mut found = Vec::new();
+    for place in places {
+        let names = Dir::open(place).and_then(|dir| dir.names()).unwrap_or_default();
+        let left = names
+            .iter()
+            .filter(|name| name.as_bytes().starts_with(prefix.as_bytes()));
+        found.extend(left.map(|name| place.join(name.as_os_str())));
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// The name of the `number`-th new object.

@@ -50,7 +50,8 @@ pub(super) fn stage_all<'a>(
         if mount.plan.steps.is_empty() {
             continue;
         }
-        let root = match Root::open(&mount.request.coverage.root.to_path()) {
+        let path = mount.request.coverage.root.to_path();
+        let root = match Root::open(&path) {
             Ok(root) => Some(root),
             Err(MountError::Missing { .. }) if manifest.is_none() => None,
             Err(error) => return Err(error.into()),
@@ -63,7 +64,7 @@ pub(super) fn stage_all<'a>(
             mount,
             before: manifest.as_ref().map(|manifest| (manifest, record.started_at)),
             root,
-            stage: Stage::create(&mount.location, random(acting.entropy))?,
+            stage: Stage::create(&mount.location, &path, random(acting.entropy))?,
             moves: Moves::new(),
             problems: Vec::new(),
             touched: BTreeSet::new(),

@@ -145,6 +145,15 @@ pub(super) fn carry_out(
     how: &How<'_>,
 ) -> Result<Status, CliError> {
     let terminal = context.terminal;
+    let leftovers = proposal.mounts.iter().flat_map(|mount| &mount.leftovers);
+    for left in leftovers.filter(|_| !how.dry_run) {
+        terminal.warn(&format!(
+            "an earlier restore was interrupted; what it had moved aside lies in {}, and `show {}` lists the emergency \
+             snapshot of what was there before it; remove it once you have looked",
+            sanitize::path(left),
+            row.id
+        ));
+    }
     if !how.json {
         let lacks = proposal
             .target
