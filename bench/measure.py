@@ -103,10 +103,8 @@ def cycle(kind, tree, work, results, changes, check):
 
 
 def compare(tree, target, kind, results):
-    """Whether a restore into an empty directory gave the right bytes; some tools put the whole path below it."""
-    inner = os.path.join(target, tree.lstrip("/"))
-    place = inner if os.path.isdir(inner) else target
-    done = subprocess.run(["diff", "-rq", "--no-dereference", tree, place], capture_output=True, text=True)
+    """Whether a restore into an empty directory gave the right bytes."""
+    done = subprocess.run(["diff", "-rq", "--no-dereference", tree, target], capture_output=True, text=True)
     if done.returncode != 0:
         first = (done.stdout or done.stderr).strip().splitlines()
         results.note(f"{kind.name}: what it restored differs: {first[0] if first else ''}")

@@ -196,7 +196,8 @@ class Restic(Tool):
         return [self.binary, "--repo", self.store, *words]
 
     def capture(self, number):
-        return self.command("backup", self.tree)
+        # From within, so that no restore writes above the tree.
+        return self.shell(f"cd {shlex.quote(self.tree)};", shlex.join(self.command("backup", ".")))
 
     def after_capture(self, number, output):
         found = re.search(self.ids, output)
@@ -204,7 +205,7 @@ class Restic(Tool):
             self.first = found.group(1)
 
     def restore(self):
-        return self.command("restore", self.first, "--target", "/")
+        return self.command("restore", self.first, "--target", self.tree)
 
     def restore_to(self, directory):
         return self.command("restore", self.first, "--target", directory)
@@ -224,10 +225,10 @@ class Rustic(Restic):
             self.first = re.search(r'"id": ?"([0-9a-f]{64})"', json.dumps(listed)).group(1)
 
     def restore(self):
-        return self.command("restore", f"{self.first}:{self.tree}", self.tree)
+        return self.command("restore", self.first, self.tree)
 
     def restore_to(self, directory):
-        return self.command("restore", f"{self.first}:{self.tree}", directory)
+        return self.command("restore", self.first, directory)
 
 
 class Borg(Tool):
@@ -238,10 +239,10 @@ class Borg(Tool):
         launch(["borg", "init", "--encryption=none", self.store], self.env)
 
     def capture(self, number):
-        return ["borg", "create", "--compression", "zstd,1", f"{self.store}::{number}", self.tree]
+        return self.shell(f"cd {shlex.quote(self.tree)}; borg create --compression zstd,1 {shlex.quote(self.store)}::{number} .")
 
     def restore(self):
-        return self.shell(f"cd /; borg extract {shlex.quote(self.store)}::0")
+        return self.shell(f"cd {shlex.quote(self.tree)}; borg extract {shlex.quote(self.store)}::0")
 
     def restore_to(self, directory):
         return self.shell(f"mkdir {shlex.quote(directory)}; cd {shlex.quote(directory)}; borg extract {shlex.quote(self.store)}::0")
