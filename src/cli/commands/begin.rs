@@ -26,7 +26,11 @@ struct Document {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, CliError> {
-    let contract = scope::contract(context, &args.scope)?;
+    let asking = scope::Asking {
+        verb: "begin",
+        command: &[],
+    };
+    let contract = scope::contract(context, &args.scope, &asking)?;
     if contract.snapshot.mode == Mode::Off {
         return Err(
             CliError::new(ErrorKind::Config, "the mode is off, so there is nothing to begin")

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::changes;
+use super::diff::no_store;
 use crate::cli::args::EndArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{ChangeDocument, SCHEMA};
@@ -22,6 +23,12 @@ struct Document {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {
+    // A mistyped id makes no store where there was none.
+    let reading = context
+        .store_for_reading()?
+        .ok_or_else(|| no_store(&args.instance))?;
+    find_instance(&reading, &args.instance)?;
+    drop(reading);
     let store = context.store_for_writing()?;
     let row = find_instance(&store, &args.instance)?;
     refuse_inside(&store, context.environment, Some(&row.id))?;

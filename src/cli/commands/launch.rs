@@ -35,21 +35,34 @@ struct Report {
 }
 
 pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status, CliError> {
-    let contract = scope::contract(context, &args.scope)?;
+    let asking = scope::Asking {
+        verb: "launch",
+        command: &args.command,
+    };
+    let contract = scope::contract(context, &args.scope, &asking)?;
     let (program, arguments) = args
         .command
         .split_first()
         .ok_or_else(|| CliError::new(ErrorKind::Usage, "no command was given"))?;
-    let width = context.terminal.width_err();
-    context.terminal.note(&view::contract::contract(&contract, width));
+    let tell = |context: &Context<'_>| {
+        let width = context.terminal.width_err();
+        context.terminal.note(&view::contract::contract(&contract, width));
+    };
     if contract.snapshot.mode == Mode::Off {
+        tell(context);
         let running = start(context, program, arguments, &[])?;
         return Ok(status(running.wait()?.exit));
     }
+    // What refuses comes before the contract: nobody looks for a reason above a screen of text.
     if let Some(report) = &args.report {
         check_report(Path::new(report))?;
     }
-    let store = match context.store_for_writing() {
+    let store = context.store_for_writing();
+    if let Ok(store) = &store {
+        refuse_inside(store, context.environment, None)?;
+    }
+    tell(context);
+    let store = match store {
         Ok(store) => store,
         Err(error) if contract.on_failure.value == OnFailure::Run => {
             let what = "the command runs without protection, and nothing of it can be restored";
@@ -59,7 +72,6 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         }
         Err(error) => return Err(error),
     };
-    refuse_inside(&store, context.environment, None)?;
     say_who_else(context, &store, &contract)?;
     let name = Path::new(program).file_name().unwrap_or(program);
     let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
@@ -174,9 +186,14 @@ fn close(
     ) {
         Ok(closed) => {
             if let Some(error) = &closed.error {
-                context.terminal.warn(&format!(
-                    "the closing snapshot failed ({error}); a restore will take every change for possible later work"
-                ));
+                let meaning = if begun.baseline.is_some() {
+                    "a restore will take every change for possible later work"
+                } else {
+                    "there is no baseline either, so nothing can be restored"
+                };
+                context
+                    .terminal
+                    .warn(&format!("the closing snapshot failed ({error}); {meaning}"));
             }
             Some(closed)
         }

@@ -114,7 +114,7 @@ fn tell(context: &Context<'_>, verified: &Verified, read_data: bool) {
     terminal.out(&format!("{snapshots}, {receipts}{read}: {result}"));
     if !read_data && found == 0 {
         terminal.note(&format!(
-            "every byte is checked by {}",
+            "check every byte too: {}",
             context.command("verify --read-data")
         ));
     }
