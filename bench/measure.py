@@ -139,7 +139,7 @@ def machine(scratch):
         pass
     system = "unknown file system"
     if shutil.which("findmnt"):
-        system = subprocess.run(["findmnt", "-no", "FSTYPE", "-T", scratch], capture_output=True, text=True).stdout.strip()
+        system = subprocess.run(["findmnt", "-no", "FSTYPE", "-T", scratch], capture_output=True, text=True).stdout.split("\n")[0]
     return f"{model}, {os.cpu_count()} cores, {memory / 1024:.0f} GiB of memory, Linux {platform.release().split('-')[0]}, {system}"
 
 

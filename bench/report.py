@@ -82,7 +82,7 @@ def markdown(about, steps, names, results, median):
         line(title, results.seconds, step, seconds, of(results.seconds, "floor", FLOORS.get(step, "")))
     def memory(kib):
         # Below this the measuring process itself is seen.
-        least = kib <= about.least_memory * 1.01
+        least = kib <= about.least_memory * 1.05
         return ("under " if least else "") + mebibytes(kib * 1024)
 
     for step, title in [("cold", "memory, first capture"), ("unchanged", "memory, nothing changed"), ("restore", "memory, restore"), ("to", "memory, into an empty directory")]:
