@@ -139,9 +139,8 @@ impl<'a> Capture<'a> {
         for (at, coverage) in self.request.coverages.iter().enumerate() {
             let walked = self.walk(at, coverage, left)?;
             if let Some((_, walked)) = &walked {
-                let (entries, bytes) = walked.manifest.totals();
-                left.max_entries = left.max_entries.saturating_sub(entries);
-                left.max_bytes = left.max_bytes.saturating_sub(bytes);
+                left.max_entries = left.max_entries.saturating_sub(walked.taken.max_entries);
+                left.max_bytes = left.max_bytes.saturating_sub(walked.taken.max_bytes);
             }
             walks.push(walked);
         }
@@ -244,7 +243,25 @@ impl<'a> Capture<'a> {
             limits,
             observer: self.observer,
         };
-        let walked = walk.run()?;
+        let walked = walk.run().map_err(|error| match error {
+            // What was agreed, not what the mounts before this one left of it.
+            CaptureError::Limit {
+                path,
+                entries,
+                biggest,
+                ..
+            } => CaptureError::Limit {
+                path,
+                entries,
+                limit: if entries {
+                    self.request.limits.max_entries
+                } else {
+                    self.request.limits.max_bytes
+                },
+                biggest,
+            },
+            other => other,
+        })?;
         Ok(Some((root, walked)))
     }
 
