@@ -2,6 +2,7 @@
 //! for hints.
 
 use std::error::Error;
+use std::io::ErrorKind as ErrorCause;
 
 use super::error::{CliError, ErrorKind};
 use crate::capture::{Big, CaptureError};
@@ -37,10 +38,18 @@ impl From<StoreError> for CliError {
         match made.kind {
             // A broken chain says itself what can be done, and `verify` would stop at it too.
             ErrorKind::Integrity if !matches!(error, StoreError::Chain { .. }) => hurt(made),
+            _ if is_foreign(&error) => made.hint(
+                "you may not read it: HOME may still be another user's; name a jackin home of your own in JACKIN_HOME_DIR",
+            ),
             ErrorKind::NewerStore => made.hint("nothing was changed; use the newer version that wrote it"),
             _ => made,
         }
     }
+}
+
+/// Whether the system forbids it, as it does after `sudo` or `su` with the other user's HOME.
+fn is_foreign(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io { source, .. } if source.kind() == ErrorCause::PermissionDenied)
 }
 
 /// Stored data is damaged: the one thing that always helps is to see how far that goes.

@@ -289,3 +289,21 @@ fn unknown_snapshot_gets_the_words_that_work() {
         sandbox.jackin(["diff", &id, "--from", word]).ok();
     }
 }
+
+#[test]
+fn damage_comes_with_the_verb_that_measures_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("hurt");
+    Build::at(&project).file("a", "before\n".repeat(500)).aged();
+    let id = sandbox.launch(&project, "echo agent > a");
+    for archive in fs::read_dir(sandbox.store().join("archives")).unwrap() {
+        fs::remove_file(archive.unwrap().path()).unwrap();
+    }
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(7);
+    let words = proposed(&run, "which snapshots are whole:");
+    let verified = typed(&sandbox, &project, &words, "").code(7);
+    let text = String::from_utf8(verified.stdout.clone()).unwrap();
+    // Only a path, which must stay whole to be copied, may be wider than the terminal.
+    let wide = text.lines().find(|line| line.len() > 80 && !line.contains('/'));
+    assert!(wide.is_none(), "{wide:?}\n{verified}");
+}

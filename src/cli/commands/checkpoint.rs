@@ -10,7 +10,7 @@ use crate::cli::document::SCHEMA;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{SessionError, check_name, find_instance, state};
+use crate::session::{Allowed, SessionError, check_name, find_instance, refuse_inside, state};
 use crate::snapshot::SnapshotKind;
 
 #[derive(Serialize)]
@@ -45,6 +45,7 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
     drop(reading);
     let store = context.store_for_writing()?;
     let row = find_instance(&store, &wanted)?;
+    refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
     if !state(&store, &row).is_active() {
         let message = format!(
             "{} is not active; a checkpoint shows a moment within a session",

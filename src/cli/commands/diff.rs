@@ -189,7 +189,10 @@ pub(super) fn nothing(row: &crate::store::InstanceRow, error: crate::session::Se
     }
     CliError::new(
         ErrorKind::NothingToRestore,
-        format!("nothing to restore from: the mode of {} was {}", row.id, row.mode),
+        format!(
+            "nothing to restore from: {} has no files, its mode was {}",
+            row.id, row.mode
+        ),
     )
     .command(
         "have the files recorded next time",

@@ -15,7 +15,7 @@ use crate::cli::exit_code::Status;
 use crate::cli::view;
 use crate::config::{Mode, OnFailure};
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
-use crate::session::{Begun, Closed, EndRequest, end, find_instance, refuse_inside, state};
+use crate::session::{Allowed, Begun, Closed, EndRequest, end, find_instance, refuse_inside, state};
 use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
 
@@ -59,7 +59,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     }
     let store = context.store_for_writing();
     if let Ok(store) = &store {
-        refuse_inside(store, context.environment, None)?;
+        refuse_inside(store, context.environment, Allowed::Nothing)?;
     }
     tell(context);
     let store = match store {
@@ -289,18 +289,22 @@ fn check_report(path: &Path) -> Result<(), CliError> {
     Err(CliError::new(ErrorKind::Usage, message).hint("name a file in a directory that exists"))
 }
 
-/// Readable by its owner only: it names files.
+/// Readable by its owner only: it names files. Written beside its name and moved over it: the agent may have planted a
+/// link there meanwhile, and what that leads to is not ours to write.
 fn write_report(path: &Path, document: &Report) -> std::io::Result<()> {
     use std::io::Write as _;
-    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}", document.instance));
     let mut options = std::fs::OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)?;
-    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
-    serde_json::to_writer_pretty(&mut file, document)?;
-    file.write_all(b"\n")
+    let mut file = options.write(true).create_new(true).mode(0o600).open(&beside)?;
+    let written = serde_json::to_writer_pretty(&mut file, document)
+        .map_err(std::io::Error::from)
+        .and_then(|()| file.write_all(b"\n"))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
 }

@@ -7,7 +7,7 @@ use crate::cli::context::Context;
 use crate::cli::document::SCHEMA;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::session::refuse_inside;
+use crate::session::{Allowed, refuse_inside};
 use crate::store::{Store, StoreError};
 use crate::terminal::size;
 
@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, C
         return Ok(ExitCode::Done.into());
     }
     let store = context.store_for_writing()?;
-    refuse_inside(&store, context.environment, None)?;
+    refuse_inside(&store, context.environment, Allowed::Nothing)?;
     let unread = store.rebuild()?;
     tell(context, args, store.catalog().instances()?.len() as u64, &unread);
     Ok(if unread.is_empty() {

@@ -16,7 +16,7 @@ use crate::cli::context::{Context, settle_path};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::restore::{Allow, MountRequest, Proposal, Purpose, RestoreError, of_instance, propose};
-use crate::session::{State, find_instance, find_snapshot, refuse_active, refuse_inside, state};
+use crate::session::{Allowed, State, find_instance, find_snapshot, refuse_active, refuse_inside, state};
 use crate::snapshot::{Coverage, RelPath, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 
@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         .store_for_reading()?
         .ok_or_else(|| no_store(&args.instance))?;
     let row = find_instance(&reading, &args.instance)?;
-    refuse_inside(&reading, context.environment, None)?;
+    refuse_inside(&reading, context.environment, Allowed::Nothing)?;
     if let Some(directory) = &args.to {
         let directory = settle_path(context.environment, directory.as_ref());
         return to::to_directory(context, &reading, &row, args, directory);

@@ -11,7 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::restore::{Allow, MountRequest, Purpose, Scope, of_restore, propose};
-use crate::session::{find_instance, refuse_active, refuse_inside};
+use crate::session::{Allowed, find_instance, refuse_active, refuse_inside};
 use crate::snapshot::RelPath;
 use crate::store::{InstanceRow, RestoreRow, Store};
 
@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         (None, None) => return Err(nothing_to_undo(args.receipt)),
     };
     let (row, undone) = find(&reading, args)?;
-    refuse_inside(&reading, context.environment, None)?;
+    refuse_inside(&reading, context.environment, Allowed::Nothing)?;
     refuse_active(&reading, &row)?;
     let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
     let (store, _locks) = if args.dry_run {

@@ -9,6 +9,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::diff::ChangeKind;
 use crate::restore::{Acting, Outcome, Proposal, Report, Why, execute};
+use crate::session::refuse_active;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
@@ -61,6 +62,8 @@ pub(in crate::cli::commands) fn carry_out(
     }
     if !proposal.is_empty() {
         confirm(terminal, &context.interrupts, how.question, how.yes)?;
+        // The answer may have taken a while, and a session may have begun meanwhile.
+        refuse_active(store, row)?;
     }
     let world = context.world();
     let acting = Acting {
