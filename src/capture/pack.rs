@@ -61,6 +61,11 @@ impl<'a> Packer<'a> {
         self.writer.as_ref().is_some_and(|writer| writer.holds(digest))
     }
 
+    /// Whether content was stored, but not a member for every entry.
+    pub(super) fn is_partial(&self) -> bool {
+        self.writer.is_some() && !self.whole
+    }
+
     /// Stores a chunk or a list, unless it is known.
     pub(super) fn blob(&mut self, kind: BlobKind, digest: Digest, bytes: &[u8]) -> Result<(), CaptureError> {
         if self.holds(&digest) || self.known.contains(&digest) {

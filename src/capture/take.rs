@@ -66,10 +66,19 @@ pub fn take(
     entropy: &dyn Entropy,
 ) -> Result<Captured, CaptureError> {
     let _shared = store.share()?;
-    let id = SnapshotId::new(random(entropy));
-    let draft = store.draft(id.clone())?;
     observer.begin(Phase::Capture, None);
-    let result = Capture::new(store, request, observer).run(id, draft);
+    let attempt = |capture: Capture<'_>| {
+        let id = SnapshotId::new(random(entropy));
+        let draft = store.draft(id.clone())?;
+        capture.run(id, draft)
+    };
+    let result = match attempt(Capture::new(store, request, observer)) {
+        Ok(Some(captured)) => Ok(captured),
+        Ok(None) => attempt(Capture::alone(store, request, observer)).and_then(|captured| {
+            captured.ok_or_else(|| CaptureError::Write(std::io::Error::other("the archive is not whole")))
+        }),
+        Err(error) => Err(error),
+    };
     observer.end();
     result
 }
@@ -132,7 +141,9 @@ impl<'a> Capture<'a> {
         }
     }
 
-    fn run(self, id: SnapshotId, draft: Draft) -> Result<Captured, CaptureError> {
+    /// Captures. `None`: nothing older turned out to be of use, so the archive would stand alone without having a member
+    /// for every entry; it has to be written anew.
+    fn run(self, id: SnapshotId, draft: Draft) -> Result<Option<Captured>, CaptureError> {
         // All mounts are walked, and all limits checked, before a byte is written.
         let mut left = self.request.limits;
         let mut walks = Vec::new();
@@ -173,8 +184,14 @@ impl<'a> Capture<'a> {
                     used.extend(self.known.archive_of(&content.digest));
                 }
             }
-            mounts.push(record(coverage, started_at, list, &manifest));
+            mounts.push(MountRecord {
+                mounted: root.is_mount_point(),
+                ..record(coverage, started_at, list, &manifest)
+            });
             manifests.push(Some(manifest));
+        }
+        if used.is_empty() && packer.is_partial() {
+            return Ok(None);
         }
         let mut archives: Vec<ArchiveRef> = used
             .into_iter()
@@ -201,12 +218,24 @@ impl<'a> Capture<'a> {
         };
         self.store
             .append(self.request.now, self.request.uid, self.request.instance, act)?;
-        Ok(Captured {
+        Ok(Some(Captured {
             record,
             manifests,
             skipped,
             stored,
-        })
+        }))
+    }
+
+    /// Relies on nothing older.
+    fn alone(store: &'a Store, request: &'a Request<'a>, observer: &'a dyn Observer) -> Self {
+        let earlier = request.coverages.iter().map(|_| None).collect();
+        Self {
+            store,
+            request,
+            observer,
+            earlier,
+            known: store.blobs(&[]),
+        }
     }
 
     fn reference(&self, at: usize) -> Option<Reference<'_>> {
@@ -327,6 +356,7 @@ fn missing(coverage: &Coverage, now: Time) -> MountRecord {
     MountRecord {
         coverage,
         started_at: now,
+        mounted: false,
         manifest: None,
         entries: 0,
         bytes: 0,
@@ -341,6 +371,7 @@ fn record(coverage: &Coverage, started_at: Time, list: Digest, manifest: &Manife
     MountRecord {
         coverage: coverage.clone(),
         started_at,
+        mounted: false,
         manifest: Some(list),
         entries,
         bytes,

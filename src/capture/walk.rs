@@ -374,5 +374,7 @@ fn withheld(reason: WithheldReason) -> GapReason {
     match reason {
         WithheldReason::Sensitive => GapReason::Sensitive,
         WithheldReason::Store => GapReason::Store,
+        WithheldReason::Staging => GapReason::Staging,
+        WithheldReason::Readonly => GapReason::Readonly,
     }
 }

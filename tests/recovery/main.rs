@@ -22,6 +22,7 @@ mod configured;
 mod content;
 mod contract;
 mod damaged_witness;
+mod edges;
 mod emergency;
 mod git_content;
 mod git_state;
