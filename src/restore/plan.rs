@@ -123,6 +123,7 @@ pub fn plan(
         steps: BTreeMap::new(),
         out: Vec::new(),
         stay: BTreeMap::new(),
+        settled: BTreeSet::new(),
         links: now.manifest.map(link_counts).unwrap_or_default(),
     };
     let mut needed = BTreeSet::new();
@@ -212,6 +213,8 @@ struct Planner {
     out: Vec<Kept>,
     /// Directories that hold something which stays, with the first such path.
     stay: BTreeMap<RelPath, RelPath>,
+    /// Directories that another session's restore took away.
+    settled: BTreeSet<RelPath>,
     links: HashMap<u64, u32>,
 }
 
@@ -251,6 +254,9 @@ impl Planner {
             Verdict::Settled => {
                 if change.to.is_some() {
                     self.stays(&change.path);
+                }
+                if blocks(&change) {
+                    self.settled.insert(change.path);
                 }
                 return;
             }
@@ -321,16 +327,12 @@ impl Planner {
 
     /// Nothing can be made in a directory that stays missing or stays something else.
     fn children_of_blocked(&mut self) {
-        let blocked: BTreeSet<RelPath> = self
-            .out
-            .iter()
-            .filter(|kept| {
-                let then_dir = kept.change.from.as_ref().is_some_and(Entry::is_dir);
-                let now_dir = kept.change.to.as_ref().is_some_and(Entry::is_dir);
-                then_dir && !now_dir
-            })
-            .map(|kept| kept.change.path.clone())
+        let kept = self.out.iter().map(|kept| &kept.change);
+        let mut blocked: BTreeSet<RelPath> = kept
+            .filter(|change| blocks(change))
+            .map(|change| change.path.clone())
             .collect();
+        blocked.append(&mut self.settled);
         if blocked.is_empty() {
             return;
         }
@@ -350,4 +352,10 @@ impl Planner {
             }
         }
     }
+}
+
+/// Whether nothing can be made below a path that stays as it is: it was a directory and is none now.
+fn blocks(change: &Change) -> bool {
+    let is_dir = |state: &Option<Entry>| state.as_ref().is_some_and(Entry::is_dir);
+    is_dir(&change.from) && !is_dir(&change.to)
 }
