@@ -2,6 +2,7 @@
 //! renames of staged content, taken back in the same process on any surprise; no path is ever torn.
 
 mod apply;
+mod aside;
 mod attribution;
 mod build;
 mod execute;
@@ -129,6 +130,24 @@ pub enum RestoreError {
     MountedOver {
         /// The mount root.
         path: PathBuf,
+    },
+    /// A restore that stopped left something in a staging directory.
+    #[error("{cause}; {left}")]
+    Left {
+        /// Why it stopped.
+        cause: Box<RestoreError>,
+        /// What stays, and where.
+        left: Box<RestoreError>,
+    },
+    /// Files were put back, and the receipt could not be written: no `undo` knows of it.
+    #[error(
+        "the files were put back, but no receipt could be written ({source}); what was there before is in {emergency}"
+    )]
+    Unrecorded {
+        /// The emergency snapshot.
+        emergency: crate::snapshot::SnapshotId,
+        /// What the store says.
+        source: StoreError,
     },
     /// The mount root cannot be opened.
     #[error(transparent)]

@@ -252,13 +252,13 @@ fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
     }
 }
 
-/// Names for every file with several links the first path of its group, in manifest order.
+/// Names for everything with several links (pipes, links and devices can have them too) the first path of its group, in manifest order.
 fn group_links(directories: &mut [Directory]) {
     let mut first: HashMap<u64, (RelPath, Kind)> = HashMap::new();
     for directory in directories {
         for entry in &mut directory.entries {
             entry.link = None;
-            if entry.nlink < 2 || entry.content().is_none() {
+            if entry.nlink < 2 || entry.is_dir() {
                 continue;
             }
             match first.get(&entry.ino) {

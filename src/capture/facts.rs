@@ -42,12 +42,12 @@ pub(crate) fn entry(name: Name, stat: &Stat, kind: Kind) -> Entry {
     }
 }
 
-/// Number of links of a regular file; 1 for anything else.
+/// Number of names; 1 for a directory, whose links are its subdirectories.
 pub(super) fn links(stat: &Stat) -> u32 {
-    if stat.kind == NodeKind::File {
-        stat.nlink
-    } else {
+    if stat.kind == NodeKind::Directory {
         1
+    } else {
+        stat.nlink
     }
 }
 

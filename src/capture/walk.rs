@@ -211,7 +211,8 @@ impl State<'_, '_> {
                     self.skipped.push(Skipped { path: at, is_dir });
                     continue;
                 }
-                Verdict::OutsideTracked if is_dir && self.walk.matcher.is_on_the_way(&at) => {}
+                // Whatever lies on the way to a tracked path decides whether that can come back.
+                Verdict::OutsideTracked if self.walk.matcher.is_on_the_way(&at) => {}
                 Verdict::OutsideTracked => continue,
                 Verdict::Withheld(reason) => {
                     directory.gaps.push(Gap {
@@ -221,7 +222,7 @@ impl State<'_, '_> {
                     continue;
                 }
             }
-            if stat.place != self.walk.root.place() {
+            if !stat.is_on(self.walk.root.place()) {
                 directory.gaps.push(Gap {
                     name,
                     reason: GapReason::MountPoint,

@@ -54,7 +54,8 @@ pub struct Stat {
     pub nlink: u32,
     /// Major and minor number of a device node.
     pub rdev: (u32, u32),
-    /// Which file system, and through which mount; only for comparing objects looked at within one run.
+    /// Which file system, and through which mount (0: the system does not tell); only for comparing objects looked at
+    /// within one run.
     pub place: (u64, u64),
 }
 
@@ -69,6 +70,15 @@ impl Stat {
             && self.ctime == other.ctime
             && self.mode == other.mode
             && (self.uid, self.gid) == (other.uid, other.gid)
+    }
+
+    /// Whether this object lies on the mount whose root has `place`. On an overlay a file shows the device of the layer
+    /// that holds it, so for files the mount's number decides where the kernel tells it; a directory with another
+    /// device is a subvolume, a tree of its own.
+    #[must_use]
+    pub fn is_on(&self, place: (u64, u64)) -> bool {
+        let same_mount = self.kind != NodeKind::Directory && place.1 != 0 && self.place.1 == place.1;
+        same_mount || self.place == place
     }
 }
 
@@ -111,6 +121,7 @@ mod imp {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
         let x = statx(dir, name, flags | AtFlags::NO_AUTOMOUNT, wanted)?;
         let mode = u32::from(x.stx_mode);
+        let told = StatxFlags::from_bits_retain(x.stx_mask).contains(StatxFlags::MNT_ID);
         Ok(Stat {
             kind: kind(FileType::from_raw_mode(mode)),
             mode: mode & 0o7777,
@@ -125,7 +136,7 @@ mod imp {
             rdev: (x.stx_rdev_major, x.stx_rdev_minor),
             place: (
                 (u64::from(x.stx_dev_major) << 32) | u64::from(x.stx_dev_minor),
-                x.stx_mnt_id,
+                if told { x.stx_mnt_id } else { 0 },
             ),
         })
     }

@@ -6,15 +6,16 @@ use std::ffi::OsStr;
 use std::io;
 
 use super::RestoreError;
+use super::aside::is_as_before;
 use super::build::{is_out_of_space, set_metadata};
 use super::moves::{fits, relocate, swap};
 use super::prepare::{Move, Moves};
 use super::stage::Stage;
-use crate::capture::{Source, words};
+use crate::capture::words;
 use crate::mount::{Dir, Root};
 use crate::observer::Observer;
-use crate::platform::{self};
-use crate::snapshot::{Entry, Kind, Manifest, Name, RelPath};
+use crate::platform;
+use crate::snapshot::{Entry, Manifest, Name, RelPath};
 
 /// Applies moves to one mount.
 pub(super) struct Apply<'a> {
@@ -106,9 +107,12 @@ impl<'a> Apply<'a> {
                 .root
                 .dir(&path)
                 .and_then(|dir| platform::chmod_handle(&dir, mode));
-            if let Err(error) = closed {
-                self.failed
-                    .push((path, format!("its mode could not be set: {}", words(&error))));
+            match closed {
+                // Taking back begins by opening it again.
+                Ok(()) => self.done.push(Done::Opened(path, mode | 0o700)),
+                Err(error) => self
+                    .failed
+                    .push((path, format!("its mode could not be set: {}", words(&error)))),
             }
         }
         // Children before their directories: a mode that shuts us out comes last.
@@ -236,8 +240,7 @@ impl<'a> Apply<'a> {
             return Ok(());
         };
         let same = was.is_some_and(|was| {
-            self.aside_fits(self.stage.dir(), place, path, was, true)
-                .unwrap_or(false)
+            is_as_before(self.stage.dir(), place, path, was, self.before).unwrap_or(false)
         });
         if same {
             Ok(())
@@ -248,78 +251,48 @@ impl<'a> Apply<'a> {
         }
     }
 
-    fn aside_fits(
-        &self,
-        dir: &Dir,
-        name: &OsStr,
-        path: &RelPath,
-        was: &Entry,
-        top: bool,
-    ) -> io::Result<bool> {
-        let Some(is) = dir.look(name)? else {
-            return Ok(false);
-        };
-        // A rename moves the ctime of what is renamed, and of nothing below it.
-        let loose = top || was.nlink > 1;
-        if !fits(was, &is, loose) {
-            return Ok(false);
-        }
-        match &was.kind {
-            Kind::File(content) if loose && content.size > 0 => {
-                let (file, stat) = dir.file(name)?;
-                let mut source = Source::new(file, &stat, Some(content.method))?;
-                Ok(source.digest(|_| Ok(()))? == *content)
+    /// Takes back everything that can be taken back, and says where it could not first.
+    fn roll_back(&mut self) -> Result<(), (std::path::PathBuf, io::Error)> {
+        let mut first = None;
+        while let Some(done) = self.done.pop() {
+            if let Err((path, error)) = self.back(&done) {
+                first.get_or_insert((path.on_host(self.root.path()), error));
             }
-            Kind::Directory => {
-                let inner = dir.dir(name)?;
-                let known = self.before.directory(path);
-                let expected: Vec<&Name> = known
-                    .iter()
-                    .flat_map(|d| d.entries.iter().map(|e| &e.name))
-                    .collect();
-                if !inner.names()?.iter().eq(expected) {
-                    return Ok(false);
-                }
-                for entry in known.iter().flat_map(|dir| &dir.entries) {
-                    let below = path.join(&entry.name);
-                    if !self.aside_fits(&inner, entry.name.as_os_str(), &below, entry, false)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-            _ => Ok(true),
         }
+        let _ = platform::sync_file_system(self.stage.dir());
+        first.map_or(Ok(()), Err)
     }
 
-    fn roll_back(&mut self) -> Result<(), (std::path::PathBuf, io::Error)> {
+    fn back(&self, done: &Done) -> Result<(), (RelPath, io::Error)> {
         let stage = self.stage.dir();
-        while let Some(done) = self.done.pop() {
-            let (Done::In(path, _)
-            | Done::Swapped(path, _)
-            | Done::Out(path, _)
-            | Done::Metadata(path, _)
-            | Done::Opened(path, _)) = &done;
-            let host = path.on_host(self.root.path());
-            let parent = match (&done, path.split()) {
-                (Done::Opened(..), _) | (_, None) => path.clone(),
-                (_, Some((parent, _))) => parent,
-            };
-            let name = path.split().map(|(_, name)| name.as_os_str().to_owned());
-            let name = name.unwrap_or_else(|| ".".into());
-            let back = || -> io::Result<()> {
-                let dir = self.root.dir(&parent)?;
-                match &done {
-                    Done::In(_, place) => relocate(&dir, &name, stage, place),
-                    Done::Swapped(_, place) => swap(stage, place, &dir, &name),
-                    Done::Out(_, place) => relocate(stage, place, &dir, &name),
-                    Done::Metadata(_, was) => set_metadata(&dir, &name, was).map(|_| ()),
-                    Done::Opened(_, mode) => platform::chmod_handle(&dir, *mode),
-                }
-            };
-            back().map_err(|error| (host, error))?;
+        let (Done::In(path, _)
+        | Done::Swapped(path, _)
+        | Done::Out(path, _)
+        | Done::Metadata(path, _)
+        | Done::Opened(path, _)) = done;
+        let (parent, name) = match (done, path.split()) {
+            (Done::Opened(..), _) | (_, None) => (path.clone(), ".".into()),
+            (_, Some((parent, name))) => (parent, name.as_os_str().to_owned()),
+        };
+        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let back = || -> io::Result<()> {
+            let dir = self.root.dir(&parent)?;
+            match done {
+                Done::In(_, place) => relocate(&dir, &name, stage, place),
+                Done::Swapped(_, place) => match swap(stage, place, &dir, &name) {
+                    // Somebody removed the new one already: the old one's place is free.
+                    Err(error) if is_gone(&error) => relocate(stage, place, &dir, &name),
+                    other => other,
+                },
+                Done::Out(_, place) => relocate(stage, place, &dir, &name),
+                Done::Metadata(_, was) => set_metadata(&dir, &name, was).map(|_| ()),
+                Done::Opened(_, mode) => platform::chmod_handle(&dir, *mode),
+            }
+        };
+        match back() {
+            // What we put in is gone already: that is what was to be reached.
+            Err(error) if is_gone(&error) && matches!(done, Done::In(..)) => Ok(()),
+            other => other.map_err(|error| (path.clone(), error)),
         }
-        let _ = platform::sync_file_system(stage);
-        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Whose work is it? A path may be put back when its state now is one that the session left, or that our own restore or
 //! undo left. Anything else was made by somebody afterwards.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::snapshot::{Entry, InstanceId, Manifest, RelPath, SnapshotId};
 
@@ -14,6 +14,8 @@ pub struct Witness {
     pub live: Vec<Manifest>,
     /// States that our own restores and undos of this instance left, newest first; `None`: absent.
     pub left: HashMap<RelPath, Vec<Option<Entry>>>,
+    /// Paths where our own restores left the right type and content, but not the right owner, mode or attributes.
+    pub inexact: HashSet<RelPath>,
     /// States that restores and undos of other instances on the same files left.
     pub elsewhere: HashMap<RelPath, Vec<Option<Entry>>>,
     /// Paths that changed while another instance on the same files lived as well.
@@ -47,7 +49,7 @@ impl Witness {
             left.get(path)
                 .is_some_and(|states| states.iter().any(|state| same(state.as_ref(), now)))
         };
-        if is_among(&self.left) {
+        if is_among(&self.left) || self.is_inexact(path, now) {
             return Verdict::Ours;
         }
         if self.only_left {
@@ -75,6 +77,17 @@ impl Witness {
     }
 }
 
+impl Witness {
+    /// Whether `now` is a state of `path` that our own restore could not make exact.
+    fn is_inexact(&self, path: &RelPath, now: Option<&Entry>) -> bool {
+        let alike = |state: &Option<Entry>| match (state, now) {
+            (Some(state), Some(now)) => state.kind == now.kind,
+            _ => false,
+        };
+        self.inexact.contains(path) && self.left.get(path).is_some_and(|states| states.iter().any(alike))
+    }
+}
+
 /// Whether `manifest` shows `path` in the state `now`. What it does not know, it does not show.
 fn known(manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
     let then = manifest.entry(path);
@@ -87,15 +100,12 @@ fn known(manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
 /// Whether the manifest proves that there was nothing at `path`.
 fn is_absent(manifest: &Manifest, path: &RelPath) -> bool {
     use crate::snapshot::Listing;
-    for above in path.ancestors() {
+    let mut on_the_way = path.ancestors().chain([path.clone()]).peekable();
+    while let Some(above) = on_the_way.next() {
         let Some(dir) = manifest.directory(&above) else {
             return manifest.entry(&above).is_none_or(|entry| !entry.is_dir());
         };
-        let child = path
-            .ancestors()
-            .chain([path.clone()])
-            .find(|p| p.split().is_some_and(|(dir, _)| dir == above));
-        let Some((_, name)) = child.and_then(|child| child.split()) else {
+        let Some((_, name)) = on_the_way.peek().and_then(RelPath::split) else {
             return false;
         };
         if dir.entry(&name).is_none() {

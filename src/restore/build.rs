@@ -197,6 +197,10 @@ pub(super) fn set_metadata(dir: &Dir, name: &OsStr, entry: &Entry) -> io::Result
         }
     }
     let present = dir.attributes(name)?;
+    if present != entry.xattrs && !may_write(&now) {
+        // A user's attributes can be set only where the content could be written; the mode follows below.
+        platform::chmod_node(dir, name, now.mode | 0o200)?;
+    }
     for extra in present
         .iter()
         .filter(|have| !entry.xattrs.iter().any(|want| want.name == have.name))
@@ -220,6 +224,13 @@ pub(super) fn set_metadata(dir: &Dir, name: &OsStr, entry: &Entry) -> io::Result
         }
     }
     Ok(notes)
+}
+
+/// Whether attributes can be set as it is: not when it is our own and its mode says that we may not write.
+fn may_write(now: &platform::Stat) -> bool {
+    let plain = matches!(now.kind, platform::NodeKind::File | platform::NodeKind::Directory);
+    let ours = now.uid == platform::own_ids().0 && !platform::is_privileged();
+    !(plain && ours && now.mode & 0o200 == 0)
 }
 
 fn attribute_note(attribute: &Xattr, what: &str, error: &io::Error) -> String {

@@ -3,16 +3,16 @@
 use super::RestoreError;
 use super::plan::{Action, Plan, Step, plan};
 use super::propose::{Proposal, ProposedMount, Purpose};
-use super::work::{apply_all, finish, stage_all};
+use super::work::{apply_all, discard, finish, stage_all};
 use crate::capture::{CaptureError, Captured, Limits, Request, read_back, take};
 use crate::clock::Entropy;
 use crate::diff::Side;
 use crate::observer::Observer;
 use crate::platform;
 use crate::snapshot::{
-    Act, Content, PathAct, PathChange, RelPath, RestoreKind, SnapshotId, SnapshotKind, Time,
+    Act, Content, Entry, PathAct, PathChange, RelPath, RestoreKind, SnapshotId, SnapshotKind, Time,
 };
-use crate::store::Store;
+use crate::store::{Blobs, Store};
 
 /// Who acts, when, how.
 pub struct Acting<'a> {
@@ -35,7 +35,7 @@ pub enum Outcome {
     Done,
     /// Nothing differed that may be changed, and nothing stood against it.
     Nothing,
-    /// A conflict was kept, or a path could not be changed.
+    /// A conflict was kept, a path could not be changed, or a staging directory stays.
     Partial,
 }
 
@@ -55,6 +55,8 @@ pub struct MountReport {
     pub applied: Vec<Step>,
     /// What could not be done, or not exactly.
     pub failed: Vec<Failed>,
+    /// Those of the failed that are another thing now than before.
+    pub inexact: Vec<Step>,
 }
 
 /// What happened.
@@ -96,37 +98,35 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
             left: Vec::new(),
         });
     }
+    let blobs = store.blobs(&proposal.target.archives);
     for mount in &proposal.mounts {
-        check_space(mount)?;
+        check_space(mount, &blobs)?;
     }
     let emergency = emergency(store, proposal, acting).map_err(RestoreError::Emergency)?;
     same_plan(proposal, &emergency)?;
     read_back(store, &emergency.record, needed(proposal), acting.observer)
         .map_err(RestoreError::Emergency)?;
 
-    let blobs = store.blobs(&proposal.target.archives);
     let mut works = Vec::new();
     let staged = stage_all(proposal, &emergency, &blobs, acting, &mut works);
     if let Err(error) = staged.and_then(|()| apply_all(&mut works, acting)) {
         // After a failed roll back the old objects lie in the staging directories: they stay.
-        if !matches!(error, RestoreError::RollBack { .. }) {
-            for work in works {
-                let _ = work.stage.settle();
-            }
-        }
-        return Err(error);
+        return Err(match error {
+            RestoreError::RollBack { .. } => error,
+            _ => discard(works, error),
+        });
     }
     let mut left = Vec::new();
     for work in works {
         let index = work.index;
-        let (report, settled) = finish(work, acting)?;
+        let (report, settled) = finish(work, acting);
         left.extend(settled.err().map(|error| error.to_string()));
         if let Some(place) = mounts.get_mut(index) {
             *place = report;
         }
     }
     let receipt = append_receipt(store, proposal, &emergency, &mounts, acting)?;
-    let partial = conflicts || mounts.iter().any(|mount| !mount.failed.is_empty());
+    let partial = conflicts || !left.is_empty() || mounts.iter().any(|mount| !mount.failed.is_empty());
     let outcome = if partial { Outcome::Partial } else { Outcome::Done };
     Ok(Report {
         outcome,
@@ -137,14 +137,17 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
     })
 }
 
-fn check_space(mount: &ProposedMount) -> Result<(), RestoreError> {
+/// Holes take no room, and neither does a second name; what is found missing later is taken back.
+fn check_space(mount: &ProposedMount, blobs: &Blobs) -> Result<(), RestoreError> {
     let written = mount
         .plan
         .steps
         .iter()
         .filter(|step| step.action != Action::Metadata);
     let need: u64 = written
-        .filter_map(|step| Some(step.change.from.as_ref()?.content()?.size))
+        .filter_map(|step| step.change.from.as_ref().filter(|entry| entry.link.is_none()))
+        .filter_map(Entry::content)
+        .map(|content| blobs.stored_bytes(&content.digest).unwrap_or(0))
         .sum();
     let path = mount.location.directory();
     let free = crate::mount::Dir::open(path)
@@ -241,12 +244,18 @@ fn append_receipt(
 ) -> Result<u64, RestoreError> {
     let mut changed = Vec::new();
     for (mount, report) in proposal.mounts.iter().zip(mounts) {
-        changed.extend(report.applied.iter().map(|step| PathChange {
-            mount: mount.request.coverage.label.clone(),
-            path: step.change.path.clone(),
-            act: act(step),
-            overrode: step.overrode,
-        }));
+        let change = |inexact| {
+            let mount = &mount.request.coverage.label;
+            move |step: &Step| PathChange {
+                mount: mount.clone(),
+                path: step.change.path.clone(),
+                act: act(step),
+                overrode: step.overrode,
+                inexact,
+            }
+        };
+        changed.extend(report.applied.iter().map(change(false)));
+        changed.extend(report.inexact.iter().map(change(true)));
     }
     let (kind, undoes) = match proposal.purpose {
         Purpose::Restore => (RestoreKind::Restore, None),
@@ -265,8 +274,13 @@ fn append_receipt(
             .sum(),
         failed: mounts.iter().map(|mount| mount.failed.len() as u64).sum(),
     };
-    let receipt = store.append(acting.now, acting.uid, &proposal.target.instance, act)?;
-    Ok(receipt.number)
+    match store.append(acting.now, acting.uid, &proposal.target.instance, act) {
+        Ok(receipt) => Ok(receipt.number),
+        Err(source) => Err(RestoreError::Unrecorded {
+            emergency: emergency.record.id.clone(),
+            source,
+        }),
+    }
 }
 
 fn act(step: &Step) -> PathAct {

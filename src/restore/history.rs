@@ -1,6 +1,6 @@
 //! What the store knows about whose work a path is: the snapshots of an instance and what our restores left.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::RestoreError;
 use super::attribution::Witness;
@@ -49,13 +49,14 @@ pub fn of_instance(
         }
         witness.live.push(manifest);
     }
-    witness.left = left(store, &instance.id, &coverage.label, instance.started_at, false)?;
+    let own = left(store, &instance.id, &coverage.label, instance.started_at, false)?;
+    (witness.left, witness.inexact) = (own.states, own.inexact);
     // What was restored before this session ended shows in its own closing snapshot.
     let since = instance.ended_at.unwrap_or(instance.started_at);
     for other in store.catalog().instances_on_root(&coverage.root.0)? {
         let mount = other.mounts.iter().find(|mount| mount.root == coverage.root);
         if let Some(mount) = mount.filter(|_| other.id != instance.id) {
-            for (path, states) in left(store, &other.id, &mount.label, since, true)? {
+            for (path, states) in left(store, &other.id, &mount.label, since, true)?.states {
                 witness.elsewhere.entry(path).or_default().extend(states);
             }
         }
@@ -75,7 +76,8 @@ pub fn of_restore(
 ) -> Result<Witness, RestoreError> {
     let left = left(store, instance, &coverage.label, Time::default(), true)?;
     Ok(Witness {
-        left,
+        left: left.states,
+        inexact: left.inexact,
         only_left: true,
         ..Witness::default()
     })
@@ -88,6 +90,14 @@ fn manifest(store: &Store, record: &SnapshotRecord, label: &str) -> Result<Optio
     }
 }
 
+/// What restores left.
+#[derive(Default)]
+struct Left {
+    states: HashMap<RelPath, Vec<Option<Entry>>>,
+    /// Paths where at least one of the states could not be made exact.
+    inexact: HashSet<RelPath>,
+}
+
 /// The states that restores of this instance left since `since`. `all` also counts what an undo brought back although the restore
 /// had overridden a later edit there: for undoing the undo it is ours, for a new restore it is somebody's work again.
 fn left(
@@ -96,9 +106,9 @@ fn left(
     label: &str,
     since: Time,
     all: bool,
-) -> Result<HashMap<RelPath, Vec<Option<Entry>>>, RestoreError> {
+) -> Result<Left, RestoreError> {
     let rows = store.catalog().restores(instance)?;
-    let mut left: HashMap<RelPath, Vec<Option<Entry>>> = HashMap::new();
+    let mut left = Left::default();
     for row in rows.iter().filter(|row| row.at >= since) {
         let target = manifest(store, &store.record(&row.target)?, label)?;
         for change in row.changed.iter().filter(|change| change.mount == label) {
@@ -109,7 +119,10 @@ fn left(
                 .as_ref()
                 .and_then(|manifest| manifest.entry(&change.path))
                 .cloned();
-            left.entry(change.path.clone()).or_default().push(state);
+            left.states.entry(change.path.clone()).or_default().push(state);
+            if change.inexact {
+                left.inexact.insert(change.path.clone());
+            }
         }
     }
     Ok(left)

@@ -130,7 +130,11 @@ pub fn plan(
     let mut needed = BTreeSet::new();
     for change in &comparison.changes {
         if scope.holds(&change.path) && change.from.is_some() {
-            needed.extend(change.path.ancestors());
+            for above in above(&change.path) {
+                if !needed.insert(above) {
+                    break;
+                }
+            }
         }
     }
     for skipped in now.skipped {
@@ -142,11 +146,11 @@ pub fn plan(
         .flat_map(|manifest| &manifest.directories);
     for doubtful in listed.filter(|dir| dir.listing != Listing::Proven) {
         // What it holds is not known, so it may not be moved as a whole.
+        planner.stays(&doubtful.path);
         planner
             .stay
             .entry(doubtful.path.clone())
             .or_insert_with(|| doubtful.path.clone());
-        planner.stays(&doubtful.path);
     }
     for unknown in &comparison.not_covered {
         planner.stays(&unknown.path);
@@ -195,6 +199,12 @@ fn concerns(scope: &Scope, path: &RelPath) -> bool {
     }
 }
 
+/// The directories above a path, the nearest first.
+fn above(path: &RelPath) -> impl Iterator<Item = RelPath> {
+    let parent = |path: &RelPath| path.split().map(|(parent, _)| parent);
+    std::iter::successors(parent(path), parent)
+}
+
 /// How many names each file with several links has inside the mount.
 fn link_counts(manifest: &Manifest) -> HashMap<u64, u32> {
     let mut counts = HashMap::new();
@@ -220,8 +230,12 @@ struct Planner {
 impl Planner {
     /// Something exists at `path` now and will not be removed: no directory above it can be.
     fn stays(&mut self, path: &RelPath) {
-        for above in path.ancestors() {
-            self.stay.entry(above).or_insert_with(|| path.clone());
+        for above in above(path) {
+            // What lies above a directory that stays is known to stay: deep trees cost no more than wide ones.
+            if self.stay.contains_key(&above) {
+                break;
+            }
+            self.stay.insert(above, path.clone());
         }
     }
 
@@ -322,19 +336,14 @@ impl Planner {
             .filter(|change| blocks(change))
             .map(|change| change.path.clone())
             .collect();
-        if blocked.is_empty() {
-            return;
+        let mut below: Vec<(RelPath, RelPath)> = Vec::new();
+        for above in &blocked {
+            let held = self.steps.range(above..).map(|(path, _)| path);
+            let held = held
+                .take_while(|path| path.is_within(above))
+                .filter(|path| *path != above);
+            below.extend(held.map(|path| (path.clone(), above.clone())));
         }
-        let below: Vec<(RelPath, RelPath)> = self
-            .steps
-            .keys()
-            .filter_map(|path| {
-                Some((
-                    path.clone(),
-                    path.ancestors().find(|above| blocked.contains(above))?,
-                ))
-            })
-            .collect();
         for (path, above) in below {
             if let Some(step) = self.steps.remove(&path) {
                 self.keep(step.change, Why::Parent(above));

@@ -11,7 +11,7 @@ use super::plan::{Action, Step};
 use super::stage::{Stage, new_name, old_name};
 use crate::mount::{Dir, Root};
 use crate::platform;
-use crate::snapshot::{Entry, Kind, Manifest, RelPath};
+use crate::snapshot::{Entry, Manifest, RelPath};
 
 /// One move of the apply step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,27 +29,17 @@ pub(super) enum Move {
 /// The moves of one mount, by path. A path below another one of these is part of that one's object.
 pub(super) type Moves = BTreeMap<RelPath, Move>;
 
-/// Which step is carried out by the move of which other path, when not by its own.
-fn carrier<'a>(steps: &'a BTreeMap<RelPath, Step>, path: &RelPath) -> Option<&'a RelPath> {
-    let (_, step) = steps.get_key_value(path)?;
-    let carried = |above: &Step| match step.action {
-        Action::Create => above.action == Action::Create || above.action == Action::Replace,
-        Action::Delete => above.action == Action::Delete || above.action == Action::Replace,
-        Action::Replace | Action::Metadata => false,
-    };
-    let mut top = None;
-    let mut at = path.clone();
-    while let Some((parent, _)) = at.split() {
-        let Some((key, above)) = steps.get_key_value(&parent) else {
-            break;
-        };
-        if !carried(above) {
-            break;
-        }
-        top = Some(key);
-        at = parent;
+/// Whether the move of the directory above carries this step out as well.
+fn is_carried(steps: &BTreeMap<RelPath, Step>, path: &RelPath) -> bool {
+    let above = path.split().and_then(|(parent, _)| steps.get(&parent));
+    match (
+        steps.get(path).map(|step| step.action),
+        above.map(|step| step.action),
+    ) {
+        (Some(Action::Create), Some(above)) => above == Action::Create || above == Action::Replace,
+        (Some(Action::Delete), Some(above)) => above == Action::Delete || above == Action::Replace,
+        _ => false,
     }
-    top
 }
 
 /// Stages everything that `steps` need. `target` is what the tree will be, `now` what it is.
@@ -75,7 +65,7 @@ pub(super) fn prepare(
     let mut number = 0;
     for (path, step) in &steps {
         let Some(entry) = &step.change.from else {
-            if carrier(&steps, path).is_none() {
+            if !is_carried(&steps, path) {
                 moves.insert(path.clone(), Move::Out(old_name(number)));
                 number += 1;
             }
@@ -85,19 +75,17 @@ pub(super) fn prepare(
             moves.insert(path.clone(), Move::Metadata(Box::new(entry.clone())));
             continue;
         }
-        let place = match carrier(&steps, path) {
-            None => {
-                number += 1;
-                new_name(number - 1)
-            }
-            // Below an object that could not be made nothing can be made either.
-            Some(_) => match path
+        let carried = is_carried(&steps, path);
+        let place = if carried {
+            let above = path
                 .split()
-                .and_then(|(parent, name)| Some((staged.get(&parent)?, name)))
-            {
-                None => continue,
-                Some((parent, name)) => join(parent, name.as_bytes()),
-            },
+                .and_then(|(parent, name)| Some((staged.get(&parent)?, name)));
+            // Below an object that could not be made nothing can be made either.
+            let Some((parent, name)) = above else { continue };
+            join(parent, name.as_bytes())
+        } else {
+            number += 1;
+            new_name(number - 1)
         };
         let (dir, name) = open(stage, &place, path)?;
         let linked = links.link(path, entry, &staged, stage, &dir, &name)?;
@@ -105,7 +93,7 @@ pub(super) fn prepare(
             if entry.is_dir() {
                 unfinished.push((path.clone(), place.clone()));
             }
-            if carrier(&steps, path).is_none() {
+            if !carried {
                 let action = if step.action == Action::Create {
                     Move::In
                 } else {
@@ -187,7 +175,7 @@ impl Links<'_> {
         dir: &Dir,
         name: &OsString,
     ) -> Result<bool, RestoreError> {
-        if entry.nlink < 2 || !matches!(entry.kind, Kind::File(_)) {
+        if entry.nlink < 2 || entry.is_dir() {
             return Ok(false);
         }
         let fail = |source| RestoreError::Build {

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::RestoreError;
+use super::aside::Known;
 use crate::contract::STAGING_PREFIX;
 use crate::mount::{Dir, Root};
 use crate::platform;
@@ -103,10 +104,11 @@ impl Stage {
         &self.parent
     }
 
-    /// Removes it and what lies in it, one by one.
-    pub(super) fn settle(self) -> Result<(), RestoreError> {
-        self.parent
-            .remove_all(&self.name)
+    /// Removes it and what is known in it. When something else is in it, it stays with that.
+    pub(super) fn settle(self, known: &Known) -> Result<(), RestoreError> {
+        known
+            .empty(&self.dir)
+            .and_then(|()| platform::remove_dir(&self.parent, &self.name))
             .and_then(|()| platform::sync_directory(&self.parent))
             .map_err(|source| RestoreError::Settle {
                 path: self.path.clone(),

@@ -5,16 +5,18 @@ use std::io;
 
 use super::RestoreError;
 use super::apply::Apply;
+use super::aside::Known;
 use super::build::{Builder, Times};
 use super::execute::{Acting, Failed, MountReport};
+use super::plan::Step;
 use super::prepare::{Move, Moves, prepare};
 use super::propose::{Proposal, ProposedMount};
 use super::stage::Stage;
-use crate::capture::{Captured, Look, look};
+use crate::capture::{Captured, Look, Seen, look};
 use crate::clock::random;
 use crate::diff::{Side, compare};
 use crate::mount::{MountError, Root};
-use crate::observer::Phase;
+use crate::observer::{Observer, Phase};
 use crate::platform;
 use crate::snapshot::{Manifest, RelPath, Time};
 use crate::store::Blobs;
@@ -32,6 +34,8 @@ pub(super) struct Work<'a> {
     moves: Moves,
     problems: Vec<(RelPath, String)>,
     touched: BTreeSet<RelPath>,
+    /// What the staging directory may hold in the end.
+    known: Known,
 }
 
 /// Stages all mounts that have anything to do.
@@ -68,6 +72,7 @@ pub(super) fn stage_all<'a>(
             moves: Moves::new(),
             problems: Vec::new(),
             touched: BTreeSet::new(),
+            known: Known::default(),
         });
         let Some(work) = works.last_mut() else { continue };
         let steps = &mount.plan.steps;
@@ -86,9 +91,37 @@ pub(super) fn stage_all<'a>(
         let root = work.root.as_ref();
         work.moves = prepare(root, &work.stage, steps, target, manifest.as_ref(), &mut builder)?;
         work.problems = builder.problems;
+        work.known = known(&work.stage, steps)?;
         acting.observer.end();
     }
     Ok(())
+}
+
+/// What was staged, and what the steps will move aside.
+fn known(stage: &Stage, steps: &[Step]) -> Result<Known, RestoreError> {
+    let mut known = Known::default();
+    for was in steps.iter().filter_map(|step| step.change.to.as_ref()) {
+        known.held(was);
+    }
+    known.staged(stage.dir()).map_err(|source| RestoreError::Stage {
+        path: stage.path().to_path_buf(),
+        source,
+    })?;
+    Ok(known)
+}
+
+/// Removes what was staged for a restore that stopped with `cause`, and names what stays.
+pub(super) fn discard(works: Vec<Work<'_>>, cause: RestoreError) -> RestoreError {
+    let mut cause = cause;
+    for work in works {
+        if let Err(left) = work.stage.settle(&work.known) {
+            cause = RestoreError::Left {
+                cause: Box::new(cause),
+                left: Box::new(left),
+            };
+        }
+    }
+    cause
 }
 
 /// Moves everything into place on all mounts, or nothing on any.
@@ -152,11 +185,9 @@ fn make_root(work: &Work<'_>, come: bool) -> io::Result<()> {
     platform::sync_directory(parent)
 }
 
-/// Looks at what is there now, sorts the steps into done and failed, and removes the staging directory.
-pub(super) fn finish(
-    work: Work<'_>,
-    acting: &Acting<'_>,
-) -> Result<(MountReport, Result<(), RestoreError>), RestoreError> {
+/// Looks at what is there now, sorts the steps into done and failed, and removes the staging directory. What was moved
+/// cannot be taken back here any more, so nothing stops this, and the receipt follows in any case.
+pub(super) fn finish(work: Work<'_>, acting: &Acting<'_>) -> (MountReport, Result<(), RestoreError>) {
     let mount = work.mount;
     // What was not touched is as the emergency snapshot found it; only what was restored is read.
     let request = Look {
@@ -164,37 +195,39 @@ pub(super) fn finish(
         reference: work.before,
         check_content: false,
     };
-    let seen = look(&request, acting.observer)?;
-    let target = Side {
-        manifest: mount.target.as_ref(),
-        skipped: &[],
-    };
-    let now = Side {
-        manifest: seen.manifest.as_ref(),
-        skipped: &seen.skipped,
-    };
-    let differ: BTreeSet<RelPath> = compare(&target, &now)
-        .changes
-        .into_iter()
-        .map(|change| change.path)
-        .collect();
+    let seen = look(&request, &Unstoppable(acting.observer));
     let mut reasons: BTreeMap<RelPath, Vec<String>> = BTreeMap::new();
     for (path, reason) in work.problems {
         reasons.entry(path).or_default().push(reason);
     }
     let mut report = MountReport::default();
+    let verified = seen.as_ref().map(|seen| Verified::new(mount, work.before, seen));
     for step in &mount.plan.steps {
         let path = &step.change.path;
-        let said = reasons.remove(path);
-        if differ.contains(path) {
-            let said = said.unwrap_or_else(|| vec!["it is not what it should be".to_owned()]);
-            report.failed.push(Failed {
-                path: path.clone(),
-                reason: said.join("; "),
-            });
-        } else {
-            report.applied.push(step.clone());
+        let mut said = reasons.remove(path).unwrap_or_default();
+        let changed = match &verified {
+            Ok(verified) if !verified.differ.contains(path) => {
+                report.applied.push(step.clone());
+                continue;
+            }
+            Ok(verified) => {
+                if said.is_empty() {
+                    said.push("it is not what it should be".to_owned());
+                }
+                verified.changed.contains(path)
+            }
+            Err(error) => {
+                said.push(format!("it could not be verified: {error}"));
+                true
+            }
+        };
+        if changed {
+            report.inexact.push(step.clone());
         }
+        report.failed.push(Failed {
+            path: path.clone(),
+            reason: said.join("; "),
+        });
     }
     let rest = reasons.into_iter().map(|(path, said)| Failed {
         path,
@@ -204,7 +237,7 @@ pub(super) fn finish(
     let inside = work.root.as_ref().filter(|root| work.stage.is_inside(root));
     let quiet = inside.filter(|_| !work.touched.contains(&RelPath::root()));
     let kept_time = quiet.zip(work.before.map(|(before, _)| before.root.mtime));
-    let settled = work.stage.settle();
+    let settled = work.stage.settle(&work.known);
     if let (Some(root), Some(target)) = (&work.root, &mount.target) {
         if acting.exact_mtimes {
             exact_times(root, target, &work.touched);
@@ -216,7 +249,61 @@ pub(super) fn finish(
                 .and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), mtime));
         }
     }
-    Ok((report, settled))
+    (report, settled)
+}
+
+/// What a look afterwards shows.
+struct Verified {
+    /// Paths that are not what they should be.
+    differ: BTreeSet<RelPath>,
+    /// Paths that are not what they were before either.
+    changed: BTreeSet<RelPath>,
+}
+
+impl Verified {
+    fn new(mount: &ProposedMount, before: Option<(&Manifest, Time)>, seen: &Seen) -> Self {
+        let now = Side {
+            manifest: seen.manifest.as_ref(),
+            skipped: &seen.skipped,
+        };
+        let from = |manifest| -> BTreeSet<RelPath> {
+            let then = Side {
+                manifest,
+                skipped: &[],
+            };
+            let changes = compare(&then, &now).changes.into_iter();
+            changes.map(|change| change.path).collect()
+        };
+        let differ = from(mount.target.as_ref());
+        // Most restores are exact, and then nobody asks.
+        let changed = if differ.is_empty() {
+            BTreeSet::new()
+        } else {
+            from(before.map(|(manifest, _)| manifest))
+        };
+        Self { differ, changed }
+    }
+}
+
+/// Passes progress on and lets nobody stop the work.
+struct Unstoppable<'a>(&'a dyn Observer);
+
+impl Observer for Unstoppable<'_> {
+    fn begin(&self, phase: Phase, total: Option<u64>) {
+        self.0.begin(phase, total);
+    }
+
+    fn advance(&self, entries: u64, bytes: u64) {
+        self.0.advance(entries, bytes);
+    }
+
+    fn end(&self) {
+        self.0.end();
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// `--mtimes exact` also holds for directories whose entries changed. A time that cannot be set harms nothing.

@@ -1,5 +1,7 @@
 //! The beginning: the instance is recorded, its baseline taken.
 
+use std::path::PathBuf;
+
 use super::end::settle_lost_on;
 use super::{SessionError, World};
 use crate::capture::{CaptureError, Captured, Limits, Request, take};
@@ -51,6 +53,15 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
     settle_lost_on(store, world, &request.coverages)?;
     let instance = InstanceId::new(random(world.entropy), request.label);
     let lock = store.lock_instance(&instance)?;
+    // No session begins in the middle of a restore: its baseline would hold half of it. From the receipt on it is
+    // active, and a restore that comes later refuses; so the lock is held no longer, and sessions do not exclude each
+    // other.
+    let roots: Vec<PathBuf> = request
+        .coverages
+        .iter()
+        .map(|mount| mount.root.to_path())
+        .collect();
+    let no_restore = store.lock_restore(&roots)?;
     let act = Act::Begin {
         workspace: request.workspace.map(str::to_owned),
         mode: request.mode.to_owned(),
@@ -60,6 +71,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         command: request.command,
     };
     store.append(world.clock.now(), world.uid, &instance, act)?;
+    drop(no_restore);
     let mut begun = Begun {
         instance,
         lock,

@@ -339,7 +339,7 @@ fn check(manifest: &Manifest) -> Result<(), DecodeError> {
             let held = manifest
                 .entry(first)
                 .is_some_and(|target| target.link.is_none() && target.kind == entry.kind);
-            if !held || entry.content().is_none() {
+            if !held || entry.is_dir() {
                 return Err(DecodeError::Structure("a hard link without its first path"));
             }
         }

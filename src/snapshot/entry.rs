@@ -54,7 +54,7 @@ pub struct Entry {
     pub xattrs: Vec<Xattr>,
     /// For all but the first path of a hard link group inside the mount: the first path of that group.
     pub link: Option<RelPath>,
-    /// Number of links the file system reports, for regular files; 1 otherwise.
+    /// Number of links the file system reports; 1 for directories.
     pub nlink: u32,
     /// The file would not hold still while it was read: the stored bytes may mix two versions.
     pub unstable: bool,

@@ -185,10 +185,13 @@ fn rank(byte: u8) -> u8 {
 
 impl Ord for RelPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.0
-            .iter()
-            .map(|b| rank(*b))
-            .cmp(other.0.iter().map(|b| rank(*b)))
+        // Paths of one deep tree have long beginnings in common, which are compared as blocks.
+        const BLOCK: usize = 64;
+        let blocks = self.0.chunks(BLOCK).zip(other.0.chunks(BLOCK));
+        let same = blocks.take_while(|(a, b)| a == b).count() * BLOCK;
+        let (ours, theirs) = (self.0.get(same..), other.0.get(same..));
+        let (ours, theirs) = (ours.unwrap_or_default(), theirs.unwrap_or_default());
+        ours.iter().map(|b| rank(*b)).cmp(theirs.iter().map(|b| rank(*b)))
     }
 }
 

@@ -85,6 +85,9 @@ pub struct PathChange {
     /// A later edit was replaced or removed, because the operator said so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overrode: bool,
+    /// It was changed, but is not exactly what the target snapshot shows: an owner that could not be set, for example.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inexact: bool,
 }
 
 /// What was done. The variants' fields may grow, never shrink.

@@ -55,6 +55,12 @@ impl Blobs {
         self.places.contains_key(digest)
     }
 
+    /// How many bytes of data the content with this digest has, holes left out.
+    #[must_use]
+    pub fn stored_bytes(&self, digest: &Digest) -> Option<u64> {
+        self.places.get(digest).map(|(_, blob)| blob.stored)
+    }
+
     /// The archives that opened.
     #[must_use]
     pub fn archives(&self) -> &[ArchiveRef] {

@@ -15,6 +15,7 @@
 )]
 
 mod active;
+mod adversary;
 mod archives;
 mod bad_config;
 mod bad_input;

@@ -194,6 +194,7 @@ fn restores_are_told_newest_first() {
             path: crate::snapshot::RelPath::new(b"caf\xe9/\n").unwrap(),
             act: crate::snapshot::PathAct::Deleted,
             overrode: true,
+            inexact: false,
         }],
         conflicts: 0,
         failed: 0,

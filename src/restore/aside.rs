@@ -1,0 +1,185 @@
+//! What lies in the staging directory: whether it is still what was moved or staged there, and removing it when it is.
+//! Nothing is removed that this restore does not know, whoever brought it there.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io;
+
+use super::moves::fits;
+use crate::capture::Source;
+use crate::mount::Dir;
+use crate::platform::{self, NodeKind, Stat};
+use crate::snapshot::{Entry, Kind, Manifest, Name, RelPath, Time};
+
+/// The objects that may be removed, by inode: what was staged, and what the emergency snapshot holds of what was there.
+#[derive(Debug, Default)]
+pub(super) struct Known(HashMap<u64, Fact>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fact {
+    File { size: u64, mtime: Time },
+    Directory,
+    Other { mtime: Time },
+}
+
+impl Fact {
+    fn of(stat: &Stat) -> Self {
+        match stat.kind {
+            NodeKind::File => Self::File {
+                size: stat.size,
+                mtime: stat.mtime,
+            },
+            NodeKind::Directory => Self::Directory,
+            _ => Self::Other { mtime: stat.mtime },
+        }
+    }
+}
+
+impl Known {
+    /// The state that the emergency snapshot holds.
+    pub(super) fn held(&mut self, entry: &Entry) {
+        let mtime = entry.mtime;
+        let fact = match &entry.kind {
+            Kind::File(content) => Fact::File {
+                size: content.size,
+                mtime,
+            },
+            Kind::Directory => Fact::Directory,
+            _ => Fact::Other { mtime },
+        };
+        self.0.insert(entry.ino, fact);
+    }
+
+    /// Everything that lies below `top` now.
+    pub(super) fn staged(&mut self, top: &Dir) -> io::Result<()> {
+        let mut stack = vec![RelPath::root()];
+        while let Some(at) = stack.pop() {
+            let dir = top.dir_below(&at)?;
+            for name in dir.names()? {
+                let Some(stat) = dir.look(name.as_os_str())? else {
+                    continue;
+                };
+                self.0.insert(stat.ino, Fact::of(&stat));
+                // What we may not enter was staged empty.
+                if stat.kind == NodeKind::Directory
+                    && (platform::is_privileged() || stat.mode & 0o500 == 0o500)
+                {
+                    stack.push(at.join(&name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what is known below `top`, one by one, following nothing and crossing no mount. The rest stays.
+    ///
+    /// # Errors
+    /// The first reason why something stays.
+    pub(super) fn empty(&self, top: &Dir) -> io::Result<()> {
+        let mut kept: Option<io::Error> = None;
+        let mut seen = Vec::new();
+        let mut stack = vec![RelPath::root()];
+        while let Some(at) = stack.pop() {
+            match self.files(top, &at) {
+                Ok((below, problem)) => {
+                    stack.extend(below);
+                    kept = kept.or(problem);
+                }
+                Err(error) => kept = kept.or(Some(error)),
+            }
+            seen.push(at);
+        }
+        // Deepest first. Where something stayed, its directories do.
+        for (parent, name) in seen.iter().rev().filter_map(RelPath::split) {
+            let gone = top
+                .dir_below(&parent)
+                .and_then(|dir| platform::remove_dir(&dir, name.as_os_str()));
+            if let Err(error) = gone {
+                kept = kept.or(Some(error));
+            }
+        }
+        kept.map_or(Ok(()), Err)
+    }
+
+    /// Removes what is known in one directory and is none; gives the known directories in it.
+    fn files(&self, top: &Dir, at: &RelPath) -> io::Result<(Vec<RelPath>, Option<io::Error>)> {
+        if let Some((parent, name)) = at.split() {
+            let dir = top.dir_below(&parent)?;
+            let mode = dir.look(name.as_os_str())?.map_or(0o700, |stat| stat.mode);
+            if mode & 0o700 != 0o700 && !platform::is_privileged() {
+                platform::chmod_node(&dir, name.as_os_str(), mode | 0o700)?;
+            }
+        }
+        let dir = top.dir_below(at)?;
+        let (mut below, mut kept) = (Vec::new(), None);
+        for name in dir.names()? {
+            let Some(stat) = dir.look(name.as_os_str())? else {
+                continue;
+            };
+            if self.0.get(&stat.ino) != Some(&Fact::of(&stat)) {
+                let changed = format!("{name:?} in it changed while the restore was under way");
+                kept = kept.or(Some(io::Error::other(changed)));
+            } else if stat.kind == NodeKind::Directory {
+                below.push(at.join(&name));
+            } else if let Err(error) = platform::remove_file(&dir, name.as_os_str()) {
+                kept = kept.or(Some(error));
+            }
+        }
+        Ok((below, kept))
+    }
+}
+
+/// Whether the object `place` in `stage`, and all below it, is what `before` holds at `path`.
+pub(super) fn is_as_before(
+    stage: &Dir,
+    place: &OsStr,
+    path: &RelPath,
+    was: &Entry,
+    before: &Manifest,
+) -> io::Result<bool> {
+    // A rename moves the ctime of what is renamed, and of nothing below it.
+    if !one_fits(stage, place, was, true)? {
+        return Ok(false);
+    }
+    let mut stack = Vec::new();
+    if was.is_dir() {
+        let top = RelPath::new(place.as_encoded_bytes()).map_err(io::Error::other)?;
+        stack.push((top, path.clone()));
+    }
+    while let Some((at, path)) = stack.pop() {
+        let dir = stage.dir_below(&at)?;
+        let known = before.directory(&path);
+        let entries = || known.iter().flat_map(|dir| &dir.entries);
+        let names: Vec<&Name> = entries().map(|entry| &entry.name).collect();
+        if !dir.names()?.iter().eq(names) {
+            return Ok(false);
+        }
+        for entry in entries() {
+            if !one_fits(&dir, entry.name.as_os_str(), entry, false)? {
+                return Ok(false);
+            }
+            if entry.is_dir() {
+                stack.push((at.join(&entry.name), path.join(&entry.name)));
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn one_fits(dir: &Dir, name: &OsStr, was: &Entry, top: bool) -> io::Result<bool> {
+    let Some(is) = dir.look(name)? else {
+        return Ok(false);
+    };
+    let loose = top || was.nlink > 1;
+    if !fits(was, &is, loose) {
+        return Ok(false);
+    }
+    match &was.kind {
+        Kind::File(content) if loose && content.size > 0 => {
+            let (file, stat) = dir.file(name)?;
+            let mut source = Source::new(file, &stat, Some(content.method))?;
+            Ok(source.digest(|_| Ok(()))? == *content)
+        }
+        _ => Ok(true),
+    }
+}
