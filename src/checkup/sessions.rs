@@ -1,6 +1,6 @@
 //! Judges sessions, held locks, mount roots, and what restores left at them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,6 +10,7 @@ use super::{Finding, Group, Severity, counted, shell};
 use crate::config::{self, settle, shown};
 use crate::contract::STAGING_PREFIX;
 use crate::session::{Reason, State, state};
+use crate::snapshot::InstanceId;
 use crate::store::{HeldLock, InstanceRow, LockName, Store, StoreError, Survey};
 
 pub(super) fn judge(root: Option<&Path>, config: &config::Survey, findings: &mut Vec<Finding>) {
@@ -22,8 +23,12 @@ pub(super) fn judge(root: Option<&Path>, config: &config::Survey, findings: &mut
             Ok(None) => {}
             Ok(Some(store)) => match store.catalog().instances() {
                 Ok(rows) => {
-                    for mount in rows.iter().flat_map(|row| &row.mounts) {
-                        roots.recorded.insert(mount.root.to_path());
+                    for row in &rows {
+                        for mount in &row.mounts {
+                            // Newest first: that one can be restored from.
+                            let known = roots.recorded.entry(mount.root.to_path());
+                            known.or_insert_with(|| row.id.clone());
+                        }
                     }
                     instances(&store, &rows, findings);
                 }
@@ -34,7 +39,7 @@ pub(super) fn judge(root: Option<&Path>, config: &config::Survey, findings: &mut
     }
     // What lies there first, then who is at work: what a restore takes away in between is not left over.
     let left = roots.leftovers();
-    let known: Vec<PathBuf> = roots.all().cloned().collect();
+    let known: Vec<PathBuf> = roots.all().into_iter().cloned().collect();
     let (locks, failures) = root.map(|root| Survey::locks(root, &known)).unwrap_or_default();
     work(&locks, &failures, findings);
     mounts(&roots, &left, &locks, findings);
@@ -133,19 +138,24 @@ fn work(locks: &[HeldLock], failures: &[StoreError], findings: &mut Vec<Finding>
 /// The mount roots that are known.
 #[derive(Default)]
 struct Roots {
+    /// By workspaces.
     configured: BTreeSet<PathBuf>,
-    recorded: BTreeSet<PathBuf>,
+    /// By sessions, with the newest one.
+    recorded: BTreeMap<PathBuf, InstanceId>,
 }
 
 impl Roots {
-    fn all(&self) -> impl Iterator<Item = &PathBuf> {
-        self.configured.union(&self.recorded)
+    fn all(&self) -> BTreeSet<&PathBuf> {
+        self.configured.iter().chain(self.recorded.keys()).collect()
     }
 
     /// Staging directories beside and inside every root.
     fn leftovers(&self) -> BTreeSet<PathBuf> {
-        let beside = self.all().filter_map(|root| root.parent().map(Path::to_path_buf));
-        let places: BTreeSet<PathBuf> = beside.chain(self.all().cloned()).collect();
+        let beside = self
+            .all()
+            .into_iter()
+            .filter_map(|root| root.parent().map(Path::to_path_buf));
+        let places: BTreeSet<PathBuf> = beside.chain(self.all().into_iter().cloned()).collect();
         let is_staging = |name: &OsStr| name.as_bytes().starts_with(STAGING_PREFIX.as_bytes());
         let entries = places
             .iter()
@@ -194,12 +204,12 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
         let step = format!("mkdir -p {}", shell::word(root));
         judged.push(found(Severity::Warning, what).at(root).shell(step));
     }
-    let old: Vec<&PathBuf> = roots
+    let old: Vec<(&PathBuf, &InstanceId)> = roots
         .recorded
-        .difference(&roots.configured)
-        .filter(gone)
+        .iter()
+        .filter(|(root, _)| !roots.configured.contains(*root) && gone(root))
         .collect();
-    if let Some(first) = old.first() {
+    if let Some((first, instance)) = old.first() {
         let more = match old.len() - 1 {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -208,14 +218,11 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
             "{}{more}: sessions were recorded there, and it is gone",
             shown(first)
         );
-        judged.push(
-            found(Severity::Note, what)
-                .at(first)
-                .verb("restore INSTANCE --to DIR"),
-        );
+        let step = format!("restore {instance} --dry-run");
+        judged.push(found(Severity::Note, what).at(first).verb(step));
     }
     if judged.is_empty() {
-        let known = counted(roots.all().count(), "known root", "known roots");
+        let known = counted(roots.all().len(), "known root", "known roots");
         judged.push(found(
             Severity::Ok,
             format!("{known}, nothing is missing or left over"),

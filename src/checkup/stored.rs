@@ -3,7 +3,7 @@
 use super::{Finding, Group, Severity, counted, shell, size};
 use crate::config::shown;
 use crate::snapshot::SnapshotId;
-use crate::store::{CATALOG_FORMAT, DraftFact, StoreError, Survey};
+use crate::store::{DraftFact, StoreError, Survey};
 
 /// As many of one sort are named one by one.
 const NAMED: usize = 5;
@@ -174,7 +174,7 @@ fn catalog(survey: &Survey, findings: &mut Vec<Finding>) {
             .verb("rebuild"),
             Some(version) => found(
                 Severity::Ok,
-                format!("version {version} of {CATALOG_FORMAT}, sound, and has everything"),
+                format!("version {version}, sound, and has everything"),
             ),
         });
     }
@@ -191,6 +191,11 @@ fn catalog(survey: &Survey, findings: &mut Vec<Finding>) {
 fn draft(draft: &DraftFact) -> Finding {
     let found = |what: String| Finding::new(Group::Work, Severity::Note, what).at(&draft.path);
     let path = shown(&draft.path);
+    let name = draft.path.file_name().and_then(|name| name.to_str());
+    if name.is_none_or(|name| SnapshotId::parse(name).is_err()) {
+        let what = format!("{path}: no draft has such a name, so nothing removes it");
+        return found(what).shell(format!("ls -la {}", shell::word(&draft.path)));
+    }
     match &draft.holders {
         Some(holders) => {
             let who: Vec<String> = holders

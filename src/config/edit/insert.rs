@@ -17,8 +17,8 @@ pub(super) struct Insertion {
 /// The name of the table.
 const NAME: &str = "recovery";
 const BOM: &str = "\u{feff}";
-const ABOVE: &str = "# What jackin recovery does for sessions of this workspace. `jackin recovery explain` shows what it amounts to;\n\
-     # flags of the command line win over it.\n";
+const ABOVE: &str = "# What jackin recovery does for sessions of this workspace; flags win over it.\n\
+     # `jackin recovery explain` shows what it amounts to.\n";
 const MODES: &str = "  # off | metadata | project";
 
 /// What to add to `text` so that the table at the path `tables` (empty: the file itself) has a table `recovery`. `None`: the

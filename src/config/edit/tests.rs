@@ -25,8 +25,8 @@ fn after(text: &str, tables: &[&str]) -> String {
     format!("{head}{}{tail}", insertion.text)
 }
 
-const TABLE: &str = "# What jackin recovery does for sessions of this workspace. `jackin recovery explain` shows what it amounts to;\n\
-                     # flags of the command line win over it.\n\
+const TABLE: &str = "# What jackin recovery does for sessions of this workspace; flags win over it.\n\
+                     # `jackin recovery explain` shows what it amounts to.\n\
                      [recovery]\n\
                      snapshot = \"project\"  # off | metadata | project\n\
                      exclude = [\"/target/\", 'a \"b\"/']  # gitignore syntax; proposed because of rust (Cargo.toml)\n";
