@@ -28,11 +28,17 @@ _jackin__recovery() {
             jackin__recovery,diff)
                 cmd="jackin__recovery__subcmd__diff"
                 ;;
+            jackin__recovery,doctor)
+                cmd="jackin__recovery__subcmd__doctor"
+                ;;
             jackin__recovery,end)
                 cmd="jackin__recovery__subcmd__end"
                 ;;
             jackin__recovery,explain)
                 cmd="jackin__recovery__subcmd__explain"
+                ;;
+            jackin__recovery,init)
+                cmd="jackin__recovery__subcmd__init"
                 ;;
             jackin__recovery,launch)
                 cmd="jackin__recovery__subcmd__launch"
@@ -68,7 +74,7 @@ _jackin__recovery() {
 
     case "${cmd}" in
         jackin__recovery)
-            opts="-q -v -h -V --quiet --verbose --color --help --version explain launch begin end checkpoint list show diff restore undo verify log rebuild completions man"
+            opts="-q -v -h -V --quiet --verbose --color --help --version explain launch begin end checkpoint list show diff restore undo verify log rebuild doctor init completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -200,6 +206,24 @@ _jackin__recovery() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        jackin__subcmd__recovery__subcmd__doctor)
+            opts="-q -v -h --json --quiet --verbose --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         jackin__subcmd__recovery__subcmd__end)
             opts="-q -v -h --json --quiet --verbose --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -242,6 +266,28 @@ _jackin__recovery() {
                     ;;
                 --on-failure)
                     COMPREPLY=($(compgen -W "run block" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        jackin__subcmd__recovery__subcmd__init)
+            opts="-q -v -h --snapshot --dry-run --yes --json --quiet --verbose --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --snapshot)
+                    COMPREPLY=($(compgen -W "off metadata project project-and-state" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -344,7 +390,7 @@ _jackin__recovery() {
             return 0
             ;;
         jackin__subcmd__recovery__subcmd__man)
-            opts="-q -v -h --quiet --verbose --color --help explain launch begin end checkpoint list show diff restore undo verify log rebuild completions man"
+            opts="-q -v -h --quiet --verbose --color --help explain launch begin end checkpoint list show diff restore undo verify log rebuild doctor init completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -31,11 +31,17 @@ _jackin() {
             jackin__subcmd__recovery,diff)
                 cmd="jackin__subcmd__recovery__subcmd__diff"
                 ;;
+            jackin__subcmd__recovery,doctor)
+                cmd="jackin__subcmd__recovery__subcmd__doctor"
+                ;;
             jackin__subcmd__recovery,end)
                 cmd="jackin__subcmd__recovery__subcmd__end"
                 ;;
             jackin__subcmd__recovery,explain)
                 cmd="jackin__subcmd__recovery__subcmd__explain"
+                ;;
+            jackin__subcmd__recovery,init)
+                cmd="jackin__subcmd__recovery__subcmd__init"
                 ;;
             jackin__subcmd__recovery,launch)
                 cmd="jackin__subcmd__recovery__subcmd__launch"
@@ -85,7 +91,7 @@ _jackin() {
             return 0
             ;;
         jackin__subcmd__recovery)
-            opts="-q -v -h -V --quiet --verbose --color --help --version explain launch begin end checkpoint list show diff restore undo verify log rebuild completions man"
+            opts="-q -v -h -V --quiet --verbose --color --help --version explain launch begin end checkpoint list show diff restore undo verify log rebuild doctor init completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -217,6 +223,24 @@ _jackin() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        jackin__subcmd__recovery__subcmd__doctor)
+            opts="-q -v -h --json --quiet --verbose --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         jackin__subcmd__recovery__subcmd__end)
             opts="-q -v -h --json --quiet --verbose --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -259,6 +283,28 @@ _jackin() {
                     ;;
                 --on-failure)
                     COMPREPLY=($(compgen -W "run block" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        jackin__subcmd__recovery__subcmd__init)
+            opts="-q -v -h --snapshot --dry-run --yes --json --quiet --verbose --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --snapshot)
+                    COMPREPLY=($(compgen -W "off metadata project project-and-state" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -361,7 +407,7 @@ _jackin() {
             return 0
             ;;
         jackin__subcmd__recovery__subcmd__man)
-            opts="-q -v -h --quiet --verbose --color --help explain launch begin end checkpoint list show diff restore undo verify log rebuild completions man"
+            opts="-q -v -h --quiet --verbose --color --help explain launch begin end checkpoint list show diff restore undo verify log rebuild doctor init completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -1,7 +1,8 @@
-//! jackin's own configuration files, read and never written: `[recovery]` tables in their layers, and a workspace's
-//! mounts. What it gives is plain values, each with the place it came from.
+//! jackin's own configuration files: `[recovery]` tables in their layers, and a workspace's mounts. What it gives is plain
+//! values, each with the place it came from. They are only read; `edit`, for `init`, is the one place that writes.
 
 mod document;
+mod edit;
 mod embedded;
 mod error;
 mod flags;
@@ -12,9 +13,11 @@ mod mounts;
 mod pattern;
 mod resolved;
 mod schema;
+mod survey;
 mod table;
 mod value;
 
+pub use edit::{Edit, EditError, Wanted};
 pub use error::{ConfigError, Origin, Place, shown};
 pub use flags::Flags;
 pub use host::settle;
@@ -22,6 +25,7 @@ pub use load::Config;
 pub use mounts::MountConfig;
 pub use pattern::check as check_pattern;
 pub use resolved::{Limits, Resolved, Subject};
+pub use survey::{Survey, survey};
 pub use value::{Isolation, Mode, OnFailure, Sensitive, Source, Sourced};
 
 #[cfg(test)]

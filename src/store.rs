@@ -16,17 +16,21 @@ mod lock;
 mod log;
 mod projection;
 mod record;
+mod survey;
 mod verify;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use blobs::Blobs;
-pub use catalog::{Catalog, InstanceRow, RestoreRow, SnapshotRow};
+pub use catalog::{
+    CATALOG_FORMAT, Catalog, InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow, sqlite_version,
+};
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError};
 pub use layout::Layout;
-pub use lock::LockGuard;
+pub use lock::{HeldLock, Holder, LockGuard, LockName};
+pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};
 pub use verify::{Finding, Verified};
 
 use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotRecord, Time};

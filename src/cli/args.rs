@@ -1,5 +1,6 @@
 //! The command line as types: every verb, every flag, and the help that is made of them.
 
+mod care;
 mod help;
 mod inspect;
 mod meta;
@@ -12,6 +13,7 @@ mod values;
 
 use clap::{ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub use care::{DoctorArgs, InitArgs};
 pub(super) use help::VERBS;
 pub use help::command_for;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
@@ -104,6 +106,10 @@ pub enum Verb {
     Log(LogArgs),
     /// Make the catalog anew from the snapshots and the receipts
     Rebuild(RebuildArgs),
+    /// Look for what is wrong, and say what to type
+    Doctor(DoctorArgs),
+    /// Turn recovery on for a workspace
+    Init(InitArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
     /// Print a manual page
@@ -127,6 +133,8 @@ impl Verb {
             Self::Verify(args) => args.json,
             Self::Log(args) => args.json,
             Self::Rebuild(args) => args.json,
+            Self::Doctor(args) => args.json,
+            Self::Init(args) => args.json,
             Self::Launch(_) | Self::Completions(_) | Self::Man(_) => false,
         }
     }

@@ -4,9 +4,11 @@ mod begin;
 mod changes;
 mod checkpoint;
 mod diff;
+mod doctor;
 mod end;
 mod explain;
 mod generated;
+mod init;
 mod launch;
 mod list;
 mod log;
@@ -52,6 +54,8 @@ pub(super) fn perform(
         Verb::Verify(args) => verify::run(&context, args),
         Verb::Log(args) => log::run(&context, args),
         Verb::Rebuild(args) => rebuild::run(&context, args),
+        Verb::Doctor(args) => doctor::run(&context, args),
+        Verb::Init(args) => init::run(&context, args),
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
     }

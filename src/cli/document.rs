@@ -1,5 +1,7 @@
 //! The JSON that scripts rely on (DESIGN section 7). Fields are only ever added.
 
+use std::path::Path;
+
 use base64::Engine as _;
 use serde::Serialize;
 
@@ -33,6 +35,24 @@ impl PathDocument {
     }
 }
 
+/// A path of the host: text, and the exact bytes beside it when they are no text.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct HostPathDocument {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
+}
+
+impl HostPathDocument {
+    pub(super) fn new(path: &Path) -> Self {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        Self {
+            path: path.to_string_lossy().into_owned(),
+            path_bytes: path.to_str().is_none().then(|| encoded(bytes)),
+        }
+    }
+}
+
 /// The root itself is `.`.
 fn lossy(path: &RelPath) -> (String, Option<String>) {
     if path.is_root() {
@@ -41,10 +61,14 @@ fn lossy(path: &RelPath) -> (String, Option<String>) {
     match std::str::from_utf8(path.as_bytes()) {
         Ok(text) => (text.to_owned(), None),
         Err(_) => {
-            let bytes = base64::engine::general_purpose::STANDARD.encode(path.as_bytes());
+            let bytes = encoded(path.as_bytes());
             (String::from_utf8_lossy(path.as_bytes()).into_owned(), Some(bytes))
         }
     }
+}
+
+fn encoded(bytes: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
 /// One change.

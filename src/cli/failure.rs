@@ -6,7 +6,7 @@ use std::io::ErrorKind as ErrorCause;
 
 use super::error::{CliError, ErrorKind};
 use crate::capture::{Big, CaptureError};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, EditError};
 use crate::contract::ContractError;
 use crate::process::LaunchError;
 use crate::restore::RestoreError;
@@ -18,6 +18,30 @@ use crate::terminal::{sanitize, shell, size};
 impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {
         Self::from_error(ErrorKind::Config, &error)
+    }
+}
+
+impl From<EditError> for CliError {
+    fn from(error: EditError) -> Self {
+        let (kind, hint) = match &error {
+            EditError::Config(_) | EditError::Meaning { .. } => (ErrorKind::Config, None),
+            EditError::Already { .. } => {
+                let hint = "`explain` shows what it amounts to";
+                (ErrorKind::Config, Some(hint.to_owned()))
+            }
+            EditError::Shape { table, .. } => {
+                let lines: Vec<&str> = table.lines().collect();
+                let hint = format!("add by hand:\n  {}", lines.join("\n  "));
+                (ErrorKind::Config, Some(hint))
+            }
+            EditError::Changed { .. } => (ErrorKind::Failed, Some("run the command again".to_owned())),
+            EditError::Write { .. } => (ErrorKind::Io, None),
+        };
+        let made = Self::from_error(kind, &error);
+        match hint {
+            Some(hint) => made.hint(hint),
+            None => made,
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! What commands show a person, as text made of plain values. Nothing here prints or asks.
 
+pub(super) mod addition;
 pub(super) mod changes;
 pub(super) mod contract;
+pub(super) mod doctor;
 pub(super) mod instances;
 pub(super) mod patch;
 pub(super) mod plan;

@@ -60,6 +60,32 @@ impl Document {
         }
     }
 
+    /// The same text, taken for the file at `path`.
+    pub(super) fn at(self, path: &Path) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            text: self.text,
+        }
+    }
+
+    /// Text that is to become the file at `path`.
+    pub(super) fn of(path: &Path, text: String) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            text,
+        }
+    }
+
+    /// Which file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Everything that stands in it.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The tree.
     pub(super) fn root(&self) -> Result<DeTable<'_>, ConfigError> {
         DeTable::parse(&self.text)

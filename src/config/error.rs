@@ -200,6 +200,31 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// The file that it is about, and the line in it, from 1, where there is one.
+    #[must_use]
+    pub fn location(&self) -> Option<(&Path, Option<usize>)> {
+        match self {
+            Self::Read { path, .. } | Self::NoMounts { path, .. } => Some((path, None)),
+            Self::Toml { path, line, .. } => Some((path, Some(*line))),
+            Self::UnknownKey { place, .. }
+            | Self::WrongType { place, .. }
+            | Self::UnknownWord { place, .. }
+            | Self::BadValue { place, .. }
+            | Self::NotYet { place, .. }
+            | Self::MissingKey { place }
+            | Self::NoHome { place } => match &place.origin {
+                Origin::File { path, line } => Some((path, Some(*line))),
+                Origin::Flag(_) => None,
+            },
+            Self::BadName { .. }
+            | Self::UnknownWorkspace { .. }
+            | Self::Ambiguous { .. }
+            | Self::NoMode { .. } => None,
+        }
+    }
+}
+
 fn unknown_hint(nearest: &[String], directory: Option<&Path>) -> String {
     let mut hint = String::new();
     if !nearest.is_empty() {

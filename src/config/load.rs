@@ -41,14 +41,22 @@ impl Config {
             Some(document) => Layer::read(document, "recovery", document.root()?.get("recovery"))?,
             None => Layer::default(),
         };
-        let home = environment.home.clone();
         Ok(Self {
-            directory,
-            home,
-            current: environment.current.clone(),
             global,
             defaults,
+            ..Self::without_global(environment)
         })
+    }
+
+    /// As if there were no `config.toml`: what the other files say can be asked although that one has a fault.
+    pub(super) fn without_global(environment: &Environment) -> Self {
+        Self {
+            directory: environment.jackin_config(),
+            home: environment.home.clone(),
+            current: environment.current.clone(),
+            global: None,
+            defaults: Layer::default(),
+        }
     }
 
     /// The names of all workspaces, sorted: the files in `workspaces/` and the tables `[workspaces.<name>]`.
@@ -96,7 +104,45 @@ impl Config {
     /// When the name cannot be one, no file defines it, a file or flag has a fault, or it has no mounts.
     pub fn for_workspace(&self, name: &str, flags: &Flags) -> Result<Resolved, ConfigError> {
         check_name(name)?;
-        let file = self.workspace_file(name)?;
+        self.put_together(name, self.workspace_file(name)?, flags)
+    }
+
+    /// The same with `changed` in the place of the file whose path it has.
+    pub(super) fn for_workspace_with(&self, name: &str, changed: Document) -> Result<Resolved, ConfigError> {
+        let flags = Flags::default();
+        if self.global.as_ref().map(Document::path) == Some(changed.path()) {
+            let defaults = Layer::read(&changed, "recovery", changed.root()?.get("recovery"))?;
+            let changed = Self {
+                global: Some(changed),
+                defaults,
+                ..self.clone()
+            };
+            return changed.for_workspace(name, &flags);
+        }
+        self.put_together(name, Some(changed), &flags)
+    }
+
+    /// The files that define a workspace: its own one, and `config.toml` when it has a table for it.
+    pub(super) fn definitions(
+        &self,
+        name: &str,
+    ) -> Result<(Option<Document>, Option<&Document>), ConfigError> {
+        check_name(name)?;
+        let mut global = None;
+        if let Some(document) = &self.global
+            && embedded_workspace(document, &document.root()?, name)?.is_some()
+        {
+            global = Some(document);
+        }
+        Ok((self.workspace_file(name)?, global))
+    }
+
+    fn put_together(
+        &self,
+        name: &str,
+        file: Option<Document>,
+        flags: &Flags,
+    ) -> Result<Resolved, ConfigError> {
         let mut layer = self.defaults.clone();
         let mut known = false;
         if let Some(document) = &self.global {

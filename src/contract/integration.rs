@@ -39,7 +39,8 @@ const STACKS: &[Stack] = &[
 ];
 
 /// The automatic excludes of the mount at `root`.
-pub(super) fn detect(root: &Path) -> Vec<ExcludeRule> {
+#[must_use]
+pub fn detect(root: &Path) -> Vec<ExcludeRule> {
     let mut rules = Vec::new();
     for stack in STACKS {
         // Not followed: a link named `Cargo.toml` is no project.

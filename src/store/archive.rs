@@ -86,6 +86,15 @@ pub enum Piece<'a> {
     Hole(u64),
 }
 
+/// The version of the archive's form that is written, and the newest that is read.
+pub const FORMAT: u32 = index::VERSION as u32;
+
+/// The version of the zstd library that is in use.
+#[must_use]
+pub fn zstd_version() -> &'static str {
+    zstd::zstd_safe::version_string()
+}
+
 /// How many bytes bring `length` up to whole blocks.
 fn padding(length: u64) -> u64 {
     length.wrapping_neg() % BLOCK as u64

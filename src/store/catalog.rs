@@ -12,6 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::{StoreError, durable};
 
 mod apply;
+mod health;
 mod instances;
 mod receipts;
 mod row;
@@ -19,6 +20,8 @@ mod schema;
 mod snapshots;
 
 pub(super) use apply::Tables;
+pub use health::{CATALOG_FORMAT, SQLITE_FLOOR, sqlite_version};
+pub(super) use health::{Health, health};
 pub use row::{InstanceRow, RestoreRow, SnapshotRow};
 
 /// How long a connection waits for one that writes. A write takes milliseconds.

@@ -14,7 +14,7 @@ use crate::snapshot::{ArchiveId, Digest, SnapshotId, SnapshotRecord};
 
 /// The lock that guards the making and sweeping of drafts, so that one between its `mkdir` and its lock is
 /// not swept.
-const DRAFTS: &str = "drafts";
+pub(super) const DRAFTS: &str = "drafts";
 
 /// A snapshot in the making: `tmp/<id>/`, locked. Dropped without [`Draft::publish`] it takes everything
 /// along that was written for it.

@@ -4,6 +4,8 @@
 //! one. A lock file is removed by who lets the lock go; the next one may therefore hold a lock on a file that
 //! has lost its name, and checks for that.
 
+mod held;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,6 +13,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
+
+pub use held::{HeldLock, Holder, LockName};
+pub(super) use held::{held, is_held};
 
 use super::{Layout, LockedObject, StoreError, durable};
 use crate::snapshot::{Digest, InstanceId};
@@ -141,6 +146,11 @@ pub(super) fn instance_is_held(layout: &Layout, id: &InstanceId) -> Result<bool,
     Ok(!free)
 }
 
+/// The name of the lock of a mount root: a path has more bytes than a name may have.
+fn root_name(root: &Path) -> String {
+    format!("root-{}", Digest::of(root.as_os_str().as_bytes()))
+}
+
 /// The locks for a restore: exclusive on each root, shared on every directory above it, so that a restore of
 /// a directory and one of something below it exclude each other. In the order of the paths, so that two never
 /// wait for each other.
@@ -160,8 +170,7 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf]) -> Result<LockGuard, S
     }
     let mut held = Vec::new();
     for (path, (mode, root)) in wanted {
-        let name = format!("root-{}", Digest::of(path.as_os_str().as_bytes()));
-        match acquire(layout.lock(&name), mode, TRY, true)? {
+        match acquire(layout.lock(&root_name(path)), mode, TRY, true)? {
             Some(lock) => held.push(lock),
             None => {
                 return Err(StoreError::Locked {

@@ -109,7 +109,7 @@ pub(super) fn for_reading(layout: &Layout) -> Result<(Catalog, Vec<StoreError>),
 }
 
 /// The catalog's file, when it has everything.
-fn whole(layout: &Layout) -> Result<Option<Catalog>, StoreError> {
+pub(super) fn whole(layout: &Layout) -> Result<Option<Catalog>, StoreError> {
     let Some(catalog) = Catalog::open_read(&layout.catalog())? else {
         return Ok(None);
     };

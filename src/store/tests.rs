@@ -19,6 +19,7 @@ mod locks;
 mod queries;
 mod receipts;
 mod records;
+mod survey;
 
 /// A directory that goes with the test, and the store directory in it, which is not made yet.
 pub(in crate::store) struct Place {

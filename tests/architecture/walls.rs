@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["diff"],
     &["restore"],
     &["session"],
+    &["checkup"],
     &["terminal"],
     &["cli"],
 ];

@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 15] = [
+pub(in crate::cli) const VERBS: [&str; 17] = [
     "explain",
     "launch",
     "begin",
@@ -22,6 +22,8 @@ pub(in crate::cli) const VERBS: [&str; 15] = [
     "verify",
     "log",
     "rebuild",
+    "doctor",
+    "init",
     "completions",
     "man",
 ];
@@ -34,8 +36,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Look", &["list", "show", "diff"]),
     ("Go back", &["restore", "undo"]),
-    ("The store", &["verify", "log", "rebuild"]),
-    ("Fitting it in", &["completions", "man"]),
+    ("The store", &["verify", "log", "rebuild", "doctor"]),
+    ("Fitting it in", &["init", "completions", "man"]),
 ];
 
 /// Help wider than this is hard to read.

@@ -94,6 +94,23 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
         "verify" => &[("", "jackin recovery verify --read-data")],
         "log" => &[("", "jackin recovery log --verify")],
         "rebuild" => &[("", "jackin recovery rebuild")],
+        "doctor" => &[
+            ("", "jackin recovery doctor"),
+            (
+                "For a script, which looks at the exit code:",
+                "jackin recovery doctor --json",
+            ),
+        ],
+        "init" => &[
+            (
+                "See what would be added for the workspace shop:",
+                "jackin recovery init shop --dry-run",
+            ),
+            (
+                "For the workspace that this directory belongs to:",
+                "jackin recovery init .",
+            ),
+        ],
         "completions" => &[(
             "For bash, from the next shell on:",
             "jackin recovery completions bash \\\n    > ~/.local/share/bash-completion/completions/jackin",
@@ -147,6 +164,16 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
         }
         "rebuild" => {
             "The catalog is only an index. Snapshots and receipts are the truth, and are not changed."
+        }
+        "doctor" => {
+            "Looks at configuration, store, locks, sessions, mounts and versions, and changes nothing. Each finding comes with the \
+            command or step that deals with it. Exit code 0 without an error, 7 when stored data is damaged or comes from a newer \
+            version, else 1. Contents are read by `verify --read-data`."
+        }
+        "init" => {
+            "Adds a [recovery] table to the file that defines the workspace, shows what is added, and asks. Every other byte of the file \
+            stays as it is. Excludes are proposed for what the detected stack makes again. A workspace that has such a table is left \
+            alone."
         }
         "completions" => "Prints the completions for the name that the program was called by.",
         "man" => "Prints a page in the form that man(1) reads.",

@@ -1,0 +1,189 @@
+//! Judges who may touch jackin's home and the store, and how much room there is.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use super::{Finding, Group, Severity, Space, shell, size};
+use crate::config::shown;
+use crate::environment::Environment;
+use crate::platform;
+use crate::store::{Lapse, OddPlace, Survey};
+
+/// With less room than this even a small session may fail to be captured (bytes).
+const LITTLE: u64 = 1 << 30;
+/// With less than this nothing can be captured (bytes).
+const NONE: u64 = 16 << 20;
+/// As many places are named one by one; a store that was copied with other modes has thousands.
+const NAMED: usize = 5;
+
+fn found(severity: Severity, what: String) -> Finding {
+    Finding::new(Group::Store, severity, what)
+}
+
+pub(super) fn judge(
+    environment: &Environment,
+    survey: Option<&Survey>,
+    findings: &mut Vec<Finding>,
+) -> Option<Space> {
+    let Some((home, root)) = environment.jackin_home().zip(environment.store_directory()) else {
+        let what = "your home directory is not known, so neither is where the store lies";
+        findings.push(found(Severity::Error, what.to_owned()).words("set HOME or JACKIN_HOME_DIR"));
+        return None;
+    };
+    jackin_home(&home, findings);
+    match survey {
+        None => {
+            let what = format!("{}: not there yet; the first session makes it", shown(&root));
+            findings.push(found(Severity::Ok, what).at(&root));
+        }
+        Some(survey) => {
+            places(survey, findings);
+            findings.extend(survey.failures.iter().map(|error| {
+                let step = format!("ls -la {}", shell::word(&survey.root));
+                found(Severity::Error, error.to_string()).shell(step)
+            }));
+        }
+    }
+    let free = free(&root);
+    room(&root, free, survey, findings);
+    Some(Space {
+        path: root,
+        files: survey.map(|survey| survey.files),
+        bytes: survey.map(|survey| survey.bytes),
+        free,
+    })
+}
+
+fn jackin_home(home: &Path, findings: &mut Vec<Finding>) {
+    let word = shell::word(home);
+    let name = format!("jackin's home {}", shown(home));
+    let meta = match fs::metadata(home) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !home.is_symlink() => {
+            findings.push(found(Severity::Ok, format!("{name}: not there yet")).at(home));
+            return;
+        }
+        Err(error) => {
+            let what = format!("{name} cannot be looked at: {error}");
+            findings.push(
+                found(Severity::Error, what)
+                    .at(home)
+                    .shell(format!("ls -ld {word}")),
+            );
+            return;
+        }
+    };
+    let (user, mode) = (platform::own_ids().0, meta.mode() & 0o7777);
+    let finding = if !meta.is_dir() {
+        found(Severity::Error, format!("{name} is not a directory")).shell(format!("ls -ld {word}"))
+    } else if meta.uid() != user {
+        let what = format!("{name} belongs to user {}, and this is user {user}", meta.uid());
+        found(Severity::Warning, what).words("run as its owner, or name another home in JACKIN_HOME_DIR")
+    } else if mode & 0o022 != 0 {
+        let what =
+            format!("{name} has mode {mode:04o}: others could put another store in the place of yours");
+        found(Severity::Warning, what).shell(format!("chmod go-w {word}"))
+    } else {
+        found(Severity::Ok, format!("{name}: yours, mode {mode:04o}"))
+    };
+    findings.push(finding.at(home));
+}
+
+fn places(survey: &Survey, findings: &mut Vec<Finding>) {
+    let root = &survey.root;
+    if survey.odd.is_empty() {
+        let what = format!("{}: yours alone, no links in it", shown(root));
+        findings.push(found(Severity::Ok, what).at(root));
+        return;
+    }
+    let mut judged: Vec<Finding> = survey.odd.iter().map(odd).collect();
+    judged.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let more = judged.split_off(judged.len().min(NAMED));
+    findings.extend(judged);
+    if let Some(worst) = more.iter().map(|finding| finding.severity).max() {
+        let what = format!("and {} more places in the store", more.len());
+        let list = format!(
+            "find {} ! -user \"$(id -u)\" -o -type l -o -perm /077",
+            shell::word(root)
+        );
+        findings.push(found(worst, what).at(root).shell(list));
+    }
+}
+
+fn odd(place: &OddPlace) -> Finding {
+    let (path, word) = (shown(&place.path), shell::word(&place.path));
+    let user = platform::own_ids().0;
+    let finding = match &place.lapse {
+        Lapse::Link => found(
+            Severity::Error,
+            format!("{path} is a symbolic link, and the store follows none"),
+        )
+        .shell(format!("ls -l {word}")),
+        Lapse::Kind => found(
+            Severity::Error,
+            format!("{path} is not what the store keeps under this name"),
+        )
+        .shell(format!("ls -ld {word}")),
+        Lapse::Owner(owner) => found(
+            Severity::Error,
+            format!("{path} belongs to user {owner}, and this is user {user}"),
+        )
+        .shell(format!("sudo chown {user} {word}")),
+        // The store refuses such a directory: what lies in it may have been put there.
+        Lapse::Open(mode) if place.directory && mode & 0o022 != 0 => found(
+            Severity::Error,
+            format!("{path} has mode {mode:04o}: others can write to it, so the store refuses it"),
+        )
+        .shell(format!("chmod 700 {word}")),
+        Lapse::Open(mode) => found(
+            Severity::Warning,
+            format!("{path} has mode {mode:04o}: it must be yours alone"),
+        )
+        .shell(format!("chmod u=rwX,go= {word}")),
+        Lapse::Closed(mode) => found(
+            Severity::Note,
+            format!("{path} has mode {mode:04o}: it can be looked at, not added to"),
+        )
+        .shell(format!("chmod u+rwX {word}")),
+        Lapse::Unseen(error) => found(Severity::Error, format!("{path} cannot be looked at: {error}"))
+            .shell(format!("ls -ld {word}")),
+    };
+    finding.at(&place.path)
+}
+
+/// Free bytes where the store lies, or would be made.
+fn free(root: &Path) -> Option<u64> {
+    let there = root.ancestors().find(|path| path.is_dir())?;
+    platform::free_bytes(File::open(there).ok()?).ok()
+}
+
+fn room(root: &Path, free: Option<u64>, survey: Option<&Survey>, findings: &mut Vec<Finding>) {
+    let used = survey.map_or_else(String::new, |survey| {
+        format!("the store takes up {}, ", size(survey.bytes))
+    });
+    let step = format!(
+        "df -h {}",
+        shell::word(root.ancestors().find(|path| path.is_dir()).unwrap_or(root))
+    );
+    let finding = match free {
+        None => {
+            let what = format!("{used}and how much room is left where it lies cannot be told");
+            found(Severity::Note, what)
+        }
+        Some(bytes) => {
+            let severity = match bytes {
+                0..NONE => Severity::Error,
+                NONE..LITTLE => Severity::Warning,
+                _ => Severity::Ok,
+            };
+            let finding = found(severity, format!("{used}{} are free there", size(bytes)));
+            if severity == Severity::Ok {
+                finding
+            } else {
+                finding.shell(step)
+            }
+        }
+    };
+    findings.push(finding.at(root));
+}

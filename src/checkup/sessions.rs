@@ -1,0 +1,232 @@
+//! Judges sessions, held locks, mount roots, and what restores left at them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{Finding, Group, Severity, counted, shell};
+use crate::config::{self, settle, shown};
+use crate::contract::STAGING_PREFIX;
+use crate::session::{Reason, State, state};
+use crate::snapshot::InstanceId;
+use crate::store::{HeldLock, InstanceRow, LockName, Store, StoreError, Survey};
+
+pub(super) fn judge(root: Option<&Path>, config: &config::Survey, findings: &mut Vec<Finding>) {
+    let mut roots = Roots::default();
+    for mount in config.workspaces.iter().flat_map(|workspace| &workspace.mounts) {
+        roots.configured.insert(settle(&mount.src));
+    }
+    if let Some(root) = root {
+        match Store::open_read(root) {
+            Ok(None) => {}
+            Ok(Some(store)) => match store.catalog().instances() {
+                Ok(rows) => {
+                    for row in &rows {
+                        for mount in &row.mounts {
+                            // Newest first: that one can be restored from.
+                            let known = roots.recorded.entry(mount.root.to_path());
+                            known.or_insert_with(|| row.id.clone());
+                        }
+                    }
+                    instances(&store, &rows, findings);
+                }
+                Err(error) => findings.push(unknown(&error)),
+            },
+            Err(error) => findings.push(unknown(&error)),
+        }
+    }
+    // What lies there first, then who is at work: what a restore takes away in between is not left over.
+    let left = roots.leftovers();
+    let known: Vec<PathBuf> = roots.all().into_iter().cloned().collect();
+    let (locks, failures) = root.map(|root| Survey::locks(root, &known)).unwrap_or_default();
+    work(&locks, &failures, findings);
+    mounts(&roots, &left, &locks, findings);
+}
+
+/// The cause is told where it belongs.
+fn unknown(error: &StoreError) -> Finding {
+    let what = format!("which sessions there are cannot be told: {error}");
+    Finding::new(Group::Sessions, Severity::Warning, what).words("deal with the errors above first")
+}
+
+fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
+    let found = |severity, what: String| Finding::new(Group::Sessions, severity, what);
+    let mut lost = 0;
+    let mut active = 0;
+    for row in rows {
+        match state(store, row) {
+            // Those whose end was found unseen before have their closing snapshot.
+            State::Lost if row.ended_at.is_none() => {
+                lost += 1;
+                let what = format!(
+                    "{} is dead and nobody saw its end: its last changes are in no snapshot yet",
+                    row.id
+                );
+                findings.push(found(Severity::Warning, what).verb(format!("diff {}", row.id)));
+            }
+            State::Active(reasons) => {
+                active += 1;
+                let unknown = reasons.iter().find_map(|reason| match reason {
+                    Reason::Unknown(why) => Some(why),
+                    _ => None,
+                });
+                if let Some(why) = unknown {
+                    let what = format!(
+                        "whether {} lives cannot be told, so it counts as active: {why}",
+                        row.id
+                    );
+                    findings.push(found(Severity::Warning, what).verb(format!("show {}", row.id)));
+                } else if reasons.contains(&Reason::UntilEnd) {
+                    let what = format!("{} is active until somebody ends it", row.id);
+                    findings.push(found(Severity::Note, what).verb(format!("end {}", row.id)));
+                }
+            }
+            State::Lost | State::Ended | State::Failed => {}
+        }
+    }
+    if lost == 0 {
+        let sessions = counted(rows.len(), "session", "sessions");
+        findings.push(found(
+            Severity::Ok,
+            format!("{sessions}, {active} active, none lost"),
+        ));
+    }
+}
+
+fn work(locks: &[HeldLock], failures: &[StoreError], findings: &mut Vec<Finding>) {
+    let found = |severity, what: String| Finding::new(Group::Work, severity, what);
+    let before = findings.len();
+    for lock in locks {
+        let what = match &lock.name {
+            LockName::Store if lock.shared => "a capture or restore needs the archives".to_owned(),
+            LockName::Store => "archives are being removed".to_owned(),
+            LockName::Receipts => "a receipt is being written".to_owned(),
+            LockName::Drafts => "a draft is being made or swept".to_owned(),
+            LockName::Instance(id) => format!("{id} is in use"),
+            // Every directory above a root is shared with it.
+            LockName::Root(_) | LockName::Other(_) if lock.shared => continue,
+            LockName::Root(root) => format!("a restore is at work on {}", shown(root)),
+            LockName::Other(name) => format!("the lock {name} is held"),
+        };
+        let who: Vec<String> = lock
+            .holders
+            .iter()
+            .map(|holder| format!("process {} ({})", holder.pid, holder.name))
+            .collect();
+        let who = if who.is_empty() {
+            "who holds its lock cannot be told".to_owned()
+        } else {
+            format!("its lock is held by {}", who.join(", "))
+        };
+        findings.push(found(Severity::Note, format!("{what}: {who}")));
+    }
+    findings.extend(failures.iter().map(|error| {
+        let what = format!("whether a lock is held cannot be told: {error}");
+        found(Severity::Warning, what)
+            .words("commands that need this lock will refuse; make its file readable")
+    }));
+    if findings.len() == before && !findings.iter().any(|finding| finding.group == Group::Work) {
+        findings.push(found(
+            Severity::Ok,
+            "no lock is held and no draft is left".to_owned(),
+        ));
+    }
+}
+
+/// The mount roots that are known.
+#[derive(Default)]
+struct Roots {
+    /// By workspaces.
+    configured: BTreeSet<PathBuf>,
+    /// By sessions, with the newest one.
+    recorded: BTreeMap<PathBuf, InstanceId>,
+}
+
+impl Roots {
+    fn all(&self) -> BTreeSet<&PathBuf> {
+        self.configured.iter().chain(self.recorded.keys()).collect()
+    }
+
+    /// Staging directories beside and inside every root.
+    fn leftovers(&self) -> BTreeSet<PathBuf> {
+        let beside = self
+            .all()
+            .into_iter()
+            .filter_map(|root| root.parent().map(Path::to_path_buf));
+        let places: BTreeSet<PathBuf> = beside.chain(self.all().into_iter().cloned()).collect();
+        let is_staging = |name: &OsStr| name.as_bytes().starts_with(STAGING_PREFIX.as_bytes());
+        let entries = places
+            .iter()
+            .flat_map(|place| fs::read_dir(place).into_iter().flatten().flatten());
+        entries
+            .filter(|entry| is_staging(&entry.file_name()))
+            .map(|entry| entry.path())
+            .collect()
+    }
+}
+
+fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings: &mut Vec<Finding>) {
+    let found = |severity, what: String| Finding::new(Group::Mounts, severity, what);
+    let mut judged = Vec::new();
+    // A staging directory may belong to any restore whose root lies there.
+    let at_work = |path: &Path| {
+        locks
+            .iter()
+            .filter(|lock| !lock.shared)
+            .any(|lock| match &lock.name {
+                LockName::Root(root) => path.parent() == Some(root) || path.parent() == root.parent(),
+                _ => false,
+            })
+    };
+    for path in left
+        .iter()
+        .filter(|path| !at_work(path) && path.symlink_metadata().is_ok())
+    {
+        let what = format!(
+            "{}: left by a restore that was interrupted; it may hold the only copy of something",
+            shown(path)
+        );
+        let word = shell::word(path);
+        judged.push(
+            found(Severity::Warning, what)
+                .at(path)
+                .shell(format!("ls -lR {word}  # then: rm -r {word}")),
+        );
+    }
+    let gone = |root: &&PathBuf| match fs::symlink_metadata(root) {
+        Ok(meta) => !meta.is_dir(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    for root in roots.configured.iter().filter(gone) {
+        let what = format!("{}: a workspace mounts it, and it is not there", shown(root));
+        let step = format!("mkdir -p {}", shell::word(root));
+        judged.push(found(Severity::Warning, what).at(root).shell(step));
+    }
+    let old: Vec<(&PathBuf, &InstanceId)> = roots
+        .recorded
+        .iter()
+        .filter(|(root, _)| !roots.configured.contains(*root) && gone(root))
+        .collect();
+    if let Some((first, instance)) = old.first() {
+        let more = match old.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let what = format!(
+            "{}{more}: sessions were recorded there, and it is gone",
+            shown(first)
+        );
+        let step = format!("restore {instance} --dry-run");
+        judged.push(found(Severity::Note, what).at(first).verb(step));
+    }
+    if judged.is_empty() {
+        let known = counted(roots.all().len(), "known root", "known roots");
+        judged.push(found(
+            Severity::Ok,
+            format!("{known}, nothing is missing or left over"),
+        ));
+    }
+    findings.extend(judged);
+}

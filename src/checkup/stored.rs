@@ -1,0 +1,213 @@
+//! Judges what the store holds: snapshots, receipts, catalog, drafts.
+
+use super::{Finding, Group, Severity, counted, shell, size};
+use crate::config::shown;
+use crate::snapshot::SnapshotId;
+use crate::store::{DraftFact, StoreError, Survey};
+
+/// As many of one sort are named one by one.
+const NAMED: usize = 5;
+const NEWER: &str = "use the version of jackin recovery that wrote it, or a later one";
+
+pub(super) fn judge(survey: &Survey, findings: &mut Vec<Finding>) {
+    snapshots(survey, findings);
+    receipts(survey, findings);
+    catalog(survey, findings);
+    findings.extend(survey.drafts.iter().map(draft));
+}
+
+fn ids(ids: &[SnapshotId]) -> String {
+    let mut named: Vec<&str> = ids.iter().take(NAMED).map(SnapshotId::as_str).collect();
+    let more = format!("{} more", ids.len().saturating_sub(NAMED));
+    if ids.len() > NAMED {
+        named.push(&more);
+    }
+    named.join(", ")
+}
+
+fn snapshots(survey: &Survey, findings: &mut Vec<Finding>) {
+    let found = |severity, what: String| Finding::new(Group::Snapshots, severity, what);
+    let mut judged = Vec::new();
+    for (id, error) in survey.unreadable.iter().take(NAMED) {
+        let finding = found(Severity::Error, format!("the record of {id}: {error}")).damage();
+        judged.push(match error {
+            StoreError::Newer { .. } => finding.words(NEWER),
+            _ => finding.words(format!(
+                "put snapshots/{id}.json back from a copy; the other snapshots are not hurt"
+            )),
+        });
+    }
+    if survey.unreadable.len() > NAMED {
+        let what = format!("{} more records cannot be read", survey.unreadable.len() - NAMED);
+        judged.push(found(Severity::Error, what).damage().verb("verify"));
+    }
+    if !survey.lost.is_empty() {
+        let what = format!(
+            "receipts tell of snapshots whose records are gone: {}",
+            ids(&survey.lost)
+        );
+        let finding = found(Severity::Error, what).damage();
+        judged.push(finding.words("put the records back into snapshots/ from a copy; nothing else has them"));
+    }
+    if let Some((_, first)) = survey.missing.first() {
+        let mut hurt: Vec<SnapshotId> = survey.missing.iter().map(|(id, _)| id.clone()).collect();
+        hurt.dedup();
+        let what = format!(
+            "archive {first} is not there or has another size, which hurts {}",
+            ids(&hurt)
+        );
+        judged.push(found(Severity::Error, what).damage().verb("verify --read-data"));
+    }
+    if !survey.without_receipt.is_empty() {
+        let what = format!(
+            "no receipt tells of {}: killed between the two; they can be used",
+            ids(&survey.without_receipt)
+        );
+        judged.push(found(Severity::Note, what).verb("log"));
+    }
+    orphans(survey, &mut judged);
+    if judged.is_empty() {
+        let records = usize::try_from(survey.records).unwrap_or(usize::MAX);
+        let archives = usize::try_from(survey.archives).unwrap_or(usize::MAX);
+        let what = format!(
+            "{} and {}, each where it belongs",
+            counted(records, "record", "records"),
+            counted(archives, "archive", "archives")
+        );
+        judged.push(found(Severity::Ok, what));
+    }
+    findings.extend(judged);
+}
+
+/// An archive that nobody names wastes room; but who cannot read every record does not know what is named.
+fn orphans(survey: &Survey, judged: &mut Vec<Finding>) {
+    let Some((first, _)) = survey.orphans.first() else {
+        return;
+    };
+    let bytes = survey.orphans.iter().map(|(_, size)| size).sum();
+    let archives = counted(survey.orphans.len(), "archive", "archives");
+    let sure = survey.unreadable.is_empty() && survey.lost.is_empty() && survey.failures.is_empty();
+    let finding = if sure {
+        let paths: Vec<String> = survey.orphans.iter().map(|(path, _)| shell::word(path)).collect();
+        let what = format!(
+            "no record names {archives} of {}: left by something killed",
+            size(bytes)
+        );
+        Finding::new(Group::Snapshots, Severity::Warning, what).shell(format!("rm {}", paths.join(" ")))
+    } else {
+        let what = format!(
+            "no readable record names {archives} of {}; a lost one may",
+            size(bytes)
+        );
+        Finding::new(Group::Snapshots, Severity::Note, what).words("keep them until every record is back")
+    };
+    judged.push(finding.at(first));
+}
+
+fn receipts(survey: &Survey, findings: &mut Vec<Finding>) {
+    let finding = match &survey.receipts {
+        Ok(number) => {
+            let number = usize::try_from(*number).unwrap_or(usize::MAX);
+            let what = format!(
+                "{}, every link of the chain holds",
+                counted(number, "receipt", "receipts")
+            );
+            Finding::new(Group::Receipts, Severity::Ok, what)
+        }
+        Err(error) => broken(Group::Receipts, error),
+    };
+    findings.push(finding);
+}
+
+fn broken(group: Group, error: &StoreError) -> Finding {
+    let finding = Finding::new(group, Severity::Error, error.to_string());
+    match error {
+        StoreError::Newer { .. } | StoreError::UnknownReceipt { .. } => finding.damage().words(NEWER),
+        StoreError::Chain { .. } => finding.damage().words("put receipts.log back from a copy"),
+        StoreError::Damaged { .. } if group == Group::Catalog => finding.damage().verb("rebuild"),
+        StoreError::Damaged { path, .. } | StoreError::Unsafe { path, .. } => finding
+            .damage()
+            .at(path)
+            .shell(format!("ls -l {}", shell::word(path))),
+        StoreError::Io { path, .. } => finding.at(path).shell(format!("ls -l {}", shell::word(path))),
+        _ => finding.verb("verify"),
+    }
+}
+
+fn catalog(survey: &Survey, findings: &mut Vec<Finding>) {
+    let found = |severity, what: String| Finding::new(Group::Catalog, severity, what);
+    let facts = &survey.catalog;
+    if let Some(fault) = facts.faults.first() {
+        let more = facts.faults.len() - 1;
+        let more = if more > 0 {
+            format!(" (and {more} more)")
+        } else {
+            String::new()
+        };
+        let what =
+            format!("the catalog is damaged: {fault}{more}; snapshots and receipts are not hurt by that");
+        findings.push(found(Severity::Error, what).damage().verb("rebuild"));
+    } else if let Some(error) = &facts.error {
+        // Where the chain breaks is said once.
+        let said = matches!(
+            error,
+            StoreError::Chain { .. } | StoreError::UnknownReceipt { .. }
+        ) && survey.receipts.is_err();
+        if !said {
+            let group = if matches!(error, StoreError::Chain { .. }) {
+                Group::Receipts
+            } else {
+                Group::Catalog
+            };
+            findings.push(broken(group, error));
+        }
+    } else {
+        findings.push(match facts.version {
+            None => found(
+                Severity::Note,
+                "it is not there; the next command that writes makes it anew".to_owned(),
+            ),
+            Some(_) if !facts.current => found(
+                Severity::Note,
+                "it lacks something; the next command that writes catches it up".to_owned(),
+            )
+            .verb("rebuild"),
+            Some(version) => found(
+                Severity::Ok,
+                format!("version {version}, sound, and has everything"),
+            ),
+        });
+    }
+    if let Some(aside) = &facts.aside {
+        let what = format!(
+            "{}: a damaged catalog that was laid aside; nothing needs it",
+            shown(aside)
+        );
+        let finding = found(Severity::Note, what).at(aside);
+        findings.push(finding.shell(format!("rm {}", shell::word(aside))));
+    }
+}
+
+fn draft(draft: &DraftFact) -> Finding {
+    let found = |what: String| Finding::new(Group::Work, Severity::Note, what).at(&draft.path);
+    let path = shown(&draft.path);
+    let name = draft.path.file_name().and_then(|name| name.to_str());
+    if name.is_none_or(|name| SnapshotId::parse(name).is_err()) {
+        let what = format!("{path}: no draft has such a name, so nothing removes it");
+        return found(what).shell(format!("ls -la {}", shell::word(&draft.path)));
+    }
+    match &draft.holders {
+        Some(holders) => {
+            let who: Vec<String> = holders
+                .iter()
+                .map(|holder| format!(" by process {} ({})", holder.pid, holder.name))
+                .collect();
+            found(format!("{path}: a snapshot is being taken{}", who.concat()))
+        }
+        None => found(format!(
+            "{path}: a draft of {} whose process is gone; the next command that writes removes it",
+            size(draft.bytes)
+        ))
+        .verb("rebuild"),
+    }
+}

@@ -1,0 +1,144 @@
+//! `init`: adds a `[recovery]` table to the file of a workspace. The only verb that writes outside the store without a
+//! restore, and it writes that one file.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use clap::ValueEnum as _;
+use serde::Serialize;
+
+use crate::cli::args::InitArgs;
+use crate::cli::confirm::confirm;
+use crate::cli::context::Context;
+use crate::cli::document::{HostPathDocument, SCHEMA};
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::view;
+use crate::clock::random;
+use crate::config::{Config, ConfigError, Edit, Flags, Wanted, settle};
+use crate::contract::{Target, automatic_excludes};
+use crate::session::refuse_inside;
+use crate::snapshot::ExcludeSource;
+use crate::terminal::sanitize;
+
+#[derive(Serialize)]
+struct Document {
+    schema: u32,
+    workspace: String,
+    outcome: &'static str,
+    #[serde(flatten)]
+    file: HostPathDocument,
+    line: usize,
+    added: String,
+}
+
+pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Status, CliError> {
+    let terminal = context.terminal;
+    // An agent must not decide what its next session may be undone to.
+    if let Some(store) = context.store_for_reading()? {
+        refuse_inside(&store, context.environment, None)?;
+    }
+    let config = Config::load(context.environment)?;
+    let workspace = workspace(context, &config, args.target.as_deref())?;
+    let edit = Edit::propose(&config, &workspace, &wanted(&config, &workspace, args))?;
+    let document = |outcome| Document {
+        schema: SCHEMA,
+        workspace: workspace.clone(),
+        outcome,
+        file: HostPathDocument::new(edit.file()),
+        line: edit.line().0,
+        added: edit.added().to_owned(),
+    };
+    let shown = view::addition::addition(&edit);
+    if !args.json {
+        terminal.out(&shown);
+    } else if !args.yes && !args.dry_run {
+        terminal.err(&shown);
+    }
+    if args.dry_run {
+        if args.json {
+            terminal.json(&document("planned"));
+        }
+        return Ok(ExitCode::Done.into());
+    }
+    confirm(terminal, &context.interrupts, "Write this file?", args.yes)?;
+    edit.apply(&config, random(context.world().entropy))?;
+    if args.json {
+        terminal.json(&document("written"));
+    } else {
+        terminal.out(&format!("Written: {}", sanitize::path(edit.file())));
+        let explain = context.command(&format!("explain {}", sanitize::name(workspace.as_bytes())));
+        terminal.note(&format!("see what it amounts to: {explain}"));
+    }
+    Ok(ExitCode::Done.into())
+}
+
+/// The workspace that is meant: by its name, or as the one that a directory belongs to.
+fn workspace(context: &Context<'_>, config: &Config, target: Option<&OsStr>) -> Result<String, CliError> {
+    let directory = match Target::parse(target) {
+        Target::Workspace(name) => {
+            return name.to_str().map(str::to_owned).ok_or_else(|| {
+                let name = sanitize::os(&name);
+                ConfigError::BadName {
+                    name,
+                    problem: "it is not UTF-8",
+                }
+                .into()
+            });
+        }
+        Target::Remote(_) => {
+            let message = "an address has no workspace file; name a workspace or a directory";
+            return Err(CliError::new(ErrorKind::Usage, message));
+        }
+        Target::Directory(path) => context.environment.absolute(&path),
+        Target::Here => context.environment.current.clone(),
+    };
+    config.workspace_for_directory(&directory)?.ok_or_else(|| {
+        let shown = sanitize::path(&settle(&directory));
+        let made = CliError::new(
+            ErrorKind::Usage,
+            format!("{shown} lies in no workspace's mount, so there is no file to add to"),
+        );
+        let made = match config.workspace_names() {
+            Ok(names) if !names.is_empty() => made.hint(format!("the workspaces: {}", names.join(", "))),
+            _ => made,
+        };
+        made.hint(format!(
+            "without any configuration: {}",
+            context.command("launch --snapshot project DIR -- COMMAND")
+        ))
+    })
+}
+
+/// The mode that was asked for, and what the stacks in the workspace's mounts can make again.
+fn wanted(config: &Config, workspace: &str, args: &InitArgs) -> Wanted {
+    let mode = args.snapshot.to_possible_value();
+    let mut wanted = Wanted {
+        mode: mode.map(|mode| mode.get_name().to_owned()).unwrap_or_default(),
+        ..Wanted::default()
+    };
+    // What is wrong with the workspace is said when the edit is proposed.
+    let mounts = config
+        .for_workspace(workspace, &Flags::default())
+        .map(|resolved| resolved.mounts)
+        .unwrap_or_default();
+    let roots: Vec<PathBuf> = mounts
+        .iter()
+        .filter(|mount| !mount.readonly)
+        .map(|mount| settle(&mount.src))
+        .collect();
+    let mut because = Vec::new();
+    for rule in roots.iter().flat_map(|root| automatic_excludes(root)) {
+        if let ExcludeSource::Integration { name, because: file } = &rule.source {
+            let reason = format!("{name} ({file})");
+            if !because.contains(&reason) {
+                because.push(reason);
+            }
+        }
+        if !wanted.exclude.contains(&rule.pattern) {
+            wanted.exclude.push(rule.pattern);
+        }
+    }
+    wanted.because = because.join(", ");
+    wanted
+}

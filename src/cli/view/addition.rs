@@ -1,0 +1,31 @@
+//! What `init` adds to a file, as a diff. Only the new lines: what stands around them may be a secret.
+
+use crate::config::Edit;
+use crate::terminal::{Role, sanitize, style};
+
+/// The added lines under the name of the file.
+pub(in crate::cli) fn addition(edit: &Edit) -> String {
+    let path = sanitize::path(edit.file());
+    let (mut line, mut whole) = edit.line();
+    let mut text = edit.added();
+    // The old last line had no end: that comes first.
+    if let Some(rest) = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n'))
+        && !whole
+    {
+        (text, line, whole) = (rest, line + 1, true);
+    }
+    let added: Vec<&str> = text.lines().collect();
+    let place = if whole {
+        format!("@@ -{},0 +{line},{} @@", line - 1, added.len())
+    } else {
+        format!("@@ within line {line} @@")
+    };
+    let mut lines = vec![
+        style::paint(Role::Heading, &format!("--- {path}")),
+        style::paint(Role::Heading, &format!("+++ {path}")),
+        style::paint(Role::Dim, &place),
+    ];
+    let new = |text: &&str| style::paint(Role::Added, &format!("+{}", sanitize::line(text.as_bytes())));
+    lines.extend(added.iter().map(new));
+    lines.join("\n")
+}

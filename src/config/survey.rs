@@ -1,0 +1,46 @@
+//! Looks at the whole configuration and goes on where one file has a fault. Reads only.
+
+use std::path::PathBuf;
+
+use super::{Config, ConfigError, Flags, Resolved};
+use crate::environment::Environment;
+
+/// What the configuration amounts to, file by file.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// jackin's configuration directory; `None` when nobody knows the home directory.
+    pub directory: Option<PathBuf>,
+    /// The workspaces that can be used, by name.
+    pub workspaces: Vec<Resolved>,
+    /// What cannot be used. A file tells its first fault only: what follows that one may mean something else.
+    pub faults: Vec<ConfigError>,
+}
+
+/// Loads `config.toml` and every workspace. A fault in one file keeps none of the others from being looked at.
+#[must_use]
+pub fn survey(environment: &Environment) -> Survey {
+    let mut found = Survey {
+        directory: environment.jackin_config(),
+        ..Survey::default()
+    };
+    let (config, whole) = match Config::load(environment) {
+        Ok(config) => (config, true),
+        Err(error) => {
+            found.faults.push(error);
+            (Config::without_global(environment), false)
+        }
+    };
+    let names = config.workspace_names().unwrap_or_else(|error| {
+        found.faults.push(error);
+        Vec::new()
+    });
+    for name in names {
+        match config.for_workspace(&name, &Flags::default()) {
+            Ok(resolved) => found.workspaces.push(resolved),
+            // Its mounts may stand in the file that has the fault.
+            Err(ConfigError::NoMounts { .. }) if !whole => {}
+            Err(error) => found.faults.push(error),
+        }
+    }
+    found
+}

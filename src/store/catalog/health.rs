@@ -1,0 +1,54 @@
+//! Is the catalog's file sound? Reads only, and goes round everything that needs sound tables.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{BUSY, failure, is_there, schema};
+use crate::store::StoreError;
+
+/// SQLite before 3.51.3 can corrupt a database that two connections write (its release notes, "WAL reset").
+pub const SQLITE_FLOOR: (u32, &str) = (3_051_003, "3.51.3");
+
+/// The version of the catalog's tables that this program writes, and the newest it reads.
+pub const CATALOG_FORMAT: i64 = schema::VERSION;
+
+/// No more faults are listed: the first says enough.
+const MOST: u32 = 8;
+
+/// What the file is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::store) struct Health {
+    /// The version of its tables.
+    pub(in crate::store) version: i64,
+    /// What SQLite finds wrong with its structure.
+    pub(in crate::store) faults: Vec<String>,
+}
+
+/// Looks at the file; `None` when there is none.
+pub(in crate::store) fn health(path: &Path) -> Result<Option<Health>, StoreError> {
+    if !is_there(path)? {
+        return Ok(None);
+    }
+    let looked = || {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "trusted_schema", false)?;
+        let version = schema::version(&connection)?;
+        let lines: Vec<String> = connection
+            .prepare(&format!("PRAGMA quick_check({MOST})"))?
+            .query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        let faults = lines.into_iter().filter(|line| line != "ok").collect();
+        Ok(Health { version, faults })
+    };
+    looked().map(Some).map_err(|error| failure(path, error))
+}
+
+/// The version of the SQLite library that is in use: as a number (3.51.3 is 3051003) and as text.
+#[must_use]
+pub fn sqlite_version() -> (u32, &'static str) {
+    let number = u32::try_from(rusqlite::version_number()).unwrap_or(0);
+    (number, rusqlite::version())
+}

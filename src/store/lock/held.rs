@@ -1,0 +1,147 @@
+//! Which locks are held, and by whom as far as the system tells. Takes no lock for longer than an instant, and makes and
+//! removes nothing.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{Mode, STORE, attempt, root_name};
+use crate::snapshot::InstanceId;
+use crate::store::draft::DRAFTS;
+use crate::store::{Layout, RECEIPTS, StoreError, durable};
+
+/// What a lock is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockName {
+    /// The whole store: shared by who needs archives, exclusive for who removes some.
+    Store,
+    /// The chain of receipts; held for moments.
+    Receipts,
+    /// The making and sweeping of drafts; held for moments.
+    Drafts,
+    /// A session: its launcher lives.
+    Instance(InstanceId),
+    /// A restore into this root, or, shared, into something below it.
+    Root(PathBuf),
+    /// Anything else, by its file's name.
+    Other(String),
+}
+
+/// A lock that somebody holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldLock {
+    /// What it is for.
+    pub name: LockName,
+    /// Others may hold it too.
+    pub shared: bool,
+    /// Who holds it; empty when the system does not tell.
+    pub holders: Vec<Holder>,
+}
+
+/// A process that holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Process number.
+    pub pid: u32,
+    /// What it calls itself: hostile text.
+    pub name: String,
+}
+
+/// Every lock of the store that is held. `roots` are mount roots that locks may be named after: the names in the directory
+/// are digests. What could not be looked at comes with it.
+pub(in crate::store) fn held(layout: &Layout, roots: &[PathBuf]) -> (Vec<HeldLock>, Vec<StoreError>) {
+    let directory = layout.locks();
+    let (mut found, mut failed) = (Vec::new(), Vec::new());
+    let entries = match fs::read_dir(&directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (found, failed),
+        Err(error) => return (found, vec![StoreError::io("list", &directory)(error)]),
+    };
+    for entry in entries.flatten() {
+        match state(&entry.path()) {
+            Ok(None) => {}
+            Ok(Some((shared, holders))) => found.push(HeldLock {
+                name: name(&entry.file_name().to_string_lossy(), roots),
+                shared,
+                holders,
+            }),
+            Err(error) => failed.push(error),
+        }
+    }
+    found.sort_by_key(|lock| format!("{:?}", lock.name));
+    (found, failed)
+}
+
+/// Whether somebody holds the lock at `path`, and who; a missing file is a lock that nobody holds.
+pub(in crate::store) fn is_held(path: &Path) -> Result<Option<Vec<Holder>>, StoreError> {
+    Ok(state(path)?.map(|(_, holders)| holders))
+}
+
+/// `None`: it is free. Else whether it is shared, and who has it.
+fn state(path: &Path) -> Result<Option<(bool, Vec<Holder>)>, StoreError> {
+    let Some(file) = durable::open(path)? else {
+        return Ok(None);
+    };
+    // Shared first, so that two who look do not take each other for the holder.
+    let mut held = None;
+    if !attempt(&file, path, Mode::Shared)? {
+        held = Some(false);
+    } else if !attempt(&file, path, Mode::Exclusive)? {
+        held = Some(true);
+    }
+    file.unlock().map_err(StoreError::io("unlock", path))?;
+    Ok(held.map(|shared| (shared, holders(&file))))
+}
+
+fn name(file: &str, roots: &[PathBuf]) -> LockName {
+    let instance = file
+        .strip_prefix("instance-")
+        .and_then(|id| InstanceId::parse(id).ok());
+    let root = || {
+        let above = roots.iter().flat_map(|root| root.ancestors());
+        above.map(Path::to_path_buf).find(|root| root_name(root) == file)
+    };
+    match (file, instance) {
+        (STORE, _) => LockName::Store,
+        (RECEIPTS, _) => LockName::Receipts,
+        (DRAFTS, _) => LockName::Drafts,
+        (_, Some(id)) => LockName::Instance(id),
+        _ => root().map_or_else(|| LockName::Other(file.to_owned()), LockName::Root),
+    }
+}
+
+/// The processes that hold a `flock` lock on `file` (proc(5), `/proc/locks`). The kernel names a lock's file by its inode alone
+/// in a form that can be trusted, so each process is asked whether it really has this file open.
+fn holders(file: &File) -> Vec<Holder> {
+    let Ok(wanted) = file.metadata() else {
+        return Vec::new();
+    };
+    let table = fs::read_to_string("/proc/locks").unwrap_or_default();
+    let mut pids: Vec<u32> = table
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace().skip(1);
+            // A line of one that waits has an arrow here.
+            words.next().filter(|kind| *kind == "FLOCK")?;
+            let pid = words.nth(2)?.parse().ok()?;
+            let inode: u64 = words.next()?.rsplit(':').next()?.parse().ok()?;
+            (inode == wanted.ino()).then_some(pid)
+        })
+        .collect();
+    pids.sort_unstable();
+    pids.dedup();
+    let has_open = |pid: &u32| {
+        let open = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        open.filter_map(|entry| fs::metadata(entry.path()).ok())
+            .any(|meta| (meta.dev(), meta.ino()) == (wanted.dev(), wanted.ino()))
+    };
+    let named = |pid| {
+        let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let name = String::from_utf8_lossy(&name).trim_end().to_owned();
+        Holder { pid, name }
+    };
+    pids.into_iter().filter(has_open).map(named).collect()
+}

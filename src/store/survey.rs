@@ -1,0 +1,166 @@
+//! Looks at everything in the store without opening it: what a damaged part hides in one place is still seen in another.
+//! Changes nothing. What is found is told as facts; what they mean for the operator is decided above.
+
+mod contents;
+mod places;
+
+use std::path::{Path, PathBuf};
+
+use super::catalog::{self, Health};
+use super::lock::{self, Holder};
+use super::{HeldLock, Layout, StoreError, projection};
+use crate::snapshot::{ArchiveId, SnapshotId};
+
+/// What is odd about a file or directory of the store.
+#[derive(Debug)]
+pub enum Lapse {
+    /// It is a symbolic link.
+    Link,
+    /// It is neither what it must be nor a link.
+    Kind,
+    /// It belongs to this user.
+    Owner(u32),
+    /// Others may do something with it; its permission bits.
+    Open(u32),
+    /// We may not do with it what we must; its permission bits.
+    Closed(u32),
+    /// The system does not let us look.
+    Unseen(std::io::Error),
+}
+
+/// A place with something odd about it.
+#[derive(Debug)]
+pub struct OddPlace {
+    /// Where.
+    pub path: PathBuf,
+    /// Whether it is one of the directories that the store is made of.
+    pub directory: bool,
+    /// What.
+    pub lapse: Lapse,
+}
+
+/// A draft in `tmp`.
+#[derive(Debug)]
+pub struct DraftFact {
+    /// Its directory.
+    pub path: PathBuf,
+    /// Who holds its lock; `None`: nobody, so its process is gone. Empty: somebody, and the system does not tell who.
+    pub holders: Option<Vec<Holder>>,
+    /// Bytes that it takes up, without an archive that it published.
+    pub bytes: u64,
+}
+
+/// What the catalog's file is.
+#[derive(Debug)]
+pub struct CatalogFacts {
+    /// The version of its tables; `None` when there is no file.
+    pub version: Option<i64>,
+    /// What SQLite finds wrong with its structure.
+    pub faults: Vec<String>,
+    /// Whether it has everything that records and receipts say.
+    pub current: bool,
+    /// Why it cannot be used, or that it knows receipts which the log has lost.
+    pub error: Option<StoreError>,
+    /// A catalog that was no database any more was laid aside here.
+    pub aside: Option<PathBuf>,
+}
+
+/// Everything that was seen.
+#[derive(Debug)]
+pub struct Survey {
+    /// The store's directory.
+    pub root: PathBuf,
+    /// Files in it.
+    pub files: u64,
+    /// Bytes that it takes up on the disk.
+    pub bytes: u64,
+    /// Files and directories that are not guarded as they must be.
+    pub odd: Vec<OddPlace>,
+    /// Records.
+    pub records: u64,
+    /// Records that cannot be read.
+    pub unreadable: Vec<(SnapshotId, StoreError)>,
+    /// Snapshots of which no receipt tells.
+    pub without_receipt: Vec<SnapshotId>,
+    /// Snapshots of which a receipt tells, and whose record is gone.
+    pub lost: Vec<SnapshotId>,
+    /// Archives.
+    pub archives: u64,
+    /// Archives that a record needs and that are not there, or have another size.
+    pub missing: Vec<(SnapshotId, ArchiveId)>,
+    /// Archives that no readable record and no draft names, with their sizes in bytes.
+    pub orphans: Vec<(PathBuf, u64)>,
+    /// Receipts in the chain, or where it breaks.
+    pub receipts: Result<u64, StoreError>,
+    /// Drafts.
+    pub drafts: Vec<DraftFact>,
+    /// The catalog.
+    pub catalog: CatalogFacts,
+    /// What could not be looked at.
+    pub failures: Vec<StoreError>,
+}
+
+impl Survey {
+    /// Looks at the store at `root`; `None` when nothing is there.
+    #[must_use]
+    pub fn of(root: &Path) -> Option<Self> {
+        let layout = Layout::new(root.to_path_buf());
+        let seen = places::look(layout.root())?;
+        let mut failures = Vec::new();
+        // In this order: what a capture that is under way publishes in between is never taken for left over.
+        let archives = contents::archives(&layout, &mut failures);
+        let drafts = contents::drafts(&layout, &mut failures);
+        let told = contents::snapshots(&layout, archives, &drafts, &mut failures);
+        Some(Self {
+            root: layout.root().to_path_buf(),
+            files: seen.files,
+            bytes: seen.bytes,
+            odd: seen.odd,
+            records: told.records,
+            unreadable: told.unreadable,
+            without_receipt: told.without_receipt,
+            lost: told.lost,
+            archives: told.archives,
+            missing: told.missing,
+            orphans: told.orphans,
+            receipts: told.receipts,
+            drafts,
+            catalog: catalog_facts(&layout),
+            failures,
+        })
+    }
+
+    /// The locks that are held in the store at `root`, and what could not be looked at. `roots`: mount roots that restores may
+    /// be at work on.
+    #[must_use]
+    pub fn locks(root: &Path, roots: &[PathBuf]) -> (Vec<HeldLock>, Vec<StoreError>) {
+        lock::held(&Layout::new(root.to_path_buf()), roots)
+    }
+}
+
+fn catalog_facts(layout: &Layout) -> CatalogFacts {
+    let aside = layout.damaged_catalog();
+    let mut facts = CatalogFacts {
+        version: None,
+        faults: Vec::new(),
+        current: false,
+        error: None,
+        aside: aside.symlink_metadata().is_ok().then_some(aside),
+    };
+    match catalog::health(&layout.catalog()) {
+        Ok(None) => {}
+        Ok(Some(Health { version, faults })) => {
+            facts.version = Some(version);
+            let sound = faults.is_empty();
+            facts.faults = faults;
+            if sound {
+                match projection::whole(layout) {
+                    Ok(whole) => facts.current = whole.is_some(),
+                    Err(error) => facts.error = Some(error),
+                }
+            }
+        }
+        Err(error) => facts.error = Some(error),
+    }
+    facts
+}

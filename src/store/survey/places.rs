@@ -1,0 +1,89 @@
+//! Is everything in the store ours alone? Modes, owners, types, sizes; no link is followed.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{Lapse, OddPlace};
+use crate::platform;
+use crate::store::durable::{DIRECTORY_MODE, FILE_MODE};
+
+/// The store is this deep: `tmp/<draft>/<file>`. Whatever lies deeper is not ours and not entered.
+const DEEPEST: usize = 4;
+
+/// What lies in the store.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+    pub(super) odd: Vec<OddPlace>,
+}
+
+/// Looks at `root` and all below it; `None` when nothing is there.
+pub(super) fn look(root: &Path) -> Option<Seen> {
+    let mut seen = Seen::default();
+    match fs::symlink_metadata(root) {
+        Ok(meta) => seen.visit(root.to_path_buf(), &meta, 0),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => seen.note(root.to_path_buf(), true, Lapse::Unseen(error)),
+    }
+    Some(seen)
+}
+
+impl Seen {
+    fn note(&mut self, path: PathBuf, directory: bool, lapse: Lapse) {
+        self.odd.push(OddPlace {
+            path,
+            directory,
+            lapse,
+        });
+    }
+
+    fn visit(&mut self, path: PathBuf, meta: &Metadata, depth: usize) {
+        // The root and what lies in it directly under our names must be directories; files lie elsewhere.
+        let own = matches!(
+            path.file_name().and_then(|name| name.to_str()),
+            Some("snapshots" | "archives" | "locks" | "tmp")
+        );
+        let directory = depth == 0 || depth == 1 && own;
+        self.bytes += meta.blocks().saturating_mul(512);
+        if meta.is_symlink() {
+            return self.note(path, directory, Lapse::Link);
+        }
+        if !(meta.is_dir() || meta.is_file() && !directory) {
+            return self.note(path, directory, Lapse::Kind);
+        }
+        if meta.uid() != platform::own_ids().0 {
+            self.note(path.clone(), directory, Lapse::Owner(meta.uid()));
+        }
+        let mode = meta.mode() & 0o7777;
+        let whole = if meta.is_dir() { DIRECTORY_MODE } else { FILE_MODE };
+        if mode & !DIRECTORY_MODE != 0 {
+            self.note(path.clone(), directory, Lapse::Open(mode));
+        } else if mode & whole != whole {
+            self.note(path.clone(), directory, Lapse::Closed(mode));
+        }
+        if meta.is_file() {
+            self.files += 1;
+        } else if depth < DEEPEST {
+            self.enter(&path, directory, depth);
+        }
+    }
+
+    fn enter(&mut self, path: &Path, directory: bool, depth: usize) {
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) => return self.note(path.to_path_buf(), directory, Lapse::Unseen(error)),
+        };
+        let mut children: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        children.sort();
+        for child in children {
+            match fs::symlink_metadata(&child) {
+                Ok(meta) => self.visit(child, &meta, depth + 1),
+                // Gone since it was listed: a store is in use while it is looked at.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => self.note(child, false, Lapse::Unseen(error)),
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `init` adds one table to one file and nothing else, and only when told to.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
+
+use crate::support::background::Background;
+use crate::support::build::Build;
+use crate::support::compare::assert_untouched;
+use crate::support::machine::{NOBODY, is_root, skip};
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+const FILE: &str = "# mine\r\nversion = \"v1alpha8\"   # kept\r\n[[mounts]]\r\nsrc = \"~/src/p\"\r\ndst = '/p'\r\n\r\n\
+                    [env]\r\nTOKEN = \"hush\"\r\n# the end";
+
+/// A workspace `shop` on `src/p`, where a Cargo.toml lies.
+fn shop() -> (Sandbox, std::path::PathBuf) {
+    let sandbox = Sandbox::new();
+    Build::at(&sandbox.project("p"))
+        .file("Cargo.toml", "[package]\n")
+        .file("a", "a\n");
+    let file = sandbox.configure("workspaces/shop.toml", FILE);
+    (sandbox, file)
+}
+
+#[test]
+fn dry_run_and_no_answer_write_nothing() {
+    let (sandbox, file) = shop();
+    let before = Tree::read(sandbox.world());
+    let run = sandbox.jackin(["init", "shop", "--dry-run"]).ok().harmless();
+    run.shows("+[recovery]")
+        .shows("+snapshot = \"project\"")
+        .shows("/target/")
+        .hides("hush");
+    sandbox
+        .jackin(["init", "shop"])
+        .code(4)
+        .shows("+[recovery]")
+        .hides("hush");
+    let run = sandbox.jackin(["init", "shop", "--json"]).code(4);
+    assert!(run.stdout.is_empty(), "{run}");
+    let planned = sandbox
+        .jackin(["init", "shop", "--dry-run", "--json"])
+        .ok()
+        .json();
+    assert_eq!(planned["outcome"], "planned");
+    assert_eq!(planned["path"], file.to_str().unwrap());
+    assert!(planned["added"].as_str().unwrap().contains("[recovery]"));
+    assert_untouched(&before, &Tree::read(sandbox.world()));
+}
+
+#[test]
+fn the_table_is_added_and_works_and_every_other_byte_stays() {
+    let (sandbox, file) = shop();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    let written = sandbox.jackin(["init", "shop", "--yes", "--json"]).ok().json();
+    assert_eq!(
+        (&written["outcome"], &written["workspace"]),
+        (&"written".into(), &"shop".into())
+    );
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text, format!("{FILE}{}", written["added"].as_str().unwrap()));
+    assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+    assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o640);
+    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+    sandbox
+        .jackin(["explain", "shop"])
+        .ok()
+        .shows("mode project")
+        .shows("/target/");
+    let project = sandbox.sources().join("p");
+    sandbox
+        .command(["launch", "shop", "--", "true"])
+        .inside(&project)
+        .run()
+        .ok();
+    // A second time there is nothing to add.
+    let before = Tree::read(sandbox.world());
+    let run = sandbox.jackin(["init", "shop", "--yes"]).code(2);
+    run.shows(file.to_str().unwrap())
+        .shows("line 12")
+        .shows("there already");
+    assert_untouched(&before, &Tree::read(sandbox.world()));
+}
+
+#[test]
+fn the_owner_stays_also_when_root_writes() {
+    if !is_root() {
+        return skip("the owner of a file that root writes", "not root");
+    }
+    let (sandbox, file) = shop();
+    lchown(&file, Some(NOBODY), Some(NOBODY)).unwrap();
+    sandbox.jackin(["init", "shop", "--yes"]).ok();
+    let meta = fs::metadata(&file).unwrap();
+    assert_eq!((meta.uid(), meta.gid()), (NOBODY, NOBODY));
+}
+
+#[test]
+fn a_workspace_in_config_toml_gets_its_table_there() {
+    let sandbox = Sandbox::new();
+    let old = "[workspaces.old]\nworkdir = '/o'\n[[workspaces.old.mounts]]\nsrc = '~/src/o' # c\n\n[workspaces.new]\n";
+    sandbox.project("o");
+    let file = sandbox.configure("config.toml", old);
+    // By the directory that it mounts.
+    sandbox
+        .command(["init", "--yes", "--snapshot", "metadata"])
+        .inside(&sandbox.project("o"))
+        .run()
+        .ok();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("[workspaces.old.recovery]\nsnapshot = \"metadata\""),
+        "{text}"
+    );
+    assert!(
+        old.lines().all(|line| text.lines().any(|new| new == line)),
+        "{text}"
+    );
+    sandbox.jackin(["explain", "old"]).ok().shows("metadata");
+    sandbox
+        .jackin(["init", "./o", "--yes"])
+        .code(2)
+        .shows("workspaces.old.recovery");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_way_on() {
+    let (sandbox, _) = shop();
+    sandbox.project("elsewhere");
+    sandbox.configure("workspaces/bad.toml", "[[mounts]]\nsrc = 5\n");
+    let before = Tree::read(sandbox.world());
+    sandbox
+        .jackin(["init", "shp", "--yes"])
+        .code(2)
+        .shows("the nearest: \"shop\"");
+    sandbox
+        .jackin(["init", "bad", "--yes"])
+        .code(2)
+        .shows("line 2")
+        .shows("mounts.src");
+    sandbox.jackin(["init", "ssh://host/x", "--yes"]).code(2);
+    sandbox.jackin(["init", "../../etc", "--yes"]).refused();
+    sandbox
+        .jackin(["init", "shop", "--snapshot", "project-and-state", "--yes"])
+        .code(2)
+        .shows("later version");
+    assert_untouched(&before, &Tree::read(sandbox.world()));
+    fs::remove_file(sandbox.home().join(".config/jackin/workspaces/bad.toml")).unwrap();
+    sandbox
+        .jackin(["init", "./elsewhere", "--yes"])
+        .code(2)
+        .shows("shop");
+}
+
+#[test]
+fn a_link_to_the_file_stays_a_link() {
+    let (sandbox, file) = shop();
+    let kept = sandbox.home().join("dotfiles.toml");
+    fs::rename(&file, &kept).unwrap();
+    std::os::unix::fs::symlink(&kept, &file).unwrap();
+    sandbox
+        .jackin(["init", "shop", "--yes"])
+        .ok()
+        .shows(kept.to_str().unwrap());
+    assert!(file.is_symlink());
+    assert!(fs::read_to_string(&kept).unwrap().contains("[recovery]"));
+}
+
+#[test]
+fn a_session_may_not_decide_what_the_next_one_leaves_out() {
+    let (sandbox, file) = shop();
+    let project = sandbox.project("q");
+    let jackin = env!("CARGO_BIN_EXE_jackin");
+    let status = sandbox.scratch("status");
+    let script = format!(
+        "'{jackin}' recovery init shop --yes; echo $? > '{}'",
+        status.display()
+    );
+    let session = Background::launch(&sandbox, &project, &script);
+    assert_eq!(fs::read_to_string(&status).unwrap().trim(), "3");
+    assert_eq!(fs::read_to_string(&file).unwrap(), FILE);
+    session.end().ok();
+}
