@@ -118,6 +118,7 @@ fn damage_to_either_of_two_archives_brings_back_what_it_held() {
     for older in [true, false] {
         let place = Place::with(&[("d/a", "one"), ("e/b", "two")]);
         let first = place.take(SnapshotKind::Baseline).record;
+        place.rest();
         place.write("e/b", "second");
         let second = place.take(SnapshotKind::Checkpoint).record;
         place.rest();
