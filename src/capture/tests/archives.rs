@@ -114,17 +114,29 @@ fn after_damage_everything_is_stored_again() {
 }
 
 #[test]
-fn damage_to_one_of_two_archives_costs_only_what_it_held() {
-    let place = Place::with(&[("d/a", "one"), ("e/b", "two")]);
-    place.take(SnapshotKind::Baseline);
-    place.write("e/b", "second");
-    let second = place.take(SnapshotKind::Checkpoint).record;
-    place.rest();
-    fs::remove_file(place.store.layout().archive(&second.id.archive())).unwrap();
-    let third = place.take(SnapshotKind::Closing);
-    assert!(third.stored.contains(&Digest::of(b"second")));
-    assert!(!needed(&third.record).contains(&second.id.archive()));
-    read_back(&place.store, &third.record, contents(only(&third)), &Silent).unwrap();
+fn damage_to_either_of_two_archives_brings_back_what_it_held() {
+    for older in [true, false] {
+        let place = Place::with(&[("d/a", "one"), ("e/b", "two")]);
+        let first = place.take(SnapshotKind::Baseline).record;
+        place.rest();
+        place.write("e/b", "second");
+        let second = place.take(SnapshotKind::Checkpoint).record;
+        place.rest();
+        let (gone, content) = if older {
+            (first.id.archive(), "one")
+        } else {
+            (second.id.archive(), "second")
+        };
+        fs::remove_file(place.store.layout().archive(&gone)).unwrap();
+        let third = place.take(SnapshotKind::Closing);
+        assert!(third.record.complete);
+        assert!(
+            third.stored.contains(&Digest::of(content.as_bytes())),
+            "{content}"
+        );
+        assert!(!needed(&third.record).contains(&gone), "{content}");
+        read_back(&place.store, &third.record, contents(only(&third)), &Silent).unwrap();
+    }
 }
 
 #[test]

@@ -89,6 +89,25 @@ fn what_changed_within_a_tick_of_the_reference_is_read_again() {
 }
 
 #[test]
+fn a_time_that_was_set_back_does_not_make_a_fresh_file_old() {
+    let place = Place::with(&[("file", "content")]);
+    let dir = crate::mount::Dir::open(&place.root).unwrap();
+    let past = Time {
+        sec: 1_000_000_000,
+        nsec: 0,
+    };
+    platform::set_mtime(&dir, "file".as_ref(), past).unwrap();
+    place.rest();
+    let forged = forge(&place.look(None), "file", |_| {});
+    let changed = entry(&forged, "file").ctime;
+    for (late, read) in [(TICK_NANOS, true), (TICK_NANOS + 1, false)] {
+        let now = place.look(Some((&forged, changed.plus_nanos(late))));
+        let was_read = entry(&now, "file").content().unwrap().digest != FORGED;
+        assert_eq!(was_read, read, "the reference began {late} ns after the change");
+    }
+}
+
+#[test]
 fn a_time_in_the_future_is_never_trusted() {
     let place = Place::with(&[("file", "content")]);
     let dir = crate::mount::Dir::open(&place.root).unwrap();

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
 use super::{DELETE, NOTHING, Scope, below, path, wrecked};
-use crate::capture::tests::Place;
+use crate::capture::tests::{Meddler, Moment, Place};
+use crate::observer::Phase;
 use crate::restore::{Kept, Outcome, Report, RestoreError, Why};
 use crate::snapshot::{Act, PathAct};
 
@@ -223,6 +224,55 @@ fn a_file_with_a_name_outside_is_copied_and_not_changed_through_it() {
         "not ours to change"
     );
     assert_ne!(mode(session.place.at("f")), 0o600);
+}
+
+#[test]
+fn a_directory_that_its_owner_may_not_write_is_opened_and_shut_again() {
+    let chmod = |place: &Place, mode| {
+        fs::set_permissions(place.at("shut"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let shut_session = || {
+        let place = Place::with(&[("shut/f", "before"), ("shut/in/g", "before"), ("z", "before")]);
+        chmod(&place, 0o555);
+        let baseline = place.take(crate::snapshot::SnapshotKind::Baseline);
+        chmod(&place, 0o755);
+        place.write("shut/f", "after");
+        fs::remove_dir_all(place.at("shut/in")).unwrap();
+        place.write("z", "after");
+        chmod(&place, 0o555);
+        let closing = place.take(crate::snapshot::SnapshotKind::Closing);
+        super::Wrecked {
+            place,
+            baseline,
+            closing,
+        }
+    };
+    let session = shut_session();
+    let report = session.execute(&session.propose()).unwrap();
+    assert_eq!(report.outcome, Outcome::Done, "{:?}", report.mounts[0].failed);
+    assert_eq!(
+        fs::metadata(session.place.at("shut")).unwrap().mode() & 0o777,
+        0o555
+    );
+    assert_eq!(
+        fs::read_to_string(session.place.at("shut/in/g")).unwrap(),
+        "before"
+    );
+    chmod(&session.place, 0o755);
+
+    let session = shut_session();
+    let before = session.place.tree();
+    let meddler = Meddler(|moment| {
+        if moment == Moment::Begin(Phase::Apply) {
+            session.place.write("z", "meanwhile");
+        }
+        false
+    });
+    let result = session.execute_by(&session.propose(), &meddler);
+    assert!(matches!(result, Err(RestoreError::Drift { .. })), "{result:?}");
+    session.place.write("z", "after");
+    session.assert_untouched(&before, "shut");
+    chmod(&session.place, 0o755);
 }
 
 #[test]

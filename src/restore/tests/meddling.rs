@@ -79,6 +79,7 @@ fn a_surprise_at_any_path_takes_everything_back() {
             |p| p.write("x/in/new", "n"),
             "x",
         ),
+        ("a file came in at its top", |p| p.write("x/new", "n"), "x"),
         (
             "a file left what is removed",
             |p| fs::remove_file(p.at("x/other")).unwrap(),
