@@ -101,4 +101,4 @@ pub enum CaptureError {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

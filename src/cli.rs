@@ -68,6 +68,7 @@ fn run_on(
             let terminal = terminal.with_verbosity(invocation.global.verbosity());
             let json = invocation.verb.json();
             let status = perform(&invocation, &terminal).unwrap_or_else(|error| {
+                let error = error.as_called(invocation.called_as);
                 error.print(&terminal, json);
                 match invocation.verb {
                     Verb::Launch(_) => error.kind.launch_code().into(),

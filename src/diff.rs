@@ -10,4 +10,4 @@ pub use patch::{Body, Content, Line, MAX_TEXT, Patch, PatchOptions, is_secret, p
 pub use rename::pair_renames;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

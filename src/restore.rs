@@ -143,6 +143,12 @@ pub enum RestoreError {
         /// What the store says.
         source: StoreError,
     },
+    /// Another file system was mounted over the root.
+    #[error("another file system is mounted over {}; what was captured lies hidden below it", path.display())]
+    MountedOver {
+        /// The mount root.
+        path: PathBuf,
+    },
     /// The mount root cannot be opened.
     #[error(transparent)]
     Mount(#[from] crate::mount::MountError),

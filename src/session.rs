@@ -8,7 +8,7 @@ mod state;
 
 pub use begin::{BeginRequest, Begun, begin};
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
-pub use guard::{refuse_active, refuse_inside};
+pub use guard::{Allowed, refuse_active, refuse_inside};
 pub use select::{check_name, find_instance, find_snapshot};
 pub use state::{Reason, State, state};
 

@@ -8,6 +8,7 @@ mod prompt;
 #[cfg(test)]
 pub(crate) mod recorded;
 pub mod sanitize;
+pub mod shell;
 mod sink;
 pub mod size;
 pub mod style;

@@ -61,6 +61,11 @@ impl<'a> Packer<'a> {
         self.writer.as_ref().is_some_and(|writer| writer.holds(digest))
     }
 
+    /// Whether content was stored, but not a member for every entry.
+    pub(super) fn is_partial(&self) -> bool {
+        self.writer.is_some() && !self.whole
+    }
+
     /// Stores a chunk or a list, unless it is known.
     pub(super) fn blob(&mut self, kind: BlobKind, digest: Digest, bytes: &[u8]) -> Result<(), CaptureError> {
         if self.holds(&digest) || self.known.contains(&digest) {
@@ -96,6 +101,7 @@ impl<'a> Packer<'a> {
 
     /// Whether content is there already, here or in an older archive. Makes the member that the archive still needs.
     fn is_stored(&mut self, path: &RelPath, entry: &Entry, digest: Digest) -> Result<bool, CaptureError> {
+        self.forget(path, Self::twin(entry, digest));
         if let Some((label, first)) = self.members.get(&Self::twin(entry, digest)).cloned() {
             if label != self.label || first != *path {
                 let own = self.label.clone();
@@ -106,7 +112,19 @@ impl<'a> Packer<'a> {
         Ok(self.known.contains(&digest) || (!self.whole && self.holds(&digest)))
     }
 
-    /// Remembers the member; an earlier one of the same path is overwritten when the archive is unpacked.
+    /// A file that moved while it was read is not what its member says: nothing may become a link to that one, for it is
+    /// overwritten when the archive is unpacked.
+    fn forget(&mut self, path: &RelPath, now: Twin) {
+        let label = &self.label;
+        let overtaken = |((last_label, last), old): &mut ((String, RelPath), Twin)| {
+            last_label == label && last == path && *old != now
+        };
+        if let Some((_, old)) = self.last.take_if(overtaken) {
+            self.members.remove(&old);
+        }
+    }
+
+    /// Remembers the member.
     fn stored(
         &mut self,
         path: &RelPath,
@@ -117,9 +135,7 @@ impl<'a> Packer<'a> {
         self.writer()?.index(stored, digest);
         let place = (self.label.clone(), path.clone());
         let twin = Self::twin(entry, digest);
-        if let Some((_, old)) = self.last.take().filter(|(last, _)| *last == place) {
-            self.members.remove(&old);
-        }
+        self.forget(path, twin);
         self.last = Some((place.clone(), twin));
         self.members.insert(twin, place);
         Ok(())

@@ -66,10 +66,19 @@ pub fn take(
     entropy: &dyn Entropy,
 ) -> Result<Captured, CaptureError> {
     let _shared = store.share()?;
-    let id = SnapshotId::new(random(entropy));
-    let draft = store.draft(id.clone())?;
     observer.begin(Phase::Capture, None);
-    let result = Capture::new(store, request, observer).run(id, draft);
+    let attempt = |capture: Capture<'_>| {
+        let id = SnapshotId::new(random(entropy));
+        let draft = store.draft(id.clone())?;
+        capture.run(id, draft)
+    };
+    let result = match attempt(Capture::new(store, request, observer)) {
+        Ok(Some(captured)) => Ok(captured),
+        Ok(None) => attempt(Capture::alone(store, request, observer)).and_then(|captured| {
+            captured.ok_or_else(|| CaptureError::Write(std::io::Error::other("the archive is not whole")))
+        }),
+        Err(error) => Err(error),
+    };
     observer.end();
     result
 }
@@ -132,16 +141,17 @@ impl<'a> Capture<'a> {
         }
     }
 
-    fn run(self, id: SnapshotId, draft: Draft) -> Result<Captured, CaptureError> {
+    /// Captures. `None`: nothing older turned out to be of use, so the archive would stand alone without having a member
+    /// for every entry; it has to be written anew.
+    fn run(self, id: SnapshotId, draft: Draft) -> Result<Option<Captured>, CaptureError> {
         // All mounts are walked, and all limits checked, before a byte is written.
         let mut left = self.request.limits;
         let mut walks = Vec::new();
         for (at, coverage) in self.request.coverages.iter().enumerate() {
             let walked = self.walk(at, coverage, left)?;
             if let Some((_, walked)) = &walked {
-                let (entries, bytes) = walked.manifest.totals();
-                left.max_entries = left.max_entries.saturating_sub(entries);
-                left.max_bytes = left.max_bytes.saturating_sub(bytes);
+                left.max_entries = left.max_entries.saturating_sub(walked.taken.max_entries);
+                left.max_bytes = left.max_bytes.saturating_sub(walked.taken.max_bytes);
             }
             walks.push(walked);
         }
@@ -174,8 +184,14 @@ impl<'a> Capture<'a> {
                     used.extend(self.known.archive_of(&content.digest));
                 }
             }
-            mounts.push(record(coverage, started_at, list, &manifest));
+            mounts.push(MountRecord {
+                mounted: root.is_mount_point(),
+                ..record(coverage, started_at, list, &manifest)
+            });
             manifests.push(Some(manifest));
+        }
+        if used.is_empty() && packer.is_partial() {
+            return Ok(None);
         }
         let mut archives: Vec<ArchiveRef> = used
             .into_iter()
@@ -202,12 +218,24 @@ impl<'a> Capture<'a> {
         };
         self.store
             .append(self.request.now, self.request.uid, self.request.instance, act)?;
-        Ok(Captured {
+        Ok(Some(Captured {
             record,
             manifests,
             skipped,
             stored,
-        })
+        }))
+    }
+
+    /// Relies on nothing older.
+    fn alone(store: &'a Store, request: &'a Request<'a>, observer: &'a dyn Observer) -> Self {
+        let earlier = request.coverages.iter().map(|_| None).collect();
+        Self {
+            store,
+            request,
+            observer,
+            earlier,
+            known: store.blobs(&[]),
+        }
     }
 
     fn reference(&self, at: usize) -> Option<Reference<'_>> {
@@ -244,7 +272,25 @@ impl<'a> Capture<'a> {
             limits,
             observer: self.observer,
         };
-        let walked = walk.run()?;
+        let walked = walk.run().map_err(|error| match error {
+            // What was agreed, not what the mounts before this one left of it.
+            CaptureError::Limit {
+                path,
+                entries,
+                biggest,
+                ..
+            } => CaptureError::Limit {
+                path,
+                entries,
+                limit: if entries {
+                    self.request.limits.max_entries
+                } else {
+                    self.request.limits.max_bytes
+                },
+                biggest,
+            },
+            other => other,
+        })?;
         Ok(Some((root, walked)))
     }
 
@@ -310,6 +356,7 @@ fn missing(coverage: &Coverage, now: Time) -> MountRecord {
     MountRecord {
         coverage,
         started_at: now,
+        mounted: false,
         manifest: None,
         entries: 0,
         bytes: 0,
@@ -324,6 +371,7 @@ fn record(coverage: &Coverage, started_at: Time, list: Digest, manifest: &Manife
     MountRecord {
         coverage: coverage.clone(),
         started_at,
+        mounted: false,
         manifest: Some(list),
         entries,
         bytes,

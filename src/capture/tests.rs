@@ -1,1 +1,270 @@
-//! Tests of capture: see also the tests of the built binary.
+//! Captures of real directories into a real store: what is read, what is kept, what is said to be missing.
+
+mod archives;
+mod limits;
+mod links;
+mod moving;
+mod reuse;
+mod sparse;
+mod stopped;
+mod twins;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::{CaptureError, Captured, Limits, Look, Request, Seen, look, take};
+use crate::clock::{Clock, Entropy};
+use crate::observer::{Observer, Phase, Silent};
+use crate::snapshot::{
+    ByteString, Coverage, Entry, ExcludeRule, ExcludeSource, InstanceId, Manifest, RelPath, SnapshotKind,
+    Time,
+};
+use crate::store::Store;
+
+/// Gives other bytes each time, and the same ones in every run.
+#[derive(Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Entropy for Counter {
+    fn fill(&self, bytes: &mut [u8]) {
+        let mut number = self.0.fetch_add(1, Ordering::Relaxed);
+        for byte in bytes.iter_mut().rev() {
+            *byte = (number % 32) as u8;
+            number /= 32;
+        }
+    }
+}
+
+/// A second passes whenever somebody looks.
+pub(crate) struct Ticking(AtomicI64);
+
+impl Clock for Ticking {
+    fn now(&self) -> Time {
+        Time {
+            sec: self.0.fetch_add(1, Ordering::Relaxed),
+            nsec: 0,
+        }
+    }
+}
+
+/// What an observer is told or asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// A phase begins.
+    Begin(Phase),
+    /// A directory was listed.
+    Listed,
+    /// Bytes of a file were read.
+    Read,
+    /// Shall it stop?
+    Asked,
+}
+
+/// Acts in the middle of the work; what it returns counts only as the answer to [`Moment::Asked`].
+pub(crate) struct Meddler<A>(pub(crate) A);
+
+impl<A: Fn(Moment) -> bool + Send + Sync> Observer for Meddler<A> {
+    fn begin(&self, phase: Phase, _: Option<u64>) {
+        (self.0)(Moment::Begin(phase));
+    }
+    fn advance(&self, _: u64, bytes: u64) {
+        (self.0)(if bytes > 0 { Moment::Read } else { Moment::Listed });
+    }
+    fn end(&self) {}
+    fn cancelled(&self) -> bool {
+        (self.0)(Moment::Asked)
+    }
+}
+
+/// A directory to capture and a store, which go with the test.
+pub(crate) struct Place {
+    _home: tempfile::TempDir,
+    pub(crate) base: PathBuf,
+    pub(crate) root: PathBuf,
+    pub(crate) store: Store,
+    pub(crate) clock: Ticking,
+    pub(crate) entropy: Counter,
+    pub(crate) instance: InstanceId,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().canonicalize().unwrap();
+        let root = base.join("project");
+        fs::create_dir(&root).unwrap();
+        let store = Store::open_write(&base.join("data/recovery")).unwrap();
+        Self {
+            _home: home,
+            base,
+            root,
+            store,
+            clock: Ticking(AtomicI64::new(1_790_000_000)),
+            entropy: Counter::default(),
+            instance: InstanceId::new([1; 8], "demo"),
+        }
+    }
+
+    /// As [`Place::new`], with these files; a path that ends in `/` is a directory.
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let place = Self::new();
+        for (path, content) in files {
+            match path.strip_suffix('/') {
+                Some(directory) => fs::create_dir_all(place.at(directory)).unwrap(),
+                None => place.write(path, content),
+            }
+        }
+        place
+    }
+
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Waits until what was written is no longer too fresh for its stat data to be believed.
+    pub(crate) fn rest(&self) {
+        std::thread::sleep(Duration::from_millis(35));
+    }
+
+    pub(crate) fn coverage(&self) -> Coverage {
+        coverage(&self.root, "project")
+    }
+
+    pub(crate) fn take(&self, kind: SnapshotKind) -> Captured {
+        self.try_take(kind, &[self.coverage()], Limits::NONE, &Silent)
+            .unwrap()
+    }
+
+    pub(crate) fn try_take(
+        &self,
+        kind: SnapshotKind,
+        coverages: &[Coverage],
+        limits: Limits,
+        observer: &dyn Observer,
+    ) -> Result<Captured, CaptureError> {
+        let request = Request {
+            instance: &self.instance,
+            workspace: None,
+            kind,
+            late: false,
+            name: None,
+            message: None,
+            coverages,
+            limits,
+            check_content: false,
+            now: self.clock.now(),
+            uid: 1000,
+        };
+        take(&self.store, &request, observer, &self.entropy)
+    }
+
+    pub(crate) fn look(&self, reference: Option<(&Manifest, Time)>) -> Manifest {
+        self.look_by(&self.coverage(), reference, &Silent)
+            .manifest
+            .unwrap()
+    }
+
+    pub(super) fn look_by(
+        &self,
+        coverage: &Coverage,
+        reference: Option<(&Manifest, Time)>,
+        observer: &dyn Observer,
+    ) -> Seen {
+        let request = Look {
+            coverage,
+            reference,
+            check_content: false,
+        };
+        look(&request, observer).unwrap()
+    }
+
+    /// The names in a directory of the store, sorted.
+    pub(crate) fn stored(&self, directory: &str) -> Vec<String> {
+        let directory = self.store.layout().root().join(directory);
+        let mut names: Vec<String> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// What a user sees of the mount: every path with its type, mode and bytes or target.
+    pub(crate) fn tree(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+        use std::os::unix::ffi::OsStrExt as _;
+        walkdir::WalkDir::new(&self.root)
+            .into_iter()
+            .map(|entry| {
+                let entry = entry.unwrap();
+                let meta = entry.path().symlink_metadata().unwrap();
+                let bytes = if meta.is_symlink() {
+                    fs::read_link(entry.path())
+                        .unwrap()
+                        .as_os_str()
+                        .as_bytes()
+                        .to_vec()
+                } else if meta.is_file() {
+                    fs::read(entry.path()).unwrap()
+                } else {
+                    Vec::new()
+                };
+                (entry.into_path(), (meta.mode(), bytes))
+            })
+            .collect()
+    }
+}
+
+pub(crate) fn coverage(root: &Path, label: &str) -> Coverage {
+    Coverage {
+        label: label.to_owned(),
+        root: ByteString::from(root),
+        excludes: Vec::new(),
+        tracked: Vec::new(),
+        withheld: Vec::new(),
+    }
+}
+
+pub(crate) fn excluding(mut coverage: Coverage, patterns: &[&str]) -> Coverage {
+    coverage.excludes = patterns
+        .iter()
+        .map(|pattern| ExcludeRule {
+            pattern: (*pattern).to_owned(),
+            source: ExcludeSource::Flag,
+        })
+        .collect();
+    coverage
+}
+
+pub(crate) fn path(text: &str) -> RelPath {
+    RelPath::new(text.as_bytes()).unwrap()
+}
+
+/// The manifest of the only mount.
+pub(crate) fn only(captured: &Captured) -> &Manifest {
+    captured.manifests[0].as_ref().unwrap()
+}
+
+pub(super) fn entry<'a>(manifest: &'a Manifest, at: &str) -> &'a Entry {
+    manifest
+        .entry(&path(at))
+        .unwrap_or_else(|| panic!("{at} is missing"))
+}
+
+pub(super) fn names<'a>(paths: impl Iterator<Item = &'a RelPath>) -> Vec<String> {
+    let mut names: Vec<String> = paths
+        .map(|path| String::from_utf8(path.as_bytes().to_vec()).unwrap())
+        .collect();
+    names.sort();
+    names
+}

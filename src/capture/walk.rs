@@ -70,6 +70,8 @@ pub(super) struct Walked {
     pub pending: Vec<(usize, usize)>,
     /// What excludes left out, sorted.
     pub skipped: Vec<Skipped>,
+    /// How much of the limits it took.
+    pub taken: Limits,
     /// When the walk began, by the clock that stamps files.
     pub started_at: Time,
 }
@@ -130,6 +132,10 @@ impl Walk<'_> {
             manifest,
             pending: state.pending,
             skipped: state.skipped,
+            taken: Limits {
+                max_entries: state.entries,
+                max_bytes: state.bytes,
+            },
             started_at,
         })
     }
@@ -369,5 +375,7 @@ fn withheld(reason: WithheldReason) -> GapReason {
     match reason {
         WithheldReason::Sensitive => GapReason::Sensitive,
         WithheldReason::Store => GapReason::Store,
+        WithheldReason::Staging => GapReason::Staging,
+        WithheldReason::Readonly => GapReason::Readonly,
     }
 }

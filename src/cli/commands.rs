@@ -17,6 +17,7 @@ mod scope;
 mod show;
 mod undo;
 mod verify;
+mod words;
 
 pub(super) use diff::Compared;
 

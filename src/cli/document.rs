@@ -126,6 +126,7 @@ pub(super) fn why_words(why: &Why) -> String {
                 String::from_utf8_lossy(path.as_bytes())
             )
         }
+        Why::Settled => "another session's restore left it so, and this session did not change it".to_owned(),
         Why::Socket => "only the program that listens on a socket can make it".to_owned(),
     }
 }

@@ -4,6 +4,7 @@ use std::error::Error;
 
 use serde::Serialize;
 
+use super::args::CalledAs;
 use super::exit_code::ExitCode;
 use crate::terminal::style::{self, Role};
 use crate::terminal::{Terminal, sanitize};
@@ -101,6 +102,17 @@ pub struct CliError {
     pub causes: Vec<String>,
     /// What can be done. A line that begins with a space (a command to copy) is never wrapped.
     pub hints: Vec<String>,
+    /// What can be typed. [`CliError::as_called`] makes hints of them.
+    pub next: Vec<Next>,
+}
+
+/// A command of this program that helps. Where an error is made nobody knows the name that the program was called by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// What it is good for; no full stop.
+    pub purpose: String,
+    /// Verb and arguments, quoted for a shell.
+    pub words: String,
 }
 
 impl CliError {
@@ -112,6 +124,7 @@ impl CliError {
             message: message.into(),
             causes: Vec::new(),
             hints: Vec::new(),
+            next: Vec::new(),
         }
     }
 
@@ -134,6 +147,24 @@ impl CliError {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds a command of this program that can be typed: the verb and what follows it, quoted for a shell.
+    #[must_use]
+    pub fn command(mut self, purpose: impl Into<String>, words: impl Into<String>) -> Self {
+        let (purpose, words) = (purpose.into(), words.into());
+        self.next.push(Next { purpose, words });
+        self
+    }
+
+    /// The commands among the hints, as the operator types them; each on a line of its own, ready to copy.
+    #[must_use]
+    pub fn as_called(mut self, called_as: CalledAs) -> Self {
+        let prefix = called_as.prefix();
+        let typed = self.next.drain(..);
+        self.hints
+            .extend(typed.map(|Next { purpose, words }| format!("{purpose}:\n  {prefix} {words}")));
         self
     }
 

@@ -2,6 +2,7 @@
 //! for hints.
 
 use std::error::Error;
+use std::io::ErrorKind as ErrorCause;
 
 use super::error::{CliError, ErrorKind};
 use crate::capture::{Big, CaptureError};
@@ -12,7 +13,7 @@ use crate::restore::RestoreError;
 use crate::session::{Reason, SessionError};
 use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
-use crate::terminal::{sanitize, size};
+use crate::terminal::{sanitize, shell, size};
 
 impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {
@@ -33,13 +34,35 @@ impl From<ContractError> for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        Self::from_error(store_kind(&error), &error)
+        let made = Self::from_error(store_kind(&error), &error);
+        match made.kind {
+            // A broken chain says itself what can be done, and `verify` would stop at it too.
+            ErrorKind::Integrity if !matches!(error, StoreError::Chain { .. }) => hurt(made),
+            _ if is_foreign(&error) => made.hint(
+                "you may not read it: HOME may still be another user's; name a jackin home of your own in JACKIN_HOME_DIR",
+            ),
+            ErrorKind::NewerStore => made.hint("nothing was changed; use the newer version that wrote it"),
+            _ => made,
+        }
     }
+}
+
+/// Whether the system forbids it, as it does after `sudo` or `su` with the other user's HOME.
+fn is_foreign(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io { source, .. } if source.kind() == ErrorCause::PermissionDenied)
+}
+
+/// Stored data is damaged: the one thing that always helps is to see how far that goes.
+fn hurt(made: CliError) -> CliError {
+    made.command(
+        "what else is hurt, and which snapshots are whole",
+        "verify --read-data",
+    )
 }
 
 fn store_kind(error: &StoreError) -> ErrorKind {
     match error {
-        StoreError::Newer { .. } => ErrorKind::NewerStore,
+        StoreError::Newer { .. } | StoreError::UnknownReceipt { .. } => ErrorKind::NewerStore,
         StoreError::Damaged { .. }
         | StoreError::Chain { .. }
         | StoreError::Content { .. }
@@ -112,6 +135,11 @@ impl From<SessionError> for CliError {
                 let hints = Self::from(*source);
                 let message = format!("the baseline could not be taken: {}", hints.message);
                 let kind = ErrorKind::SnapshotFailed;
+                // Who stopped it wants no advice on how to go on without protection.
+                if hints.kind == ErrorKind::Interrupted {
+                    let message = "interrupted while the baseline was taken; nothing of it was kept, and nothing was started";
+                    return Self::new(ErrorKind::Interrupted, message);
+                }
                 let made = Self {
                     kind,
                     message,
@@ -129,24 +157,42 @@ impl From<SessionError> for CliError {
             SessionError::Unknown { ref nearest, .. } => {
                 let made = Self::from_error(ErrorKind::UnknownInstance, &error);
                 match nearest.as_slice() {
-                    [] => made.hint("nothing was recorded yet: there are no instances"),
-                    some => made.hint(format!("the nearest ids: {}", some.join(", "))),
+                    [] => made.command(
+                        "nothing was recorded yet; begin with",
+                        "launch --snapshot project DIR -- COMMAND",
+                    ),
+                    some => made
+                        .hint(format!("the nearest ids: {}", some.join(", ")))
+                        .command("all of them", "list"),
                 }
             }
             SessionError::Ambiguous { ref candidates, .. } => {
                 let made = Self::from_error(ErrorKind::UnknownInstance, &error);
-                made.hint(format!("it could be: {}", candidates.join(", ")))
+                let more = match candidates.len().saturating_sub(CANDIDATES) {
+                    0 => String::new(),
+                    more => format!(", and {} more", size::count(more as u64)),
+                };
+                let shown: Vec<&str> = candidates.iter().take(CANDIDATES).map(String::as_str).collect();
+                made.hint(format!("it could be: {}{more}", shown.join(", ")))
+                    .command("all of them", "list")
             }
-            SessionError::NoSnapshot { ref known, .. } => {
+            SessionError::NoSnapshot {
+                ref known,
+                ref instance,
+                ..
+            } => {
                 let made = Self::from_error(ErrorKind::UnknownSnapshot, &error);
-                match known.as_slice() {
-                    [] => made,
-                    some => made.hint(format!("there are: baseline, closing, {}", some.join(", "))),
-                }
+                let made = match known.as_slice() {
+                    [] => made.hint("it has no snapshot at all"),
+                    some => made.hint(format!("there are: {}", some.join(", "))),
+                };
+                made.command("all that is known of it", format!("show {instance}"))
             }
             SessionError::Active {
-                ref reasons, other, ..
-            } => active(&error, reasons, other),
+                ref instance,
+                ref reasons,
+                other,
+            } => active(&error, instance.as_str(), reasons, other),
             SessionError::Inside(_) => Self::from_error(ErrorKind::RefusedInside, &error)
                 .hint("inside a session only list, show, diff, explain and checkpoint are allowed"),
             SessionError::AlreadyEnded(_) => Self::from_error(ErrorKind::Failed, &error),
@@ -156,7 +202,10 @@ impl From<SessionError> for CliError {
     }
 }
 
-fn active(error: &SessionError, reasons: &[Reason], other: bool) -> CliError {
+/// How many ids an error names.
+const CANDIDATES: usize = 8;
+
+fn active(error: &SessionError, instance: &str, reasons: &[Reason], other: bool) -> CliError {
     let kind = if other {
         ErrorKind::RefusedOverlap
     } else {
@@ -166,6 +215,7 @@ fn active(error: &SessionError, reasons: &[Reason], other: bool) -> CliError {
     if other {
         made.message.push_str(" on the same paths");
     }
+    let reasons = distinct(reasons);
     let shown = reasons.iter().take(8).map(|reason| match reason {
         Reason::Launcher(Some(process)) => format!("its launcher runs (process {})", process.pid),
         Reason::Launcher(None) => "its launcher runs".to_owned(),
@@ -183,11 +233,44 @@ fn active(error: &SessionError, reasons: &[Reason], other: bool) -> CliError {
     if reasons.len() > 8 {
         made.causes.push(format!("and {} more", reasons.len() - 8));
     }
-    if reasons.contains(&Reason::UntilEnd) {
-        made.hint("call `end` for it when the agent is done")
-    } else {
-        made.hint("stop these processes first; nothing was changed")
+    if reasons.contains(&&Reason::UntilEnd) {
+        return made.command(
+            "nothing was changed; when its agent is done",
+            format!("end {instance}"),
+        );
     }
+    // A launcher passes the signal on to its command, takes the closing snapshot, and ends.
+    let launcher = reasons.iter().find_map(|reason| match reason {
+        Reason::Launcher(process) => process.as_ref(),
+        _ => None,
+    });
+    let pids: Vec<String> = match launcher {
+        Some(launcher) => vec![launcher.pid.to_string()],
+        None => reasons
+            .iter()
+            .filter_map(|reason| match reason {
+                Reason::Process(member) => Some(member.pid.to_string()),
+                _ => None,
+            })
+            .collect(),
+    };
+    match pids.as_slice() {
+        [] => made.hint("nothing was changed; stop its processes first"),
+        pids => made.hint(format!(
+            "nothing was changed; wait until it has ended, or stop it:\n  kill {}",
+            pids.join(" ")
+        )),
+    }
+}
+
+/// The launcher is a process of its session too; saying so twice tells nothing.
+pub(in crate::cli) fn distinct(reasons: &[Reason]) -> Vec<&Reason> {
+    let launcher = reasons.iter().find_map(|reason| match reason {
+        Reason::Launcher(process) => process.as_ref().map(|process| process.pid),
+        _ => None,
+    });
+    let again = |reason: &Reason| matches!(reason, Reason::Process(member) if Some(member.pid) == launcher);
+    reasons.iter().filter(|reason| !again(reason)).collect()
 }
 
 impl From<RestoreError> for CliError {
@@ -224,7 +307,7 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
         ),
         RestoreError::Incomplete(_) => (
             ErrorKind::NothingToRestore,
-            Some("show names what it lacks; without --require-complete it is used"),
+            Some("`show` names what it lacks; without --require-complete it is used"),
         ),
         RestoreError::NotEmpty(_) => (
             ErrorKind::Usage,
@@ -254,6 +337,23 @@ impl From<LaunchError> for CliError {
             LaunchError::Interrupted { .. } => ErrorKind::Interrupted,
             _ => ErrorKind::Failed,
         };
-        Self::from_error(kind, &error)
+        let made = Self::from_error(kind, &error);
+        match &error {
+            LaunchError::NotFound { program } if program.as_encoded_bytes().contains(&b'/') => {
+                made.hint("the path of a command begins at the current directory")
+            }
+            LaunchError::NotFound { .. } => {
+                made.hint("it lies in no directory of PATH; a program in this directory is written ./NAME")
+            }
+            LaunchError::NotExecutable { program, source } if source.raw_os_error() == Some(EACCES) => made
+                .hint(format!(
+                    "make it executable, or name the program that runs it:\n  chmod +x {}",
+                    shell::word(program)
+                )),
+            _ => made,
+        }
     }
 }
+
+/// The number that Linux gives to "permission denied" (asm-generic/errno-base.h).
+const EACCES: i32 = 13;

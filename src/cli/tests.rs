@@ -19,7 +19,7 @@ fn understood(line: &str) -> Invocation {
 
 fn wrong(line: &str) -> CliError {
     match parse_args(words(line), 80) {
-        Err(ParseOutcome::Wrong { error, .. }) => error,
+        Err(ParseOutcome::Wrong { error, .. }) => *error,
         other => panic!("{line}: {other:?}"),
     }
 }

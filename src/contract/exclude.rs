@@ -134,7 +134,7 @@ impl Matcher {
             .next()
             .is_some_and(|first| first.starts_with(STAGING_PREFIX.as_bytes()))
         {
-            return Some(WithheldReason::Store);
+            return Some(WithheldReason::Staging);
         }
         let hits = self
             .withheld

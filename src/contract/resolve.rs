@@ -1,6 +1,7 @@
 //! Makes the contract out of configuration, host and earlier baselines. It only looks: links are resolved, roots are
 //! listed, nothing is written.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::places::{Places, below};
@@ -9,7 +10,7 @@ use super::terms::{Contract, MountState, MountTerms, NotCovered, RestoreTerms, S
 use super::{ContractError, Verdict, coverage, overlap};
 use crate::config::{Isolation, Mode, Resolved, Sensitive};
 use crate::environment::Environment;
-use crate::snapshot::{ByteString, Coverage};
+use crate::snapshot::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 
 /// What the operator allows on the command line beyond the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,6 +135,15 @@ fn captured(
             None
         });
     }
+    for (index, (mount, holder)) in seen.iter().zip(&holders).enumerate() {
+        let outer = holder.filter(|holder| *holder != index);
+        if let Some((at, path)) = outer.and_then(|at| Some((at, shielded(mount, seen.get(at)?)?)))
+            && let Some(Some(outer)) = built.get_mut(at)
+        {
+            let reason = WithheldReason::Readonly;
+            outer.coverage.withheld.push(WithheldPath { path, reason });
+        }
+    }
     let mut mounts = Vec::new();
     for (index, (mount, holder)) in seen.iter().zip(&holders).enumerate() {
         let outer = holder
@@ -151,6 +161,9 @@ fn captured(
                     ..terms(mount, MountState::Captured)
                 }
             }
+            Some(_) if holder.and_then(|at| shielded(mount, seen.get(at)?)).is_some() => {
+                terms(mount, MountState::Readonly)
+            }
             Some(outer) if mount.config.isolation == Isolation::Shared => terms(mount, within(mount, outer)),
             _ => terms(mount, uncaptured(mount).unwrap_or(not_covered(NotCovered::Mode))),
         });
@@ -161,6 +174,18 @@ fn captured(
         });
     }
     Ok(mounts)
+}
+
+/// Where a read-only mount lies in a writable one, when the agent meets it there too: then it lies over the same place
+/// inside the container, and the agent cannot write it through the outer mount either.
+fn shielded(inner: &Seen<'_>, outer: &Seen<'_>) -> Option<RelPath> {
+    let below = inner.root.strip_prefix(&outer.root).ok()?;
+    let (inside, outside) = (inner.config.dst.as_ref()?, outer.config.dst.as_ref()?);
+    let same_place = Path::new(outside).join(below) == Path::new(inside);
+    let path = RelPath::new(below.as_os_str().as_bytes())
+        .ok()
+        .filter(|path| !path.is_root());
+    path.filter(|_| inner.config.readonly && !outer.config.readonly && same_place)
 }
 
 /// What becomes of a mount that lies within a captured one.

@@ -97,7 +97,7 @@ pub fn is_secret(path: &RelPath, entry: Option<&Entry>) -> bool {
         "hosts.yml",
     ];
     const ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".kdbx", ".env"];
-    const PLACES: [&str; 6] = [".ssh", ".aws", ".gnupg", ".kube", ".docker", ".op"];
+    const PLACES: [&str; 7] = [".ssh", ".aws", ".gnupg", ".kube", ".docker", ".op", "gcloud"];
     let private = entry.is_some_and(|entry| entry.content().is_some() && entry.mode & 0o077 == 0);
     let name = path
         .split()

@@ -78,6 +78,20 @@ impl Root {
         self.stat.place
     }
 
+    /// Whether a file system, or a bind mount, begins at the root.
+    #[must_use]
+    pub fn is_mount_point(&self) -> bool {
+        let above = self
+            .path
+            .parent()
+            .map(|parent| Dir::open(parent).and_then(|dir| dir.stat()));
+        match above {
+            Some(Ok(above)) => above.place != self.stat.place,
+            Some(Err(_)) => false,
+            None => true,
+        }
+    }
+
     /// What the file system is known for.
     ///
     /// # Errors

@@ -49,6 +49,8 @@ pub enum Why {
     Parent(RelPath),
     /// Only the program that listens on a socket can make it.
     Socket,
+    /// Another session's restore left it so, and this session never touched it: there is nothing to take back.
+    Settled,
 }
 
 /// A path that differs and stays as it is.
@@ -171,7 +173,7 @@ pub fn plan(
         ..Plan::default()
     };
     for kept in planner.out {
-        let conflict = !matches!(kept.why, Why::Socket | Why::Holds(_));
+        let conflict = !matches!(kept.why, Why::Socket | Why::Holds(_) | Why::Settled);
         if conflict {
             plan.conflicts.push(kept)
         } else {
@@ -261,13 +263,7 @@ impl Planner {
         };
         let why = match verdict {
             Verdict::Ours => None,
-            // Another session's restore left it so, and this session never touched it: there is nothing to take back.
-            Verdict::Settled => {
-                if change.to.is_some() {
-                    self.stays(&change.path);
-                }
-                return;
-            }
+            Verdict::Settled => Some(Why::Settled),
             _ if may => None,
             Verdict::Unvouched => Some(Why::Unvouched),
             Verdict::Shared(others) => Some(Why::Shared(others)),

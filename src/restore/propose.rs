@@ -91,6 +91,7 @@ pub fn propose(
         else {
             continue;
         };
+        refuse_hidden(&request.coverage, record.mounted)?;
         let manifest = store.manifest(&target, record)?;
         // The latest snapshot knows most of what is there now; its digests are as good as this one's.
         let latest = crate::capture::latest(store, &request.coverage);
@@ -130,6 +131,15 @@ pub fn propose(
         allow,
         mounts,
     })
+}
+
+/// A root that another file system was mounted over is another directory now; the tree lies hidden below it.
+fn refuse_hidden(coverage: &Coverage, was_mounted: bool) -> Result<(), RestoreError> {
+    let path = coverage.root.to_path();
+    match crate::mount::Root::open(&path) {
+        Ok(root) if root.is_mount_point() && !was_mounted => Err(RestoreError::MountedOver { path }),
+        _ => Ok(()),
+    }
 }
 
 /// The excluded paths that hold anything newer than `since`. Looked at without end conditions but one: after so many

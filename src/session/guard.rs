@@ -42,15 +42,15 @@ pub(super) fn overlap(a: &Coverage, b: &Coverage) -> bool {
     a.starts_with(&b) || b.starts_with(&a)
 }
 
-/// Refuses a caller that runs inside a living session. `ending` names an instance that its own starter may end: a
-/// launcher that began it for one of its children descends from nothing but itself.
+/// Refuses a caller that runs inside a living session. `allowed` names a session that the caller may act on from within:
+/// the one whose checkpoint it takes, or the one that it began for one of its children and now ends.
 ///
 /// # Errors
 /// [`SessionError::Inside`]; [`SessionError::Store`].
 pub fn refuse_inside(
     store: &Store,
     environment: &Environment,
-    ending: Option<&InstanceId>,
+    allowed: Allowed<'_>,
 ) -> Result<(), SessionError> {
     let caller = process::caller(environment);
     for row in store.catalog().instances()? {
@@ -59,11 +59,27 @@ pub fn refuse_inside(
             continue;
         }
         let known: Vec<ProcessRef> = row.keeper.iter().chain(&row.survivors).cloned().collect();
-        let descends =
-            known.iter().any(|process| caller.ancestors.contains(process)) && ending != Some(&row.id);
-        if (named || descends) && state(store, &row).is_active() {
+        let descends = known.iter().any(|process| caller.ancestors.contains(process));
+        let inside = match allowed {
+            Allowed::Nothing => named || descends,
+            Allowed::Checkpoint(own) => (named || descends) && *own != row.id,
+            // A launcher that began a session for its child descends from nothing but itself; the child carries the id.
+            Allowed::End(own) => named || (descends && *own != row.id),
+        };
+        if inside && state(store, &row).is_active() {
             return Err(SessionError::Inside(row.id));
         }
     }
     Ok(())
+}
+
+/// What a caller inside a session may do all the same.
+#[derive(Clone, Copy)]
+pub enum Allowed<'a> {
+    /// Nothing.
+    Nothing,
+    /// Take a checkpoint of its own session.
+    Checkpoint(&'a InstanceId),
+    /// End the session that it began.
+    End(&'a InstanceId),
 }

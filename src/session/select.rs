@@ -91,12 +91,21 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
     found.cloned().ok_or_else(|| SessionError::NoSnapshot {
         instance: row.id.clone(),
         wanted: wanted.to_owned(),
-        known: all
-            .iter()
-            .map(|row| row.name.clone().unwrap_or_else(|| row.id.to_string()))
-            .take(10)
-            .collect(),
+        known: (0..all.len().min(10)).map(|at| shortest(&all, at)).collect(),
     })
+}
+
+/// What the operator would write for a snapshot: its name, its kind when it is the latest of it, else its id.
+fn shortest(all: &[SnapshotRow], at: usize) -> String {
+    let (before, rest) = all.split_at(at);
+    let Some(row) = rest.first() else {
+        return String::new();
+    };
+    match &row.name {
+        Some(name) => name.clone(),
+        None if before.iter().all(|newer| newer.kind != row.kind) => row.kind.word().to_owned(),
+        None => row.id.to_string(),
+    }
 }
 
 fn by_id<'a>(all: &'a [SnapshotRow], wanted: &str) -> Option<&'a SnapshotRow> {

@@ -90,6 +90,8 @@ fn members(row: &InstanceRow) -> Result<Vec<Member>, ProbeError> {
     if row.ended_at.is_some() && row.survivors.is_empty() {
         return Ok(Vec::new());
     }
-    let known: Vec<ProcessRef> = row.keeper.iter().chain(&row.survivors).cloned().collect();
+    // Once it ended, its keeper's further life is no work of the session: `end` may be called by the keeper itself.
+    let keeper = row.keeper.iter().filter(|_| row.ended_at.is_none());
+    let known: Vec<ProcessRef> = keeper.chain(&row.survivors).cloned().collect();
     Ok(process::members(&row.id, &known)?.members)
 }

@@ -125,6 +125,8 @@ impl Open {
                 GapReason::Sensitive => (2, ""),
                 GapReason::Store => (3, ""),
                 GapReason::Moving => (4, ""),
+                GapReason::Staging => (5, ""),
+                GapReason::Readonly => (6, ""),
             };
             self.bytes.push(tag);
             put_bytes(&mut self.bytes, text.as_bytes());
@@ -274,6 +276,8 @@ fn gap(reader: &mut Reader<'_>) -> Result<Gap, DecodeError> {
         2 => GapReason::Sensitive,
         3 => GapReason::Store,
         4 => GapReason::Moving,
+        5 => GapReason::Staging,
+        6 => GapReason::Readonly,
         value => {
             return Err(DecodeError::Tag {
                 what: "gap reason",

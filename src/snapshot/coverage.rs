@@ -39,6 +39,10 @@ pub enum WithheldReason {
     Sensitive,
     /// The recovery store.
     Store,
+    /// What a restore stages in the mount root, and what an interrupted one left there.
+    Staging,
+    /// A mount of its own that the agent sees read-only: recorded, never restored into.
+    Readonly,
 }
 
 /// A path below the mount that never enters an archive.

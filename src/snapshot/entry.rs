@@ -179,6 +179,9 @@ impl Entry {
             sec: ctime_sec,
             nsec: u32::from_le_bytes(reader.array()?),
         };
+        if ctime.nsec >= 1_000_000_000 {
+            return Err(DecodeError::Number);
+        }
         let ino = previous_ino.wrapping_add(reader.signed()?.cast_unsigned());
         let kind = Self::decode_kind(reader, tag, flags)?;
         let mut xattrs = Vec::new();
@@ -188,6 +191,11 @@ impl Entry {
                     name: reader.bytes()?.into(),
                     value: reader.bytes()?.into(),
                 });
+            }
+            if !xattrs.is_sorted_by(|a: &Xattr, b: &Xattr| a.name < b.name) {
+                return Err(DecodeError::Structure(
+                    "attributes are out of order or twice there",
+                ));
             }
         }
         let link = if flags & HAS_LINK != 0 {

@@ -28,6 +28,10 @@ pub enum GapReason {
     Store,
     /// It vanished or changed its type faster than it could be read.
     Moving,
+    /// It has the name of a restore's staging directory.
+    Staging,
+    /// A mount of its own that the agent sees read-only.
+    Readonly,
 }
 
 /// A child that the snapshot knows of but does not hold. A restore never touches it.
@@ -138,7 +142,10 @@ impl Manifest {
                 Listing::Unreadable => lacks.push((dir.path.clone(), "cannot be listed".to_owned())),
             }
             for gap in &dir.gaps {
-                if !matches!(gap.reason, GapReason::Sensitive | GapReason::Store) {
+                if !matches!(
+                    gap.reason,
+                    GapReason::Sensitive | GapReason::Store | GapReason::Readonly
+                ) {
                     lacks.push((dir.path.join(&gap.name), gap.reason.words()));
                 }
             }
@@ -168,6 +175,8 @@ impl GapReason {
             Self::Sensitive => "withheld: the operator's own secrets".to_owned(),
             Self::Store => "withheld: the recovery store itself".to_owned(),
             Self::Moving => "vanished or changed while it was looked at".to_owned(),
+            Self::Staging => "has the name of a restore's staging directory".to_owned(),
+            Self::Readonly => "a read-only mount of its own".to_owned(),
         }
     }
 }

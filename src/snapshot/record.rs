@@ -47,6 +47,9 @@ pub struct MountRecord {
     pub coverage: Coverage,
     /// When the walk of this mount began; a file changed later than a moment before this is read again next time.
     pub started_at: Time,
+    /// Whether the root itself was where a file system is mounted. If it was not and is now, the tree lies hidden below.
+    #[serde(default)]
+    pub mounted: bool,
     /// Digest of the manifest list; none when the mount root did not exist at that moment.
     pub manifest: Option<Digest>,
     /// Entries below the root.

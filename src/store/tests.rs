@@ -86,6 +86,7 @@ pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
         complete: true,
         mounts: vec![MountRecord {
             coverage: coverage("/srv/one"),
+            mounted: false,
             started_at: at(i64::from(n)),
             manifest: Some(Digest::of(&[n])),
             entries: 7,

@@ -4,6 +4,7 @@ mod door;
 mod facts;
 mod progress;
 mod sanitize;
+mod shell;
 mod size;
 mod table;
 mod width;

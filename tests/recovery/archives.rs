@@ -13,7 +13,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::{Kind, Node, Tree};
 
 /// Every archive of the store, sorted.
-fn archives(sandbox: &Sandbox) -> Vec<PathBuf> {
+pub(crate) fn archives(sandbox: &Sandbox) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = sandbox
         .store()
         .join("archives")
@@ -25,7 +25,7 @@ fn archives(sandbox: &Sandbox) -> Vec<PathBuf> {
     all
 }
 
-fn baseline_archive(sandbox: &Sandbox) -> PathBuf {
+pub(crate) fn baseline_archive(sandbox: &Sandbox) -> PathBuf {
     let run = sandbox.jackin(["list", "--json"]).ok();
     let all = instances(&run);
     let baseline = &all.last().unwrap().snapshot("baseline").id;
@@ -35,7 +35,7 @@ fn baseline_archive(sandbox: &Sandbox) -> PathBuf {
 }
 
 /// Unpacks with stock tar into a new directory and gives the one mount's directory in it.
-fn unpacked(sandbox: &Sandbox, archive: &Path, name: &str) -> PathBuf {
+pub(crate) fn unpacked(sandbox: &Sandbox, archive: &Path, name: &str) -> PathBuf {
     let to = sandbox.scratch(name);
     fs::create_dir(&to).unwrap();
     let mut tar = Command::new("tar");
@@ -117,7 +117,7 @@ fn first_archive_unpacks_to_the_originals() {
 
 /// Every path with its type, bytes, target; mode, owner, time and attributes wherever a tar can say them.
 #[track_caller]
-fn assert_unpacked(before: &Tree, copy: &Tree) {
+pub(crate) fn assert_unpacked(before: &Tree, copy: &Tree) {
     // A tar has no sockets. As another user than root, files that nobody may read are gaps.
     let expected: Vec<(&Vec<u8>, &Node)> = before
         .nodes

@@ -44,7 +44,7 @@ const WIDEST: usize = 100;
 /// The command line of the program under the name it was called by, with help for a terminal of `columns`.
 #[must_use]
 pub fn command_for(called_as: CalledAs, columns: usize) -> Command {
-    let recovery = laid_out(super::bare());
+    let recovery = laid_out(super::bare(), called_as);
     let command = match called_as {
         CalledAs::JackinRecovery => recovery,
         CalledAs::Jackin => Command::new("jackin")
@@ -63,13 +63,13 @@ pub fn command_for(called_as: CalledAs, columns: usize) -> Command {
     command.styles(styles()).term_width(columns.min(WIDEST))
 }
 
-fn laid_out(command: Command) -> Command {
+fn laid_out(command: Command, called_as: CalledAs) -> Command {
     let (overview, heading) = (overview(&command), Role::Heading.style());
     let command = command
         .help_template(format!(
             "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{overview}{heading}Output:{heading:#}\n{{options}}{{after-help}}"
         ))
-        .after_help(shown_examples(""))
+        .after_help(shown_examples("", called_as))
         .disable_help_subcommand(true)
         .disable_help_flag(true)
         .disable_version_flag(true)
@@ -79,7 +79,7 @@ fn laid_out(command: Command) -> Command {
         .arg(version_flag());
     VERBS.into_iter().fold(command, |command, verb| {
         command.mut_subcommand(verb, |command| {
-            let command = command.after_help(shown_examples(verb));
+            let command = command.after_help(shown_examples(verb, called_as));
             match long_about(verb) {
                 Some(text) => {
                     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
@@ -113,16 +113,27 @@ fn overview(command: &Command) -> String {
     text
 }
 
-fn shown_examples(verb: &str) -> String {
+fn shown_examples(verb: &str, called_as: CalledAs) -> String {
     let heading = Role::Heading.style();
     let mut text = format!("{heading}Examples:{heading:#}");
     for (what, line) in examples(verb) {
+        let line = as_called(line, called_as);
         if !what.is_empty() {
             text.push_str(&format!("\n  {what}"));
         }
         text.push_str(&format!("\n    {}", line.replace('\n', "\n    ")));
     }
     text
+}
+
+/// An example as the operator types it. The texts are written for the name `jackin`.
+fn as_called(line: &str, called_as: CalledAs) -> String {
+    match called_as {
+        CalledAs::Jackin => line.to_owned(),
+        CalledAs::JackinRecovery => line
+            .replace(CalledAs::Jackin.prefix(), called_as.prefix())
+            .replace("completions/jackin", "completions/jackin-recovery"),
+    }
 }
 
 fn help_flag() -> Arg {

@@ -59,7 +59,7 @@ pub enum ParseOutcome {
     /// It is wrong: exit code 2. `help` is shown to people instead of the error when no verb was given at all.
     Wrong {
         /// What is wrong.
-        error: CliError,
+        error: Box<CliError>,
         /// The overview, for stderr.
         help: Option<String>,
     },
@@ -72,7 +72,10 @@ pub enum ParseOutcome {
 pub fn parse(args: Vec<OsString>, columns: usize) -> Result<Invocation, ParseOutcome> {
     let called_as = CalledAs::of(args.first().map(OsString::as_os_str));
     if let Some(error) = misplaced(called_as, args.get(1).map(OsString::as_os_str)) {
-        return Err(ParseOutcome::Wrong { error, help: None });
+        return Err(ParseOutcome::Wrong {
+            error: Box::new(error),
+            help: None,
+        });
     }
     let mut command = command_for(called_as, columns);
     let verb = own(&args).find_map(|arg| VERBS.into_iter().find(|verb| arg == verb));
@@ -158,44 +161,54 @@ fn misplaced(called_as: CalledAs, first: Option<&OsStr>) -> Option<CliError> {
 fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &mut Command) -> ParseOutcome {
     let rendered = || error.render().ansi().to_string().trim_end().to_owned();
     let prefix = called_as.prefix();
-    let wrong = |message: &str| CliError::new(ErrorKind::Usage, message);
-    let see = format!("see {prefix} --help");
-    match (error.kind(), verb) {
-        (ClapKind::DisplayHelp | ClapKind::DisplayVersion, _) => ParseOutcome::Asked(rendered()),
-        (ClapKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => ParseOutcome::Wrong {
-            error: wrong("no verb was given").hint(see),
-            help: Some(rendered()),
-        },
-        (ClapKind::MissingSubcommand, _) => ParseOutcome::Wrong {
-            error: wrong("no verb was given").hint(see),
-            help: None,
-        },
-        (ClapKind::InvalidSubcommand, _) => {
-            let given = error
-                .get(ContextKind::InvalidSubcommand)
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            let mut made = wrong(&format!("there is no verb `{given}`"));
-            if let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) {
-                made.hints
-                    .extend(near.iter().map(|near| format!("did you mean {prefix} {near}?")));
-            }
-            ParseOutcome::Wrong {
-                error: made.hint(see),
-                help: None,
-            }
-        }
-        (_, verb) => {
-            let made = from_paragraphs(&error.render().to_string(), verb);
-            let error = match verb.and_then(|verb| usage_of(command, called_as, verb)) {
-                Some(usage) => made
-                    .hint(format!("the form is: {usage}"))
-                    .hint(format!("see {prefix} {} --help", verb.unwrap_or_default())),
-                None => made.hint(see),
+    let none = || CliError::new(ErrorKind::Usage, "no verb was given").hint(format!("see {prefix} --help"));
+    let (error, help) = match (error.kind(), verb) {
+        (ClapKind::DisplayHelp | ClapKind::DisplayVersion, _) => return ParseOutcome::Asked(rendered()),
+        (ClapKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => (none(), Some(rendered())),
+        (ClapKind::MissingSubcommand, _) => (none(), None),
+        (ClapKind::InvalidSubcommand, _) => (unknown_verb(error, prefix), None),
+        (_, None) => (
+            from_paragraphs(&error.render().to_string(), None).hint(format!("see {prefix} --help")),
+            None,
+        ),
+        (kind, Some(verb)) => {
+            let made = match (verb, kind) {
+                ("launch", ClapKind::MissingRequiredArgument) => {
+                    CliError::new(ErrorKind::Usage, "no command was given; it stands behind `--`")
+                }
+                _ => from_paragraphs(&error.render().to_string(), Some(verb)),
             };
-            ParseOutcome::Wrong { error, help: None }
+            // Words that the launched command should have been given.
+            let misplaced = (verb, kind) == ("launch", ClapKind::UnknownArgument);
+            let made = if misplaced {
+                made.hint("the command and all its arguments stand behind `--`")
+            } else {
+                made
+            };
+            let made = match usage_of(command, called_as, verb) {
+                Some(usage) => made.hint(format!("the form is: {usage}")),
+                None => made,
+            };
+            (made.hint(format!("see {prefix} {verb} --help")), None)
         }
+    };
+    ParseOutcome::Wrong {
+        error: Box::new(error),
+        help,
     }
+}
+
+fn unknown_verb(error: &clap::Error, prefix: &str) -> CliError {
+    let given = error
+        .get(ContextKind::InvalidSubcommand)
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let mut made = CliError::new(ErrorKind::Usage, format!("there is no verb `{given}`"));
+    if let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) {
+        made.hints
+            .extend(near.iter().map(|near| format!("did you mean {prefix} {near}?")));
+    }
+    made.hint(format!("see {prefix} --help"))
 }
 
 /// clap's text is paragraphs: what is wrong, tips, its own idea of the usage, where to find help.

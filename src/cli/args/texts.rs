@@ -112,8 +112,9 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
         }
         "launch" => {
             "Prints the contract, takes the baseline, runs CMD in the current directory, takes the closing snapshot, and says what \
-            changed and how to undo it. Returns what CMD returns, 128+N when signal N ended it; 125 when it could not get as far as \
-            CMD, 126 when CMD cannot be executed, 127 when it is not found."
+            changed and how to undo it. Returns what CMD returns, 128+N when signal N ended it. Before CMD runs: 2 when the command \
+            line or the configuration is wrong, 125 when anything else stops it, 126 when CMD cannot be executed, 127 when it is \
+            not found."
         }
         "begin" => {
             "The first half of `launch`, for a launcher that starts the agent itself: prints the contract, takes the baseline, and prints \

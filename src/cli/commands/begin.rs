@@ -13,7 +13,7 @@ use crate::cli::view;
 use crate::config::{Mode, OnFailure};
 use crate::contract::Contract;
 use crate::process;
-use crate::session::{BeginRequest, Begun, begin, refuse_inside};
+use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
 use crate::snapshot::ProcessRef;
 use crate::store::Store;
 
@@ -26,7 +26,11 @@ struct Document {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, CliError> {
-    let contract = scope::contract(context, &args.scope)?;
+    let asking = scope::Asking {
+        verb: "begin",
+        command: &[],
+    };
+    let contract = scope::contract(context, &args.scope, &asking)?;
     if contract.snapshot.mode == Mode::Off {
         return Err(
             CliError::new(ErrorKind::Config, "the mode is off, so there is nothing to begin")
@@ -41,7 +45,7 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
         ),
     };
     let store = context.store_for_writing()?;
-    refuse_inside(&store, context.environment, None)?;
+    refuse_inside(&store, context.environment, Allowed::Nothing)?;
     let width = context.terminal.width_err();
     context.terminal.note(&view::contract::contract(&contract, width));
     let begun = begin_instance(context, &store, &contract, keeper, None)?;

@@ -8,7 +8,7 @@ use crate::cli::view;
 use crate::diff::{Change, ChangeKind, Comparison, Side, compare, pair_renames};
 use crate::snapshot::{Coverage, InstanceId, SnapshotKind};
 use crate::store::{InstanceRow, Store};
-use crate::terminal::size;
+use crate::terminal::{size, width};
 
 /// Changes by mount.
 pub(super) struct Changes {
@@ -90,17 +90,15 @@ impl Changes {
         .filter(|(_, number)| *number > 0)
         .map(|(word, number)| format!("{} {word}", size::count(number)))
         .collect();
-        let mut lines = vec![format!("session {instance}: {}", parts.join(", "))];
+        let head = format!("session {instance}: {}", parts.join(", "));
+        let mut lines = width::wrap(&head, columns);
         let mut left = SHOWN;
         for (coverage, changes) in &self.mounts {
             if self.mounts.len() > 1 && !changes.is_empty() && left > 0 {
                 lines.push(format!("  in {}", view::changes::host(coverage)));
             }
             for change in changes.iter().take(left) {
-                lines.push(format!(
-                    "  {}",
-                    view::changes::line(change, columns.saturating_sub(2))
-                ));
+                lines.push(format!("  {}", view::changes::line(change)));
             }
             left = left.saturating_sub(changes.len());
         }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::diff::no_store;
 use crate::capture::{Limits, Request, take};
 use crate::cli::args::CheckpointArgs;
 use crate::cli::context::Context;
@@ -9,7 +10,7 @@ use crate::cli::document::SCHEMA;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{SessionError, check_name, find_instance, state};
+use crate::session::{Allowed, SessionError, check_name, find_instance, refuse_inside, state};
 use crate::snapshot::SnapshotKind;
 
 #[derive(Serialize)]
@@ -33,19 +34,27 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
             ErrorKind::Usage,
             "which session is meant? Inside a session it is known; here name it",
         )
-        .hint("list names the sessions")
+        .command("the sessions", "list")
     })?;
     if let Some(name) = &args.name {
         check_name(name)?;
     }
+    // A mistyped id makes no store where there was none.
+    let reading = context.store_for_reading()?.ok_or_else(|| no_store(&wanted))?;
+    find_instance(&reading, &wanted)?;
+    drop(reading);
     let store = context.store_for_writing()?;
     let row = find_instance(&store, &wanted)?;
+    refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
     if !state(&store, &row).is_active() {
         let message = format!(
             "{} is not active; a checkpoint shows a moment within a session",
             row.id
         );
-        return Err(CliError::new(ErrorKind::Failed, message).hint("launch or begin a session first"));
+        return Err(CliError::new(ErrorKind::Failed, message).command(
+            "its files as they were at the end are a snapshot already",
+            format!("show {}", row.id),
+        ));
     }
     if row.mounts.is_empty() {
         let message = format!(

@@ -14,6 +14,7 @@ use crate::snapshot::{Coverage, Manifest, SnapshotRecord};
 use crate::store::Store;
 
 use super::paths;
+use super::words::Words;
 
 /// One mount compared.
 pub(in crate::cli) struct Compared {
@@ -30,7 +31,7 @@ enum Later {
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
     let (store, row) = open(context, &args.instance)?;
     let from = find_snapshot(&store, &row, args.from.as_deref().unwrap_or("baseline"));
-    let from = store.record(&from.map_err(|error| nothing(&row.mode, error))?.id)?;
+    let from = store.record(&from.map_err(|error| nothing(&row, error))?.id)?;
     let later = match &args.to {
         Until::Now => Later::Now,
         Until::Snapshot(name) => {
@@ -54,6 +55,21 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             )?,
             Later::Snapshot(record) => stored(&store, record, &mount.coverage)?,
         };
+        let skipped: Vec<_> = after.skipped.iter().map(|skipped| &skipped.path).collect();
+        let lacks: Vec<_> = [&before, &after.manifest]
+            .into_iter()
+            .flatten()
+            .flat_map(|manifest| manifest.gaps().map(|(path, _)| path))
+            .collect();
+        let known = paths::Known {
+            sides: &[before.as_ref(), after.manifest.as_ref()],
+            elsewhere: &skipped.into_iter().chain(&lacks).collect::<Vec<_>>(),
+            described: &format!(
+                "is on neither side: not in the {} snapshot, nor later",
+                from.kind.word()
+            ),
+        };
+        known.check(&mount.coverage, scope, row.id.as_str())?;
         let from = Side {
             manifest: before.as_ref(),
             skipped: &[],
@@ -104,7 +120,11 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         if !differs {
             context.terminal.note("no differences");
         } else if matches!(later, Later::Now) {
-            let undo = context.command(&format!("restore {}", row.id));
+            let undo = Words::new("restore")
+                .arg(row.id.as_str())
+                .flag("--from", args.from.as_ref())
+                .paths(&args.paths);
+            let undo = context.command(&undo.text());
             context.terminal.note(&format!("undo it: {undo}"));
         }
     }
@@ -163,15 +183,22 @@ pub(super) fn settle_and_say(
 }
 
 /// A mode without files explains itself better than a missing snapshot.
-pub(super) fn nothing(mode: &str, error: crate::session::SessionError) -> CliError {
-    if mode == "project" {
+pub(super) fn nothing(row: &crate::store::InstanceRow, error: crate::session::SessionError) -> CliError {
+    if row.mode == "project" {
         return error.into();
     }
     CliError::new(
         ErrorKind::NothingToRestore,
-        format!("nothing to restore from: this session's mode was {mode}"),
+        format!(
+            "nothing to restore from: {} has no files, its mode was {}",
+            row.id, row.mode
+        ),
     )
-    .hint("launch with --snapshot project to have the files recorded")
+    .command(
+        "have the files recorded next time",
+        "launch --snapshot project DIR -- COMMAND",
+    )
+    .command("sessions that have snapshots", "list")
 }
 
 fn live(
@@ -255,7 +282,7 @@ fn show(
                 if terminal.out_is_closed() {
                     return;
                 }
-                terminal.out(&view::changes::line(change, terminal.width_out()));
+                terminal.out(&view::changes::line(change));
             }
         }
         DiffForm::Stat => terminal.out(&view::patch::stat(mount, sources, terminal.width_out())),

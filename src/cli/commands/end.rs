@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use super::changes;
+use super::diff::no_store;
 use crate::cli::args::EndArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{ChangeDocument, SCHEMA};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process;
-use crate::session::{EndRequest, end, find_instance, refuse_inside};
+use crate::session::{Allowed, EndRequest, end, find_instance, refuse_inside};
 use crate::snapshot::{Ending, ProcessRef};
 
 #[derive(Serialize)]
@@ -22,9 +23,15 @@ struct Document {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {
+    // A mistyped id makes no store where there was none.
+    let reading = context
+        .store_for_reading()?
+        .ok_or_else(|| no_store(&args.instance))?;
+    find_instance(&reading, &args.instance)?;
+    drop(reading);
     let store = context.store_for_writing()?;
     let row = find_instance(&store, &args.instance)?;
-    refuse_inside(&store, context.environment, Some(&row.id))?;
+    refuse_inside(&store, context.environment, Allowed::End(&row.id))?;
     if row.ended_at.is_none() && store.instance_locked(&row.id)? {
         let message = format!("{} was started by launch, which ends it itself", row.id);
         return Err(CliError::new(ErrorKind::RefusedActive, message).hint("stop its command instead"));

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::scope;
+use super::words::Words;
 use crate::cli::args::ExplainArgs;
 use crate::cli::context::Context;
 use crate::cli::document::SCHEMA;
@@ -19,7 +20,11 @@ struct Document<'a> {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, CliError> {
-    let contract = scope::contract(context, &args.scope)?;
+    let asking = scope::Asking {
+        verb: "explain",
+        command: &[],
+    };
+    let contract = scope::contract(context, &args.scope, &asking)?;
     if args.json {
         context.terminal.json(&Document {
             schema: SCHEMA,
@@ -28,6 +33,10 @@ pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, C
     } else {
         let text = view::contract::contract(&contract, context.terminal.width_out());
         context.terminal.out(&text);
+        let launch = Words::new("launch").scope(&args.scope, None).plain("-- CMD");
+        context
+            .terminal
+            .note(&format!("agreed: {}", context.command(&launch.text())));
     }
     Ok(ExitCode::Done.into())
 }

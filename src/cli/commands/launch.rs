@@ -15,7 +15,7 @@ use crate::cli::exit_code::Status;
 use crate::cli::view;
 use crate::config::{Mode, OnFailure};
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
-use crate::session::{Begun, Closed, EndRequest, end, find_instance, refuse_inside, state};
+use crate::session::{Allowed, Begun, Closed, EndRequest, end, find_instance, refuse_inside, state};
 use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
 
@@ -35,21 +35,34 @@ struct Report {
 }
 
 pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status, CliError> {
-    let contract = scope::contract(context, &args.scope)?;
+    let asking = scope::Asking {
+        verb: "launch",
+        command: &args.command,
+    };
+    let contract = scope::contract(context, &args.scope, &asking)?;
     let (program, arguments) = args
         .command
         .split_first()
         .ok_or_else(|| CliError::new(ErrorKind::Usage, "no command was given"))?;
-    let width = context.terminal.width_err();
-    context.terminal.note(&view::contract::contract(&contract, width));
+    let tell = |context: &Context<'_>| {
+        let width = context.terminal.width_err();
+        context.terminal.note(&view::contract::contract(&contract, width));
+    };
     if contract.snapshot.mode == Mode::Off {
+        tell(context);
         let running = start(context, program, arguments, &[])?;
         return Ok(status(running.wait()?.exit));
     }
+    // What refuses comes before the contract: nobody looks for a reason above a screen of text.
     if let Some(report) = &args.report {
         check_report(Path::new(report))?;
     }
-    let store = match context.store_for_writing() {
+    let store = context.store_for_writing();
+    if let Ok(store) = &store {
+        refuse_inside(store, context.environment, Allowed::Nothing)?;
+    }
+    tell(context);
+    let store = match store {
         Ok(store) => store,
         Err(error) if contract.on_failure.value == OnFailure::Run => {
             let what = "the command runs without protection, and nothing of it can be restored";
@@ -59,7 +72,6 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         }
         Err(error) => return Err(error),
     };
-    refuse_inside(&store, context.environment, None)?;
     say_who_else(context, &store, &contract)?;
     let name = Path::new(program).file_name().unwrap_or(program);
     let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
@@ -174,9 +186,14 @@ fn close(
     ) {
         Ok(closed) => {
             if let Some(error) = &closed.error {
-                context.terminal.warn(&format!(
-                    "the closing snapshot failed ({error}); a restore will take every change for possible later work"
-                ));
+                let meaning = if begun.baseline.is_some() {
+                    "a restore will take every change for possible later work"
+                } else {
+                    "there is no baseline either, so nothing can be restored"
+                };
+                context
+                    .terminal
+                    .warn(&format!("the closing snapshot failed ({error}); {meaning}"));
             }
             Some(closed)
         }
@@ -272,18 +289,22 @@ fn check_report(path: &Path) -> Result<(), CliError> {
     Err(CliError::new(ErrorKind::Usage, message).hint("name a file in a directory that exists"))
 }
 
-/// Readable by its owner only: it names files.
+/// Readable by its owner only: it names files. Written beside its name and moved over it: the agent may have planted a
+/// link there meanwhile, and what that leads to is not ours to write.
 fn write_report(path: &Path, document: &Report) -> std::io::Result<()> {
     use std::io::Write as _;
-    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}", document.instance));
     let mut options = std::fs::OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)?;
-    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
-    serde_json::to_writer_pretty(&mut file, document)?;
-    file.write_all(b"\n")
+    let mut file = options.write(true).create_new(true).mode(0o600).open(&beside)?;
+    let written = serde_json::to_writer_pretty(&mut file, document)
+        .map_err(std::io::Error::from)
+        .and_then(|()| file.write_all(b"\n"))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
 }

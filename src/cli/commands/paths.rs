@@ -8,7 +8,7 @@ use crate::cli::context::settle_path;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::environment::Environment;
 use crate::restore::Scope;
-use crate::snapshot::{Coverage, RelPath};
+use crate::snapshot::{Coverage, Manifest, RelPath};
 use crate::terminal::sanitize;
 
 /// For each mount which paths are meant; no arguments mean everything.
@@ -30,6 +30,48 @@ pub(super) fn scopes(
     Ok(paths.into_iter().map(Scope::Below).collect())
 }
 
+/// Where a path may be known from.
+pub(super) struct Known<'a> {
+    /// Manifests that may hold it.
+    pub(super) sides: &'a [Option<&'a Manifest>],
+    /// Excluded or uncovered paths: what lies at or below them is known too.
+    pub(super) elsewhere: &'a [&'a RelPath],
+    /// What is said of a path that is in none of them.
+    pub(super) described: &'a str,
+}
+
+impl Known<'_> {
+    /// A path that is nowhere is a mistake that must not look like success.
+    pub(super) fn check(&self, coverage: &Coverage, scope: &Scope, instance: &str) -> Result<(), CliError> {
+        let Scope::Below(paths) = scope else {
+            return Ok(());
+        };
+        for path in paths {
+            let held = self
+                .sides
+                .iter()
+                .flatten()
+                .any(|manifest| path.is_root() || manifest.entry(path).is_some());
+            let known = self
+                .elsewhere
+                .iter()
+                .any(|other| other.is_within(path) || path.is_within(other));
+            if held || known {
+                continue;
+            }
+            let shown = sanitize::path(&path.on_host(&coverage.root.to_path()));
+            let made = CliError::new(ErrorKind::Usage, format!("{shown} {}", self.described));
+            let made = if path.as_bytes().starts_with(b"-") {
+                made.hint("behind `--` every word is a path; flags stand before it")
+            } else {
+                made
+            };
+            return Err(made.command("the paths that changed", format!("diff {instance}")));
+        }
+        Ok(())
+    }
+}
+
 fn place(
     environment: &Environment,
     coverages: &[Coverage],
@@ -48,7 +90,7 @@ fn place(
             .collect();
         return Ok((0, relative(argument, &plain)?));
     }
-    let shown = sanitize::path(argument);
+    let shown = sanitize::path(&host);
     let roots: Vec<String> = coverages
         .iter()
         .map(|mount| sanitize::name(&mount.root.0))

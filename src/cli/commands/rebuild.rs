@@ -7,7 +7,8 @@ use crate::cli::context::Context;
 use crate::cli::document::SCHEMA;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::session::refuse_inside;
+use crate::session::{Allowed, refuse_inside};
+use crate::store::{Store, StoreError};
 use crate::terminal::size;
 
 #[derive(Serialize)]
@@ -18,10 +19,24 @@ struct Document {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, CliError> {
+    // Where there is no store none is made.
+    if Store::open_read(&context.store_directory()?)?.is_none() {
+        tell(context, args, 0, &[]);
+        return Ok(ExitCode::Done.into());
+    }
     let store = context.store_for_writing()?;
-    refuse_inside(&store, context.environment, None)?;
+    refuse_inside(&store, context.environment, Allowed::Nothing)?;
     let unread = store.rebuild()?;
-    let instances = store.catalog().instances()?.len() as u64;
+    tell(context, args, store.catalog().instances()?.len() as u64, &unread);
+    Ok(if unread.is_empty() {
+        ExitCode::Done
+    } else {
+        ExitCode::Integrity
+    }
+    .into())
+}
+
+fn tell(context: &Context<'_>, args: &RebuildArgs, instances: u64, unread: &[StoreError]) {
     if args.json {
         let unreadable = unread.iter().map(ToString::to_string).collect();
         context.terminal.json(&Document {
@@ -29,19 +44,13 @@ pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, C
             instances,
             unreadable,
         });
-    } else {
-        for error in &unread {
-            context.terminal.warn(&error.to_string());
-        }
-        let sessions = size::counted(instances, "session", "sessions");
-        context
-            .terminal
-            .out(&format!("the catalog was made anew: {sessions}"));
+        return;
     }
-    Ok(if unread.is_empty() {
-        ExitCode::Done
-    } else {
-        ExitCode::Integrity
+    for error in unread {
+        context.terminal.warn(&error.to_string());
     }
-    .into())
+    let sessions = size::counted(instances, "session", "sessions");
+    context
+        .terminal
+        .out(&format!("the catalog was made anew: {sessions}"));
 }

@@ -1,15 +1,32 @@
 //! What `explain`, `launch` and `begin` have in common: from the flags to a contract.
 
+use std::ffi::OsString;
+
+use super::words::Words;
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
-use crate::cli::error::CliError;
-use crate::config::{Config, Flags};
-use crate::contract::{Contract, Identity, MAX_VISITED, Options, Target, count_foreign, resolve};
+use crate::cli::error::{CliError, ErrorKind};
+use crate::config::{Config, ConfigError, Flags};
+use crate::contract::{
+    Contract, ContractError, Identity, MAX_VISITED, Options, Target, count_foreign, resolve,
+};
 use crate::snapshot::Coverage;
 use crate::store::Store;
+use crate::terminal::sanitize;
+
+/// Who asks for a contract, for the command that an error proposes.
+pub(super) struct Asking<'a> {
+    pub(super) verb: &'static str,
+    /// What `launch` is to run.
+    pub(super) command: &'a [OsString],
+}
 
 /// Makes the contract. Nothing is written, and the store need not exist.
-pub(super) fn contract(context: &Context<'_>, scope: &Scope) -> Result<Contract, CliError> {
+pub(super) fn contract(
+    context: &Context<'_>,
+    scope: &Scope,
+    asking: &Asking<'_>,
+) -> Result<Contract, CliError> {
     use clap::ValueEnum as _;
     let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
     let flags = Flags {
@@ -22,7 +39,9 @@ pub(super) fn contract(context: &Context<'_>, scope: &Scope) -> Result<Contract,
     };
     let config = Config::load(context.environment)?;
     let target = Target::parse(scope.target.as_deref());
-    let resolved = target.settings(&config, context.environment, &flags)?;
+    let resolved = target
+        .settings(&config, context.environment, &flags)
+        .map_err(|error| explained(error, scope, asking))?;
     let options = Options {
         allow_broad: scope.allow_broad,
     };
@@ -41,10 +60,48 @@ pub(super) fn contract(context: &Context<'_>, scope: &Scope) -> Result<Contract,
     for mount in &mut contract.mounts {
         if let Some(coverage) = &mount.coverage {
             let foreign = count_foreign(coverage, &identity, MAX_VISITED);
-            mount.foreign = Some(foreign.map_err(crate::contract::ContractError::from)?);
+            mount.foreign = Some(foreign.map_err(ContractError::from)?);
         }
     }
     Ok(contract)
+}
+
+/// A target that cannot be used comes with the command that was probably meant.
+fn explained(error: ContractError, scope: &Scope, asking: &Asking<'_>) -> CliError {
+    let words = |mode, target: Option<&str>| {
+        let scope = Scope {
+            target: target.map(OsString::from).or(scope.target.clone()),
+            ..scope.clone()
+        };
+        let words = Words::new(asking.verb).scope(&scope, mode);
+        words.launching(asking.command).text()
+    };
+    match &error {
+        // That it does not exist is the nearer mistake: a mode would not help.
+        ContractError::Config(ConfigError::NoMode { directory }) if !directory.exists() => {
+            let shown = sanitize::path(directory);
+            CliError::new(ErrorKind::Usage, format!("the directory {shown} does not exist"))
+        }
+        ContractError::Config(ConfigError::NoMode { .. }) => {
+            CliError::from(error).command("protect it whole", words(Some("project"), None))
+        }
+        ContractError::NoTarget { .. } => {
+            CliError::from(error).command("protect this directory", words(Some("project"), Some(".")))
+        }
+        ContractError::Config(ConfigError::UnknownWorkspace {
+            nearest, directory, ..
+        }) => {
+            let nearest = nearest.first().map(|name| words(None, Some(name)));
+            let here = directory.is_some();
+            let made = CliError::from(error);
+            match nearest {
+                Some(nearest) => made.command("perhaps you mean", nearest),
+                None if here => made,
+                None => made.hint("a directory is named with a slash, such as ./NAME or /path/to/NAME"),
+            }
+        }
+        _ => error.into(),
+    }
 }
 
 fn baselines<'a>(

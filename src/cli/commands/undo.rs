@@ -5,20 +5,25 @@ use std::path::PathBuf;
 
 use super::diff::no_store;
 use super::restore::{How, carry_out};
+use super::words::Words;
 use crate::cli::args::UndoArgs;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::restore::{Allow, MountRequest, Purpose, Scope, of_restore, propose};
-use crate::session::{find_instance, refuse_active, refuse_inside};
+use crate::session::{Allowed, find_instance, refuse_active, refuse_inside};
 use crate::snapshot::RelPath;
 use crate::store::{InstanceRow, RestoreRow, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliError> {
-    let wanted = args.instance.as_deref().unwrap_or("@latest");
-    let reading = context.store_for_reading()?.ok_or_else(|| no_store(wanted))?;
+    let reading = context.store_for_reading()?;
+    let reading = match (reading, args.instance.as_deref()) {
+        (Some(reading), _) => reading,
+        (None, Some(wanted)) => return Err(no_store(wanted)),
+        (None, None) => return Err(nothing_to_undo(args.receipt)),
+    };
     let (row, undone) = find(&reading, args)?;
-    refuse_inside(&reading, context.environment, None)?;
+    refuse_inside(&reading, context.environment, Allowed::Nothing)?;
     refuse_active(&reading, &row)?;
     let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
     let (store, _locks) = if args.dry_run {
@@ -65,6 +70,9 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         dry_run: args.dry_run,
         exact_mtimes: false,
         question: "Take this restore back?",
+        again: Words::new("undo")
+            .arg(row.id.as_str())
+            .flag("--receipt", Some(undone.number.to_string())),
     };
     carry_out(context, &store, &row, &proposal, &how)
 }
@@ -87,15 +95,19 @@ fn find(store: &Store, args: &UndoArgs) -> Result<(InstanceRow, RestoreRow), Cli
             }
         }
     }
-    found.ok_or_else(|| match args.receipt {
+    found.ok_or_else(|| nothing_to_undo(args.receipt))
+}
+
+fn nothing_to_undo(receipt: Option<u64>) -> CliError {
+    match receipt {
         Some(number) => CliError::new(
             ErrorKind::UnknownSnapshot,
             format!("receipt {number} is no restore that can be taken back"),
         )
-        .hint("show names the receipts of a session's restores"),
+        .command("the number of each restore stands first in", "log"),
         None => CliError::new(
             ErrorKind::NothingToRestore,
             "nothing was restored yet, so there is nothing to undo",
         ),
-    })
+    }
 }

@@ -8,7 +8,7 @@ use crate::cli::document::SCHEMA;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::store::{Finding, Verified};
-use crate::terminal::{sanitize, size};
+use crate::terminal::{sanitize, size, width};
 
 #[derive(Serialize)]
 struct Document {
@@ -96,7 +96,8 @@ fn tell(context: &Context<'_>, verified: &Verified, read_data: bool) {
         } else {
             object.join(", ")
         };
-        terminal.out(&format!("{object}: {}", sanitize::text(&finding.what)));
+        let line = format!("{object}: {}", sanitize::text(&finding.what));
+        terminal.out(&width::wrap(&line, terminal.width_out()).join("\n  "));
     }
     let snapshots = size::counted(verified.snapshots, "snapshot", "snapshots");
     let receipts = size::counted(verified.receipts, "receipt", "receipts");
@@ -114,7 +115,7 @@ fn tell(context: &Context<'_>, verified: &Verified, read_data: bool) {
     terminal.out(&format!("{snapshots}, {receipts}{read}: {result}"));
     if !read_data && found == 0 {
         terminal.note(&format!(
-            "every byte is checked by {}",
+            "check every byte too: {}",
             context.command("verify --read-data")
         ));
     }

@@ -34,7 +34,7 @@ pub(in crate::cli) fn letter(kind: ChangeKind) -> (&'static str, Role) {
 }
 
 /// One line: letter, path, and what the letter does not tell. Long paths are not cut: they must be readable.
-pub(in crate::cli) fn line(change: &Change, _columns: usize) -> String {
+pub(in crate::cli) fn line(change: &Change) -> String {
     let (letter, role) = letter(change.kind);
     let entry = change.to.as_ref().or(change.from.as_ref());
     let mut text = format!("{} {}", style::paint(role, letter), path(&change.path, entry));

@@ -1,6 +1,7 @@
 //! `list` and `show`: instances and their snapshots.
 
 use super::changes;
+use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
 use crate::snapshot::{SnapshotKind, SnapshotRecord, Time};
 use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
@@ -22,7 +23,11 @@ pub(in crate::cli) fn list(
         Column::new("MOUNTS").fit(Fit::Cut),
     ]);
     for (row, state, snapshots) in rows {
-        let roots: Vec<String> = row.mounts.iter().map(changes::host).collect();
+        let more = match row.mounts.len() {
+            0 | 1 => String::new(),
+            some => format!(" and {} more", some - 1),
+        };
+        let first = row.mounts.first().map(changes::host).unwrap_or_default();
         let bytes = snapshots.last().map_or(0, |snapshot| snapshot.bytes);
         table.row([
             row.id.to_string().into(),
@@ -30,7 +35,7 @@ pub(in crate::cli) fn list(
             size::age(row.started_at, now).into(),
             size::count(snapshots.len() as u64).into(),
             size::bytes(bytes).into(),
-            roots.join(", ").into(),
+            format!("{first}{more}").into(),
         ]);
     }
     table.render(columns)
@@ -104,8 +109,8 @@ fn status(state: &State) -> String {
     let State::Active(reasons) = state else {
         return state.word().to_owned();
     };
-    let shown: Vec<String> = reasons
-        .iter()
+    let shown: Vec<String> = distinct(reasons)
+        .into_iter()
         .take(4)
         .map(|reason| match reason {
             Reason::Launcher(Some(process)) => format!("launcher {}", process.pid),
@@ -136,7 +141,7 @@ fn snapshots(rows: &[SnapshotRow], now: Time, columns: usize) -> String {
         Column::new("TAKEN"),
         Column::new("ENTRIES").right(),
         Column::new("SIZE").right(),
-        Column::new("").fit(Fit::Cut),
+        Column::new("").fit(Fit::Wrap),
     ]);
     for row in rows {
         let late = if row.late && row.kind == SnapshotKind::Closing {
@@ -197,7 +202,7 @@ fn restores(rows: &[RestoreRow], now: Time, columns: usize) -> String {
         Column::new("WHEN"),
         Column::new("CHANGED").right(),
         Column::new("CONFLICTS").right(),
-        Column::new("BEFORE IT").fit(Fit::Cut),
+        Column::new("EMERGENCY").fit(Fit::Cut),
     ]);
     for row in rows {
         let act = match row.kind {

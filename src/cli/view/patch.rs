@@ -6,7 +6,7 @@ use super::changes;
 use crate::cli::commands::Compared;
 use crate::diff::{self, Body, Change, Content, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};
 use crate::mount::Root;
-use crate::snapshot::{Coverage, Entry, RelPath};
+use crate::snapshot::{Coverage, Entry, Kind, RelPath};
 use crate::store::Blobs;
 use crate::store::archive::Piece;
 use crate::terminal::{Role, sanitize, size, style, width};
@@ -26,10 +26,11 @@ pub(in crate::cli) fn patch(
     sources: &Sources<'_>,
     options: PatchOptions,
 ) -> String {
-    let mut lines = vec![style::paint(Role::Heading, &changes::line(change, 0))];
+    let mut lines = vec![style::paint(Role::Heading, &changes::line(change))];
     match made(coverage, change, sources, options).body {
         Body::Nothing => {}
         Body::Lines(body) => {
+            lines.extend(files(change).into_iter().flatten());
             for (line, text) in body {
                 let text = sanitize::line(&text);
                 lines.push(match line {
@@ -37,7 +38,8 @@ pub(in crate::cli) fn patch(
                     Line::Added => style::paint(Role::Added, &format!("+{text}")),
                     Line::Removed => style::paint(Role::Removed, &format!("-{text}")),
                     Line::Hunk => style::paint(Role::Dim, text.trim_end()),
-                    Line::NoNewline => "\\ no newline at the end".to_owned(),
+                    // The words of diff(1), for programs that read patches.
+                    Line::NoNewline => "\\ No newline at end of file".to_owned(),
                 });
             }
         }
@@ -59,13 +61,33 @@ pub(in crate::cli) fn patch(
     lines.join("\n")
 }
 
+/// The two lines that patch(1) finds a file by; it would make a file of a link, so a link has none.
+fn files(change: &Change) -> Option<[String; 2]> {
+    let sides = [&change.from, &change.to].into_iter().flatten();
+    if sides.clone().any(|entry| !matches!(entry.kind, Kind::File(_))) {
+        return None;
+    }
+    let line = |sign: &str, side: &str, entry: Option<&Entry>, path: &RelPath| {
+        let name = match entry {
+            Some(_) => sanitize::name(&[side.as_bytes(), path.as_bytes()].concat()),
+            None => "/dev/null".to_owned(),
+        };
+        style::paint(Role::Heading, &format!("{sign} {name}"))
+    };
+    let before = change.from_path.as_ref().unwrap_or(&change.path);
+    Some([
+        line("---", "a/", change.from.as_ref(), before),
+        line("+++", "b/", change.to.as_ref(), &change.path),
+    ])
+}
+
 /// All changes of a mount with how many lines each adds and removes.
 pub(in crate::cli) fn stat(mount: &Compared, sources: &Sources<'_>, columns: usize) -> String {
     let options = PatchOptions {
         context: 0,
         show_secrets: true,
     };
-    let mut lines = Vec::new();
+    let mut rows = Vec::new();
     let (mut added, mut removed) = (0, 0);
     for change in &mount.comparison.changes {
         let made = made(&mount.coverage, change, sources, options);
@@ -77,12 +99,22 @@ pub(in crate::cli) fn stat(mount: &Compared, sources: &Sources<'_>, columns: usi
             Body::Large(old, new) => format!("{} -> {}", size::bytes(old), size::bytes(new)),
             Body::Nothing | Body::Hidden | Body::Unavailable(_) => String::new(),
         };
-        let line = changes::line(change, columns);
-        let gap = columns
-            .saturating_sub(width::of(&line) + width::of(&what))
-            .clamp(2, 40);
-        lines.push(format!("{line}{}{what}", " ".repeat(gap)).trim_end().to_owned());
+        rows.push((changes::line(change), what));
     }
+    // One column for the numbers, as near as the paths allow. What stands behind a longer path is out of line.
+    let room = columns.saturating_sub(rows.iter().map(|(_, what)| width::of(what)).max().unwrap_or(0) + 2);
+    let fits = rows
+        .iter()
+        .map(|(line, _)| width::of(line))
+        .filter(|wide| *wide <= room);
+    let column = fits.max().unwrap_or(0);
+    let mut lines: Vec<String> = rows
+        .iter()
+        .map(|(line, what)| match what.as_str() {
+            "" => line.clone(),
+            what => format!("{}  {what}", width::pad(line, column)),
+        })
+        .collect();
     let paths = size::counted(mount.comparison.changes.len() as u64, "path", "paths");
     lines.push(format!(
         "{paths}, {} added, {} removed",

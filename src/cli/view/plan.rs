@@ -4,7 +4,7 @@ use super::changes;
 use crate::cli::document::why_words;
 use crate::diff::{Change, ChangeKind, pair_renames};
 use crate::restore::{Action, Location, Proposal, ProposedMount, Step};
-use crate::terminal::{Role, sanitize, size, style};
+use crate::terminal::{Role, sanitize, size, style, width};
 
 /// The plan in words. Every path that will be touched stands in it with its full host path.
 pub(in crate::cli) fn plan(proposal: &Proposal, columns: usize) -> String {
@@ -16,25 +16,34 @@ pub(in crate::cli) fn plan(proposal: &Proposal, columns: usize) -> String {
         ));
         mount_lines(mount, &mut lines);
     }
-    lines.push(counts(proposal));
-    if columns > 0 && !proposal.is_empty() {
-        for mount in proposal
-            .mounts
-            .iter()
-            .filter(|mount| !mount.plan.steps.is_empty())
-        {
-            let directory = sanitize::path(mount.location.directory());
-            let place = match mount.location {
-                Location::Beside(_) => "beside the mount, in",
-                Location::Inside(_) => "inside the mount,",
-            };
-            lines.push(format!(
-                "New content is staged {place} {directory}/.jackin-recovery-… and removed afterwards."
-            ));
-        }
+    lines.extend(width::wrap(&counts(proposal), columns));
+    if !proposal.is_empty() {
+        lines.extend(staging(proposal));
         lines.push("An emergency snapshot is taken first; `undo` goes back to it.".to_owned());
     }
     lines.join("\n")
+}
+
+/// The directories that will come and go while content is written; each once, on a line that may be long.
+fn staging(proposal: &Proposal) -> Vec<String> {
+    let steps = |mount: &&ProposedMount| !mount.plan.steps.is_empty();
+    let mut places: Vec<String> = Vec::new();
+    for mount in proposal.mounts.iter().filter(steps) {
+        let place = match mount.location {
+            Location::Beside(_) => "",
+            Location::Inside(_) => "  (inside the mount)",
+        };
+        let passing = mount.location.directory().join(".jackin-recovery-…");
+        let line = format!("  {}{place}", sanitize::path(&passing));
+        if !places.contains(&line) {
+            places.push(line);
+        }
+    }
+    places.insert(
+        0,
+        "New content is staged here, and this is removed afterwards:".to_owned(),
+    );
+    places
 }
 
 fn mount_lines(mount: &ProposedMount, lines: &mut Vec<String>) {
@@ -122,14 +131,30 @@ fn reversed_detail(change: &Change) -> String {
 }
 
 fn counts(proposal: &Proposal) -> String {
-    let steps = || proposal.mounts.iter().flat_map(|mount| &mount.plan.steps);
-    let count = |action| steps().filter(|step| step.action == action).count() as u64;
+    let paths: usize = proposal.mounts.iter().map(|mount| mount.plan.steps.len()).sum();
+    // The same lines as above are counted, so that a file that moves is one, though two paths change.
+    let shown: Vec<(Change, Action)> = proposal
+        .mounts
+        .iter()
+        .flat_map(|mount| presented(&mount.plan.steps))
+        .collect();
+    let moves = |change: &Change| change.kind == ChangeKind::Renamed;
+    let count = |action| {
+        let alike = shown
+            .iter()
+            .filter(|(change, done)| *done == action && !moves(change));
+        alike.count() as u64
+    };
     let conflicts: usize = proposal
         .mounts
         .iter()
         .map(|mount| mount.plan.conflicts.len())
         .sum();
     let mut parts = Vec::new();
+    let moved = shown.iter().filter(|(change, _)| moves(change)).count() as u64;
+    if moved > 0 {
+        parts.push(format!("{} to move back", size::count(moved)));
+    }
     for (action, word) in [
         (Action::Create, "to create"),
         (Action::Replace, "to replace"),
@@ -142,13 +167,16 @@ fn counts(proposal: &Proposal) -> String {
         }
     }
     if parts.is_empty() {
-        parts.push("nothing to do".to_owned());
+        parts.push("Nothing to do".to_owned());
     }
     if conflicts > 0 {
         parts.push(size::counted(conflicts as u64, "conflict left", "conflicts left"));
     }
     let text = parts.join(", ");
-    format!("{text}.")
+    if paths == 0 {
+        return format!("{text}.");
+    }
+    format!("{}: {text}.", size::counted(paths as u64, "path", "paths"))
 }
 
 /// The steps as `diff` shows the same changes: a file that was moved is one line, not two.

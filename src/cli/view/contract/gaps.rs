@@ -26,6 +26,8 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
             let number = size::counted(places.len() as u64, "place", "places");
             let intro = match reason {
                 WithheldReason::Store => "the recovery store".to_owned(),
+                // Said at the mount itself, or only where one is found.
+                WithheldReason::Readonly | WithheldReason::Staging => continue,
                 WithheldReason::Sensitive if captures_secrets => format!("{number} of agents' credentials"),
                 WithheldReason::Sensitive => {
                     format!("{number} of your own secrets or agents' credentials")

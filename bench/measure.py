@@ -1,0 +1,199 @@
+"""Measures one capture, diff and restore of ours beside what people would use instead, and the floors of the machine.
+
+Every run begins with a new store for each tool and the same tree. The page cache is warm for all of them: what is
+compared is the work, not the disk's mood. Ratios are what counts; seconds belong to the machine.
+"""
+
+import argparse
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import report
+import tools
+import trees
+
+STEPS = [
+    ("cold", "first capture"),
+    ("unchanged", "capture, nothing changed"),
+    ("changed", "capture, 1 % of the files changed"),
+    ("diff", "names of what changed, live"),
+    ("restore", "restore, 1 % changed"),
+    ("dry", "restore, nothing to do, dry run"),
+    ("noop", "restore, nothing to do"),
+    ("to", "restore into an empty directory"),
+]
+
+
+def measured(words, env):
+    """Runs a command; gives seconds, peak memory in KiB of its largest process, and its output."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        began = time.perf_counter()
+        child = subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - began
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        if child.returncode != 0:
+            err.seek(0)
+            said = err.read().decode(errors="replace").strip().splitlines()
+            raise tools.Failed(f"{os.path.basename(words[0])} ended with {child.returncode}: {said[-1] if said else ''}")
+        return seconds, usage.ru_maxrss, out.read().decode(errors="replace")
+
+
+class Results:
+    """Everything that was measured: by tool and step, one number a run."""
+
+    def __init__(self):
+        self.seconds, self.memory, self.sizes, self.notes = {}, {}, {}, []
+
+    def add(self, into, tool, step, value):
+        into.setdefault((tool, step), []).append(value)
+
+    def note(self, text):
+        if text not in self.notes:
+            self.notes.append(text)
+            print(f"note: {text}", file=sys.stderr)
+
+
+def cycle(kind, tree, work, results, changes, check):
+    """One tool once through all steps."""
+    os.makedirs(work)
+    tool = kind(tree, work)
+
+    def step(name, words):
+        if words is None:
+            return ""
+        seconds, memory, output = measured(words, tool.env)
+        results.add(results.seconds, kind.name, name, seconds)
+        results.add(results.memory, kind.name, name, memory)
+        return output
+
+    try:
+        tool.prepare()
+        tool.after_capture(0, step("cold", tool.capture(0)))
+        results.add(results.sizes, kind.name, "cold", tools.size(tool.store))
+        tool.after_capture(1, step("unchanged", tool.capture(1)))
+        changes.make()
+        tool.after_capture(2, step("changed", tool.capture(2)))
+        results.add(results.sizes, kind.name, "changed", tools.size(tool.store))
+        step("diff", tool.diff())
+        tool.before_restore()
+        step("restore", tool.restore())
+        wrong = changes.back()
+        if wrong:
+            results.note(f"{kind.name} left {wrong} changed files as they were")
+        step("dry", tool.dry_run())
+        step("noop", tool.restore())
+        target = os.path.join(work, "to")
+        step("to", tool.restore_to(target))
+        if check:
+            compare(tree, target, kind, results)
+    except tools.Failed as error:
+        results.note(f"{kind.name}: {error}")
+    finally:
+        changes.back()
+        subprocess.run(["chmod", "-R", "u+rwX", work], check=False)
+        shutil.rmtree(work)
+
+
+def compare(tree, target, kind, results):
+    """Whether a restore into an empty directory gave the right bytes."""
+    done = subprocess.run(["diff", "-rq", "--no-dereference", tree, target], capture_output=True, text=True)
+    if done.returncode != 0:
+        first = (done.stdout or done.stderr).strip().splitlines()
+        results.note(f"{kind.name}: what it restored differs: {first[0] if first else ''}")
+
+
+def floors(tree, work, results):
+    """The bare work on all cores."""
+    floor = os.environ["FLOOR"]
+    packed, written = os.path.join(work, "packed"), os.path.join(work, "written")
+    for place in (packed, written):
+        os.makedirs(place)
+    for name, words in [
+        ("walk", [floor, "walk", tree]),
+        ("pack", [floor, "pack", tree, packed]),
+        ("write", [floor, "write", tree, written]),
+    ]:
+        results.add(results.seconds, "floor", name, float(tools.launch(words, dict(os.environ))))
+    results.add(results.sizes, "floor", "pack", tools.size(packed))
+    shutil.rmtree(work)
+
+
+def machine(scratch):
+    """What it ran on, in lines."""
+    model = "unknown processor"
+    memory = 0
+    try:
+        with open("/proc/cpuinfo") as file:
+            model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), model)
+        with open("/proc/meminfo") as file:
+            memory = int(file.readline().split()[1]) // 1024
+    except OSError:
+        pass
+    system = "unknown file system"
+    if shutil.which("findmnt"):
+        system = subprocess.run(["findmnt", "-no", "FSTYPE", "-T", scratch], capture_output=True, text=True).stdout.split("\n")[0]
+    return f"{model}, {os.cpu_count()} cores, {memory / 1024:.0f} GiB of memory, Linux {platform.release().split('-')[0]}, {system}"
+
+
+def main():
+    words = argparse.ArgumentParser(prog="bench/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--tree", default="10k", help="1k, 10k, 100k, 1m, or real: a copy of cargo's unpacked sources (default 10k)")
+    words.add_argument("--runs", type=int, default=5, help="medians of so many runs (default 5)")
+    words.add_argument("--dir", default=None, help="where to work (default: the temporary directory); needs room for three trees and their stores")
+    words.add_argument("--markdown", metavar="FILE", help="write the table to FILE, too")
+    words.add_argument("--only-ours", action="store_true", help="leave the peers out")
+    args = words.parse_args()
+    scratch = tempfile.mkdtemp(prefix="jackin-bench-", dir=args.dir)
+    results = Results()
+    try:
+        tree = os.path.join(scratch, "tree")
+        trees.make(args.tree, tree)
+        all_files = trees.files(tree)
+        about = report.About(
+            tree=args.tree,
+            files=len(all_files),
+            bytes=sum(os.path.getsize(path) for path in all_files),
+            runs=args.runs,
+            machine=machine(scratch),
+            versions=[f"jackin recovery: {tools.Jackin.version()}"],
+        )
+        kinds = [tools.Jackin]
+        missing = []
+        for kind in [] if args.only_ours else tools.PEERS:
+            version = kind.version()
+            if version is None:
+                missing.append(kind.name)
+            else:
+                kinds.append(kind)
+                about.versions.append(f"{kind.name}: {version}")
+        if missing:
+            results.note("not installed, so not measured: " + ", ".join(missing))
+        changes = trees.Changes(tree)
+        # A child counts the memory of the process that it was forked from, so nothing smaller than this can be seen.
+        about.least_memory = measured(["true"], dict(os.environ))[1]
+        tools.launch([os.environ["FLOOR"], "walk", tree], dict(os.environ))
+        for run in range(args.runs):
+            print(f"run {run + 1} of {args.runs}", file=sys.stderr)
+            floors(tree, os.path.join(scratch, "floors"), results)
+            for kind in kinds:
+                cycle(kind, tree, os.path.join(scratch, "work"), results, changes, run == 0)
+        text = report.markdown(about, STEPS, [kind.name for kind in kinds], results, statistics.median)
+        print(text)
+        if args.markdown:
+            with open(args.markdown, "w") as file:
+                file.write(text + "\n")
+    finally:
+        subprocess.run(["chmod", "-R", "u+rwX", scratch], check=False)
+        shutil.rmtree(scratch)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+//! What an earlier snapshot proves unchanged is not read; whatever casts a doubt on that is.
+//!
+//! The proof of "not read": the reference names a digest that the file does not have, and it comes out again.
+
+use super::{Place, entry, path};
+use crate::capture::listing::TICK_NANOS;
+use crate::capture::{Look, look};
+use crate::observer::Silent;
+use crate::platform;
+use crate::snapshot::{Content, Digest, Entry, Kind, Manifest, Time};
+
+const FORGED: Digest = Digest([7; 32]);
+
+/// A doubt, and whether it must make the file be read.
+type Doubt = (&'static str, fn(&mut Entry), bool);
+
+fn forge(manifest: &Manifest, at: &str, change: impl FnOnce(&mut Entry)) -> Manifest {
+    let mut manifest = manifest.clone();
+    let (parent, name) = path(at).split().unwrap();
+    let dir = manifest
+        .directories
+        .iter_mut()
+        .find(|dir| dir.path == parent)
+        .unwrap();
+    let entry = dir.entries.iter_mut().find(|entry| entry.name == name).unwrap();
+    let content = *entry.content().unwrap();
+    entry.kind = Kind::File(Content {
+        digest: FORGED,
+        ..content
+    });
+    change(entry);
+    manifest
+}
+
+fn resize(entry: &mut Entry) {
+    let content = *entry.content().unwrap();
+    entry.kind = Kind::File(Content {
+        size: content.size + 1,
+        ..content
+    });
+}
+
+const DOUBTS: &[Doubt] = &[
+    ("nothing", |_| {}, false),
+    ("attributes and links are no stat data", |e| e.nlink = 1, false),
+    ("inode", |e| e.ino += 1, true),
+    ("size", resize, true),
+    ("mtime", |e| e.mtime = e.mtime.plus_nanos(-1), true),
+    ("ctime", |e| e.ctime = e.ctime.plus_nanos(-1), true),
+    ("mode", |e| e.mode ^= 0o100, true),
+    ("owner", |e| e.uid += 1, true),
+    ("group", |e| e.gid += 1, true),
+    ("type", |e| e.kind = Kind::Fifo, true),
+    ("unstable then", |e| e.unstable = true, true),
+];
+
+#[test]
+fn a_file_is_read_when_and_only_when_something_casts_a_doubt_on_it() {
+    let place = Place::with(&[("d/file", "content")]);
+    place.rest();
+    let honest = place.look(None);
+    for (what, change, read) in DOUBTS {
+        let forged = forge(&honest, "d/file", change);
+        let now = place.look(Some((&forged, platform::file_clock())));
+        let expected = if *read { Digest::of(b"content") } else { FORGED };
+        let found = entry(&now, "d/file");
+        assert_eq!(found.content().unwrap().digest, expected, "{what}");
+        assert!(!found.unstable, "{what}");
+    }
+}
+
+#[test]
+fn what_changed_within_a_tick_of_the_reference_is_read_again() {
+    let place = Place::with(&[("file", "content")]);
+    place.rest();
+    let forged = forge(&place.look(None), "file", |_| {});
+    let changed = entry(&forged, "file").ctime;
+    for (late, read) in [
+        (-TICK_NANOS, true),
+        (0, true),
+        (TICK_NANOS, true),
+        (TICK_NANOS + 1, false),
+        (TICK_NANOS * 50, false),
+    ] {
+        let now = place.look(Some((&forged, changed.plus_nanos(late))));
+        let was_read = entry(&now, "file").content().unwrap().digest != FORGED;
+        assert_eq!(was_read, read, "the reference began {late} ns after the change");
+    }
+}
+
+#[test]
+fn a_time_in_the_future_is_never_trusted() {
+    let place = Place::with(&[("file", "content")]);
+    let dir = crate::mount::Dir::open(&place.root).unwrap();
+    let future = Time {
+        sec: 4_000_000_000,
+        nsec: 0,
+    };
+    platform::set_mtime(&dir, "file".as_ref(), future).unwrap();
+    place.rest();
+    let forged = forge(&place.look(None), "file", |_| {});
+    let now = place.look(Some((&forged, platform::file_clock())));
+    assert_eq!(
+        entry(&now, "file").content().unwrap().digest,
+        Digest::of(b"content")
+    );
+}
+
+#[test]
+fn checking_content_reads_whatever_the_stat_data_say() {
+    let place = Place::with(&[("file", "content")]);
+    place.rest();
+    let forged = forge(&place.look(None), "file", |_| {});
+    let request = Look {
+        coverage: &place.coverage(),
+        reference: Some((&forged, platform::file_clock())),
+        check_content: true,
+    };
+    let now = look(&request, &Silent).unwrap().manifest.unwrap();
+    assert_eq!(
+        entry(&now, "file").content().unwrap().digest,
+        Digest::of(b"content")
+    );
+}
+
+#[test]
+fn a_link_target_and_a_name_that_moved_are_looked_at_anew() {
+    let place = Place::with(&[("one", "content")]);
+    std::os::unix::fs::symlink("before", place.at("link")).unwrap();
+    place.rest();
+    let forged = forge(&place.look(None), "one", |_| {});
+    std::fs::rename(place.at("one"), place.at("two")).unwrap();
+    std::fs::remove_file(place.at("link")).unwrap();
+    std::os::unix::fs::symlink("after!", place.at("link")).unwrap();
+    let now = place.look(Some((&forged, platform::file_clock())));
+    assert!(now.entry(&path("one")).is_none());
+    assert_eq!(
+        entry(&now, "two").content().unwrap().digest,
+        Digest::of(b"content")
+    );
+    assert_eq!(
+        entry(&now, "link").kind,
+        Kind::Symlink(b"after!".as_slice().into())
+    );
+}

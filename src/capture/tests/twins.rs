@@ -1,0 +1,76 @@
+//! Members of an archive: whoever unpacks a first archive with tar gets the right bytes at every path.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Place, entry};
+use crate::capture::contents::Sink as _;
+use crate::capture::pack::Packer;
+use crate::capture::source::Source;
+use crate::mount::Dir;
+use crate::observer::Silent;
+use crate::snapshot::{SnapshotId, SnapshotKind};
+
+fn unpack(archive: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    let plain = zstd::stream::decode_all(fs::File::open(archive).unwrap()).unwrap();
+    let file = to.with_extension("tar");
+    fs::write(&file, plain).unwrap();
+    let mut tar = std::process::Command::new("tar");
+    let status = tar.arg("-xf").arg(file).arg("-C").arg(to).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_first_archive_unpacks_to_the_tree() {
+    let place = Place::with(&[
+        ("a", "same"),
+        ("b", "same"),
+        ("d/c", "other"),
+        ("d/e/", ""),
+        ("n", ""),
+    ]);
+    fs::hard_link(place.at("a"), place.at("d/linked")).unwrap();
+    std::os::unix::fs::symlink("a", place.at("link")).unwrap();
+    let captured = place.take(SnapshotKind::Baseline);
+    let to = place.base.join("unpacked");
+    unpack(&place.store.layout().archive(&captured.record.id.archive()), &to);
+    for (at, _) in super::only(&captured).entries() {
+        let (old, new) = (at.on_host(&place.root), at.on_host(&to.join("project")));
+        let kind = fs::symlink_metadata(&old).unwrap().file_type();
+        assert_eq!(fs::symlink_metadata(&new).unwrap().file_type(), kind, "{at:?}");
+        if kind.is_file() {
+            assert_eq!(fs::read(&new).unwrap(), fs::read(&old).unwrap(), "{at:?}");
+        }
+    }
+}
+
+/// Gives the packer a file with this content, as a capture does that reads it.
+fn pack(place: &Place, packer: &mut Packer<'_>, name: &str, content: &str) {
+    place.write(name, content);
+    let manifest = place.look(None);
+    let (file, stat) = Dir::open(&place.root).unwrap().file(name.as_ref()).unwrap();
+    let mut source = Source::new(file, &stat, None).unwrap();
+    let done = packer.file(&super::path(name), entry(&manifest, name), &mut source);
+    assert!(done.is_ok());
+}
+
+#[test]
+fn a_file_that_moved_leaves_no_link_to_what_it_was() {
+    // `y` is read twice: first with its own content, then, because it moved, with that of `x`. `z` has what `y` had.
+    let place = Place::new();
+    let draft = place.store.draft(SnapshotId::new([9; 12])).unwrap();
+    let nothing = place.store.blobs(&[]);
+    let mut packer = Packer::new(&draft, &nothing, &Silent);
+    packer.mount("project");
+    for (name, content) in [("x", "new"), ("y", "old"), ("y", "new"), ("z", "old")] {
+        pack(&place, &mut packer, name, content);
+    }
+    packer.finish().unwrap();
+    let to = place.base.join("unpacked");
+    unpack(&draft.directory().join("archive"), &to);
+    for (name, content) in [("x", "new"), ("y", "new"), ("z", "old")] {
+        let found = fs::read_to_string(to.join("project").join(name)).unwrap();
+        assert_eq!(found, content, "{name}");
+    }
+}

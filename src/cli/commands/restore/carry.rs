@@ -1,0 +1,177 @@
+//! What `restore` and `undo` have in common: show a proposal, ask, carry it out, tell.
+
+use super::document::document;
+use crate::cli::commands::words::Words;
+use crate::cli::confirm::confirm;
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::view;
+use crate::diff::ChangeKind;
+use crate::restore::{Acting, Outcome, Proposal, Report, Why, execute};
+use crate::session::refuse_active;
+use crate::store::{InstanceRow, Store};
+use crate::terminal::{sanitize, size};
+
+/// How a proposal is carried out.
+pub(in crate::cli::commands) struct How<'a> {
+    pub(in crate::cli::commands) json: bool,
+    pub(in crate::cli::commands) yes: bool,
+    pub(in crate::cli::commands) dry_run: bool,
+    pub(in crate::cli::commands) exact_mtimes: bool,
+    pub(in crate::cli::commands) question: &'a str,
+    /// The same once more, without what answers, shows, or allows: for the commands that are proposed.
+    pub(in crate::cli::commands) again: Words,
+}
+
+/// Shows a proposal, asks, and carries it out.
+pub(in crate::cli::commands) fn carry_out(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    proposal: &Proposal,
+    how: &How<'_>,
+) -> Result<Status, CliError> {
+    let terminal = context.terminal;
+    if !how.dry_run {
+        warn_of_leftovers(context, row, proposal);
+    }
+    if !how.json {
+        warn_of_gaps(context, proposal);
+        terminal.out(&view::plan::plan(proposal, terminal.width_out()));
+    } else if !how.yes && !how.dry_run && terminal.can_ask() {
+        // Who is asked must see it. Where nobody can be asked, stderr holds the error's document alone.
+        terminal.err(&view::plan::plan(proposal, terminal.width_err()));
+    }
+    let conflicts = proposal
+        .mounts
+        .iter()
+        .any(|mount| !mount.plan.conflicts.is_empty());
+    if how.dry_run {
+        if how.json {
+            terminal.json(&document(row, proposal, None));
+        } else {
+            propose_next(context, proposal, how);
+        }
+        return Ok(if conflicts {
+            ExitCode::Partial
+        } else {
+            ExitCode::Done
+        }
+        .into());
+    }
+    if !proposal.is_empty() {
+        confirm(terminal, &context.interrupts, how.question, how.yes)?;
+        // The answer may have taken a while, and a session may have begun meanwhile.
+        refuse_active(store, row)?;
+    }
+    let world = context.world();
+    let acting = Acting {
+        observer: world.observer,
+        entropy: world.entropy,
+        now: context.now(),
+        uid: world.uid,
+        exact_mtimes: how.exact_mtimes,
+    };
+    let report = execute(store, proposal, &acting)?;
+    for left in &report.left {
+        terminal.warn(left);
+    }
+    if how.json {
+        terminal.json(&document(row, proposal, Some(&report)));
+    } else {
+        tell(context, row, proposal, &report, how);
+    }
+    Ok(if report.outcome == Outcome::Partial {
+        ExitCode::Partial
+    } else {
+        ExitCode::Done
+    }
+    .into())
+}
+
+fn warn_of_gaps(context: &Context<'_>, proposal: &Proposal) {
+    let lacks: u64 = proposal.target.mounts.iter().map(|mount| mount.gap_count).sum();
+    let rest = match lacks {
+        0 => return,
+        1 => "1 path, which is not touched".to_owned(),
+        some => format!("{} paths, which are not touched", size::count(some)),
+    };
+    context
+        .terminal
+        .warn(&format!("the snapshot is not complete: it lacks {rest}"));
+}
+
+/// The flags that the conflicts of a proposal give way to: overwriting, deleting.
+fn flags(proposal: &Proposal) -> (bool, bool) {
+    let conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
+    let later = conflicts.filter(|kept| !matches!(kept.why, Why::Holds(_) | Why::Parent(_) | Why::Socket));
+    later.fold((false, false), |(overwrite, delete), kept| {
+        let added = kept.change.kind == ChangeKind::Added;
+        (overwrite || !added, delete || added)
+    })
+}
+
+/// The commands that follow from a proposal: carry it out, and give the conflicts up.
+fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How<'_>) {
+    let allow = proposal.allow;
+    let say = |purpose: &str, overwrite: bool, delete: bool| {
+        let words = how.again.clone();
+        let words = words
+            .switch("--overwrite-later-edits", overwrite)
+            .switch("--delete-later-files", delete);
+        let command = context.command(&words.text());
+        context.terminal.note(&format!("{purpose}: {command}"));
+    };
+    let (overwrite, delete) = flags(proposal);
+    if overwrite || delete {
+        let (overwrite, delete) = (overwrite || allow.overwrite_later, delete || allow.delete_later);
+        say("give up the later work too", overwrite, delete);
+    }
+    if how.dry_run && !proposal.is_empty() {
+        say("carry it out", allow.overwrite_later, allow.delete_later);
+    }
+}
+
+fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &Report, how: &How<'_>) {
+    let terminal = context.terminal;
+    let mut failed = 0;
+    for (mount, done) in proposal.mounts.iter().zip(&report.mounts) {
+        let root = mount.request.coverage.root.to_path();
+        for failure in &done.failed {
+            failed += 1;
+            let host = sanitize::path(&failure.path.on_host(&root));
+            terminal.warn(&format!("{host}: {}", failure.reason));
+        }
+    }
+    let changed: usize = report.mounts.iter().map(|mount| mount.applied.len()).sum();
+    if report.emergency.is_some() {
+        let changed = size::counted(changed as u64, "path", "paths");
+        terminal.out(&match failed {
+            0 => format!("Done: {changed} put back and verified."),
+            some => format!(
+                "Done in part: {changed} put back and verified, {} could not be changed.",
+                size::count(some)
+            ),
+        });
+    }
+    propose_next(context, proposal, how);
+    if report.emergency.is_some() {
+        terminal.note(&format!(
+            "take it back: {}",
+            context.command(&format!("undo {}", row.id))
+        ));
+    }
+}
+
+/// What a killed restore left. Without the lock that a dry run does not take, it could be one that is under way.
+fn warn_of_leftovers(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal) {
+    for left in proposal.mounts.iter().flat_map(|mount| &mount.leftovers) {
+        context.terminal.warn(&format!(
+            "an earlier restore was interrupted; what it had moved aside lies in {}, and `show {}` lists the emergency \
+             snapshot of what was there before it; remove it once you have looked",
+            sanitize::path(left),
+            row.id
+        ));
+    }
+}

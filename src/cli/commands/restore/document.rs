@@ -1,0 +1,69 @@
+//! The JSON of a restore or an undo: a plan, or what was done, under the same names.
+
+use crate::cli::document::{ChangeDocument, ReasonDocument, RestoreDocument, SCHEMA, action_word, why_words};
+use crate::cli::view;
+use crate::restore::{Outcome, Proposal, Report};
+use crate::store::InstanceRow;
+
+/// The document of a plan, or of what was done.
+pub(super) fn document(row: &InstanceRow, proposal: &Proposal, report: Option<&Report>) -> RestoreDocument {
+    let conflicts = proposal
+        .mounts
+        .iter()
+        .any(|mount| !mount.plan.conflicts.is_empty());
+    let outcome = match report.map(|report| report.outcome) {
+        Some(Outcome::Done) => "restored",
+        Some(Outcome::Nothing) => "nothing",
+        Some(Outcome::Partial) => "partial",
+        None if proposal.is_empty() && !conflicts => "nothing",
+        None => "planned",
+    };
+    let mut made = RestoreDocument {
+        schema: SCHEMA,
+        instance: row.id.to_string(),
+        outcome,
+        target: proposal.target.id.to_string(),
+        receipt: report.and_then(|report| report.receipt),
+        emergency: report
+            .and_then(|report| report.emergency.as_ref())
+            .map(ToString::to_string),
+        applied: Vec::new(),
+        kept: Vec::new(),
+        conflicts: Vec::new(),
+        failed: Vec::new(),
+        not_covered: Vec::new(),
+        not_checked: Vec::new(),
+    };
+    for (at, mount) in proposal.mounts.iter().enumerate() {
+        let coverage = &mount.request.coverage;
+        let done = report.and_then(|report| report.mounts.get(at));
+        let steps = done.map_or(mount.plan.steps.as_slice(), |done| done.applied.as_slice());
+        let shown = view::plan::presented(steps).into_iter();
+        made.applied.extend(
+            shown.map(|(change, action)| ChangeDocument::new(coverage, &change).action(action_word(action))),
+        );
+        let stays = |kept: &crate::restore::Kept| {
+            ChangeDocument::new(coverage, &kept.change).reason(why_words(&kept.why))
+        };
+        made.kept.extend(mount.plan.kept.iter().map(stays));
+        made.conflicts.extend(mount.plan.conflicts.iter().map(stays));
+        let failed = done.into_iter().flat_map(|done| &done.failed);
+        made.failed
+            .extend(failed.map(|f| ReasonDocument::new(coverage, &f.path, f.reason.clone())));
+        made.not_covered.extend(
+            mount
+                .plan
+                .not_covered
+                .iter()
+                .map(|gap| ReasonDocument::gap(coverage, gap)),
+        );
+        let reason = "excluded, and changed since the snapshot";
+        made.not_checked.extend(
+            mount
+                .not_checked
+                .iter()
+                .map(|skipped| ReasonDocument::new(coverage, &skipped.path, reason)),
+        );
+    }
+    made
+}

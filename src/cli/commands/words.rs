@@ -1,0 +1,92 @@
+//! Commands that are shown to be typed next, with the arguments that this one was given.
+
+use std::ffi::{OsStr, OsString};
+
+use crate::cli::args::Scope;
+use crate::terminal::shell;
+use clap::ValueEnum;
+
+/// A command that grows word by word, quoted for a shell. Its paths stand last.
+#[derive(Clone, Debug)]
+pub(super) struct Words {
+    text: String,
+    paths: Vec<OsString>,
+}
+
+impl Words {
+    pub(super) fn new(verb: &str) -> Self {
+        Self {
+            text: verb.to_owned(),
+            paths: Vec::new(),
+        }
+    }
+
+    /// A word as it is, such as a flag.
+    pub(super) fn plain(mut self, word: &str) -> Self {
+        self.text.push(' ');
+        self.text.push_str(word);
+        self
+    }
+
+    /// An argument, quoted.
+    pub(super) fn arg(self, word: impl AsRef<OsStr>) -> Self {
+        let word = shell::word(word.as_ref());
+        self.plain(&word)
+    }
+
+    /// A flag with its value, when there is one.
+    pub(super) fn flag(self, flag: &str, value: Option<impl AsRef<OsStr>>) -> Self {
+        match value {
+            Some(value) => self.plain(flag).arg(value),
+            None => self,
+        }
+    }
+
+    /// A flag without a value, when it was given.
+    pub(super) fn switch(self, flag: &str, given: bool) -> Self {
+        if given { self.plain(flag) } else { self }
+    }
+
+    /// Paths, whatever flags follow.
+    pub(super) fn paths(self, paths: &[OsString]) -> Self {
+        let paths = paths.to_vec();
+        Self { paths, ..self }
+    }
+
+    /// What `explain`, `launch` and `begin` have in common. `mode` stands in for a mode that was not given.
+    pub(super) fn scope(self, scope: &Scope, mode: Option<&str>) -> Self {
+        let given = scope.snapshot.and_then(|mode| mode.to_possible_value());
+        let given = given.as_ref().map(|value| value.get_name()).or(mode);
+        let action = scope.on_failure.and_then(|action| action.to_possible_value());
+        let mut words = self.flag("--snapshot", given);
+        for pattern in &scope.exclude {
+            words = words.flag("--exclude", Some(pattern));
+        }
+        for path in &scope.path {
+            words = words.flag("--path", Some(path));
+        }
+        words = words
+            .switch("--allow-broad", scope.allow_broad)
+            .flag("--on-failure", action.as_ref().map(|value| value.get_name()));
+        match &scope.target {
+            Some(target) => words.arg(target),
+            None => words,
+        }
+    }
+
+    /// The command to launch. Its arguments may hold secrets, and are not repeated.
+    pub(super) fn launching(self, command: &[OsString]) -> Self {
+        match command.split_first() {
+            None => self,
+            Some((program, [])) => self.plain("--").arg(program),
+            Some((program, _)) => self.plain("--").arg(program).plain("..."),
+        }
+    }
+
+    /// The whole command. A path that looks like a flag needs `--` before it.
+    pub(super) fn text(self) -> String {
+        let dash = |path: &OsString| path.as_encoded_bytes().starts_with(b"-");
+        let (flagged, paths) = (self.paths.iter().any(dash), self.paths.clone());
+        paths.iter().fold(self.switch("--", flagged), Self::arg).text
+    }
+}

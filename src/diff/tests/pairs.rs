@@ -1,0 +1,210 @@
+//! Every pair of states that one path can be in.
+
+use super::{Built, dir, file, object, symlink, tree, with_mode, with_xattr};
+use crate::diff::ChangeKind::{self, Added, Deleted, Metadata, Mode, Modified, Type};
+use crate::diff::{Comparison, Side, compare};
+use crate::snapshot::{Entry, Kind, Manifest, Time};
+
+fn states() -> Vec<(&'static str, Option<Entry>)> {
+    let owned = Entry {
+        uid: 0,
+        ..file("one")
+    };
+    vec![
+        ("absent", None),
+        ("file", Some(file("one"))),
+        ("other", Some(file("two"))),
+        ("empty", Some(file(""))),
+        ("chmod", Some(with_mode(file("one"), 0o600))),
+        ("chown", Some(owned)),
+        ("xattr", Some(with_xattr(file("one"), "v"))),
+        ("xattr2", Some(with_xattr(file("one"), "w"))),
+        ("dir", Some(dir())),
+        ("dirmode", Some(with_mode(dir(), 0o700))),
+        ("link", Some(symlink("one"))),
+        ("link2", Some(symlink("two"))),
+        ("linkmode", Some(with_mode(symlink("one"), 0o700))),
+        ("fifo", Some(object(Kind::Fifo, 0o644))),
+        ("socket", Some(object(Kind::Socket, 0o644))),
+        ("null", Some(object(Kind::CharDevice(1, 3), 0o644))),
+        ("zero", Some(object(Kind::CharDevice(1, 5), 0o644))),
+        ("block", Some(object(Kind::BlockDevice(1, 3), 0o644))),
+    ]
+}
+
+/// What is expected, said for each pair in words and not as the code does it.
+fn expected(from: &str, to: &str) -> Option<ChangeKind> {
+    let class = |state: &str| match state {
+        "absent" => 0,
+        "dir" | "dirmode" => 2,
+        "link" | "link2" | "linkmode" => 3,
+        "fifo" => 4,
+        "socket" => 5,
+        "null" | "zero" => 6,
+        "block" => 7,
+        _ => 1,
+    };
+    let content = |state: &str| match state {
+        "other" => 2,
+        "empty" => 3,
+        "link2" => 5,
+        "zero" => 6,
+        _ => 1,
+    };
+    if from == to {
+        return None;
+    }
+    match (class(from), class(to)) {
+        (0, _) => Some(Added),
+        (_, 0) => Some(Deleted),
+        (a, b) if a != b => Some(Type),
+        _ if content(from) != content(to) => Some(Modified),
+        // The mode of a symbolic link says nothing.
+        (3, _) => None,
+        (2, _) => Some(Mode),
+        _ if [from, to]
+            .iter()
+            .all(|state| ["file", "other", "empty", "chmod"].contains(state)) =>
+        {
+            Some(Mode)
+        }
+        _ => Some(Metadata),
+    }
+}
+
+fn one(state: Option<Entry>) -> Built {
+    tree(state.map(|entry| ("p", entry))).build()
+}
+
+#[test]
+fn every_pair_of_states_is_the_change_that_it_is() {
+    for (from_name, from) in states() {
+        for (to_name, to) in states() {
+            let (old, new) = (one(from.clone()), one(to.clone()));
+            let found = compare(&old.side(), &new.side());
+            let kinds: Vec<ChangeKind> = found.changes.iter().map(|change| change.kind).collect();
+            let wanted: Vec<ChangeKind> = expected(from_name, to_name).into_iter().collect();
+            assert_eq!(kinds, wanted, "{from_name} to {to_name}");
+            assert!(found.not_covered.is_empty());
+            for change in found.changes {
+                assert_eq!(change.path, super::path("p"));
+                assert_eq!(change.from.map(|entry| entry.kind), from.clone().map(|e| e.kind));
+                assert_eq!(change.to.map(|entry| entry.kind), to.clone().map(|e| e.kind));
+                assert_eq!(change.from_path, None);
+            }
+        }
+    }
+}
+
+#[test]
+fn times_inodes_link_counts_and_flags_are_no_difference() {
+    let later = Entry {
+        mtime: Time { sec: 9, nsec: 9 },
+        ctime: Time { sec: 9, nsec: 9 },
+        ino: 99,
+        nlink: 3,
+        unstable: false,
+        ..file("one")
+    };
+    let (old, new) = (one(Some(file("one"))), one(Some(later)));
+    assert_eq!(compare(&old.side(), &new.side()), Comparison::default());
+}
+
+#[test]
+fn another_hard_link_group_is_a_difference_in_metadata() {
+    let group = |first: Option<&str>| {
+        tree([
+            ("a", super::linked(file("one"), None, 2)),
+            ("b", super::linked(file("one"), first, 2)),
+        ])
+        .build()
+    };
+    let found = compare(&group(Some("a")).side(), &group(None).side());
+    let kinds: Vec<_> = found.changes.iter().map(|c| (c.path.clone(), c.kind)).collect();
+    assert_eq!(kinds, [(super::path("b"), Metadata)]);
+}
+
+fn listed(found: &Comparison) -> Vec<(String, ChangeKind)> {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    found
+        .changes
+        .iter()
+        .map(|change| (text(change.path.as_bytes()), change.kind))
+        .collect()
+}
+
+#[test]
+fn trees_are_compared_to_their_depth_and_listed_in_path_order() {
+    let old = tree([
+        ("a", dir()),
+        ("a/one", file("1")),
+        ("a-b", file("x")),
+        ("d", dir()),
+        ("d/e", dir()),
+        ("d/e/f", file("f")),
+        ("was", file("w")),
+    ])
+    .build();
+    let new = tree([
+        ("a", dir()),
+        ("a/one", file("2")),
+        ("a-b", file("y")),
+        ("was", dir()),
+        ("was/in", file("i")),
+    ])
+    .build();
+    let found = compare(&old.side(), &new.side());
+    let expected = [
+        ("a/one", Modified),
+        ("a-b", Modified),
+        ("d", Deleted),
+        ("d/e", Deleted),
+        ("d/e/f", Deleted),
+        ("was", Type),
+        ("was/in", Added),
+    ];
+    assert_eq!(listed(&found), expected.map(|(at, kind)| (at.to_owned(), kind)));
+    let back = compare(&new.side(), &old.side());
+    let mirrored = expected.map(|(at, kind)| {
+        let kind = match kind {
+            Added => Deleted,
+            Deleted => Added,
+            other => other,
+        };
+        (at.to_owned(), kind)
+    });
+    assert_eq!(listed(&back), mirrored);
+}
+
+#[test]
+fn a_root_that_did_not_exist_makes_everything_new() {
+    let full = tree([("d", dir()), ("d/f", file("f"))]).build();
+    let nothing = Side {
+        manifest: None,
+        skipped: &[],
+    };
+    let appeared = ["", "d", "d/f"].map(str::to_owned);
+    assert_eq!(
+        listed(&compare(&nothing, &full.side())),
+        appeared.clone().map(|at| (at, Added))
+    );
+    assert_eq!(
+        listed(&compare(&full.side(), &nothing)),
+        appeared.map(|at| (at, Deleted))
+    );
+    assert_eq!(compare(&nothing, &nothing), Comparison::default());
+}
+
+#[test]
+fn the_root_itself_is_compared() {
+    let old = tree([("f", file("f"))]).build();
+    let new = Manifest {
+        root: with_mode(dir(), 0o700),
+        ..old.manifest.clone()
+    };
+    let to = Side {
+        manifest: Some(&new),
+        skipped: &[],
+    };
+    assert_eq!(listed(&compare(&old.side(), &to)), [(String::new(), Mode)]);
+}

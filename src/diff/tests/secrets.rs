@@ -1,0 +1,79 @@
+//! Whose content is not shown unless it is asked for.
+
+use super::{dir, file, path, symlink, with_mode};
+use crate::diff::is_secret;
+
+#[test]
+fn a_name_that_usually_holds_secrets_is_one_wherever_it_lies() {
+    for name in [
+        ".env",
+        "a/b/.env",
+        ".env.production",
+        ".ENV.local",
+        "prod.env",
+        "server.pem",
+        "SERVER.PEM",
+        "tls.key",
+        "vault.kdbx",
+        "a.p12",
+        "a.pfx",
+        ".npmrc",
+        ".netrc",
+        ".pypirc",
+        ".envrc",
+        ".git-credentials",
+        "auth.json",
+        "x/.credentials.json",
+        "credentials",
+        "secrets.json",
+        "hosts.yml",
+        "id_rsa",
+        "keys/id_ed25519",
+        ".ssh/config",
+        "backup/.aws/anything",
+        ".gnupg/x/y",
+        ".kube/config",
+        ".docker/config.json",
+    ] {
+        assert!(is_secret(&path(name), None), "{name}");
+        assert!(is_secret(&path(name), Some(&file("x"))), "{name}");
+    }
+}
+
+#[test]
+fn other_names_are_not() {
+    for name in [
+        "main.rs",
+        ".env.example",
+        ".env.sample",
+        "environment",
+        "id_rsa.pub",
+        "id_card.txt",
+        "keyboard",
+        "authors.json",
+        "ssh/config",
+        "a.pem.md",
+    ] {
+        assert!(!is_secret(&path(name), Some(&file("x"))), "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_only_its_owner_may_read_is_one() {
+    for (mode, secret) in [
+        (0o600, true),
+        (0o400, true),
+        (0o700, true),
+        (0o000, true),
+        (0o640, false),
+        (0o604, false),
+        (0o644, false),
+        (0o610, false),
+    ] {
+        let entry = with_mode(file("x"), mode);
+        assert_eq!(is_secret(&path("notes"), Some(&entry)), secret, "{mode:o}");
+    }
+    // A directory has no content, and the mode of a link says nothing.
+    assert!(!is_secret(&path("d"), Some(&with_mode(dir(), 0o700))));
+    assert!(!is_secret(&path("l"), Some(&with_mode(symlink("t"), 0o700))));
+}

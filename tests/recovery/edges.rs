@@ -1,0 +1,165 @@
+//! Edges that a review found: archives that stand alone, roots that are hidden, mounts that are read-only, names that
+//! are ours.
+
+use std::process::Command;
+
+use crate::archives::{archives, assert_unpacked, baseline_archive, unpacked};
+use crate::support::build::Build;
+use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::machine::{is_root, run_tool, skip};
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+#[test]
+fn archive_that_shares_nothing_with_an_older_one_is_whole() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("anew");
+    Build::at(&project).file("old", "first content\n").aged();
+    sandbox.launch(&project, "true");
+    let first = baseline_archive(&sandbox);
+    std::fs::remove_dir_all(&project).unwrap();
+    Build::at(&project)
+        .file("new", "other content\n")
+        .file("twin", "other content\n")
+        .mode("twin", 0o600)
+        .file("nothing", "")
+        .symlink("link", "new")
+        .dir("empty")
+        .aged();
+    let before = Tree::read(&project);
+    sandbox.launch(&project, "true");
+    let newest = archives(&sandbox).into_iter().find(|archive| *archive != first);
+    let newest = newest.expect("a second archive");
+    assert_unpacked(&before, &Tree::read(&unpacked(&sandbox, &newest, "anew-out")));
+    sandbox.jackin(["verify", "--read-data"]).ok();
+}
+
+/// A file system mounted for the length of a test.
+struct Mounted<'a>(&'a std::path::Path);
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+#[test]
+fn root_that_is_mounted_over_is_refused() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("hidden");
+    Build::at(&project).file("a", "before\n").aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "echo agent > a");
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "none"])
+        .arg(&project)
+        .status();
+    if !is_root() || !mounted.is_ok_and(|status| status.success()) {
+        skip("a mounted-over root", "nothing can be mounted here");
+        return;
+    }
+    let over = Mounted(&project);
+    Build::at(&project).file("a", "another file system\n");
+    let hidden = Tree::read(&project);
+    let flags = ["--yes", "--overwrite-later-edits", "--delete-later-files"];
+    let args = ["restore", id.as_str()].into_iter().chain(flags);
+    let run = sandbox.jackin(args).refused();
+    assert!(run.text().contains("mounted over"), "{run}");
+    assert_untouched(&hidden, &Tree::read(&project));
+    drop(over);
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn readonly_mount_inside_a_writable_one_is_not_restored_into() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("outer");
+    Build::at(&project)
+        .file("a", "before\n")
+        .file("fixed/b", "before\n")
+        .aged();
+    sandbox.configure(
+        "workspaces/nested.toml",
+        concat!(
+            "[recovery]\nsnapshot = \"project\"\n",
+            "[[mounts]]\nsrc = \"~/src/outer\"\ndst = \"/w\"\n",
+            "[[mounts]]\nsrc = \"~/src/outer/fixed\"\ndst = \"/w/fixed\"\nreadonly = true\n",
+        ),
+    );
+    let script = "cd ~/src/outer; echo agent > a; echo someone > fixed/b; echo n > fixed/n";
+    sandbox
+        .jackin(["launch", "nested", "--", "sh", "-c", script])
+        .ok();
+    let there = Tree::read(&project).only("fixed");
+    let run = sandbox.jackin(["restore", "nested", "--yes"]).ok();
+    assert_eq!(
+        std::fs::read_to_string(project.join("a")).unwrap(),
+        "before\n",
+        "{run}"
+    );
+    assert_untouched(&there, &Tree::read(&project).only("fixed"));
+    run.shows("fixed");
+    sandbox.jackin(["list", "--json"]).ok().shows("\"complete\":true");
+}
+
+#[test]
+fn name_like_a_staging_directory_is_said_to_be_missing() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("staged");
+    Build::at(&project)
+        .file(".jackin-recovery-x/a", "hides\n")
+        .file("b", "before\n")
+        .aged();
+    let id = sandbox.launch(&project, "rm b");
+    sandbox
+        .jackin(["show", &id])
+        .ok()
+        .shows(".jackin-recovery-x")
+        .shows("not complete");
+    sandbox.jackin(["restore", &id, "--yes"]).ok();
+    assert!(project.join("b").exists() && project.join(".jackin-recovery-x/a").exists());
+}
+
+#[test]
+fn report_does_not_follow_a_planted_link() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("reported");
+    Build::at(&project).file("a", "before\n").aged();
+    let precious = sandbox.scratch("precious");
+    std::fs::write(&precious, "precious\n").unwrap();
+    let report = project.join("report.json");
+    let script = format!("ln -s '{}' '{}'", precious.display(), report.display());
+    let target = project.to_str().unwrap();
+    let flags = [
+        "launch",
+        "--snapshot",
+        "project",
+        "--report",
+        report.to_str().unwrap(),
+        target,
+    ];
+    let args = flags.into_iter().chain(["--", "sh", "-c", &script]);
+    sandbox.jackin(args).ok();
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious\n");
+    let text = String::from_utf8(run_tool(Command::new("cat").arg(&report))).unwrap();
+    assert!(text.contains("\"schema\""), "{text}");
+}
+
+#[test]
+fn session_may_checkpoint_itself_and_no_other() {
+    let sandbox = Sandbox::new();
+    let [one, two] = ["one", "two"].map(|name| sandbox.project(name));
+    Build::at(&one).file("a", "before\n").aged();
+    Build::at(&two).file("a", "before\n").aged();
+    let begun = sandbox
+        .jackin(["begin", "--snapshot", "project", two.to_str().unwrap()])
+        .ok();
+    let other = String::from_utf8(begun.stdout).unwrap().trim().to_owned();
+    let binary = env!("CARGO_BIN_EXE_jackin");
+    let script =
+        format!("'{binary}' recovery checkpoint --name mine && ! '{binary}' recovery checkpoint {other}");
+    sandbox.launch(&one, &script);
+    sandbox.jackin(["show", "@latest"]).ok().shows("mine");
+    sandbox.jackin(["end", &other]).ok();
+}
