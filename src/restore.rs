@@ -125,6 +125,12 @@ pub enum RestoreError {
         /// What the system says.
         source: io::Error,
     },
+    /// Another file system was mounted over the root.
+    #[error("another file system is mounted over {}; what was captured lies hidden below it", path.display())]
+    MountedOver {
+        /// The mount root.
+        path: PathBuf,
+    },
     /// A restore that stopped left something in a staging directory.
     #[error("{cause}; {left}")]
     Left {
@@ -142,12 +148,6 @@ pub enum RestoreError {
         emergency: crate::snapshot::SnapshotId,
         /// What the store says.
         source: StoreError,
-    },
-    /// Another file system was mounted over the root.
-    #[error("another file system is mounted over {}; what was captured lies hidden below it", path.display())]
-    MountedOver {
-        /// The mount root.
-        path: PathBuf,
     },
     /// The mount root cannot be opened.
     #[error(transparent)]

@@ -78,7 +78,7 @@ pub(crate) fn linked(entry: Entry, first: Option<&str>, nlink: u32) -> Entry {
 }
 
 /// A mount in the making.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) entries: BTreeMap<RelPath, Entry>,
     gaps: BTreeMap<RelPath, GapReason>,

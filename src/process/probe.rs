@@ -40,6 +40,25 @@ pub struct Probe {
     pub caller: Option<Why>,
 }
 
+/// Which instances are named in the environment of any living process but the calling one: one look at the process
+/// table for all of them.
+///
+/// # Errors
+/// When the process table cannot be read; treat that as: any.
+pub fn carried() -> Result<BTreeSet<String>, ProbeError> {
+    let own = std::process::id();
+    let mut found = BTreeSet::new();
+    for seen in system::all()?.iter().filter(|seen| !seen.dead && seen.pid != own) {
+        let values = system::values(seen.pid, INSTANCE_VARIABLE)?;
+        found.extend(
+            values
+                .into_iter()
+                .filter_map(|value| String::from_utf8(value).ok()),
+        );
+    }
+    Ok(found)
+}
+
 /// The living processes that belong to `instance`: those that `known` records, those that carry its id in their
 /// environment, and everything that descends from either. A recorded process that cannot be seen but may live counts.
 ///

@@ -331,15 +331,10 @@ impl Planner {
 
     /// Nothing can be made in a directory that stays missing or stays something else.
     fn children_of_blocked(&mut self) {
-        let blocked: BTreeSet<RelPath> = self
-            .out
-            .iter()
-            .filter(|kept| {
-                let then_dir = kept.change.from.as_ref().is_some_and(Entry::is_dir);
-                let now_dir = kept.change.to.as_ref().is_some_and(Entry::is_dir);
-                then_dir && !now_dir
-            })
-            .map(|kept| kept.change.path.clone())
+        let kept = self.out.iter().map(|kept| &kept.change);
+        let blocked: BTreeSet<RelPath> = kept
+            .filter(|change| blocks(change))
+            .map(|change| change.path.clone())
             .collect();
         let mut below: Vec<(RelPath, RelPath)> = Vec::new();
         for above in &blocked {
@@ -355,4 +350,10 @@ impl Planner {
             }
         }
     }
+}
+
+/// Whether nothing can be made below a path that stays as it is: it was a directory and is none now.
+fn blocks(change: &Change) -> bool {
+    let is_dir = |state: &Option<Entry>| state.as_ref().is_some_and(Entry::is_dir);
+    is_dir(&change.from) && !is_dir(&change.to)
 }

@@ -1,1 +1,199 @@
-//! Tests of restore.
+//! Plans made from trees that are made up, and restores of real directories.
+
+mod drift;
+mod executing;
+mod knowing;
+mod linked;
+mod meddling;
+mod model;
+mod nested;
+mod property;
+mod refused;
+mod scopes;
+mod staging;
+mod states;
+mod times;
+mod witness;
+
+use std::collections::BTreeSet;
+
+use super::{
+    Acting, Action, Allow, MountRequest, Plan, Proposal, Purpose, Report, RestoreError, Scope, Why, Witness,
+    execute, plan, propose,
+};
+use crate::capture::Captured;
+use crate::capture::tests::{Place, only};
+use crate::diff::tests::{Tree, path};
+use crate::observer::{Observer, Silent};
+use crate::snapshot::{Act, RelPath, SnapshotKind};
+
+const NOTHING: Allow = Allow {
+    overwrite_later: false,
+    delete_later: false,
+};
+const OVERWRITE: Allow = Allow {
+    overwrite_later: true,
+    ..NOTHING
+};
+const DELETE: Allow = Allow {
+    delete_later: true,
+    ..NOTHING
+};
+const BOTH: Allow = Allow {
+    overwrite_later: true,
+    delete_later: true,
+};
+
+/// The plan for a session that was seen to end with `last`.
+fn planned(target: &Tree, last: &Tree, now: &Tree, scope: &Scope, allow: Allow) -> Plan {
+    let witness = Witness {
+        last: Some(last.build().manifest),
+        ..Witness::default()
+    };
+    plan(
+        Some(&target.build().manifest),
+        &now.build().side(),
+        &witness,
+        scope,
+        allow,
+    )
+}
+
+/// A plan in words, sorted: what is done, what is a conflict, what stays.
+fn words(plan: &Plan) -> Vec<String> {
+    let text = |path: &RelPath| String::from_utf8(path.as_bytes().to_vec()).unwrap();
+    let mut words: Vec<String> = plan
+        .steps
+        .iter()
+        .map(|step| {
+            let action = match step.action {
+                Action::Create => "create",
+                Action::Replace => "replace",
+                Action::Delete => "delete",
+                Action::Metadata => "metadata",
+            };
+            let overrode = if step.overrode { " overrode" } else { "" };
+            format!("{action} {}{overrode}", text(&step.change.path))
+        })
+        .collect();
+    for (list, kept) in [("conflict", &plan.conflicts), ("kept", &plan.kept)] {
+        words.extend(kept.iter().map(|kept| {
+            let why = match &kept.why {
+                Why::LaterEdit => "edit".to_owned(),
+                Why::LaterFile => "file".to_owned(),
+                Why::LaterDeletion => "deletion".to_owned(),
+                Why::Unvouched => "unvouched".to_owned(),
+                Why::Shared(ids) => format!("shared by {}", ids.len()),
+                Why::Holds(held) => format!("holds {}", text(held)),
+                Why::Parent(above) => format!("parent {}", text(above)),
+                Why::Socket => "socket".to_owned(),
+                Why::Settled => "settled".to_owned(),
+            };
+            format!("{list} {}: {why}", text(&kept.change.path))
+        }));
+    }
+    words.sort();
+    words
+}
+
+fn below(paths: &[&str]) -> Scope {
+    Scope::Below(paths.iter().map(|at| path(at)).collect())
+}
+
+fn exactly(paths: &[&str]) -> Scope {
+    Scope::Exactly(paths.iter().map(|at| path(at)).collect::<BTreeSet<_>>())
+}
+
+/// A real directory between the two ends of a session.
+struct Wrecked {
+    place: Place,
+    baseline: Captured,
+    closing: Captured,
+}
+
+/// Files before, and what a session does to them.
+fn wrecked(files: &[(&str, &str)], session: impl FnOnce(&Place)) -> Wrecked {
+    let place = Place::with(files);
+    let baseline = place.take(SnapshotKind::Baseline);
+    session(&place);
+    let closing = place.take(SnapshotKind::Closing);
+    Wrecked {
+        place,
+        baseline,
+        closing,
+    }
+}
+
+impl Wrecked {
+    fn propose(&self) -> Proposal {
+        self.propose_with(Scope::All, NOTHING)
+    }
+
+    fn propose_with(&self, scope: Scope, allow: Allow) -> Proposal {
+        let witness = Witness {
+            last: Some(only(&self.closing).clone()),
+            ..Witness::default()
+        };
+        let request = MountRequest {
+            coverage: self.place.coverage(),
+            scope,
+            witness,
+        };
+        propose(
+            &self.place.store,
+            self.baseline.record.clone(),
+            Purpose::Restore,
+            vec![request],
+            allow,
+            false,
+            &Silent,
+        )
+        .unwrap()
+    }
+
+    fn execute(&self, proposal: &Proposal) -> Result<Report, RestoreError> {
+        self.execute_by(proposal, &Silent)
+    }
+
+    fn execute_by(&self, proposal: &Proposal, observer: &dyn Observer) -> Result<Report, RestoreError> {
+        let acting = Acting {
+            observer,
+            entropy: &self.place.entropy,
+            now: crate::clock::Clock::now(&self.place.clock),
+            uid: 1000,
+            exact_mtimes: false,
+        };
+        execute(&self.place.store, proposal, &acting)
+    }
+
+    /// The restores that were written down.
+    fn receipts(&self) -> usize {
+        let receipts = self.place.store.receipts().unwrap();
+        let restores = receipts
+            .iter()
+            .filter(|receipt| matches!(receipt.act, Act::Restore { .. }));
+        restores.count()
+    }
+
+    /// What lies beside the mount: nothing of a restore may stay there.
+    fn beside(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(&self.place.base)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Asserts that a failed restore left everything as `before` says.
+    fn assert_untouched(
+        &self,
+        before: &std::collections::BTreeMap<std::path::PathBuf, (u32, Vec<u8>)>,
+        about: &str,
+    ) {
+        assert_eq!(&self.place.tree(), before, "{about}");
+        assert_eq!(self.beside(), ["data", "project"], "{about}");
+        assert_eq!(self.receipts(), 0, "{about}");
+        assert!(self.place.stored("tmp").is_empty(), "{about}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Who may do what: nothing is put back under a living session, and a session may not put itself back.
 
-use super::state::state;
+use super::state::{Sight, state, state_by};
 use super::{SessionError, State};
 use crate::environment::Environment;
 use crate::process;
@@ -23,8 +23,9 @@ pub fn refuse_active(store: &Store, row: &InstanceRow) -> Result<(), SessionErro
         .instances()?
         .into_iter()
         .filter(|other| other.id != row.id && overlapping(other));
+    let sight = Sight::now();
     for candidate in std::iter::once(row.clone()).chain(others) {
-        if let State::Active(reasons) = state(store, &candidate) {
+        if let State::Active(reasons) = state_by(&sight, store, &candidate) {
             let other = candidate.id != row.id;
             return Err(SessionError::Active {
                 instance: candidate.id,

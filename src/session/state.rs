@@ -1,5 +1,7 @@
 //! Does an instance live? What cannot be told counts as yes.
 
+use std::collections::BTreeSet;
+
 use crate::process::{self, Member, ProbeError};
 use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
@@ -49,9 +51,32 @@ impl State {
     }
 }
 
+/// One look at who carries an instance's id, for judging many instances.
+pub struct Sight(Option<BTreeSet<String>>);
+
+impl Sight {
+    /// Looks.
+    #[must_use]
+    pub fn now() -> Self {
+        Self(process::carried().ok())
+    }
+
+    fn may_live(&self, row: &InstanceRow) -> bool {
+        self.0
+            .as_ref()
+            .is_none_or(|carried| carried.contains(row.id.as_str()))
+    }
+}
+
 /// Looks whether an instance lives: its launcher's lock first, then its processes.
 #[must_use]
 pub fn state(store: &Store, row: &InstanceRow) -> State {
+    state_by(&Sight::now(), store, row)
+}
+
+/// As [`state`], by a look that serves for many instances.
+#[must_use]
+pub fn state_by(sight: &Sight, store: &Store, row: &InstanceRow) -> State {
     let mut reasons = Vec::new();
     if row.ended_at.is_none() {
         match store.instance_locked(&row.id) {
@@ -60,7 +85,7 @@ pub fn state(store: &Store, row: &InstanceRow) -> State {
             Err(error) => reasons.push(Reason::Unknown(error.to_string())),
         }
     }
-    match members(row) {
+    match members(sight, row) {
         Ok(members) => reasons.extend(members.into_iter().map(Reason::Process)),
         Err(error) => reasons.push(Reason::Unknown(error.to_string())),
     }
@@ -84,10 +109,10 @@ pub fn state(store: &Store, row: &InstanceRow) -> State {
 
 /// The instance's processes; a launcher that only waits for the closing snapshot is no process of the session, but its
 /// lock says enough.
-fn members(row: &InstanceRow) -> Result<Vec<Member>, ProbeError> {
-    // When it ended, everything that lived on was recorded. Without survivors there is nobody to look for, and a list of
-    // a thousand old sessions does not read the process table a thousand times.
-    if row.ended_at.is_some() && row.survivors.is_empty() {
+fn members(sight: &Sight, row: &InstanceRow) -> Result<Vec<Member>, ProbeError> {
+    // When it ended, everything that lived on was recorded. Only who carries its id can still belong to it, and a list
+    // of a thousand old sessions does not read the process table a thousand times.
+    if row.ended_at.is_some() && row.survivors.is_empty() && !sight.may_live(row) {
         return Ok(Vec::new());
     }
     // Once it ended, its keeper's further life is no work of the session: `end` may be called by the keeper itself.

@@ -1,1 +1,85 @@
-//! Tests of sessions.
+//! Sessions of real directories in a real store.
+
+mod begins;
+mod ends;
+mod finds;
+mod guards;
+mod lives;
+
+use super::{BeginRequest, Begun, SessionError, World, begin};
+use crate::capture::Limits;
+use crate::capture::tests::Place;
+use crate::clock::Clock as _;
+use crate::observer::{Observer, Silent};
+use crate::snapshot::{Act, Coverage, InstanceId, ProcessRef};
+use crate::store::InstanceRow;
+
+fn world<'a>(place: &'a Place, observer: &'a dyn Observer) -> World<'a> {
+    World {
+        observer,
+        clock: &place.clock,
+        entropy: &place.entropy,
+        uid: 1000,
+    }
+}
+
+fn request(coverages: Vec<Coverage>) -> BeginRequest<'static> {
+    BeginRequest {
+        label: "demo",
+        workspace: None,
+        mode: "project",
+        coverages,
+        limits: Limits::NONE,
+        keeper: None,
+        command: None,
+        run_without_baseline: false,
+    }
+}
+
+fn begun(place: &Place, request: BeginRequest<'_>) -> Result<Begun, SessionError> {
+    begin(&place.store, world(place, &Silent), request)
+}
+
+/// A process that cannot live any more: it ran before the last boot.
+fn dead() -> ProcessRef {
+    ProcessRef {
+        pid: 1,
+        start: 1,
+        boot: "another boot".to_owned(),
+    }
+}
+
+/// Writes down that an instance began, without a baseline and with nobody who keeps it alive.
+fn record(place: &Place, id: &str, workspace: Option<&str>, mounts: Vec<Coverage>) -> InstanceRow {
+    let id = InstanceId::parse(id).unwrap();
+    let act = Act::Begin {
+        workspace: workspace.map(str::to_owned),
+        mode: "project".to_owned(),
+        mounts,
+        keeper: Some(dead()),
+        boot: "another boot".to_owned(),
+        command: None,
+    };
+    place.store.append(place.clock.now(), 1000, &id, act).unwrap();
+    row(place, &id)
+}
+
+fn row(place: &Place, id: &InstanceId) -> InstanceRow {
+    place.store.catalog().instance(id).unwrap().unwrap()
+}
+
+/// The acts of an instance, in one word each.
+fn acts(place: &Place, id: &InstanceId) -> Vec<&'static str> {
+    let receipts = place.store.receipts().unwrap();
+    receipts
+        .iter()
+        .filter(|receipt| receipt.instance == *id)
+        .map(|receipt| match &receipt.act {
+            Act::Begin { .. } => "begin",
+            Act::Capture { kind, .. } => kind.word(),
+            Act::CaptureFailed { .. } => "capture failed",
+            Act::End { .. } => "end",
+            Act::Restore { .. } => "restore",
+        })
+        .collect()
+}

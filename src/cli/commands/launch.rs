@@ -15,7 +15,9 @@ use crate::cli::exit_code::Status;
 use crate::cli::view;
 use crate::config::{Mode, OnFailure};
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
-use crate::session::{Allowed, Begun, Closed, EndRequest, end, find_instance, refuse_inside, state};
+use crate::session::{
+    Allowed, Begun, Closed, EndRequest, Sight, end, find_instance, refuse_inside, state_by,
+};
 use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
 
@@ -147,8 +149,9 @@ fn say_who_else(
                 .any(|ours| ours.starts_with(&theirs) || theirs.starts_with(ours))
         })
     };
+    let sight = Sight::now();
     for row in store.catalog().instances()? {
-        if overlaps(&row) && state(store, &row).is_active() {
+        if overlaps(&row) && state_by(&sight, store, &row).is_active() {
             context.terminal.warn(&format!(
                 "{} is active on the same paths; what both change cannot be told apart, and neither restore will touch it unasked",
                 row.id

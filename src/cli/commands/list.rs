@@ -8,7 +8,7 @@ use crate::cli::document::{InstanceDocument, SCHEMA};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
-use crate::session::state;
+use crate::session::{Sight, state_by};
 
 #[derive(Serialize)]
 struct Document {
@@ -19,9 +19,10 @@ struct Document {
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
     let mut rows = Vec::new();
     if let Some(store) = context.store_for_reading()? {
+        let sight = Sight::now();
         for row in store.catalog().instances()? {
             let snapshots = store.catalog().snapshots(&row.id)?;
-            let state = state(&store, &row);
+            let state = state_by(&sight, &store, &row);
             rows.push((row, state, snapshots));
         }
     }

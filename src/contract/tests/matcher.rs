@@ -201,7 +201,7 @@ fn the_rule_that_decided_is_the_one_named() {
 
 #[test]
 fn withheld_paths_beat_every_pattern() {
-    use WithheldReason::{Sensitive, Store};
+    use WithheldReason::{Sensitive, Staging, Store};
     let withheld = [
         (".ssh", Sensitive),
         (".jackin/data", Sensitive),
@@ -217,8 +217,8 @@ fn withheld_paths_beat_every_pattern() {
         (".jackin/data/jk-x", Verdict::Withheld(Sensitive)),
         (".jackin", Verdict::OutsideTracked),
         // A restore stages directly in the root, and nowhere else.
-        (".jackin-recovery-3f", Verdict::Withheld(Store)),
-        (".jackin-recovery-3f/0", Verdict::Withheld(Store)),
+        (".jackin-recovery-3f", Verdict::Withheld(Staging)),
+        (".jackin-recovery-3f/0", Verdict::Withheld(Staging)),
         ("src/.jackin-recovery-3f", Verdict::Covered),
         (".jackin-recovery", Verdict::OutsideTracked),
     ] {

@@ -12,7 +12,6 @@ fn ways() -> Vec<(&'static str, Tree)> {
         ("an exclude", bare().skip("d/p")),
         ("an unsettled list", bare().listing("d", Listing::Unsettled)),
         ("an unreadable list", bare().listing("d", Listing::Unreadable)),
-        ("a partial list", bare().listing("d", Listing::Partial)),
         ("its directory is a gap", tree([]).gap("d")),
         ("its directory is excluded", tree([]).skip("d")),
         (

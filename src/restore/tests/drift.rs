@@ -1,0 +1,119 @@
+//! What changes between the proposal and the act: the plan shown is the plan applied, or nothing is.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::{RestoreError, wrecked};
+use crate::capture::tests::Place;
+
+fn session() -> super::Wrecked {
+    wrecked(
+        &[("edit", "before"), ("gone", "gone"), ("still", "still")],
+        |place| {
+            place.write("edit", "after");
+            fs::remove_file(place.at("gone")).unwrap();
+            place.write("made/one", "1");
+            place.write("made/two", "2");
+        },
+    )
+}
+
+type Meddling = (&'static str, fn(&Place), &'static str);
+
+/// What somebody does meanwhile, and the path that the refusal names.
+const DRIFTS: &[Meddling] = &[
+    ("edits", |place| place.write("edit", "meanwhile"), "edit"),
+    ("puts back", |place| place.write("edit", "before"), "edit"),
+    (
+        "chmods",
+        |place| fs::set_permissions(place.at("edit"), fs::Permissions::from_mode(0o600)).unwrap(),
+        "edit",
+    ),
+    (
+        "replaces by an equal file",
+        |place| {
+            place.write("new", "after");
+            fs::rename(place.at("new"), place.at("edit")).unwrap();
+        },
+        "edit",
+    ),
+    (
+        "removes",
+        |place| fs::remove_file(place.at("edit")).unwrap(),
+        "edit",
+    ),
+    (
+        "creates what would be created",
+        |place| place.write("gone", "mine"),
+        "gone",
+    ),
+    (
+        "adds to what would be removed",
+        |place| place.write("made/three", "3"),
+        "made",
+    ),
+    (
+        "empties what would be removed",
+        |place| fs::remove_file(place.at("made/one")).unwrap(),
+        "made/one",
+    ),
+    (
+        "swaps a directory for a file",
+        |place| {
+            fs::remove_dir_all(place.at("made")).unwrap();
+            place.write("made", "file");
+        },
+        "made",
+    ),
+];
+
+#[test]
+fn drift_is_refused_with_nothing_changed() {
+    for (about, meddle, named) in DRIFTS {
+        let session = session();
+        let proposal = session.propose();
+        meddle(&session.place);
+        let before = session.place.tree();
+        let result = session.execute(&proposal);
+        let Err(RestoreError::Drift { path }) = result else {
+            panic!("{about}: {result:?}");
+        };
+        assert_eq!(path, session.place.at(named), "{about}");
+        session.assert_untouched(&before, about);
+    }
+}
+
+#[test]
+fn what_the_plan_does_not_touch_may_change() {
+    type Other = (&'static str, fn(&Place));
+    let others: &[Other] = &[
+        ("another file", |place| place.write("still", "changed")),
+        ("a new file", |place| place.write("new", "new")),
+        ("a time", |place| {
+            let file = fs::File::options().write(true).open(place.at("edit")).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        }),
+    ];
+    for (about, meddle) in others {
+        let session = session();
+        let proposal = session.propose();
+        meddle(&session.place);
+        session.execute(&proposal).unwrap();
+        let content = fs::read_to_string(session.place.at("edit")).unwrap();
+        assert_eq!(content, "before", "{about}");
+        assert!(!session.place.at("made").exists(), "{about}");
+    }
+}
+
+#[test]
+fn a_root_that_became_a_link_is_refused() {
+    let session = session();
+    let proposal = session.propose();
+    fs::rename(&session.place.root, session.place.base.join("moved")).unwrap();
+    std::os::unix::fs::symlink(session.place.base.join("moved"), &session.place.root).unwrap();
+    let result = session.execute(&proposal);
+    assert!(matches!(result, Err(RestoreError::Emergency(_))), "{result:?}");
+    let moved = session.place.base.join("moved/edit");
+    assert_eq!(fs::read_to_string(moved).unwrap(), "after");
+    assert_eq!(session.receipts(), 0);
+}

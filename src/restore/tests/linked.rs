@@ -1,0 +1,84 @@
+//! Hard links in a plan: changed in place only where every name of the file is ours to change.
+
+use super::{NOTHING, Scope, below, planned, words};
+use crate::diff::tests::{Tree, file, linked, symlink, tree, with_mode, with_xattr};
+use crate::snapshot::Entry;
+
+fn pair(entry: &dyn Fn() -> Entry, nlink: u32) -> Tree {
+    tree([
+        ("a", linked(entry(), None, nlink)),
+        ("b", linked(entry(), Some("a"), nlink)),
+    ])
+}
+
+#[test]
+fn metadata_are_put_back_in_place_unless_a_name_lies_outside() {
+    let then = || file("f");
+    let now = || with_mode(file("f"), 0o600);
+    let plan = |nlink| {
+        let now = pair(&now, nlink);
+        words(&planned(&pair(&then, nlink), &now, &now, &Scope::All, NOTHING))
+    };
+    assert_eq!(plan(2), ["metadata a", "metadata b"]);
+    assert_eq!(
+        plan(3),
+        ["replace a", "replace b"],
+        "one name is outside the mount"
+    );
+    // A name that an exclude hides is outside as well.
+    let one = |entry: Entry| tree([("a", linked(entry, None, 2))]);
+    let now = one(now()).skip("b");
+    assert_eq!(
+        words(&planned(&one(then()), &now, &now, &Scope::All, NOTHING)),
+        ["replace a"]
+    );
+}
+
+#[test]
+fn content_is_never_changed_in_place() {
+    let now = pair(&|| file("new"), 2);
+    let plan = planned(&pair(&|| file("old"), 2), &now, &now, &Scope::All, NOTHING);
+    assert_eq!(words(&plan), ["replace a", "replace b"]);
+}
+
+#[test]
+fn a_torn_group_is_joined_and_a_new_one_is_parted() {
+    let apart = tree([("a", file("f")), ("b", file("f"))]);
+    let together = pair(&|| file("f"), 2);
+    let join = planned(&together, &apart, &apart, &Scope::All, NOTHING);
+    assert_eq!(words(&join), ["replace b"]);
+    let part = planned(&apart, &together, &together, &Scope::All, NOTHING);
+    assert_eq!(words(&part), ["replace b"]);
+}
+
+#[test]
+fn a_group_that_lost_its_first_name_gets_it_back() {
+    let now = tree([("b", file("f"))]);
+    let plan = planned(&pair(&|| file("f"), 2), &now, &now, &Scope::All, NOTHING);
+    assert_eq!(words(&plan), ["create a", "replace b"]);
+    // Only the other name is asked for.
+    let now = tree([("a", file("f"))]);
+    let plan = planned(&pair(&|| file("f"), 2), &now, &now, &below(&["b"]), NOTHING);
+    assert_eq!(words(&plan), ["create b"]);
+}
+
+#[test]
+fn a_link_with_attributes_is_made_anew() {
+    let (then, now) = (
+        tree([("l", symlink("t"))]),
+        tree([("l", with_xattr(symlink("t"), "v"))]),
+    );
+    assert_eq!(
+        words(&planned(&then, &now, &now, &Scope::All, NOTHING)),
+        ["replace l"]
+    );
+    let owned = Entry {
+        uid: 0,
+        ..symlink("t")
+    };
+    let now = tree([("l", owned)]);
+    assert_eq!(
+        words(&planned(&then, &now, &now, &Scope::All, NOTHING)),
+        ["metadata l"]
+    );
+}

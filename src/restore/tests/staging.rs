@@ -1,0 +1,111 @@
+//! Where new content waits, and that nothing of it stays.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use super::{RestoreError, wrecked};
+use crate::capture::tests::{Meddler, Moment, Place};
+use crate::contract::STAGING_PREFIX;
+use crate::mount::Root;
+use crate::observer::Phase;
+use crate::restore::aside::Known;
+use crate::restore::stage::{Location, Stage};
+
+#[test]
+fn beside_the_root_where_that_is_the_same_mount_else_inside() {
+    let place = Place::new();
+    let beside = Location::Beside(place.base.clone());
+    assert_eq!(Location::choose(&place.root), beside);
+    assert_eq!(Location::choose(&place.base.join("missing")), beside);
+    // A link to a directory elsewhere says nothing about where its target lies.
+    assert_eq!(Location::choose(Path::new("/")), Location::Inside("/".into()));
+    let places = ["/dev", "/dev/pts"].map(|path| Root::open(Path::new(path)).map(|root| root.place()));
+    match places {
+        [Ok(outer), Ok(inner)] if outer != inner => {
+            let inside = Location::Inside("/dev/pts".into());
+            assert_eq!(Location::choose(Path::new("/dev/pts")), inside);
+        }
+        _ => eprintln!("skipped: /dev/pts is no mount point"),
+    }
+}
+
+#[test]
+fn a_staging_directory_is_ours_alone_and_goes_with_everything_in_it() {
+    let place = Place::new();
+    let location = Location::choose(&place.root);
+    let stage = Stage::create(&location, &place.root, [7; 8]).unwrap();
+    let path = stage.path().to_path_buf();
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o700);
+    let name = path.file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with(STAGING_PREFIX), "{name}: a capture must know it");
+    let again = Stage::create(&location, &place.root, [7; 8]);
+    assert!(
+        matches!(again, Err(RestoreError::Stage { .. })),
+        "never one that is there"
+    );
+    fs::create_dir_all(path.join("shut/in")).unwrap();
+    fs::write(path.join("shut/in/file"), "f").unwrap();
+    fs::create_dir(place.base.join("outside")).unwrap();
+    fs::write(place.base.join("outside/kept"), "k").unwrap();
+    std::os::unix::fs::symlink(place.base.join("outside"), path.join("link")).unwrap();
+    let mut known = Known::default();
+    known.staged(stage.dir()).unwrap();
+    fs::set_permissions(path.join("shut"), fs::Permissions::from_mode(0o000)).unwrap();
+    stage.settle(&known).unwrap();
+    assert!(!path.exists());
+    assert!(place.base.join("outside/kept").exists(), "no link is followed");
+}
+
+#[test]
+fn staging_inside_the_root_shows_in_nothing() {
+    let session = wrecked(&[("d/edit", "before"), ("d/gone", "g")], |place| {
+        place.write("d/edit", "after");
+        fs::remove_file(place.at("d/gone")).unwrap();
+        place.write("d/made", "m");
+    });
+    let root = session.place.root.clone();
+    let mtime = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let before = mtime(&root);
+    let mut proposal = session.propose();
+    proposal.mounts[0].location = Location::Inside(root.clone());
+    let seen = std::sync::Mutex::new(Vec::new());
+    let meddler = Meddler(|moment| {
+        if moment == Moment::Begin(Phase::Apply) {
+            let names = fs::read_dir(&root).unwrap();
+            seen.lock()
+                .unwrap()
+                .extend(names.map(|entry| entry.unwrap().file_name()));
+        }
+        false
+    });
+    let report = session.execute_by(&proposal, &meddler).unwrap();
+    assert_eq!(report.mounts[0].failed, []);
+    assert_eq!(seen.into_inner().unwrap().len(), 2, "it was inside");
+    let left: Vec<_> = fs::read_dir(&root).unwrap().collect();
+    assert_eq!(left.len(), 1);
+    assert_eq!(mtime(&root), before, "the root's own time is kept");
+    assert_eq!(fs::read_to_string(session.place.at("d/edit")).unwrap(), "before");
+    assert!(session.propose().is_empty());
+}
+
+#[test]
+fn staging_inside_a_root_whose_entries_change_is_taken_back_too() {
+    let session = wrecked(&[("edit", "before"), ("z", "before")], |place| {
+        place.write("edit", "after");
+        place.write("z", "after");
+    });
+    let mut proposal = session.propose();
+    proposal.mounts[0].location = Location::Inside(session.place.root.clone());
+    let meddler = Meddler(|moment| {
+        if moment == Moment::Begin(Phase::Apply) {
+            session.place.write("z", "meanwhile");
+        }
+        false
+    });
+    let result = session.execute_by(&proposal, &meddler);
+    assert!(matches!(result, Err(RestoreError::Drift { .. })), "{result:?}");
+    let left: Vec<_> = fs::read_dir(&session.place.root).unwrap().collect();
+    assert_eq!(left.len(), 2);
+    assert_eq!(fs::read_to_string(session.place.at("edit")).unwrap(), "after");
+}

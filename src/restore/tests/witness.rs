@@ -1,0 +1,306 @@
+//! Whose state is it? Every kind of testimony, alone and against each other.
+
+use std::collections::HashMap;
+
+use super::{NOTHING, Scope, Witness, path, plan, words};
+use crate::diff::tests::{Tree, dir, file, tree};
+use crate::restore::Verdict;
+use crate::snapshot::{Entry, InstanceId, Listing, Manifest, RelPath};
+
+fn manifest(entries: &[(&str, &str)]) -> Manifest {
+    tree(entries.iter().map(|(at, content)| (*at, file(content))))
+        .build()
+        .manifest
+}
+
+fn states(list: &[(&str, Option<&str>)]) -> HashMap<RelPath, Vec<Option<Entry>>> {
+    let mut states: HashMap<_, Vec<_>> = HashMap::new();
+    for (at, content) in list {
+        states.entry(path(at)).or_default().push(content.map(file));
+    }
+    states
+}
+
+fn other() -> InstanceId {
+    InstanceId::new([2; 8], "other")
+}
+
+struct Case {
+    about: &'static str,
+    witness: Witness,
+    then: Option<&'static str>,
+    now: Option<&'static str>,
+    verdict: Verdict,
+}
+
+fn case(
+    about: &'static str,
+    witness: Witness,
+    then: Option<&'static str>,
+    now: Option<&'static str>,
+    verdict: Verdict,
+) -> Case {
+    Case {
+        about,
+        witness,
+        then,
+        now,
+        verdict,
+    }
+}
+
+fn seen(last: &[(&str, &str)]) -> Witness {
+    Witness {
+        last: Some(manifest(last)),
+        ..Witness::default()
+    }
+}
+
+fn lost(live: &[&[(&str, &str)]]) -> Witness {
+    Witness {
+        live: live.iter().map(|entries| manifest(entries)).collect(),
+        ..Witness::default()
+    }
+}
+
+#[test]
+fn each_testimony_counts_for_what_it_shows() {
+    use Verdict::{Later, Ours, Settled, Shared, Unvouched};
+    let shared = |mut witness: Witness| {
+        witness.shared = HashMap::from([(path("p"), vec![other()])]);
+        witness
+    };
+    let left = |mut witness: Witness, list: &[(&str, Option<&str>)]| {
+        witness.left = states(list);
+        witness
+    };
+    let elsewhere = |mut witness: Witness, list: &[(&str, Option<&str>)]| {
+        witness.elsewhere = states(list);
+        witness
+    };
+    let undo = |list: &[(&str, Option<&str>)]| Witness {
+        left: states(list),
+        only_left: true,
+        ..Witness::default()
+    };
+    let base = Some("base");
+    let cases = [
+        case("seen end, same", seen(&[("p", "s")]), base, Some("s"), Ours),
+        case("seen end, changed", seen(&[("p", "s")]), base, Some("t"), Later),
+        case("seen end, gone then and now", seen(&[]), base, None, Ours),
+        case("seen end, gone later", seen(&[("p", "s")]), base, None, Later),
+        case("seen end, made later", seen(&[]), None, Some("t"), Later),
+        case(
+            "lost, a checkpoint shows it",
+            lost(&[&[("p", "c")], &[]]),
+            base,
+            Some("c"),
+            Ours,
+        ),
+        case(
+            "lost, an older one shows it",
+            lost(&[&[], &[("p", "c")]]),
+            base,
+            Some("c"),
+            Ours,
+        ),
+        case(
+            "lost, none shows it",
+            lost(&[&[("p", "c")]]),
+            base,
+            Some("t"),
+            Unvouched,
+        ),
+        case(
+            "lost, missing loses nothing",
+            lost(&[&[("p", "c")]]),
+            base,
+            None,
+            Ours,
+        ),
+        case("lost without any snapshot", lost(&[]), base, Some("t"), Unvouched),
+        case(
+            "shared",
+            shared(seen(&[("p", "s")])),
+            base,
+            Some("s"),
+            Shared(vec![other()]),
+        ),
+        case(
+            "shared and lost",
+            shared(lost(&[])),
+            base,
+            None,
+            Shared(vec![other()]),
+        ),
+        case(
+            "shared, but our own restore left it",
+            left(shared(seen(&[("p", "s")])), &[("p", Some("r"))]),
+            base,
+            Some("r"),
+            Ours,
+        ),
+        case(
+            "our restore left it",
+            left(seen(&[("p", "s")]), &[("p", Some("r"))]),
+            base,
+            Some("r"),
+            Ours,
+        ),
+        case(
+            "our restore left nothing",
+            left(seen(&[("p", "s")]), &[("p", None)]),
+            base,
+            None,
+            Ours,
+        ),
+        case(
+            "an older restore left it",
+            left(seen(&[("p", "s")]), &[("p", Some("q")), ("p", Some("r"))]),
+            base,
+            Some("r"),
+            Ours,
+        ),
+        case(
+            "a restore left another path",
+            left(seen(&[("p", "s")]), &[("q", Some("r"))]),
+            base,
+            Some("r"),
+            Later,
+        ),
+        case(
+            "another's restore, and the session never touched it",
+            elsewhere(seen(&[("p", "base")]), &[("p", Some("r"))]),
+            base,
+            Some("r"),
+            Settled,
+        ),
+        case(
+            "another's restore of what the session changed",
+            elsewhere(seen(&[("p", "s")]), &[("p", Some("r"))]),
+            base,
+            Some("r"),
+            Later,
+        ),
+        case(
+            "another's restore left what the session left",
+            elsewhere(seen(&[("p", "s")]), &[("p", Some("s"))]),
+            base,
+            Some("s"),
+            Ours,
+        ),
+        case(
+            "an undo takes back what was left",
+            undo(&[("p", Some("r"))]),
+            base,
+            Some("r"),
+            Ours,
+        ),
+        case(
+            "and nothing else",
+            undo(&[("p", Some("r"))]),
+            base,
+            Some("t"),
+            Later,
+        ),
+        case(
+            "not even what is missing",
+            undo(&[("p", Some("r"))]),
+            base,
+            None,
+            Later,
+        ),
+    ];
+    for case in cases {
+        let (then, now) = (case.then.map(file), case.now.map(file));
+        let verdict = case.witness.judge(&path("p"), then.as_ref(), now.as_ref());
+        assert_eq!(verdict, case.verdict, "{}", case.about);
+    }
+}
+
+#[test]
+fn what_a_snapshot_does_not_know_it_does_not_show() {
+    // Nothing is there now: was it so at the session's end?
+    let absent: &[(&str, Tree, &str, bool)] = &[
+        ("proven", tree([]), "p", true),
+        ("proven above", tree([]), "d/e/p", true),
+        ("a file above", tree([("d", file("f"))]), "d/e/p", true),
+        ("a gap", tree([]).gap("p"), "p", false),
+        ("a gap above", tree([]).gap("d"), "d/e/p", false),
+        (
+            "an unsettled list",
+            tree([]).listing("", Listing::Unsettled),
+            "p",
+            false,
+        ),
+        (
+            "a partial list, whole for what was asked",
+            tree([]).listing("", Listing::Partial),
+            "p",
+            true,
+        ),
+        (
+            "an unreadable list above",
+            tree([("d", dir())]).listing("d", Listing::Unreadable),
+            "d/e/p",
+            false,
+        ),
+        (
+            "proven below a doubtful list",
+            tree([("d", dir())]).listing("", Listing::Unsettled),
+            "d/p",
+            true,
+        ),
+    ];
+    for (about, last, at, known) in absent {
+        let witness = Witness {
+            last: Some(last.build().manifest),
+            ..Witness::default()
+        };
+        let verdict = witness.judge(&path(at), Some(&file("base")), None);
+        let expected = if *known { Verdict::Ours } else { Verdict::Later };
+        assert_eq!(verdict, expected, "{about}");
+    }
+}
+
+#[test]
+fn a_settled_path_is_neither_done_nor_a_conflict_and_keeps_its_directory() {
+    let target = tree([("p", file("base"))]).build();
+    let now = tree([("p", file("r")), ("q", file("made"))]).build();
+    let witness = Witness {
+        last: Some(tree([("p", file("base")), ("q", file("made"))]).build().manifest),
+        elsewhere: states(&[("p", Some("r"))]),
+        ..Witness::default()
+    };
+    let plan = plan(
+        Some(&target.manifest),
+        &now.side(),
+        &witness,
+        &Scope::All,
+        NOTHING,
+    );
+    assert_eq!(words(&plan), ["delete q", "kept p: settled"]);
+}
+
+#[test]
+fn nothing_is_made_in_a_directory_that_anothers_restore_removed() {
+    // The session emptied `d`, which the other session had made; that one's restore then removed `d`.
+    let target = tree([("d", dir()), ("d/x", file("x"))]).build();
+    let now = tree([]).build();
+    let mut elsewhere = HashMap::new();
+    elsewhere.insert(path("d"), vec![None]);
+    let witness = Witness {
+        last: Some(tree([("d", dir())]).build().manifest),
+        elsewhere,
+        ..Witness::default()
+    };
+    let plan = plan(
+        Some(&target.manifest),
+        &now.side(),
+        &witness,
+        &Scope::All,
+        NOTHING,
+    );
+    // There would be no directory to make it in.
+    assert_eq!(words(&plan), ["conflict d/x: parent d", "kept d: settled"]);
+}
