@@ -89,9 +89,11 @@ pub(super) fn stage_all<'a>(
             problems: Vec::new(),
         };
         let root = work.root.as_ref();
-        work.moves = prepare(root, &work.stage, steps, target, manifest.as_ref(), &mut builder)?;
+        let moves = prepare(root, &work.stage, steps, target, manifest.as_ref(), &mut builder);
         work.problems = builder.problems;
+        // Also when staging stopped half way: all that lies there is ours.
         work.known = known(&work.stage, steps)?;
+        work.moves = moves?;
         acting.observer.end();
     }
     Ok(())

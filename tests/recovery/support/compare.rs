@@ -119,7 +119,17 @@ fn shown_group(node: &Node) -> String {
 pub(crate) fn changed_paths(left: &Tree, right: &Tree) -> Vec<Vec<u8>> {
     let paths: BTreeSet<&Vec<u8>> = left.nodes.keys().chain(right.nodes.keys()).collect();
     let differs = |path: &&Vec<u8>| match (left.nodes.get(*path), right.nodes.get(*path)) {
-        (Some(left), Some(right)) => !node_differences(left, right, Exactness::Content).is_empty(),
+        (Some(left), Some(right)) => {
+            // The first path of a hard link group is what it was when another name comes or goes.
+            let alone = |node: &Node| {
+                let group = node.group.clone().filter(|first| first != *path);
+                Node {
+                    group,
+                    ..node.clone()
+                }
+            };
+            !node_differences(&alone(left), &alone(right), Exactness::Content).is_empty()
+        }
         _ => true,
     };
     paths.into_iter().filter(differs).cloned().collect()
