@@ -227,10 +227,13 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     let root = environment.store_directory();
     let survey = root.as_deref().and_then(Survey::of);
     let space = guarded::judge(environment, survey.as_ref(), &mut findings);
-    if let Some(survey) = &survey {
+    // Nothing is said about what could not be seen; why it could not is said above.
+    let closed = survey.as_ref().is_some_and(Survey::is_closed);
+    if let Some(survey) = survey.as_ref().filter(|_| !closed) {
         stored::judge(survey, &mut findings);
     }
-    sessions::judge(root.as_deref(), &config, &mut findings);
+    let seen = root.as_deref().filter(|_| !closed);
+    sessions::judge(seen, &config, &mut findings);
     program::judge(environment, program, &mut findings);
     findings.sort_by_key(|finding| (finding.group, std::cmp::Reverse(finding.severity)));
     Checkup {

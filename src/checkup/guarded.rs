@@ -39,18 +39,20 @@ pub(super) fn judge(
         }
         Some(survey) => {
             places(survey, findings);
-            findings.extend(survey.failures.iter().map(|error| {
+            let failures = survey.failures.iter().filter(|_| !survey.is_closed());
+            findings.extend(failures.map(|error| {
                 let step = format!("ls -la {}", shell::word(&survey.root));
                 found(Severity::Error, error.to_string()).shell(step)
             }));
         }
     }
     let free = free(&root);
-    room(&root, free, survey, findings);
+    let seen = survey.filter(|survey| !survey.is_closed());
+    room(&root, free, seen, findings);
     Some(Space {
         path: root,
-        files: survey.map(|survey| survey.files),
-        bytes: survey.map(|survey| survey.bytes),
+        files: seen.map(|survey| survey.files),
+        bytes: seen.map(|survey| survey.bytes),
         free,
     })
 }

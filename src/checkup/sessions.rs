@@ -41,7 +41,9 @@ pub(super) fn judge(root: Option<&Path>, config: &config::Survey, findings: &mut
     let left = roots.leftovers();
     let known: Vec<PathBuf> = roots.all().into_iter().cloned().collect();
     let (locks, failures) = root.map(|root| Survey::locks(root, &known)).unwrap_or_default();
-    work(&locks, &failures, findings);
+    if root.is_some() {
+        work(&locks, &failures, findings);
+    }
     mounts(&roots, &left, &locks, findings);
 }
 

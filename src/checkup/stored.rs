@@ -66,7 +66,7 @@ fn snapshots(survey: &Survey, findings: &mut Vec<Finding>) {
         judged.push(found(Severity::Note, what).verb("log"));
     }
     orphans(survey, &mut judged);
-    if judged.is_empty() {
+    if judged.is_empty() && survey.failures.is_empty() {
         let records = usize::try_from(survey.records).unwrap_or(usize::MAX);
         let archives = usize::try_from(survey.archives).unwrap_or(usize::MAX);
         let what = format!(

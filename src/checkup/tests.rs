@@ -149,6 +149,16 @@ fn a_file_kept_where_the_store_belongs_is_named() {
     let checkup = home.look();
     every_fault_has_a_step(&checkup);
     assert_eq!(checkup.worst(), Severity::Error);
+    // What was not seen is not called well.
+    for group in [
+        Group::Snapshots,
+        Group::Receipts,
+        Group::Catalog,
+        Group::Work,
+        Group::Sessions,
+    ] {
+        assert!(of(&checkup, group).is_empty(), "{:#?}", checkup.findings);
+    }
 }
 
 #[test]

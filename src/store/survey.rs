@@ -130,6 +130,13 @@ impl Survey {
         })
     }
 
+    /// Whether the store's own directory could not be entered, so that nothing in it was seen.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        let closed = |odd: &OddPlace| matches!(odd.lapse, Lapse::Unseen(_) | Lapse::Kind);
+        self.odd.iter().any(|odd| odd.path == self.root && closed(odd))
+    }
+
     /// The locks that are held in the store at `root`, and what could not be looked at. `roots`: mount roots that restores may
     /// be at work on.
     #[must_use]

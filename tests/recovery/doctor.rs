@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::support::background::Background;
 use crate::support::build::Build;
 use crate::support::compare::assert_untouched;
+use crate::support::machine::skip;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -27,10 +28,13 @@ fn session() -> (Sandbox, String) {
 #[track_caller]
 fn doctor(sandbox: &Sandbox, code: i32) -> (Run, Vec<Value>) {
     let before = Tree::read(sandbox.world());
-    let path = Path::new(env!("CARGO_BIN_EXE_jackin"))
+    let mut path = Path::new(env!("CARGO_BIN_EXE_jackin"))
         .parent()
         .unwrap()
+        .as_os_str()
         .to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
     let shown = sandbox
         .command(["doctor"])
         .with("PATH", &path)
@@ -261,4 +265,18 @@ fn hostile_names_reach_no_terminal_and_quiet_is_quiet() {
     let run = sandbox.jackin(["doctor", "--quiet"]).ok();
     let run = run.shows("warning").hides("every link");
     assert!(run.stderr.is_empty(), "{run}");
+}
+
+#[test]
+fn somebody_elses_store_is_one_error_and_no_verdict_on_what_is_in_it() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        return skip("a store that cannot be entered", "no second user to be had");
+    };
+    let project = sandbox.project("p");
+    let id = sandbox.launch(&project, "echo agent > a");
+    fs::set_permissions(sandbox.store(), fs::Permissions::from_mode(0o000)).unwrap();
+    let (run, findings) = doctor(&sandbox, 1);
+    one(&findings, "store", "error");
+    run.hides("receipts").hides(&id);
+    fs::set_permissions(sandbox.store(), fs::Permissions::from_mode(0o700)).unwrap();
 }
