@@ -12,7 +12,9 @@ pub use change::{
     chmod_handle, chmod_node, chown, create_file, exchange, hard_link, make_device, make_dir, make_fifo,
     make_symlink, remove_dir, remove_file, rename_new, set_mtime, sync_directory, sync_file_system,
 };
-pub use file_system::{FileSystem, data_segments, file_clock, file_system, free_bytes, may_write};
+pub use file_system::{
+    FileSystem, data_segments, file_clock, file_system, fine_clock, free_bytes, may_write,
+};
 pub use open::{
     careful_flags, is_link_refused, is_sync_unsupported, names, open_beneath, open_child_dir,
     open_child_file, open_root, read_link,

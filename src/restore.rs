@@ -8,6 +8,7 @@ mod build;
 mod execute;
 mod history;
 mod moves;
+mod names;
 mod plan;
 mod prepare;
 mod propose;

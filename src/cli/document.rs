@@ -150,6 +150,10 @@ pub(super) fn why_words(why: &Why) -> String {
                 String::from_utf8_lossy(path.as_bytes())
             )
         }
+        Why::Linked(first) => format!(
+            "was another name of {}, which stays what it is; its bytes are right",
+            String::from_utf8_lossy(first.as_bytes())
+        ),
         Why::Settled => "another session's restore left it so, and this session did not change it".to_owned(),
         Why::Socket => "only the program that listens on a socket can make it".to_owned(),
     }

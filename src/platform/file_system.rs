@@ -93,13 +93,24 @@ pub fn data_segments(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
     Ok(segments)
 }
 
-/// The clock that the kernel stamps files with: what was changed before this instant has no later time than this.
+/// The clock that the kernel stamps files with at least: a change from now on gets no earlier time. (Kernels from 6.13
+/// stamp finer, and then up to a tick later than this.)
 #[must_use]
 pub fn file_clock() -> Time {
     #[cfg(target_os = "linux")]
     let id = rustix::time::ClockId::RealtimeCoarse;
     #[cfg(not(target_os = "linux"))]
     let id = rustix::time::ClockId::Realtime;
+    read(id)
+}
+
+/// The finest clock: nothing that was changed before this instant has a later time.
+#[must_use]
+pub fn fine_clock() -> Time {
+    read(rustix::time::ClockId::Realtime)
+}
+
+fn read(id: rustix::time::ClockId) -> Time {
     let now = rustix::time::clock_gettime(id);
     Time {
         sec: now.tv_sec,

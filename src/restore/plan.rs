@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribution::{Verdict, Witness};
+use super::names::hopeless;
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
 use crate::snapshot::{Entry, Kind, Listing, Manifest, RelPath};
 
@@ -49,6 +50,8 @@ pub enum Why {
     Parent(RelPath),
     /// Only the program that listens on a socket can make it.
     Socket,
+    /// Its bytes are right; it was another name of a path that stays what it is now.
+    Linked(RelPath),
     /// Another session's restore left it so, and this session never touched it: there is nothing to take back.
     Settled,
 }
@@ -155,6 +158,11 @@ pub fn plan(
     for unknown in &comparison.not_covered {
         planner.stays(&unknown.path);
     }
+    let changed: BTreeSet<RelPath> = comparison
+        .changes
+        .iter()
+        .map(|change| change.path.clone())
+        .collect();
     for change in comparison.changes {
         // A directory on the way to a path that comes back must come back as well.
         let on_the_way = needed.contains(&change.path)
@@ -168,12 +176,20 @@ pub fn plan(
     }
     planner.directories_that_stay();
     planner.children_of_blocked();
+    for (path, first) in hopeless(&changed, &planner.steps) {
+        if let Some(step) = planner.steps.remove(&path) {
+            planner.keep(step.change, Why::Linked(first));
+        }
+    }
     let mut plan = Plan {
         steps: planner.steps.into_values().collect(),
         ..Plan::default()
     };
     for kept in planner.out {
-        let conflict = !matches!(kept.why, Why::Socket | Why::Holds(_) | Why::Settled);
+        let conflict = !matches!(
+            kept.why,
+            Why::Socket | Why::Holds(_) | Why::Settled | Why::Linked(_)
+        );
         if conflict {
             plan.conflicts.push(kept)
         } else {

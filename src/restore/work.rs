@@ -8,13 +8,14 @@ use super::apply::Apply;
 use super::aside::Known;
 use super::build::{Builder, Times};
 use super::execute::{Acting, Failed, MountReport};
+use super::names::only_link_differs;
 use super::plan::Step;
 use super::prepare::{Move, Moves, prepare};
 use super::propose::{Proposal, ProposedMount};
 use super::stage::Stage;
 use crate::capture::{Captured, Look, Seen, look};
 use crate::clock::random;
-use crate::diff::{Side, compare};
+use crate::diff::{Change, Side, compare};
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform;
@@ -80,7 +81,7 @@ pub(super) fn stage_all<'a>(
             Times::Recorded
         } else {
             let recorded = steps.iter().filter_map(|step| step.change.from.as_ref());
-            Times::rank(platform::file_clock(), recorded.map(|entry| entry.mtime))
+            Times::rank(platform::fine_clock(), recorded.map(|entry| entry.mtime))
         };
         let mut builder = Builder {
             blobs,
@@ -273,8 +274,17 @@ impl Verified {
                 manifest,
                 skipped: &[],
             };
-            let changes = compare(&then, &now).changes.into_iter();
-            changes.map(|change| change.path).collect()
+            let changes = compare(&then, &now).changes;
+            let paths: BTreeSet<RelPath> = changes.iter().map(|change| change.path.clone()).collect();
+            // A file whose other name was not to be restored is what it should be.
+            let apart =
+                |change: &&Change| only_link_differs(change).is_some_and(|first| paths.contains(first));
+            let alone: Vec<RelPath> = changes
+                .iter()
+                .filter(apart)
+                .map(|change| change.path.clone())
+                .collect();
+            paths.into_iter().filter(|path| !alone.contains(path)).collect()
         };
         let differ = from(mount.target.as_ref());
         // Most restores are exact, and then nobody asks.

@@ -50,6 +50,7 @@ mod readable_secret;
 mod real_scenarios;
 mod real_tree;
 mod repeat;
+mod second_names;
 mod support;
 mod support_compare;
 mod support_trees;
