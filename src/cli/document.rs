@@ -154,6 +154,9 @@ pub(super) fn why_words(why: &Why) -> String {
             "was another name of {}, which stays what it is; its bytes are right",
             String::from_utf8_lossy(first.as_bytes())
         ),
+        Why::Excluded => {
+            "may have been there as an excluded directory, so it is not known to be new".to_owned()
+        }
         Why::Settled => "another session's restore left it so, and this session did not change it".to_owned(),
         Why::Socket => "only the program that listens on a socket can make it".to_owned(),
     }

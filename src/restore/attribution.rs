@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::contract::{Matcher, Verdict as Excluded};
 use crate::snapshot::{Entry, InstanceId, Manifest, RelPath, SnapshotId};
 
 /// What is known about the states that one mount went through.
@@ -22,6 +23,8 @@ pub struct Witness {
     pub shared: HashMap<RelPath, Vec<InstanceId>>,
     /// Snapshots that should vouch and cannot be read, with the reason.
     pub unreadable: Vec<(SnapshotId, String)>,
+    /// The snapshot's own excludes. A path that they match as another type was excluded then, whatever it is now.
+    pub excludes: Option<Matcher>,
     /// Everything is the session's: an undo is asked to take back what a restore did, and nothing vouches but `left`.
     pub only_left: bool,
 }
@@ -42,6 +45,17 @@ pub enum Verdict {
 }
 
 impl Witness {
+    /// Whether the excludes would have left `path` out if it had been of the other type: a directory that they name
+    /// with a trailing slash may have been there, and be a file now.
+    #[must_use]
+    pub fn may_have_been_excluded(&self, path: &RelPath, now: &Entry) -> bool {
+        let verdict = self
+            .excludes
+            .as_ref()
+            .map(|matcher| matcher.verdict(path, !now.is_dir()));
+        matches!(verdict, Some(Excluded::Excluded(_)))
+    }
+
     /// Judges the state `now` of `path`, which a restore would bring back to `then`; `None` stands for absent.
     #[must_use]
     pub fn judge(&self, path: &RelPath, then: Option<&Entry>, now: Option<&Entry>) -> Verdict {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::RestoreError;
 use super::attribution::Witness;
 use super::shared::shared_paths;
+use crate::contract::Matcher;
 use crate::snapshot::{
     Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotKind, SnapshotRecord, Time,
 };
@@ -19,7 +20,10 @@ pub fn of_instance(
     instance: &InstanceRow,
     coverage: &Coverage,
 ) -> Result<Witness, RestoreError> {
-    let mut witness = Witness::default();
+    let mut witness = Witness {
+        excludes: Matcher::new(coverage).ok(),
+        ..Witness::default()
+    };
     for row in store.catalog().snapshots(&instance.id)? {
         let vouches = match row.kind {
             SnapshotKind::Closing => !row.late,

@@ -50,6 +50,8 @@ pub enum Why {
     Parent(RelPath),
     /// Only the program that listens on a socket can make it.
     Socket,
+    /// Something of another type that the excludes name may have been there.
+    Excluded,
     /// Its bytes are right; it was another name of a path that stays what it is now.
     Linked(RelPath),
     /// Another session's restore left it so, and this session never touched it: there is nothing to take back.
@@ -188,7 +190,7 @@ pub fn plan(
     for kept in planner.out {
         let conflict = !matches!(
             kept.why,
-            Why::Socket | Why::Holds(_) | Why::Settled | Why::Linked(_)
+            Why::Socket | Why::Excluded | Why::Holds(_) | Why::Settled | Why::Linked(_)
         );
         if conflict {
             plan.conflicts.push(kept)
@@ -269,6 +271,10 @@ impl Planner {
         if action == Action::Delete && change.path.is_root() {
             // A mount root is never removed: whoever holds it open would keep a directory that nobody sees.
             return;
+        }
+        let unproven = change.to.as_ref().filter(|_| action == Action::Delete);
+        if unproven.is_some_and(|now| witness.may_have_been_excluded(&change.path, now)) {
+            return self.keep(change, Why::Excluded);
         }
         let verdict = witness.judge(&change.path, change.from.as_ref(), change.to.as_ref());
         let overrode = verdict != Verdict::Ours;

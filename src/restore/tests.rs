@@ -88,6 +88,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::Parent(above) => format!("parent {}", text(above)),
                 Why::Socket => "socket".to_owned(),
                 Why::Settled => "settled".to_owned(),
+                Why::Excluded => "excluded".to_owned(),
                 Why::Linked(first) => format!("linked {}", text(first)),
             };
             format!("{list} {}: {why}", text(&kept.change.path))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::process::{self, Member, ProbeError};
-use crate::snapshot::{Ending, ProcessRef};
+use crate::snapshot::{Act, Ending, ProcessRef, Receipt};
 use crate::store::{InstanceRow, Store};
 
 /// Why an instance counts as active.
@@ -93,7 +93,8 @@ pub fn state_by(sight: &Sight, store: &Store, row: &InstanceRow) -> State {
         && row.keeper.is_none()
         && row.command.is_none()
         && !row.boot.is_empty()
-        && row.boot == process::current_boot();
+        && row.boot == process::current_boot()
+        && has_begun(store, row);
     if until_end {
         reasons.push(Reason::UntilEnd);
     }
@@ -119,4 +120,15 @@ fn members(sight: &Sight, row: &InstanceRow) -> Result<Vec<Member>, ProbeError> 
     let keeper = row.keeper.iter().filter(|_| row.ended_at.is_none());
     let known: Vec<ProcessRef> = keeper.chain(&row.survivors).cloned().collect();
     Ok(process::members(&row.id, &known)?.members)
+}
+
+/// Whether `begin` came to its end: a killed one told nobody an id, so nobody will call `end` for it. What cannot be
+/// told counts as yes.
+fn has_begun(store: &Store, row: &InstanceRow) -> bool {
+    let tried = |receipts: Vec<Receipt>| {
+        receipts
+            .iter()
+            .any(|receipt| matches!(receipt.act, Act::Capture { .. } | Act::CaptureFailed { .. }))
+    };
+    row.mounts.is_empty() || store.catalog().receipts_of(&row.id).map_or(true, tried)
 }

@@ -163,3 +163,43 @@ fn session_may_checkpoint_itself_and_no_other() {
     sandbox.jackin(["show", "@latest"]).ok().shows("mine");
     sandbox.jackin(["end", &other]).ok();
 }
+
+#[test]
+fn file_in_the_place_of_an_excluded_directory_is_not_provably_new() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("swapped");
+    Build::at(&project)
+        .file("node_modules/m", "before\n")
+        .file("a", "before\n")
+        .aged();
+    let script = "rm -r node_modules; echo flat > node_modules; echo agent > a";
+    let id = sandbox.launch_with(&["--exclude", "node_modules/"], &project, script);
+    let restored = sandbox.restore(&id, &[]);
+    restored.touched(&["a"]);
+    assert!(restored.names("node_modules"), "{:#}", restored.document);
+    assert_eq!(
+        std::fs::read_to_string(project.join("node_modules")).unwrap(),
+        "flat\n"
+    );
+}
+
+#[test]
+fn begin_that_was_killed_blocks_nothing() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("begun");
+    Build::at(&project).big("big", 128 << 20).aged();
+    let mut begin = sandbox
+        .command(["begin", "--snapshot", "project", project.to_str().unwrap()])
+        .start();
+    let log = sandbox.store().join("receipts.log");
+    let since = std::time::Instant::now();
+    while std::fs::metadata(&log).map_or(0, |meta| meta.len()) == 0 {
+        assert!(since.elapsed().as_secs() < 60, "it never began");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    begin.child.kill().unwrap();
+    begin.child.wait().unwrap();
+    let run = sandbox.jackin(["list", "--json"]).ok();
+    let status = crate::support::documents::instances(&run)[0].status.clone();
+    assert_ne!(status, "active", "{run}");
+}

@@ -86,7 +86,11 @@ fn find(store: &Store, args: &UndoArgs) -> Result<(InstanceRow, RestoreRow), Cli
     let mut found: Option<(InstanceRow, RestoreRow)> = None;
     for row in rows {
         for restore in store.catalog().restores(&row.id)? {
-            let wanted = args.receipt.is_none_or(|number| number == restore.number);
+            // A restore that changed nothing left nothing to take back.
+            let wanted = match args.receipt {
+                Some(number) => number == restore.number,
+                None => !restore.changed.is_empty(),
+            };
             let newer = found
                 .as_ref()
                 .is_none_or(|(_, best)| best.number < restore.number);
