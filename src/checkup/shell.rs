@@ -25,7 +25,8 @@ pub(super) fn word(path: &Path) -> String {
                 match byte {
                     b'\'' | b'\\' => quoted.extend(['\\', char::from(*byte)]),
                     b' '..=b'~' => quoted.push(char::from(*byte)),
-                    _ => quoted.push_str(&format!("\\x{byte:02x}")),
+                    // Three digits always: what follows is not taken for a part of it.
+                    _ => quoted.push_str(&format!("\\{byte:03o}")),
                 }
             }
             quoted.push('\'');

@@ -224,7 +224,7 @@ fn a_shell_reads_back_every_word() {
         b"/with space/it's",
         b"/new\nline",
         b"/\x1b[31m",
-        b"/\xff\xfe",
+        b"/\xff\xfe0a7",
         b"-rf",
         b"/$(touch x)`y`\"\\",
         "/\u{202e}übel".as_bytes(),
