@@ -135,6 +135,53 @@ pub(crate) fn changed_paths(left: &Tree, right: &Tree) -> Vec<Vec<u8>> {
     paths.into_iter().filter(differs).cloned().collect()
 }
 
+/// A tree without a word on which names belong together.
+pub(crate) fn groupless(tree: &Tree) -> Tree {
+    let mut tree = tree.clone();
+    tree.nodes.values_mut().for_each(|node| node.group = None);
+    tree
+}
+
+/// Insists that `named` holds every path that differs by itself, and none whose bytes, metadata and partners are the
+/// same. Which name of a hard link group differs when another comes or goes is a matter of view.
+#[track_caller]
+pub(crate) fn assert_names_changes(named: &[Vec<u8>], left: &Tree, right: &Tree) {
+    let paths: BTreeSet<&Vec<u8>> = left.nodes.keys().chain(right.nodes.keys()).collect();
+    for path in paths {
+        let (was, is) = (left.nodes.get(path), right.nodes.get(path));
+        let partners = |tree: &Tree, node: Option<&Node>| -> Vec<Vec<u8>> {
+            let group = node.and_then(|node| node.group.clone());
+            let of_group = tree
+                .nodes
+                .iter()
+                .filter(|(_, other)| group.is_some() && other.group == group);
+            of_group.map(|(path, _)| path.clone()).collect()
+        };
+        let differs = match (was, is) {
+            (Some(was), Some(is)) => {
+                let alone = |node: &Node| Node {
+                    group: None,
+                    ..node.clone()
+                };
+                !node_differences(&alone(was), &alone(is), Exactness::Content).is_empty()
+            }
+            _ => true,
+        };
+        let is_named = named.contains(path);
+        let may = differs || partners(left, was) != partners(right, is);
+        assert!(
+            is_named || !differs,
+            "it differs and is not named: {}",
+            path.escape_ascii()
+        );
+        assert!(
+            !is_named || may,
+            "it is named and does not differ: {}",
+            path.escape_ascii()
+        );
+    }
+}
+
 #[track_caller]
 fn report(lines: &[String], what: &str) {
     const MOST: usize = 40;
