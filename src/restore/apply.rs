@@ -144,7 +144,9 @@ impl<'a> Apply<'a> {
         let is = dir.look(name).map_err(|_| drift())?;
         let expected = match (was, &is) {
             (None, None) => true,
-            (Some(was), Some(is)) => fits(was, is, self.may_differ(path, was)),
+            (Some(was), Some(is)) => {
+                fits(was, is, self.may_differ(path, was)) || step.is_done_by_another_name(was, is)
+            }
             _ => false,
         };
         if !expected {

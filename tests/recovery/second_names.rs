@@ -3,7 +3,9 @@
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::support::build::Build;
+use crate::support::compare::assert_same_tree;
 use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
 
 #[test]
 fn one_name_of_a_pair_is_put_back_and_that_is_all_there_is_to_do() {
@@ -39,4 +41,21 @@ fn name_that_lost_its_partner_later_is_not_made_anew() {
     restored.touched(&["c"]);
     restored.conflicted(&["a"]);
     assert_eq!(project.join("b").metadata().unwrap().ino(), inode);
+}
+
+#[test]
+fn mode_of_a_pair_is_put_back_through_one_name_for_both() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("modes");
+    Build::at(&project)
+        .file("a", "before\n")
+        .hard_link("d/b", "a")
+        .aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "chmod 777 a");
+    let damaged = Tree::read(&project);
+    sandbox.restore(&id, &[]).touched(&["a", "d/b"]);
+    assert_same_tree(&before, &Tree::read(&project));
+    sandbox.undo(&id);
+    assert_same_tree(&damaged, &Tree::read(&project));
 }
