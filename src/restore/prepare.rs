@@ -211,15 +211,15 @@ impl Links<'_> {
             }
         }
         let Some(root) = self.root else { return Ok(false) };
-        for member in members
-            .iter()
-            .filter(|member| *member != path && !self.steps.contains_key(*member))
-        {
-            let same = match (
+        for member in members.iter().filter(|member| *member != path) {
+            let states = (
                 self.target.entry(member),
                 self.now.and_then(|now| now.entry(member)),
-            ) {
-                (Some(then), Some(now)) => then.kind == now.kind && then.same_metadata(now),
+            );
+            let same = match (states, self.steps.get(member).map(|step| step.action)) {
+                ((Some(then), Some(now)), None) => then.kind == now.kind && then.same_metadata(now),
+                // Its metadata come back in place, and through it those of every name that is linked to it.
+                ((Some(then), Some(now)), Some(Action::Metadata)) => then.kind == now.kind,
                 _ => false,
             };
             let Some((parent, member_name)) = member.split().filter(|_| same) else {

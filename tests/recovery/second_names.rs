@@ -59,3 +59,17 @@ fn mode_of_a_pair_is_put_back_through_one_name_for_both() {
     sandbox.undo(&id);
     assert_same_tree(&damaged, &Tree::read(&project));
 }
+
+#[test]
+fn second_name_comes_back_beside_one_whose_mode_does() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("beside");
+    Build::at(&project).file("a", "before\n").dir("d").aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "ln a d/b; chmod 751 a");
+    let damaged = Tree::read(&project);
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+    sandbox.undo(&id);
+    assert_same_tree(&damaged, &Tree::read(&project));
+}
