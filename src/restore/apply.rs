@@ -145,7 +145,7 @@ impl<'a> Apply<'a> {
         let expected = match (was, &is) {
             (None, None) => true,
             (Some(was), Some(is)) => {
-                fits(was, is, self.may_differ(path, was)) || step.is_done_by_another_name(was, is)
+                fits(was, is, self.may_differ(path, step, was)) || step.is_done_by_another_name(was, is)
             }
             _ => false,
         };
@@ -178,9 +178,11 @@ impl<'a> Apply<'a> {
         }
     }
 
-    /// Directories that we changed ourselves, and files whose other names we replaced, have another ctime by now.
-    fn may_differ(&self, path: &RelPath, was: &Entry) -> bool {
-        was.nlink > 1 || was.is_dir() || self.touched.contains(path)
+    /// Directories that we changed ourselves, files whose other names we replaced, and files that a name was linked to while
+    /// we staged have another ctime by now.
+    fn may_differ(&self, path: &RelPath, step: &Move, was: &Entry) -> bool {
+        let linked = matches!(step, Move::Metadata(entry) if entry.nlink > 1);
+        linked || was.nlink > 1 || was.is_dir() || self.touched.contains(path)
     }
 
     fn carry_out(

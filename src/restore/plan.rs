@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribution::{Verdict, Witness};
-use super::names::hopeless;
+use super::names::{hopeless, part_from_others};
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
 use crate::snapshot::{Entry, Kind, Listing, Manifest, RelPath};
 
@@ -182,6 +182,9 @@ pub fn plan(
         if let Some(step) = planner.steps.remove(&path) {
             planner.keep(step.change, Why::Linked(first));
         }
+    }
+    if let Some(now) = now.manifest {
+        part_from_others(now, &mut planner.steps);
     }
     let mut plan = Plan {
         steps: planner.steps.into_values().collect(),

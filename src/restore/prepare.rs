@@ -39,7 +39,7 @@ impl Move {
             gid: entry.gid,
             ..was.clone()
         };
-        was.nlink > 1 && fits(&done, is, true)
+        (was.nlink > 1 || entry.nlink > 1) && fits(&done, is, true)
     }
 }
 

@@ -73,3 +73,21 @@ fn second_name_comes_back_beside_one_whose_mode_does() {
     sandbox.undo(&id);
     assert_same_tree(&damaged, &Tree::read(&project));
 }
+
+#[test]
+fn mode_of_one_name_is_put_back_without_touching_the_other() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("apart");
+    Build::at(&project)
+        .file("a", "before\n")
+        .hard_link("b", "a")
+        .mode("a", 0o640)
+        .aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "chmod 777 a");
+    sandbox.restore(&id, &["b"]).touched(&["b"]);
+    let mode = |name: &str| project.join(name).metadata().unwrap().mode() & 0o7777;
+    assert_eq!((mode("a"), mode("b")), (0o777, 0o640));
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
