@@ -24,7 +24,7 @@ use other as system;
 
 pub use caller::{Caller, caller};
 pub use identity::{Life, ProbeError, current_boot, is_alive, life, reference};
-pub use launch::{Ended, Exit, Invocation, LaunchError, Running, start};
+pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
 pub use probe::{INSTANCE_VARIABLE, Member, Probe, Why, carried, members};
 pub use signals::Interrupts;
 

@@ -245,6 +245,51 @@ fn refusal(invocation: &Invocation<'_>, source: io::Error) -> LaunchError {
     }
 }
 
+/// Refuses a command of which it is plain beforehand that it cannot be started, so that nothing is prepared for it in vain.
+/// `path` is the value of `PATH`; without one only the system knows where it looks. What passes may still be refused by
+/// [`start`].
+///
+/// # Errors
+/// [`LaunchError::NotFound`], [`LaunchError::NotExecutable`].
+pub fn check(invocation: &Invocation<'_>, path: Option<&OsStr>) -> Result<(), LaunchError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let program = || invocation.program.to_owned();
+    let can_run = |file: &Path| {
+        let found = invocation.directory.join(file).metadata();
+        found.map(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    let denied = || LaunchError::NotExecutable {
+        program: program(),
+        source: io::ErrorKind::PermissionDenied.into(),
+    };
+    if invocation.program.as_encoded_bytes().contains(&b'/') {
+        return match can_run(Path::new(invocation.program)) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(denied()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(LaunchError::NotFound { program: program() })
+            }
+            // It cannot be told from here.
+            Err(_) => Ok(()),
+        };
+    }
+    let Some(path) = path else { return Ok(()) };
+    let mut denied_one = false;
+    for directory in std::env::split_paths(path) {
+        match can_run(&directory.join(invocation.program)) {
+            Ok(true) => return Ok(()),
+            Ok(false) => denied_one = true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => return Ok(()),
+        }
+    }
+    Err(if denied_one {
+        denied()
+    } else {
+        LaunchError::NotFound { program: program() }
+    })
+}
+
 fn is_present(invocation: &Invocation<'_>) -> bool {
     let is_path = invocation.program.as_encoded_bytes().contains(&b'/');
     is_path && invocation.directory.join(invocation.program).exists()

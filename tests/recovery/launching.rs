@@ -24,6 +24,9 @@ fn launch_returns_the_commands_own_status() {
         .shows("no-such-command-anywhere");
     launch(&["/etc/passwd"]).code(126);
     launch(&[target]).code(126);
+    // A command that cannot run is no session.
+    let run = sandbox.jackin(["list", "--json"]).ok();
+    assert_eq!(instances(&run).len(), 4, "{run}");
 }
 
 #[test]

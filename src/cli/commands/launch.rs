@@ -46,6 +46,14 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         .command
         .split_first()
         .ok_or_else(|| CliError::new(ErrorKind::Usage, "no command was given"))?;
+    // A mistyped command is no session: nothing is captured for it.
+    let invocation = Invocation {
+        program,
+        arguments,
+        environment: &[],
+        directory: &context.environment.current,
+    };
+    process::check(&invocation, context.environment.get("PATH"))?;
     let tell = |context: &Context<'_>| {
         let width = context.terminal.width_err();
         context.terminal.note(&view::contract::contract(&contract, width));
