@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::support::background::Background;
 use crate::support::build::Build;
 use crate::support::compare::{assert_kept, assert_same_tree, assert_untouched};
+use crate::support::machine::{is_root, skip};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 use crate::support::{nasty, real_tree};
@@ -245,4 +246,31 @@ fn refuse_drafts(store: &Path, act: impl FnOnce()) {
     fs::remove_file(&drafts).unwrap();
     fs::create_dir(&drafts).unwrap();
     fs::set_permissions(&drafts, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn real_source_tree_with_unreadable_files_is_captured_but_for_them() {
+    // 35: as another user than root, for whom something can be unreadable at all.
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        skip("s35 on the real tree", "commands cannot run as another user here");
+        return;
+    };
+    let project = project(&sandbox);
+    sandbox.give(&project);
+    let build = Build::at(&project);
+    build.file("closed", "nobody reads this\n").mode("closed", 0o000);
+    if is_root() {
+        build.file("roots", "owned by root\n").mode("roots", 0o600);
+    }
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "rm -rf own data; echo agent > .env");
+    sandbox
+        .jackin(["show", &id])
+        .ok()
+        .shows("not complete")
+        .shows("closed");
+    sandbox.restore(&id, &[]);
+    let after = Tree::read(&project);
+    assert_same_tree(&before, &after);
+    assert_untouched(&before.only("closed"), &after.only("closed"));
 }
