@@ -1,7 +1,7 @@
 //! Which instance, which snapshot: ids, prefixes, workspaces, kinds, names.
 
 use super::SessionError;
-use crate::snapshot::SnapshotKind;
+use crate::snapshot::{Ending, SnapshotKind};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 
 /// Finds an instance by id, unique prefix of an id, workspace or label (its latest), or `@latest`.
@@ -15,12 +15,16 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
         nearest: nearest(&all, wanted),
     };
     if wanted == "@latest" {
-        return all.first().cloned().ok_or_else(unknown);
+        return latest(&all, |_| true)
+            .or(all.first())
+            .cloned()
+            .ok_or_else(unknown);
     }
     if let Some(row) = all.iter().find(|row| row.id.as_str() == wanted) {
         return Ok(row.clone());
     }
-    if let Some(row) = all.iter().find(|row| row.workspace.as_deref() == Some(wanted)) {
+    let of_workspace = |row: &InstanceRow| row.workspace.as_deref() == Some(wanted);
+    if let Some(row) = latest(&all, of_workspace).or_else(|| all.iter().find(|row| of_workspace(row))) {
         return Ok(row.clone());
     }
     // A prefix of an id, with or without its `rc-`.
@@ -31,17 +35,23 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
     };
     let found: Vec<&InstanceRow> = all.iter().filter(starts).collect();
     match found.as_slice() {
-        [] => all
-            .iter()
-            .find(|row| row.id.label() == wanted)
-            .cloned()
-            .ok_or_else(unknown),
+        [] => {
+            let labelled = |row: &InstanceRow| row.id.label() == wanted;
+            let found = latest(&all, labelled).or_else(|| all.iter().find(|row| labelled(row)));
+            found.cloned().ok_or_else(unknown)
+        }
         [one] => Ok((*one).clone()),
         several => Err(SessionError::Ambiguous {
             wanted: wanted.to_owned(),
             candidates: several.iter().map(|row| row.id.to_string()).collect(),
         }),
     }
+}
+
+/// The latest that began at all: one whose baseline failed hides none before it.
+fn latest(all: &[InstanceRow], fits: impl Fn(&InstanceRow) -> bool) -> Option<&InstanceRow> {
+    let began = |row: &&InstanceRow| !matches!(row.ending, Some(Ending::Failed(_)));
+    all.iter().filter(began).find(|row| fits(row))
 }
 
 /// The five that come closest, by edit distance to id, label or workspace.

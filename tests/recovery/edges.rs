@@ -203,3 +203,20 @@ fn begin_that_was_killed_blocks_nothing() {
     let status = crate::support::documents::instances(&run)[0].status.clone();
     assert_ne!(status, "active", "{run}");
 }
+
+#[test]
+fn session_that_never_began_hides_none_before_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("hides");
+    Build::at(&project).file("a", "before\n").file("b", "b\n").aged();
+    let before = Tree::read(&project);
+    sandbox.launch(&project, "echo agent > a");
+    sandbox.configure("config.toml", "[recovery.limits]\nmax_entries = 1\n");
+    let target = project.to_str().unwrap();
+    sandbox
+        .jackin(["launch", "--snapshot", "project", target, "--", "true"])
+        .code(125);
+    sandbox.configure("config.toml", "");
+    sandbox.restore("@latest", &[]).touched(&["a"]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
