@@ -46,18 +46,27 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
             lines.push(paragraph.trim_end().to_owned());
             continue;
         }
-        let mut line = String::new();
-        for word in paragraph.split(' ').filter(|word| !word.is_empty()) {
-            if !line.is_empty() && of(&line) + 1 + of(word) > columns {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        lines.push(line);
+        lines.extend(fill(paragraph.split(' '), columns));
     }
+    lines
+}
+
+/// `words` in lines of at most `columns`, one line at least. A word that is longer stays whole on its own line; empty
+/// words are left out.
+#[must_use]
+pub fn fill<'a>(words: impl IntoIterator<Item = &'a str>, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in words.into_iter().filter(|word| !word.is_empty()) {
+        if !line.is_empty() && of(&line) + 1 + of(word) > columns {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
     lines
 }
 

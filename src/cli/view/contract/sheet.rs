@@ -147,17 +147,5 @@ fn fill(parts: &[Part<'_>], columns: usize) -> Vec<String> {
         }
     }
     words.push(word);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in words.iter().filter(|word| !word.is_empty()) {
-        if !line.is_empty() && width::of(&line) + 1 + width::of(word) > columns {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines
+    width::fill(words.iter().map(String::as_str), columns)
 }
