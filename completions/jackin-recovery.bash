@@ -159,7 +159,7 @@ _jackin__recovery() {
             return 0
             ;;
         jackin__subcmd__recovery__subcmd__completions)
-            opts="-q -v -h --quiet --verbose --color --help bash zsh fish"
+            opts="-q -v -h --json --quiet --verbose --color --help bash zsh fish"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -390,7 +390,7 @@ _jackin__recovery() {
             return 0
             ;;
         jackin__subcmd__recovery__subcmd__man)
-            opts="-q -v -h --quiet --verbose --color --help explain launch begin end checkpoint list show diff restore undo verify log rebuild doctor init completions man"
+            opts="-q -v -h --json --quiet --verbose --color --help explain launch begin end checkpoint list show diff restore undo verify log rebuild doctor init completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -217,12 +217,14 @@ complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand init" -s
 complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand completions" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t'On a terminal that has them'
 always\t'Always'
 never\t'Never'"
+complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand completions" -l json -d 'Print one JSON document'
 complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand completions" -s q -l quiet -d 'Say less: only results, warnings and errors'
 complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand completions" -s v -l verbose -d 'Say more'
 complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand completions" -s h -l help -d 'Print help (-h: short, --help: in full)'
 complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand man" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t'On a terminal that has them'
 always\t'Always'
 never\t'Never'"
+complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand man" -l json -d 'Print one JSON document'
 complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand man" -s q -l quiet -d 'Say less: only results, warnings and errors'
 complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand man" -s v -l verbose -d 'Say more'
 complete -c jackin-recovery -n "__fish_jackin_recovery_using_subcommand man" -s h -l help -d 'Print help (-h: short, --help: in full)'

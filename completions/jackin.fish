@@ -220,12 +220,14 @@ complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_
 complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_subcommand_from completions" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t'On a terminal that has them'
 always\t'Always'
 never\t'Never'"
+complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_subcommand_from completions" -l json -d 'Print one JSON document'
 complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_subcommand_from completions" -s q -l quiet -d 'Say less: only results, warnings and errors'
 complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_subcommand_from completions" -s v -l verbose -d 'Say more'
 complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_subcommand_from completions" -s h -l help -d 'Print help (-h: short, --help: in full)'
 complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_subcommand_from man" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t'On a terminal that has them'
 always\t'Always'
 never\t'Never'"
+complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_subcommand_from man" -l json -d 'Print one JSON document'
 complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_subcommand_from man" -s q -l quiet -d 'Say less: only results, warnings and errors'
 complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_subcommand_from man" -s v -l verbose -d 'Say more'
 complete -c jackin -n "__fish_jackin_using_subcommand recovery; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help (-h: short, --help: in full)'

@@ -9,6 +9,7 @@ pub mod error;
 pub mod exit_code;
 mod failure;
 pub mod generate;
+mod schema;
 mod view;
 
 use std::ffi::OsString;

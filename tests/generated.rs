@@ -1,4 +1,4 @@
-//! The committed completions and manual pages are those that the command line's definition gives.
+//! The committed completions, manual pages and JSON schema are those that the types and the command line's definition give.
 //! `JACKIN_BLESS=1 cargo test --test generated` writes them anew.
 
 use std::collections::BTreeSet;
@@ -38,6 +38,7 @@ fn committed_files_are_up_to_date() {
         .into_iter()
         .flat_map(|directory| fs::read_dir(top().join(directory)).unwrap())
         .map(|entry| entry.unwrap().path())
+        .chain([top().join("config/schema.json")])
         .collect();
     assert_eq!(found, expected, "files that nothing generates");
 }

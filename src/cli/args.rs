@@ -135,7 +135,9 @@ impl Verb {
             Self::Rebuild(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Init(args) => args.json,
-            Self::Launch(_) | Self::Completions(_) | Self::Man(_) => false,
+            Self::Completions(args) => args.json,
+            Self::Man(args) => args.json,
+            Self::Launch(_) => false,
         }
     }
 }

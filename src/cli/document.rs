@@ -1,30 +1,59 @@
 //! The JSON that scripts rely on (DESIGN section 7). Fields are only ever added.
 
+mod care;
+mod files;
+mod instances;
+mod session;
+mod store;
+
 use std::path::Path;
 
 use base64::Engine as _;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::diff::{Change, NotCovered};
+use crate::diff::{Change, ChangeKind, NotCovered};
 use crate::restore::{Action, Why};
-use crate::session::State;
-use crate::snapshot::{Coverage, RelPath, Time};
-use crate::store::{InstanceRow, SnapshotRow};
+use crate::snapshot::{Coverage, RelPath};
 
-/// The version of every document.
-pub(super) const SCHEMA: u32 = 1;
+pub(in crate::cli) use care::{
+    DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome, StoreDocument, VersionsDocument,
+};
+pub(in crate::cli) use files::{DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument};
+pub(in crate::cli) use instances::{InstanceDocument, ListDocument, RestoredDocument, ShowDocument};
+pub(in crate::cli) use session::{
+    BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument,
+};
+pub(in crate::cli) use store::{DamageDocument, LogDocument, RebuildDocument, VerifyDocument, VerifyOutcome};
+
+/// How every document begins.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct Head {
+    /// The version of the document. Fields are only ever added within one.
+    #[schemars(extend("const" = 1))]
+    schema: u32,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self { schema: 1 }
+    }
+}
 
 /// A path below a mount: text, and the exact bytes beside it when they are no text.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct PathDocument {
-    pub(super) mount: String,
-    pub(super) path: String,
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct PathDocument {
+    /// Host path of the mount.
+    pub(in crate::cli) mount: String,
+    /// Below the mount; `.` is the mount itself.
+    pub(in crate::cli) path: String,
+    /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) path_bytes: Option<String>,
+    pub(in crate::cli) path_bytes: Option<String>,
 }
 
 impl PathDocument {
-    pub(super) fn new(coverage: &Coverage, path: &RelPath) -> Self {
+    pub(in crate::cli) fn new(coverage: &Coverage, path: &RelPath) -> Self {
         let (text, path_bytes) = lossy(path);
         let mount = String::from_utf8_lossy(&coverage.root.0).into_owned();
         Self {
@@ -36,15 +65,17 @@ impl PathDocument {
 }
 
 /// A path of the host: text, and the exact bytes beside it when they are no text.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct HostPathDocument {
-    path: String,
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct HostPathDocument {
+    /// Absolute.
+    pub(in crate::cli) path: String,
+    /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path_bytes: Option<String>,
+    pub(in crate::cli) path_bytes: Option<String>,
 }
 
 impl HostPathDocument {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(in crate::cli) fn new(path: &Path) -> Self {
         let bytes = path.as_os_str().as_encoded_bytes();
         Self {
             path: path.to_string_lossy().into_owned(),
@@ -72,25 +103,27 @@ fn encoded(bytes: &[u8]) -> String {
 }
 
 /// One change.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct ChangeDocument {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct ChangeDocument {
     #[serde(flatten)]
     at: PathDocument,
-    change: &'static str,
+    change: ChangeKind,
+    /// What a renamed path was called before.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_path: Option<String>,
+    /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_path_bytes: Option<String>,
+    /// What a restore does about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    binary: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    action: Option<&'static str>,
+    action: Option<Action>,
+    /// Why it stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
 impl ChangeDocument {
-    pub(super) fn new(coverage: &Coverage, change: &Change) -> Self {
+    pub(in crate::cli) fn new(coverage: &Coverage, change: &Change) -> Self {
         let (from_path, from_path_bytes) = match &change.from_path {
             Some(path) => {
                 let (text, bytes) = lossy(path);
@@ -100,40 +133,29 @@ impl ChangeDocument {
         };
         Self {
             at: PathDocument::new(coverage, &change.path),
-            change: change.kind.word(),
+            change: change.kind,
             from_path,
             from_path_bytes,
-            binary: None,
             action: None,
             reason: None,
         }
     }
 
     /// What a restore does about it.
-    pub(super) fn action(mut self, action: &'static str) -> Self {
+    pub(in crate::cli) fn action(mut self, action: Action) -> Self {
         self.action = Some(action);
         self
     }
 
     /// Why it stays.
-    pub(super) fn reason(mut self, reason: String) -> Self {
+    pub(in crate::cli) fn reason(mut self, reason: String) -> Self {
         self.reason = Some(reason);
         self
     }
 }
 
-/// The word for an action.
-pub(super) fn action_word(action: Action) -> &'static str {
-    match action {
-        Action::Create => "create",
-        Action::Replace => "replace",
-        Action::Delete => "delete",
-        Action::Metadata => "metadata",
-    }
-}
-
 /// Why something stays, in words; `path` texts are not cleaned.
-pub(super) fn why_words(why: &Why) -> String {
+pub(in crate::cli) fn why_words(why: &Why) -> String {
     match why {
         Why::LaterEdit => "changed after the session".to_owned(),
         Why::LaterFile => "created after the session".to_owned(),
@@ -163,112 +185,23 @@ pub(super) fn why_words(why: &Why) -> String {
 }
 
 /// A path with a reason.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct ReasonDocument {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct ReasonDocument {
     #[serde(flatten)]
     at: PathDocument,
+    /// In words.
     reason: String,
 }
 
 impl ReasonDocument {
-    pub(super) fn new(coverage: &Coverage, path: &RelPath, reason: impl Into<String>) -> Self {
+    pub(in crate::cli) fn new(coverage: &Coverage, path: &RelPath, reason: impl Into<String>) -> Self {
         Self {
             at: PathDocument::new(coverage, path),
             reason: reason.into(),
         }
     }
 
-    pub(super) fn gap(coverage: &Coverage, gap: &NotCovered) -> Self {
+    pub(in crate::cli) fn gap(coverage: &Coverage, gap: &NotCovered) -> Self {
         Self::new(coverage, &gap.path, gap.reason.clone())
-    }
-}
-
-/// `diff --json`.
-#[derive(Debug, Serialize)]
-pub(super) struct DiffDocument {
-    pub(super) schema: u32,
-    pub(super) instance: String,
-    pub(super) from: String,
-    pub(super) to: String,
-    pub(super) changes: Vec<ChangeDocument>,
-    pub(super) not_covered: Vec<ReasonDocument>,
-}
-
-/// `restore --json`, `undo --json`; with `--dry-run` the plan under the same names.
-#[derive(Debug, Serialize)]
-pub(super) struct RestoreDocument {
-    pub(super) schema: u32,
-    pub(super) instance: String,
-    pub(super) outcome: &'static str,
-    pub(super) target: String,
-    pub(super) receipt: Option<u64>,
-    pub(super) emergency: Option<String>,
-    pub(super) applied: Vec<ChangeDocument>,
-    pub(super) kept: Vec<ChangeDocument>,
-    pub(super) conflicts: Vec<ChangeDocument>,
-    pub(super) failed: Vec<ReasonDocument>,
-    pub(super) not_covered: Vec<ReasonDocument>,
-    pub(super) not_checked: Vec<ReasonDocument>,
-}
-
-/// One snapshot in `list` and `show`.
-#[derive(Debug, Serialize)]
-pub(super) struct SnapshotDocument {
-    id: String,
-    kind: &'static str,
-    name: Option<String>,
-    message: Option<String>,
-    late: bool,
-    taken_at: Time,
-    complete: bool,
-    entries: u64,
-    bytes: u64,
-}
-
-impl From<&SnapshotRow> for SnapshotDocument {
-    fn from(row: &SnapshotRow) -> Self {
-        Self {
-            id: row.id.to_string(),
-            kind: row.kind.word(),
-            name: row.name.clone(),
-            message: row.message.clone(),
-            late: row.late,
-            taken_at: row.taken_at,
-            complete: row.complete,
-            entries: row.entries,
-            bytes: row.bytes,
-        }
-    }
-}
-
-/// One instance in `list` and `show`.
-#[derive(Debug, Serialize)]
-pub(super) struct InstanceDocument {
-    id: String,
-    workspace: Option<String>,
-    status: &'static str,
-    mode: String,
-    started_at: Time,
-    ended_at: Option<Time>,
-    mounts: Vec<String>,
-    snapshots: Vec<SnapshotDocument>,
-}
-
-impl InstanceDocument {
-    pub(super) fn new(row: &InstanceRow, state: &State, snapshots: &[SnapshotRow]) -> Self {
-        let roots = row
-            .mounts
-            .iter()
-            .map(|mount| String::from_utf8_lossy(&mount.root.0).into_owned());
-        Self {
-            id: row.id.to_string(),
-            workspace: row.workspace.clone(),
-            status: state.word(),
-            mode: row.mode.clone(),
-            started_at: row.started_at,
-            ended_at: row.ended_at,
-            mounts: roots.collect(),
-            snapshots: snapshots.iter().map(SnapshotDocument::from).collect(),
-        }
     }
 }

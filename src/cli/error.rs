@@ -2,15 +2,17 @@
 
 use std::error::Error;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::args::CalledAs;
+use super::document::Head;
 use super::exit_code::ExitCode;
 use crate::terminal::style::{self, Role};
 use crate::terminal::{Terminal, sanitize};
 
 /// What kind of failure. The words in JSON are the names in kebab case; they are stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
     /// Something failed that has no kind of its own.
@@ -196,7 +198,10 @@ impl CliError {
             causes: &self.causes,
             hints: &self.hints,
         };
-        Document { schema: 1, error }
+        ErrorDocument {
+            head: Head::default(),
+            error,
+        }
     }
 
     /// A cause whose words stand in the text before it already says nothing new.
@@ -211,17 +216,24 @@ impl CliError {
     }
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
+/// What stands on stderr when a verb with `--json` fails.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ErrorDocument<'a> {
+    #[serde(flatten)]
+    head: Head,
     error: Described<'a>,
 }
 
-#[derive(Serialize)]
+/// What went wrong.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Error")]
 struct Described<'a> {
     kind: ErrorKind,
+    /// Names the object and says what happened to it.
     message: &'a str,
+    /// Why, from the nearest cause to the deepest.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     causes: &'a [String],
+    /// What can be done; commands to type stand on lines of their own.
     hints: &'a [String],
 }

@@ -1,5 +1,5 @@
-//! What is made from the command line's definition: shell completions and manual pages. The same input gives the same
-//! bytes, so the committed files can be compared.
+//! What is made from the command line's definition and from the documents: shell completions, manual pages, the JSON
+//! schema. The same input gives the same bytes, so the committed files can be compared.
 
 use std::io;
 
@@ -20,6 +20,14 @@ pub struct GeneratedFile {
     pub contents: String,
 }
 
+impl GeneratedFile {
+    /// Its name without the directory.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+}
+
 /// Completions for both names in every shell, and every manual page.
 ///
 /// # Errors
@@ -35,6 +43,7 @@ pub fn all() -> io::Result<Vec<GeneratedFile>> {
     for verb in VERBS {
         files.push(man(Some(verb))?);
     }
+    files.push(schema()?);
     Ok(files)
 }
 
@@ -54,6 +63,19 @@ pub fn completions(shell: Shell, called_as: CalledAs) -> io::Result<GeneratedFil
     Ok(GeneratedFile {
         path: format!("completions/{}", target.file_name(program)),
         contents: text(bytes)?,
+    })
+}
+
+/// The JSON schema of every document.
+///
+/// # Errors
+/// When it cannot be written as text, which would be a defect.
+pub fn schema() -> io::Result<GeneratedFile> {
+    let mut contents = serde_json::to_string_pretty(&super::schema::all()).map_err(io::Error::other)?;
+    contents.push('\n');
+    Ok(GeneratedFile {
+        path: "config/schema.json".to_owned(),
+        contents,
     })
 }
 

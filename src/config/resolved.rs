@@ -1,12 +1,13 @@
 //! What the layers amount to: every value decided, each with its source.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Mode, MountConfig, OnFailure, Sensitive, Sourced};
 use crate::snapshot::{ByteString, RelPath, label_from};
 
 /// What a session is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Subject {
     /// A configured workspace.
@@ -45,7 +46,7 @@ impl Subject {
 }
 
 /// How much a capture may take before it stops and says so.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Limits {
     /// Entries of one capture.
     pub max_entries: Sourced<u64>,

@@ -1,8 +1,10 @@
 //! The words that a configuration may use, and where a value came from.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 use super::shown;
@@ -44,6 +46,16 @@ macro_rules! words {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.word())
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "enum": [$($word),+] })
             }
         }
     };
@@ -91,7 +103,7 @@ words! {
 }
 
 /// Where a value came from.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Source {
     /// Built in.
@@ -124,7 +136,8 @@ impl fmt::Display for Source {
 }
 
 /// A value and where it came from.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[schemars(rename = "Sourced_{T}")]
 pub struct Sourced<T> {
     /// The value.
     pub value: T,

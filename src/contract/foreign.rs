@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Matcher, PatternError, Verdict};
@@ -55,7 +56,7 @@ impl Identity {
 }
 
 /// What was found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Foreign {
     /// Covered files and directories that this user cannot read.
     pub unreadable: u64,

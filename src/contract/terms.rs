@@ -1,6 +1,7 @@
 //! The contract's terms as plain values. `explain --json` prints them as they are, so fields are only ever added.
 //! Sentences that hold for every contract (that side effects stay, say) belong to the rendering, not here.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Foreign;
@@ -8,7 +9,7 @@ use crate::config::{Isolation, Limits, Mode, OnFailure, Sensitive, Source, Sourc
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath};
 
 /// What operator and tool agree on before a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Contract {
     /// Which workspace or directory.
     pub subject: Subject,
@@ -40,7 +41,7 @@ impl Contract {
 }
 
 /// Whether a snapshot will be made, and who said so.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SnapshotTerms {
     /// Files will be kept.
     pub created: bool,
@@ -51,7 +52,7 @@ pub struct SnapshotTerms {
 }
 
 /// Whether a restore will be possible, and what it may touch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RestoreTerms {
     /// It will be.
     pub available: bool,
@@ -62,7 +63,7 @@ pub struct RestoreTerms {
 }
 
 /// Why there will be nothing to restore from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unavailable {
     /// The mode is `off`.
@@ -72,7 +73,7 @@ pub enum Unavailable {
 }
 
 /// One mount.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MountTerms {
     /// Host path as configured, absolute.
     pub source: ByteString,
@@ -105,7 +106,7 @@ pub struct MountTerms {
 }
 
 /// What happens to a mount.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum MountState {
     /// It has a coverage of its own.
@@ -127,7 +128,7 @@ pub enum MountState {
 }
 
 /// Why nothing of a mount is captured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NotCovered {
     /// The mode captures no files.
@@ -148,7 +149,7 @@ pub enum NotCovered {
 }
 
 /// Why a mount is refused without `--allow-broad`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BroadReason {
     /// It is `/`.

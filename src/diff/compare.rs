@@ -3,6 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::capture::Skipped;
 use crate::snapshot::{Directory, Entry, Kind, Listing, Manifest, Name, RelPath};
 
@@ -16,7 +19,8 @@ pub struct Side<'a> {
 }
 
 /// How a path differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
     /// Only there in the later state.
     Added,

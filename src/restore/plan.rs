@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::attribution::{Verdict, Witness};
 use super::names::{hopeless, part_from_others};
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
 use crate::snapshot::{Entry, Kind, Listing, Manifest, RelPath};
 
 /// What is done to a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Action {
     /// It is missing and is made again.
     Create,

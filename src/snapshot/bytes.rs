@@ -1,6 +1,9 @@
 //! Bytes that are usually text: in JSON a string when they are UTF-8, else `{"base64": "…"}`.
 
+use std::borrow::Cow;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// A byte string as Unix has it (a path, a link target). Never lossy: what is not UTF-8 travels as base64.
@@ -23,6 +26,26 @@ impl Serialize for ByteString {
             },
         }
         .serialize(serializer)
+    }
+}
+
+impl JsonSchema for ByteString {
+    fn schema_name() -> Cow<'static, str> {
+        "ByteString".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Bytes that are usually text: a string when they are UTF-8, else base64.",
+            "anyOf": [
+                { "type": "string" },
+                {
+                    "type": "object",
+                    "properties": { "base64": { "type": "string" } },
+                    "required": ["base64"],
+                },
+            ],
+        })
     }
 }
 

@@ -1,12 +1,13 @@
 //! What a snapshot of one mount was asked to hold: frozen into its record, so that a restore years later judges by
 //! the rules of then and not by today's configuration.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ByteString, RelPath};
 
 /// Where an exclude comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExcludeSource {
     /// A configuration file (its path) wrote it.
@@ -23,7 +24,7 @@ pub enum ExcludeSource {
 }
 
 /// One exclude, in gitignore syntax, relative to the mount root.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ExcludeRule {
     /// The pattern as written.
     pub pattern: String,
@@ -32,7 +33,7 @@ pub struct ExcludeRule {
 }
 
 /// Why a path is withheld in every case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WithheldReason {
     /// The operator's own secrets.
@@ -46,7 +47,7 @@ pub enum WithheldReason {
 }
 
 /// A path below the mount that never enters an archive.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct WithheldPath {
     /// Below the mount root.
     pub path: RelPath,
@@ -55,7 +56,7 @@ pub struct WithheldPath {
 }
 
 /// The coverage of one mount.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// Short name, unique within the instance, the first path part of archive members: `[A-Za-z0-9._-]`, at most 64
     /// bytes, starting with a letter, a digit or `_`.

@@ -1,7 +1,9 @@
 //! BLAKE3 digests, and how the content of a file is digested.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// A BLAKE3 digest, 32 bytes, written as 64 lower-case hex digits.
@@ -45,6 +47,20 @@ impl fmt::Display for Digest {
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.hex())
+    }
+}
+
+impl JsonSchema for Digest {
+    fn schema_name() -> Cow<'static, str> {
+        "Digest".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "BLAKE3 in hex.",
+            "type": "string",
+            "pattern": "^[0-9a-f]{64}$",
+        })
     }
 }
 

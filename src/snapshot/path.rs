@@ -1,10 +1,12 @@
 //! Paths below a mount: bytes, relative, free of `.`, `..`, NUL and empty parts.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::ByteString;
@@ -210,6 +212,16 @@ impl fmt::Debug for RelPath {
 impl Serialize for RelPath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         ByteString(self.0.to_vec()).serialize(serializer)
+    }
+}
+
+impl JsonSchema for RelPath {
+    fn schema_name() -> Cow<'static, str> {
+        "RelPath".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        ByteString::json_schema(generator)
     }
 }
 

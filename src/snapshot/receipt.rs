@@ -1,12 +1,13 @@
 //! Receipts: one link each of the append-only chain in `receipts.log`. Together with the records they are the truth;
 //! the catalog is a projection of both.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Coverage, Digest, InstanceId, RelPath, SnapshotId, SnapshotKind, Time};
 
 /// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// Number of this link, from 1.
     pub number: u64,
@@ -23,7 +24,7 @@ pub struct Receipt {
 }
 
 /// A process, so that a later one with the same number is not taken for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessRef {
     /// Process number.
     pub pid: u32,
@@ -34,7 +35,7 @@ pub struct ProcessRef {
 }
 
 /// How a session ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// The command returned this status.
@@ -50,7 +51,7 @@ pub enum Ending {
 }
 
 /// Which command changed the files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RestoreKind {
     /// `restore`.
@@ -60,7 +61,7 @@ pub enum RestoreKind {
 }
 
 /// What happened to one path in a restore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PathAct {
     /// It was missing and is there again.
@@ -74,7 +75,7 @@ pub enum PathAct {
 }
 
 /// One path that a restore changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathChange {
     /// Label of the mount's coverage.
     pub mount: String,
@@ -91,7 +92,7 @@ pub struct PathChange {
 }
 
 /// What was done. The variants' fields may grow, never shrink.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "act", rename_all = "kebab-case")]
 pub enum Act {
     /// A session began.

@@ -1,12 +1,14 @@
 //! The record of a snapshot, `snapshots/<id>.json`: a snapshot is visible when its record is.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ArchiveId, Coverage, Digest, InstanceId, RelPath, SnapshotId, Time};
 
 /// What moment a snapshot shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "SnapshotKind")]
 pub enum Kind {
     /// Before the session.
     Baseline,

@@ -1,5 +1,8 @@
 //! A point in time with nanoseconds, as file systems and records keep it.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// Seconds and nanoseconds since 1970-01-01T00:00:00Z. Negative seconds lie before it; `nsec` always counts forward
@@ -70,6 +73,21 @@ impl Time {
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.rfc3339())
+    }
+}
+
+impl JsonSchema for Time {
+    fn schema_name() -> Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "RFC 3339 in UTC with nine digits.",
+            "type": "string",
+            "format": "date-time",
+            "pattern": "[.][0-9]{9}Z$",
+        })
     }
 }
 

@@ -32,6 +32,7 @@ mod guidance;
 mod hostile_ids;
 mod init;
 mod interrupted;
+mod json;
 mod kinds;
 mod late_end;
 mod later_work;

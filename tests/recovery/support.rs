@@ -11,4 +11,5 @@ pub(crate) mod nasty;
 pub(crate) mod real_tree;
 pub(crate) mod run;
 pub(crate) mod sandbox;
+pub(crate) mod schema;
 pub(crate) mod tree;

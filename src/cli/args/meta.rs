@@ -11,6 +11,9 @@ pub struct CompletionsArgs {
     /// Which shell
     #[arg(value_enum, value_name = "SHELL")]
     pub shell: Shell,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `man`.
@@ -19,4 +22,7 @@ pub struct ManArgs {
     /// The verb; without it the overview
     #[arg(value_name = "VERB", value_parser = VERBS, hide_possible_values = true)]
     pub verb: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }

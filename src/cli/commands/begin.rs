@@ -1,12 +1,10 @@
 //! `begin`: the first moment of a session, for a launcher that starts the agent itself.
 
-use serde::Serialize;
-
 use super::scope;
 use crate::capture::Limits;
 use crate::cli::args::BeginArgs;
 use crate::cli::context::Context;
-use crate::cli::document::SCHEMA;
+use crate::cli::document::{BeginDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
@@ -16,14 +14,6 @@ use crate::process;
 use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
 use crate::snapshot::ProcessRef;
 use crate::store::Store;
-
-#[derive(Serialize)]
-struct Document {
-    schema: u32,
-    instance: String,
-    baseline: Option<String>,
-    complete: Option<bool>,
-}
 
 pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, CliError> {
     let asking = scope::Asking {
@@ -53,8 +43,8 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
     let id = begun.instance.to_string();
     let record = begun.baseline.as_ref().map(|captured| &captured.record);
     if args.json {
-        context.terminal.json(&Document {
-            schema: SCHEMA,
+        context.terminal.json(&BeginDocument {
+            head: Head::default(),
             instance: id,
             baseline: record.map(|record| record.id.to_string()),
             complete: record.map(|record| record.complete),

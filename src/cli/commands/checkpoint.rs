@@ -1,28 +1,15 @@
 //! `checkpoint`: a named snapshot inside a running session.
 
-use serde::Serialize;
-
 use super::diff::no_store;
 use crate::capture::{Limits, Request, take};
 use crate::cli::args::CheckpointArgs;
 use crate::cli::context::Context;
-use crate::cli::document::SCHEMA;
+use crate::cli::document::{CheckpointDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{Allowed, SessionError, check_name, find_instance, refuse_inside, state};
 use crate::snapshot::SnapshotKind;
-
-#[derive(Serialize)]
-struct Document {
-    schema: u32,
-    instance: String,
-    snapshot: String,
-    name: Option<String>,
-    complete: bool,
-    entries: u64,
-    bytes: u64,
-}
 
 pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
     let own = context
@@ -91,8 +78,8 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
         })?;
     let record = captured.record;
     if args.json {
-        context.terminal.json(&Document {
-            schema: SCHEMA,
+        context.terminal.json(&CheckpointDocument {
+            head: Head::default(),
             instance: row.id.to_string(),
             snapshot: record.id.to_string(),
             name: record.name.clone(),

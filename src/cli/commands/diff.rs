@@ -3,7 +3,7 @@
 use crate::capture::{Look, Seen, latest, look};
 use crate::cli::args::{Check, DiffArgs, DiffForm, Until};
 use crate::cli::context::Context;
-use crate::cli::document::{ChangeDocument, DiffDocument, ReasonDocument, SCHEMA};
+use crate::cli::document::{ChangeDocument, DiffDocument, Head, ReasonDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
@@ -254,7 +254,7 @@ fn document(instance: String, from: String, to: String, compared: &[Compared]) -
             .map(|gap| ReasonDocument::gap(&mount.coverage, gap))
     });
     DiffDocument {
-        schema: SCHEMA,
+        head: Head::default(),
         instance,
         from,
         to,

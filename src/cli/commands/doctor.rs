@@ -1,54 +1,14 @@
 //! `doctor`: looks for what is wrong and says what to type; changes nothing.
 
-use serde::Serialize;
-
 use crate::checkup::{Checkup, Finding, Severity, Step, look};
 use crate::cli::args::DoctorArgs;
 use crate::cli::context::Context;
-use crate::cli::document::{HostPathDocument, SCHEMA};
+use crate::cli::document::{
+    DoctorDocument, FindingDocument, Head, HostPathDocument, StoreDocument, VersionsDocument,
+};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
-
-#[derive(Serialize)]
-struct Document {
-    schema: u32,
-    outcome: &'static str,
-    findings: Vec<FindingDocument>,
-    versions: VersionsDocument,
-    store: Option<StoreDocument>,
-}
-
-#[derive(Serialize)]
-struct FindingDocument {
-    group: &'static str,
-    severity: &'static str,
-    integrity: bool,
-    what: String,
-    #[serde(flatten)]
-    path: Option<HostPathDocument>,
-    next: Option<String>,
-}
-
-#[derive(Serialize)]
-struct VersionsDocument {
-    program: &'static str,
-    record: u32,
-    archive: u32,
-    catalog: i64,
-    sqlite: &'static str,
-    zstd: &'static str,
-}
-
-/// Sizes in bytes; none where it is not there or cannot be told.
-#[derive(Serialize)]
-struct StoreDocument {
-    #[serde(flatten)]
-    path: HostPathDocument,
-    files: Option<u64>,
-    bytes: Option<u64>,
-    free: Option<u64>,
-}
 
 pub(super) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Status, CliError> {
     // Where the kernel or the system hides it there is one finding less, no error.
@@ -83,19 +43,19 @@ fn next(context: &Context<'_>, step: &Step) -> String {
     }
 }
 
-fn document(context: &Context<'_>, checkup: &Checkup) -> Document {
+fn document(context: &Context<'_>, checkup: &Checkup) -> DoctorDocument {
     let finding = |finding: &Finding| FindingDocument {
-        group: finding.group.word(),
-        severity: finding.severity.word(),
+        group: finding.group,
+        severity: finding.severity,
         integrity: finding.integrity,
         what: finding.what.clone(),
         path: finding.path.as_deref().map(HostPathDocument::new),
         next: finding.step.as_ref().map(|step| next(context, step)),
     };
     let versions = &checkup.versions;
-    Document {
-        schema: SCHEMA,
-        outcome: checkup.worst().word(),
+    DoctorDocument {
+        head: Head::default(),
+        outcome: checkup.worst(),
         findings: checkup.findings.iter().map(finding).collect(),
         versions: VersionsDocument {
             program: versions.program,

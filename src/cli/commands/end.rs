@@ -1,26 +1,15 @@
 //! `end`: the last moment of a session that `begin` began.
 
-use serde::Serialize;
-
 use super::changes;
 use super::diff::no_store;
 use crate::cli::args::EndArgs;
 use crate::cli::context::Context;
-use crate::cli::document::{ChangeDocument, SCHEMA};
+use crate::cli::document::{EndDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process;
 use crate::session::{Allowed, EndRequest, end, find_instance, refuse_inside};
 use crate::snapshot::{Ending, ProcessRef};
-
-#[derive(Serialize)]
-struct Document {
-    schema: u32,
-    instance: String,
-    closing: Option<String>,
-    complete: Option<bool>,
-    changes: Vec<ChangeDocument>,
-}
 
 pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {
     // A mistyped id makes no store where there was none.
@@ -54,8 +43,8 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
     let changed = changes::of_session(&store, &row, closed.closing.as_ref())?;
     if args.json {
         let record = closed.closing.as_ref().map(|captured| &captured.record);
-        context.terminal.json(&Document {
-            schema: SCHEMA,
+        context.terminal.json(&EndDocument {
+            head: Head::default(),
             instance: row.id.to_string(),
             closing: record.map(|record| record.id.to_string()),
             complete: record.map(|record| record.complete),

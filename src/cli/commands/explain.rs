@@ -1,23 +1,13 @@
 //! `explain`: prints the contract and changes nothing.
 
-use serde::Serialize;
-
 use super::scope;
 use super::words::Words;
 use crate::cli::args::ExplainArgs;
 use crate::cli::context::Context;
-use crate::cli::document::SCHEMA;
+use crate::cli::document::ExplainDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
-use crate::contract::Contract;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    #[serde(flatten)]
-    contract: &'a Contract,
-}
 
 pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, CliError> {
     let asking = scope::Asking {
@@ -26,10 +16,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, C
     };
     let contract = scope::contract(context, &args.scope, &asking)?;
     if args.json {
-        context.terminal.json(&Document {
-            schema: SCHEMA,
-            contract: &contract,
-        });
+        context.terminal.json(&ExplainDocument::new(&contract));
     } else {
         let text = view::contract::contract(&contract, context.terminal.width_out());
         context.terminal.out(&text);

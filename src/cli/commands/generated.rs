@@ -2,25 +2,32 @@
 
 use crate::cli::args::{CompletionsArgs, ManArgs};
 use crate::cli::context::Context;
+use crate::cli::document::FileDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::generate;
 
 pub(super) fn completions(context: &Context<'_>, args: &CompletionsArgs) -> Result<Status, CliError> {
     let file = generate::completions(args.shell, context.called_as).map_err(|error| failed(&error))?;
-    print(context, &file)
+    print(context, &file, args.json)
 }
 
 pub(super) fn man(context: &Context<'_>, args: &ManArgs) -> Result<Status, CliError> {
     let file = generate::man(args.verb.as_deref()).map_err(|error| failed(&error))?;
-    print(context, &file)
+    print(context, &file, args.json)
 }
 
 fn failed(error: &std::io::Error) -> CliError {
     CliError::new(ErrorKind::Io, "it cannot be generated").because(error)
 }
 
-fn print(context: &Context<'_>, file: &generate::GeneratedFile) -> Result<Status, CliError> {
-    context.terminal.out(file.contents.trim_end());
+fn print(context: &Context<'_>, file: &generate::GeneratedFile, json: bool) -> Result<Status, CliError> {
+    if json {
+        context
+            .terminal
+            .json(&FileDocument::new(file.name(), &file.contents));
+    } else {
+        context.terminal.out(file.contents.trim_end());
+    }
     Ok(ExitCode::Done.into())
 }

@@ -4,13 +4,10 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::ValueEnum as _;
-use serde::Serialize;
-
 use crate::cli::args::InitArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
-use crate::cli::document::{HostPathDocument, SCHEMA};
+use crate::cli::document::{Head, HostPathDocument, InitDocument, InitOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
@@ -20,17 +17,7 @@ use crate::contract::{Target, automatic_excludes};
 use crate::session::{Allowed, refuse_inside};
 use crate::snapshot::ExcludeSource;
 use crate::terminal::sanitize;
-
-#[derive(Serialize)]
-struct Document {
-    schema: u32,
-    workspace: String,
-    outcome: &'static str,
-    #[serde(flatten)]
-    file: HostPathDocument,
-    line: usize,
-    added: String,
-}
+use clap::ValueEnum as _;
 
 pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Status, CliError> {
     let terminal = context.terminal;
@@ -41,8 +28,8 @@ pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Status, CliE
     let config = Config::load(context.environment)?;
     let workspace = workspace(context, &config, args.target.as_deref())?;
     let edit = Edit::propose(&config, &workspace, &wanted(&config, &workspace, args))?;
-    let document = |outcome| Document {
-        schema: SCHEMA,
+    let document = |outcome| InitDocument {
+        head: Head::default(),
         workspace: workspace.clone(),
         outcome,
         file: HostPathDocument::new(edit.file()),
@@ -57,14 +44,14 @@ pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Status, CliE
     }
     if args.dry_run {
         if args.json {
-            terminal.json(&document("planned"));
+            terminal.json(&document(InitOutcome::Planned));
         }
         return Ok(ExitCode::Done.into());
     }
     confirm(terminal, &context.interrupts, "Write this file?", args.yes)?;
     edit.apply(&config, random(context.world().entropy))?;
     if args.json {
-        terminal.json(&document("written"));
+        terminal.json(&document(InitOutcome::Written));
     } else {
         terminal.out(&format!("Written: {}", sanitize::path(edit.file())));
         let explain = context.command(&format!("explain {}", sanitize::name(workspace.as_bytes())));

@@ -3,13 +3,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use serde::Serialize;
-
 use super::begin::{begin_instance, warn_about};
 use super::{changes, scope};
 use crate::cli::args::LaunchArgs;
 use crate::cli::context::Context;
-use crate::cli::document::{ChangeDocument, SCHEMA};
+use crate::cli::document::{Head, ReportDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::cli::view;
@@ -20,21 +18,6 @@ use crate::session::{
 };
 use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
-
-/// What `--report` writes.
-#[derive(Serialize)]
-struct Report {
-    schema: u32,
-    instance: String,
-    exit_code: Option<i32>,
-    signal: Option<i32>,
-    baseline: Option<String>,
-    closing: Option<String>,
-    complete: bool,
-    survivors: Vec<u32>,
-    changes: Vec<ChangeDocument>,
-    undo: String,
-}
 
 pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status, CliError> {
     let asking = scope::Asking {
@@ -262,8 +245,8 @@ fn report(
         Exit::Code(code) => (Some(code), None),
         Exit::Signal(signal) => (None, Some(signal)),
     };
-    let document = Report {
-        schema: SCHEMA,
+    let document = ReportDocument {
+        head: Head::default(),
         instance: begun.instance.to_string(),
         exit_code,
         signal,
@@ -302,7 +285,7 @@ fn check_report(path: &Path) -> Result<(), CliError> {
 
 /// Readable by its owner only: it names files. Written beside its name and moved over it: the agent may have planted a
 /// link there meanwhile, and what that leads to is not ours to write.
-fn write_report(path: &Path, document: &Report) -> std::io::Result<()> {
+fn write_report(path: &Path, document: &ReportDocument) -> std::io::Result<()> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut beside = path.as_os_str().to_owned();

@@ -1,20 +1,12 @@
 //! `list`: instances and their snapshots, newest first.
 
-use serde::Serialize;
-
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
-use crate::cli::document::{InstanceDocument, SCHEMA};
+use crate::cli::document::{InstanceDocument, ListDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::session::{Sight, state_by};
-
-#[derive(Serialize)]
-struct Document {
-    schema: u32,
-    instances: Vec<InstanceDocument>,
-}
 
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
     let mut rows = Vec::new();
@@ -30,10 +22,7 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
         let documents = rows
             .iter()
             .map(|(row, state, snapshots)| InstanceDocument::new(row, state, snapshots));
-        context.terminal.json(&Document {
-            schema: SCHEMA,
-            instances: documents.collect(),
-        });
+        context.terminal.json(&ListDocument::new(documents.collect()));
     } else if rows.is_empty() {
         context.terminal.note("no sessions were recorded yet");
         let launch = context.command("launch --snapshot project DIR -- COMMAND");

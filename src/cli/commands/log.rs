@@ -1,22 +1,13 @@
 //! `log`: the chain of receipts.
 
-use serde::Serialize;
-
 use crate::cli::args::LogArgs;
 use crate::cli::context::Context;
-use crate::cli::document::SCHEMA;
+use crate::cli::document::LogDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::snapshot::{Act, Ending, Receipt, RestoreKind};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{sanitize, size};
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    verified: bool,
-    receipts: Vec<&'a Receipt>,
-}
 
 pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliError> {
     // Reading the chain checks every link; the error names the first that does not hold.
@@ -26,11 +17,7 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliEr
     };
     if args.json {
         let receipts = receipts.iter().rev().collect();
-        context.terminal.json(&Document {
-            schema: SCHEMA,
-            verified: true,
-            receipts,
-        });
+        context.terminal.json(&LogDocument::new(receipts));
     } else if args.verify {
         let count = size::counted(receipts.len() as u64, "receipt", "receipts");
         context.terminal.out(&format!("{count}: every link holds"));

@@ -1,22 +1,13 @@
 //! `rebuild`: the catalog anew from records and receipts.
 
-use serde::Serialize;
-
 use crate::cli::args::RebuildArgs;
 use crate::cli::context::Context;
-use crate::cli::document::SCHEMA;
+use crate::cli::document::{Head, RebuildDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::session::{Allowed, refuse_inside};
 use crate::store::{Store, StoreError};
 use crate::terminal::size;
-
-#[derive(Serialize)]
-struct Document {
-    schema: u32,
-    instances: u64,
-    unreadable: Vec<String>,
-}
 
 pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, CliError> {
     // Where there is no store none is made.
@@ -39,8 +30,8 @@ pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, C
 fn tell(context: &Context<'_>, args: &RebuildArgs, instances: u64, unread: &[StoreError]) {
     if args.json {
         let unreadable = unread.iter().map(ToString::to_string).collect();
-        context.terminal.json(&Document {
-            schema: SCHEMA,
+        context.terminal.json(&RebuildDocument {
+            head: Head::default(),
             instances,
             unreadable,
         });

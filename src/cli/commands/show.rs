@@ -1,56 +1,14 @@
 //! `show`: one instance in full.
 
-use serde::Serialize;
-
 use super::diff::open;
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
-use crate::cli::document::{InstanceDocument, ReasonDocument, SCHEMA};
+use crate::cli::document::{Head, InstanceDocument, ReasonDocument, RestoredDocument, ShowDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::session::state;
-use crate::snapshot::{Coverage, SnapshotKind, SnapshotRecord};
-use crate::store::RestoreRow;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    instance: InstanceDocument,
-    command: Option<&'a (String, u32)>,
-    coverage: &'a [Coverage],
-    lacks: Vec<ReasonDocument>,
-    restores: Vec<RestoreDocument>,
-}
-
-#[derive(Serialize)]
-struct RestoreDocument {
-    receipt: u64,
-    act: crate::snapshot::RestoreKind,
-    at: crate::snapshot::Time,
-    target: String,
-    emergency: String,
-    undoes: Option<u64>,
-    changed: u64,
-    conflicts: u64,
-    failed: u64,
-}
-
-impl From<&RestoreRow> for RestoreDocument {
-    fn from(row: &RestoreRow) -> Self {
-        Self {
-            receipt: row.number,
-            act: row.kind,
-            at: row.at,
-            target: row.target.to_string(),
-            emergency: row.emergency.to_string(),
-            undoes: row.undoes,
-            changed: row.changed.len() as u64,
-            conflicts: row.conflicts,
-            failed: row.failed,
-        }
-    }
-}
+use crate::snapshot::{SnapshotKind, SnapshotRecord};
 
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliError> {
     let (store, row) = open(context, &args.instance)?;
@@ -63,13 +21,13 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         None => None,
     };
     if args.json {
-        context.terminal.json(&Document {
-            schema: SCHEMA,
+        context.terminal.json(&ShowDocument {
+            head: Head::default(),
             instance: InstanceDocument::new(&row, &state, &snapshots),
             command: row.command.as_ref(),
             coverage: &row.mounts,
             lacks: baseline.as_ref().map(lacks).unwrap_or_default(),
-            restores: restores.iter().map(RestoreDocument::from).collect(),
+            restores: restores.iter().map(RestoredDocument::from).collect(),
         });
         return Ok(ExitCode::Done.into());
     }

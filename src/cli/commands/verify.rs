@@ -1,48 +1,12 @@
 //! `verify`: is the store whole?
 
-use serde::Serialize;
-
 use crate::cli::args::VerifyArgs;
 use crate::cli::context::Context;
-use crate::cli::document::SCHEMA;
+use crate::cli::document::{DamageDocument, Head, VerifyDocument, VerifyOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::store::{Finding, Verified};
+use crate::store::Verified;
 use crate::terminal::{sanitize, size, width};
-
-#[derive(Serialize)]
-struct Document {
-    schema: u32,
-    outcome: &'static str,
-    read_data: bool,
-    snapshots: u64,
-    archives: u64,
-    receipts: u64,
-    bytes: u64,
-    findings: Vec<FindingDocument>,
-}
-
-#[derive(Serialize)]
-struct FindingDocument {
-    snapshot: Option<String>,
-    archive: Option<String>,
-    mount: Option<String>,
-    path: Option<String>,
-    what: String,
-}
-
-impl From<&Finding> for FindingDocument {
-    fn from(finding: &Finding) -> Self {
-        let path = finding.path.as_ref();
-        Self {
-            snapshot: finding.snapshot.as_ref().map(ToString::to_string),
-            archive: finding.archive.as_ref().map(ToString::to_string),
-            mount: path.map(|(mount, _)| mount.clone()),
-            path: path.map(|(_, path)| String::from_utf8_lossy(path.as_bytes()).into_owned()),
-            what: finding.what.clone(),
-        }
-    }
-}
 
 pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, CliError> {
     let verified = match context.store_for_reading()? {
@@ -57,15 +21,19 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, Cl
     }
     let whole = verified.findings.is_empty();
     if args.json {
-        context.terminal.json(&Document {
-            schema: SCHEMA,
-            outcome: if whole { "whole" } else { "damaged" },
+        context.terminal.json(&VerifyDocument {
+            head: Head::default(),
+            outcome: if whole {
+                VerifyOutcome::Whole
+            } else {
+                VerifyOutcome::Damaged
+            },
             read_data: args.read_data,
             snapshots: verified.snapshots,
             archives: verified.archives,
             receipts: verified.receipts,
             bytes: verified.bytes,
-            findings: verified.findings.iter().map(FindingDocument::from).collect(),
+            findings: verified.findings.iter().map(DamageDocument::from).collect(),
         });
     } else {
         tell(context, &verified, args.read_data);

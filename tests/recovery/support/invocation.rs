@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::run::Run;
 use super::sandbox::Sandbox;
+use super::schema;
 
 /// No single run may take longer.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -70,7 +71,7 @@ impl<'a> Invocation<'a> {
                 .map(Into::into),
             );
         }
-        words.extend(self.through);
+        words.extend(self.through.iter().cloned());
         words.push(sandbox.binary.clone().into());
         words.push("recovery".into());
         let shown = self
@@ -79,6 +80,7 @@ impl<'a> Invocation<'a> {
             .map(|arg| format!("{arg:?}"))
             .collect::<Vec<_>>()
             .join(" ");
+        let document = schema::printed_by(&self.args).filter(|_| self.through.is_empty());
         words.extend(self.args);
 
         let [stdout, stderr] = sandbox.output_files();
@@ -99,6 +101,7 @@ impl<'a> Invocation<'a> {
         Started {
             child,
             shown: format!("jackin recovery {shown}"),
+            document,
             stdout,
             stderr,
         }
@@ -115,6 +118,7 @@ pub(crate) struct Started {
     /// The process.
     pub(crate) child: Child,
     shown: String,
+    document: Option<&'static str>,
     stdout: PathBuf,
     stderr: PathBuf,
 }
@@ -136,11 +140,15 @@ impl Started {
             std::thread::sleep(nap);
             nap = (nap * 2).min(Duration::from_millis(20));
         };
-        Run {
+        let run = Run {
             command: self.shown,
             status,
             stdout: fs::read(self.stdout).unwrap(),
             stderr: fs::read(self.stderr).unwrap(),
+        };
+        if let Some(document) = self.document {
+            schema::check_run(document, &run);
         }
+        run
     }
 }

@@ -1,6 +1,8 @@
 //! The JSON of a restore or an undo: a plan, or what was done, under the same names.
 
-use crate::cli::document::{ChangeDocument, ReasonDocument, RestoreDocument, SCHEMA, action_word, why_words};
+use crate::cli::document::{
+    ChangeDocument, Head, ReasonDocument, RestoreDocument, RestoreOutcome, why_words,
+};
 use crate::cli::view;
 use crate::restore::{Outcome, Proposal, Report};
 use crate::store::InstanceRow;
@@ -12,14 +14,14 @@ pub(super) fn document(row: &InstanceRow, proposal: &Proposal, report: Option<&R
         .iter()
         .any(|mount| !mount.plan.conflicts.is_empty());
     let outcome = match report.map(|report| report.outcome) {
-        Some(Outcome::Done) => "restored",
-        Some(Outcome::Nothing) => "nothing",
-        Some(Outcome::Partial) => "partial",
-        None if proposal.is_empty() && !conflicts => "nothing",
-        None => "planned",
+        Some(Outcome::Done) => RestoreOutcome::Restored,
+        Some(Outcome::Nothing) => RestoreOutcome::Nothing,
+        Some(Outcome::Partial) => RestoreOutcome::Partial,
+        None if proposal.is_empty() && !conflicts => RestoreOutcome::Nothing,
+        None => RestoreOutcome::Planned,
     };
     let mut made = RestoreDocument {
-        schema: SCHEMA,
+        head: Head::default(),
         instance: row.id.to_string(),
         outcome,
         target: proposal.target.id.to_string(),
@@ -39,9 +41,8 @@ pub(super) fn document(row: &InstanceRow, proposal: &Proposal, report: Option<&R
         let done = report.and_then(|report| report.mounts.get(at));
         let steps = done.map_or(mount.plan.steps.as_slice(), |done| done.applied.as_slice());
         let shown = view::plan::presented(steps).into_iter();
-        made.applied.extend(
-            shown.map(|(change, action)| ChangeDocument::new(coverage, &change).action(action_word(action))),
-        );
+        made.applied
+            .extend(shown.map(|(change, action)| ChangeDocument::new(coverage, &change).action(action)));
         let stays = |kept: &crate::restore::Kept| {
             ChangeDocument::new(coverage, &kept.change).reason(why_words(&kept.why))
         };

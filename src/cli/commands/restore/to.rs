@@ -3,31 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 use super::target;
 use crate::cli::args::RestoreArgs;
 use crate::cli::commands::paths;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
-use crate::cli::document::{ReasonDocument, SCHEMA};
+use crate::cli::document::{Head, HostPathDocument, ReasonDocument, RestoreOutcome, RestoreToDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::restore::{RestoreError, Scope, write_to};
 use crate::snapshot::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, shell, size};
-
-#[derive(Serialize)]
-struct Document {
-    schema: u32,
-    instance: String,
-    outcome: &'static str,
-    target: String,
-    directory: String,
-    paths: u64,
-    failed: Vec<ReasonDocument>,
-}
 
 /// One mount, and which of its paths are wanted.
 struct Part<'a> {
@@ -49,12 +36,14 @@ pub(super) fn to_directory(
     check(&directory)?;
     let count = parts.iter().map(|part| wanted(&part.manifest, &part.scope)).sum();
     let terminal = context.terminal;
-    let document = |outcome, paths, failed| Document {
-        schema: SCHEMA,
+    let place = HostPathDocument::new(&directory);
+    let document = |outcome, paths, failed| RestoreToDocument {
+        head: Head::default(),
         instance: row.id.to_string(),
         outcome,
         target: target.id.to_string(),
-        directory: directory.to_string_lossy().into_owned(),
+        directory: place.path.clone(),
+        directory_bytes: place.path_bytes.clone(),
         paths,
         failed,
     };
@@ -66,7 +55,7 @@ pub(super) fn to_directory(
         target.id
     );
     match (args.json, args.dry_run) {
-        (true, true) => terminal.json(&document("planned", count, Vec::new())),
+        (true, true) => terminal.json(&document(RestoreOutcome::Planned, count, Vec::new())),
         (false, _) => terminal.out(&plan),
         (true, false) if !args.yes && terminal.can_ask() => terminal.err(&plan),
         (true, false) => {}
@@ -78,7 +67,11 @@ pub(super) fn to_directory(
     let (paths, problems) = write(context, store, &target, &parts, &directory, args.json)?;
     let partial = !problems.is_empty();
     if args.json {
-        let outcome = if partial { "partial" } else { "restored" };
+        let outcome = if partial {
+            RestoreOutcome::Partial
+        } else {
+            RestoreOutcome::Restored
+        };
         terminal.json(&document(outcome, paths, problems));
     } else {
         let done = if partial { "Done in part" } else { "Done" };

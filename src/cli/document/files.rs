@@ -1,0 +1,86 @@
+//! `diff`, `restore`, `undo`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{ChangeDocument, Head, ReasonDocument};
+
+/// `diff --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct DiffDocument {
+    #[serde(flatten)]
+    pub(in crate::cli) head: Head,
+    /// The session's id.
+    pub(in crate::cli) instance: String,
+    /// Id of the earlier snapshot.
+    pub(in crate::cli) from: String,
+    /// Id of the later snapshot, or `now`.
+    pub(in crate::cli) to: String,
+    /// By mount, then by path.
+    pub(in crate::cli) changes: Vec<ChangeDocument>,
+    /// What could not be compared.
+    pub(in crate::cli) not_covered: Vec<ReasonDocument>,
+}
+
+/// How a restore ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::cli) enum RestoreOutcome {
+    /// `--dry-run`: this would be done.
+    Planned,
+    /// There was nothing to do.
+    Nothing,
+    /// All of it was done.
+    Restored,
+    /// A conflict was kept, or a path could not be changed; each is named.
+    Partial,
+}
+
+/// `restore --json`, `undo --json`; with `--dry-run` the plan under the same names.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct RestoreDocument {
+    #[serde(flatten)]
+    pub(in crate::cli) head: Head,
+    /// The session's id.
+    pub(in crate::cli) instance: String,
+    pub(in crate::cli) outcome: RestoreOutcome,
+    /// Id of the snapshot that files are put back from.
+    pub(in crate::cli) target: String,
+    /// The number in `log`; none for a plan, or when nothing was to do.
+    pub(in crate::cli) receipt: Option<u64>,
+    /// Id of the snapshot of what was there before.
+    pub(in crate::cli) emergency: Option<String>,
+    /// What is done, or was.
+    pub(in crate::cli) applied: Vec<ChangeDocument>,
+    /// What stays, because it was never this session's.
+    pub(in crate::cli) kept: Vec<ChangeDocument>,
+    /// What stays, because it was changed after the session or by another one.
+    pub(in crate::cli) conflicts: Vec<ChangeDocument>,
+    /// What could not be changed.
+    pub(in crate::cli) failed: Vec<ReasonDocument>,
+    /// What the snapshot does not know, so that it is not touched.
+    pub(in crate::cli) not_covered: Vec<ReasonDocument>,
+    /// Excluded directories that hold something newer than the snapshot.
+    pub(in crate::cli) not_checked: Vec<ReasonDocument>,
+}
+
+/// `restore --to DIR --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct RestoreToDocument {
+    #[serde(flatten)]
+    pub(in crate::cli) head: Head,
+    /// The session's id.
+    pub(in crate::cli) instance: String,
+    pub(in crate::cli) outcome: RestoreOutcome,
+    /// Id of the snapshot that is written.
+    pub(in crate::cli) target: String,
+    /// Where to.
+    pub(in crate::cli) directory: String,
+    /// The same in base64, when it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) directory_bytes: Option<String>,
+    /// How many paths are written, or were.
+    pub(in crate::cli) paths: u64,
+    /// What could not be written, or not exactly.
+    pub(in crate::cli) failed: Vec<ReasonDocument>,
+}

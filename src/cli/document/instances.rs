@@ -1,0 +1,179 @@
+//! `list` and `show`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Head, ReasonDocument};
+use crate::session::State;
+use crate::snapshot::{Coverage, RestoreKind, SnapshotKind, Time};
+use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
+
+/// `list --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct ListDocument {
+    #[serde(flatten)]
+    head: Head,
+    /// Newest first.
+    instances: Vec<InstanceDocument>,
+}
+
+impl ListDocument {
+    pub(in crate::cli) fn new(instances: Vec<InstanceDocument>) -> Self {
+        Self {
+            head: Head::default(),
+            instances,
+        }
+    }
+}
+
+/// `show --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct ShowDocument<'a> {
+    #[serde(flatten)]
+    pub(in crate::cli) head: Head,
+    /// As in `list`.
+    pub(in crate::cli) instance: InstanceDocument,
+    /// The program that was launched and the number of its arguments; the arguments are not kept.
+    pub(in crate::cli) command: Option<&'a (String, u32)>,
+    /// What the snapshots cover, mount by mount.
+    pub(in crate::cli) coverage: &'a [Coverage],
+    /// What the baseline lacks.
+    pub(in crate::cli) lacks: Vec<ReasonDocument>,
+    /// What was put back since, newest first.
+    pub(in crate::cli) restores: Vec<RestoredDocument>,
+}
+
+/// Whether an instance lives.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    /// One of its processes lives.
+    Active,
+    /// Its end was seen.
+    Ended,
+    /// It is dead, and nobody saw its end.
+    Lost,
+    /// It never began.
+    Failed,
+}
+
+impl From<&State> for Status {
+    fn from(state: &State) -> Self {
+        match state {
+            State::Active(_) => Self::Active,
+            State::Ended => Self::Ended,
+            State::Lost => Self::Lost,
+            State::Failed => Self::Failed,
+        }
+    }
+}
+
+/// One instance.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct InstanceDocument {
+    /// e.g. `rc-dpqx7gcr-shop`.
+    id: String,
+    /// The configured workspace; none for a bare directory.
+    workspace: Option<String>,
+    status: Status,
+    /// The recovery mode: `metadata` or `project`.
+    mode: String,
+    started_at: Time,
+    ended_at: Option<Time>,
+    /// The host path of every mount that is covered.
+    mounts: Vec<String>,
+    /// Newest first.
+    snapshots: Vec<SnapshotDocument>,
+}
+
+impl InstanceDocument {
+    pub(in crate::cli) fn new(row: &InstanceRow, state: &State, snapshots: &[SnapshotRow]) -> Self {
+        let roots = row
+            .mounts
+            .iter()
+            .map(|mount| String::from_utf8_lossy(&mount.root.0).into_owned());
+        Self {
+            id: row.id.to_string(),
+            workspace: row.workspace.clone(),
+            status: state.into(),
+            mode: row.mode.clone(),
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+            mounts: roots.collect(),
+            snapshots: snapshots.iter().map(SnapshotDocument::from).collect(),
+        }
+    }
+}
+
+/// One snapshot.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SnapshotDocument {
+    id: String,
+    kind: SnapshotKind,
+    /// The checkpoint's name.
+    name: Option<String>,
+    /// What the checkpoint was taken for.
+    message: Option<String>,
+    /// A closing snapshot that was taken after nobody had seen the end.
+    late: bool,
+    taken_at: Time,
+    /// It lacks nothing of what it covers.
+    complete: bool,
+    /// Files, directories and everything else below the mounts.
+    entries: u64,
+    /// Sum of the files' sizes.
+    bytes: u64,
+}
+
+impl From<&SnapshotRow> for SnapshotDocument {
+    fn from(row: &SnapshotRow) -> Self {
+        Self {
+            id: row.id.to_string(),
+            kind: row.kind,
+            name: row.name.clone(),
+            message: row.message.clone(),
+            late: row.late,
+            taken_at: row.taken_at,
+            complete: row.complete,
+            entries: row.entries,
+            bytes: row.bytes,
+        }
+    }
+}
+
+/// One restore or undo that was carried out.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct RestoredDocument {
+    /// Its number in `log`.
+    receipt: u64,
+    act: RestoreKind,
+    at: Time,
+    /// The snapshot that files were put back from.
+    target: String,
+    /// The snapshot of what was there before.
+    emergency: String,
+    /// For an undo: the receipt that it took back.
+    undoes: Option<u64>,
+    /// How many paths were changed.
+    changed: u64,
+    /// How many were kept because of later edits.
+    conflicts: u64,
+    /// How many could not be changed.
+    failed: u64,
+}
+
+impl From<&RestoreRow> for RestoredDocument {
+    fn from(row: &RestoreRow) -> Self {
+        Self {
+            receipt: row.number,
+            act: row.kind,
+            at: row.at,
+            target: row.target.to_string(),
+            emergency: row.emergency.to_string(),
+            undoes: row.undoes,
+            changed: row.changed.len() as u64,
+            conflicts: row.conflicts,
+            failed: row.failed,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Every verb prints the document that the committed schema describes. (Each run of every test with `--json` is held
+//! against it too; here none is forgotten, and the judge itself is tried.)
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::build::Build;
+use crate::support::sandbox::Sandbox;
+use crate::support::schema::{check, names, printed_by};
+
+#[test]
+fn every_document_of_the_schema_is_printed_and_valid() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project)
+        .file("Cargo.toml", "[package]\n")
+        .file("a", "before\n")
+        .file(b"odd\xff", "x");
+    sandbox.configure(
+        "workspaces/shop.toml",
+        "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/p\"\n",
+    );
+    let report = sandbox.scratch("report.json");
+    let fresh = sandbox.scratch("fresh").to_str().unwrap().to_owned();
+    let directory = project.to_str().unwrap();
+    let mut seen: Vec<String> = Vec::new();
+    let mut run = |args: &[&str], code: i32| {
+        let run = sandbox.jackin(args.iter().copied()).code(code);
+        let name = printed_by(&args.iter().map(Into::into).collect::<Vec<_>>()).unwrap();
+        // That it is valid was checked when it ended.
+        seen.push(if run.stdout.is_empty() { "error" } else { name }.to_owned());
+        run
+    };
+    run(&["list", "--json"], 0);
+    run(&["show", "nobody", "--json"], 5);
+    run(&["explain", directory, "--snapshot", "project", "--json"], 0);
+    run(&["init", "shop", "--yes", "--json"], 0);
+    let begun = run(&["begin", "shop", "--json"], 0).json();
+    let id = begun["instance"].as_str().unwrap();
+    fs::write(project.join("a"), "agent\n").unwrap();
+    fs::rename(project.join("Cargo.toml"), project.join("Cargo.old")).unwrap();
+    run(
+        &["checkpoint", id, "--name", "one", "--message", "two", "--json"],
+        0,
+    );
+    run(&["end", id, "--json"], 0);
+    fs::write(project.join("later"), "mine\n").unwrap();
+    run(&["diff", id, "--json"], 0);
+    run(&["restore", id, "--dry-run", "--json"], 6);
+    run(&["restore", id, "--to", &fresh, "--yes", "--json"], 0);
+    run(&["restore", id, "--yes", "--json"], 6);
+    run(&["undo", "--yes", "--json"], 0);
+    run(&["show", id, "--json"], 0);
+    run(&["list", "--json"], 0);
+    run(&["verify", "--read-data", "--json"], 0);
+    run(&["log", "--json"], 0);
+    run(&["rebuild", "--json"], 0);
+    run(&["doctor", "--json"], 0);
+    run(&["completions", "fish", "--json"], 0);
+    run(&["man", "restore", "--json"], 0);
+    let launch = [
+        "launch",
+        "--report",
+        report.to_str().unwrap(),
+        "shop",
+        "--",
+        "rm",
+        "a",
+    ];
+    sandbox.command(launch).inside(&project).run().ok();
+    let document: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+    check("report", &document, &"launch --report");
+    seen.push("report".to_owned());
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen, names(), "a document that nobody tried");
+}
+
+#[test]
+fn the_judge_finds_what_is_wrong() {
+    let good = json!({
+        "schema": 1, "instance": "rc-00000000-x", "from": "a", "to": "now", "not_covered": [],
+        "changes": [{ "mount": "/p", "path": "a", "change": "added" }],
+    });
+    check("diff", &good, &"good");
+    let spoil = |spoil: &dyn Fn(&mut Value)| {
+        let mut bad = good.clone();
+        spoil(&mut bad);
+        let found = std::panic::catch_unwind(|| check("diff", &bad, &"bad"));
+        assert!(found.is_err(), "{bad} passed");
+    };
+    spoil(&|bad| bad["schema"] = 2.into());
+    spoil(&|bad| bad["more"] = 1.into());
+    spoil(&|bad| bad["changes"][0]["more"] = 1.into());
+    spoil(&|bad| bad["changes"][0]["change"] = "moved".into());
+    spoil(&|bad| bad["changes"][0]["path"] = Value::Null);
+    spoil(&|bad| {
+        bad.as_object_mut().unwrap().remove("to");
+    });
+}

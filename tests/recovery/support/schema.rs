@@ -1,0 +1,117 @@
+//! Holds every JSON document of every run against the committed schema, as strictly as can be: a field that the schema
+//! does not know is a fault here, though readers must not mind it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use super::run::Run;
+
+/// One validator a document, by its name below `$defs`.
+static DOCUMENTS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
+    let mut schema: Value = serde_json::from_str(include_str!("../../../config/schema.json")).unwrap();
+    let named: Vec<String> = schema["anyOf"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            one["$ref"]
+                .as_str()
+                .unwrap()
+                .rsplit('/')
+                .next()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    for definition in schema["$defs"].as_object_mut().unwrap().values_mut() {
+        close(definition);
+    }
+    named
+        .into_iter()
+        .map(|name| {
+            let whole = json!({ "$ref": format!("#/$defs/{name}"), "$defs": schema["$defs"] });
+            let validator = jsonschema::draft202012::options()
+                .should_validate_formats(true)
+                .build(&whole)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            (name, validator)
+        })
+        .collect()
+});
+
+/// Forbids what is not named, in `schema` and in all that its properties and items hold.
+fn close(schema: &mut Value) {
+    if schema.get("properties").is_some() || schema.get("oneOf").is_some() {
+        schema["unevaluatedProperties"] = false.into();
+    }
+    below(schema);
+}
+
+fn below(schema: &mut Value) {
+    for (key, value) in schema.as_object_mut().into_iter().flatten() {
+        match (key.as_str(), value) {
+            ("properties", Value::Object(all)) => all.values_mut().for_each(close),
+            ("items", one) => close(one),
+            // Each is one face of the object around it, which knows more fields.
+            ("oneOf" | "anyOf" | "allOf", Value::Array(all)) => all.iter_mut().for_each(below),
+            _ => {}
+        }
+    }
+}
+
+/// The name of the document that these arguments ask for; none without `--json`.
+pub(crate) fn printed_by(args: &[OsString]) -> Option<&'static str> {
+    let own = args.iter().take_while(|arg| *arg != "--");
+    let words: Vec<&str> = own.filter_map(|arg| arg.to_str()).collect();
+    let verb = *words.iter().find(|word| !word.starts_with('-'))?;
+    if !words.contains(&"--json") {
+        return None;
+    }
+    let name = match verb {
+        "restore" if words.contains(&"--to") => "restore-to",
+        verb => verb,
+    };
+    DOCUMENTS.keys().map(String::as_str).find(|known| *known == name)
+}
+
+/// Every document of the schema, sorted.
+pub(crate) fn names() -> Vec<String> {
+    DOCUMENTS.keys().cloned().collect()
+}
+
+/// Insists that `value` is the document of that name.
+#[track_caller]
+pub(crate) fn check(name: &str, value: &Value, run: &dyn std::fmt::Display) {
+    let faults: Vec<String> = DOCUMENTS[name]
+        .iter_errors(value)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(
+        faults.is_empty(),
+        "not a `{name}` document:\n{}\n{run}",
+        faults.join("\n")
+    );
+}
+
+/// Insists that a run with `--json` printed one document or none, and told its error as one.
+#[track_caller]
+pub(crate) fn check_run(name: &str, run: &Run) {
+    if !run.stdout.is_empty() {
+        check(name, &run.json(), run);
+    }
+    // Without a status it was killed, and code 1 and 6 may stand for a result.
+    if run.stdout.is_empty() && run.exit().is_some_and(|code| code != 0) {
+        let value: Value = serde_json::from_slice(last_line(&run.stderr))
+            .unwrap_or_else(|error| panic!("the error is no document: {error}\n{run}"));
+        check("error", &value, run);
+    }
+}
+
+fn last_line(bytes: &[u8]) -> &[u8] {
+    let mut lines = bytes.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.next().unwrap_or_default()
+}
