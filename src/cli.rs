@@ -2,6 +2,7 @@
 
 pub mod args;
 mod commands;
+mod complete;
 pub mod confirm;
 pub mod context;
 mod document;

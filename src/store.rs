@@ -21,6 +21,7 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use blobs::Blobs;
 pub use catalog::{
@@ -64,6 +65,26 @@ impl Store {
             catalog: Arc::new(catalog),
             writable: false,
             warnings,
+        }))
+    }
+
+    /// Opens what the catalog's file holds at this moment, without a look at records and receipts and without waiting: for
+    /// completions, where a late answer is worse than none. `None` when there is no catalog.
+    ///
+    /// # Errors
+    /// As for [`Self::open_read`]; also when somebody is writing to the catalog.
+    pub fn glance(root: &Path) -> Result<Option<Self>, StoreError> {
+        const PATIENCE: Duration = Duration::from_millis(20);
+        let layout = Layout::new(root.to_path_buf());
+        if !directory::inspect(&layout)? {
+            return Ok(None);
+        }
+        let catalog = Catalog::open_read_within(&layout.catalog(), PATIENCE)?;
+        Ok(catalog.map(|catalog| Self {
+            layout,
+            catalog: Arc::new(catalog),
+            writable: false,
+            warnings: Vec::new(),
         }))
     }
 

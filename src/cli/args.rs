@@ -17,7 +17,7 @@ pub use care::{DoctorArgs, InitArgs};
 pub(super) use help::VERBS;
 pub use help::command_for;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
-pub use meta::{CompletionsArgs, ManArgs};
+pub use meta::{CompleteArgs, CompletionsArgs, ManArgs};
 pub use parse::{CalledAs, Invocation, ParseOutcome, parse, wanted_color, wants_json};
 pub use restore::{CheckpointArgs, RestoreArgs, UndoArgs};
 pub use session::{BeginArgs, EndArgs, ExplainArgs, LaunchArgs, Scope};
@@ -114,6 +114,9 @@ pub enum Verb {
     Completions(CompletionsArgs),
     /// Print a manual page
     Man(ManArgs),
+    /// What could stand at the cursor: for the completions
+    #[command(name = "__complete", hide = true)]
+    Complete(CompleteArgs),
 }
 
 impl Verb {
@@ -137,7 +140,7 @@ impl Verb {
             Self::Init(args) => args.json,
             Self::Completions(args) => args.json,
             Self::Man(args) => args.json,
-            Self::Launch(_) => false,
+            Self::Launch(_) | Self::Complete(_) => false,
         }
     }
 }

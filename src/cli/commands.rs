@@ -3,6 +3,7 @@
 mod begin;
 mod changes;
 mod checkpoint;
+mod complete;
 mod diff;
 mod doctor;
 mod end;
@@ -58,5 +59,6 @@ pub(super) fn perform(
         Verb::Init(args) => init::run(&context, args),
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
+        Verb::Complete(args) => complete::run(&context, args),
     }
 }

@@ -4,7 +4,6 @@
 use std::io;
 
 use clap::Command;
-use clap_complete::Shell as Target;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
@@ -36,7 +35,7 @@ pub fn all() -> io::Result<Vec<GeneratedFile>> {
     let mut files = Vec::new();
     for called_as in [CalledAs::Jackin, CalledAs::JackinRecovery] {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-            files.push(completions(shell, called_as)?);
+            files.push(completions(shell, called_as));
         }
     }
     files.push(man(None)?);
@@ -47,23 +46,26 @@ pub fn all() -> io::Result<Vec<GeneratedFile>> {
     Ok(files)
 }
 
-/// Completions of one shell for the program under one of its names.
-///
-/// # Errors
-/// When the generator fails to write into memory.
-pub fn completions(shell: Shell, called_as: CalledAs) -> io::Result<GeneratedFile> {
-    use clap_complete::Generator as _;
-
-    let (target, program) = (target(shell), program(called_as));
-    let mut command = command_for(called_as, 80);
-    command.set_bin_name(program);
-    command.build();
-    let mut bytes = Vec::new();
-    target.try_generate(&command, &mut bytes)?;
-    Ok(GeneratedFile {
-        path: format!("completions/{}", target.file_name(program)),
-        contents: text(bytes)?,
-    })
+/// Completions of one shell for the program under one of its names: a script that asks the program itself.
+#[must_use]
+pub fn completions(shell: Shell, called_as: CalledAs) -> GeneratedFile {
+    let program = match called_as {
+        CalledAs::Jackin => "jackin",
+        CalledAs::JackinRecovery => "jackin-recovery",
+    };
+    // The names under which each shell looks for them.
+    let (template, path) = match shell {
+        Shell::Bash => (include_str!("generate/complete.bash"), format!("{program}.bash")),
+        Shell::Zsh => (include_str!("generate/complete.zsh"), format!("_{program}")),
+        Shell::Fish => (include_str!("generate/complete.fish"), format!("{program}.fish")),
+    };
+    GeneratedFile {
+        path: format!("completions/{path}"),
+        contents: template
+            .replace("CALL", called_as.prefix())
+            .replace("PROGRAM", program)
+            .replace("FUNCTION", &program.replace('-', "_")),
+    }
 }
 
 /// The JSON schema of every document.
@@ -188,21 +190,6 @@ fn see_also(verb: Option<&str>) -> Roff {
             .join(", "),
     )]);
     roff
-}
-
-fn target(shell: Shell) -> Target {
-    match shell {
-        Shell::Bash => Target::Bash,
-        Shell::Zsh => Target::Zsh,
-        Shell::Fish => Target::Fish,
-    }
-}
-
-fn program(called_as: CalledAs) -> &'static str {
-    match called_as {
-        CalledAs::Jackin => "jackin",
-        CalledAs::JackinRecovery => "jackin-recovery",
-    }
 }
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {

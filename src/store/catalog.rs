@@ -76,13 +76,18 @@ impl Catalog {
 
     /// Opens the file for reading. `None` when it is missing or has older tables; nothing is made.
     pub(super) fn open_read(path: &Path) -> Result<Option<Self>, StoreError> {
+        Self::open_read_within(path, BUSY)
+    }
+
+    /// The same; who writes to it is waited for no longer than `patience`.
+    pub(super) fn open_read_within(path: &Path, patience: Duration) -> Result<Option<Self>, StoreError> {
         if !is_there(path)? {
             return Ok(None);
         }
         let opened = || {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(path, flags)?;
-            connection.busy_timeout(BUSY)?;
+            connection.busy_timeout(patience)?;
             connection.pragma_update(None, "trusted_schema", false)?;
             let version = schema::version(&connection)?;
             Ok((connection, version))

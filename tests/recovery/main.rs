@@ -19,6 +19,7 @@ mod adversary;
 mod archives;
 mod bad_config;
 mod bad_input;
+mod completing;
 mod configured;
 mod content;
 mod contract;

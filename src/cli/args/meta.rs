@@ -1,5 +1,7 @@
 //! `completions`, `man`: fitting the program into a shell and a manual.
 
+use std::ffi::OsString;
+
 use clap::Args;
 
 use super::help::VERBS;
@@ -25,4 +27,15 @@ pub struct ManArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of the hidden verb that completions call.
+#[derive(Clone, Debug, Args)]
+pub struct CompleteArgs {
+    /// Which of the words is to be completed; the program is word 0
+    #[arg(value_name = "INDEX")]
+    pub index: usize,
+    /// The command line up to the cursor
+    #[arg(last = true, num_args = 0.., value_name = "WORD")]
+    pub words: Vec<OsString>,
 }

@@ -8,7 +8,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::generate;
 
 pub(super) fn completions(context: &Context<'_>, args: &CompletionsArgs) -> Result<Status, CliError> {
-    let file = generate::completions(args.shell, context.called_as).map_err(|error| failed(&error))?;
+    let file = generate::completions(args.shell, context.called_as);
     print(context, &file, args.json)
 }
 

@@ -112,6 +112,8 @@ pub(crate) fn check_run(name: &str, run: &Run) {
 }
 
 fn last_line(bytes: &[u8]) -> &[u8] {
-    let mut lines = bytes.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let mut lines = bytes
+        .rsplit(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
     lines.next().unwrap_or_default()
 }

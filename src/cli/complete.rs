@@ -1,0 +1,278 @@
+//! What could stand where the cursor is: verbs and flags from the command line's definition, ids and names from the store
+//! and the configuration. Whatever cannot be read at once is left out in silence: nobody who presses a key wants an error.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::builder::StyledStr;
+use clap::{Arg, Command, ValueHint};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
+
+use super::args::{CalledAs, command_for};
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::session::find_instance;
+use crate::snapshot::Time;
+use crate::store::{InstanceRow, SnapshotRow, Store};
+use crate::terminal::{sanitize, size};
+
+/// What the shell itself knows best how to complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shell {
+    /// Any path.
+    Files,
+    /// A directory.
+    Directories,
+    /// A program, and behind it what that program takes.
+    Command,
+}
+
+impl Shell {
+    /// The line that asks for it, in the language that the committed scripts understand.
+    pub(super) fn line(self) -> &'static str {
+        match self {
+            Self::Files => ":files",
+            Self::Directories => ":directories",
+            Self::Command => ":command",
+        }
+    }
+}
+
+/// What could stand at the cursor.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    /// Words with what they are, best first.
+    pub(super) words: Vec<(String, String)>,
+    /// What the shell shall add.
+    pub(super) shell: Option<Shell>,
+}
+
+/// Completes the word `index` of a command line whose word 0 is the program.
+pub(super) fn candidates(
+    environment: &Environment,
+    called_as: CalledAs,
+    words: Vec<OsString>,
+    index: usize,
+    now: Time,
+) -> Candidates {
+    let source = Arc::new(Source {
+        environment: environment.clone(),
+        words: words.clone(),
+        now,
+    });
+    let current = words.get(index).map(|word| word.to_string_lossy().into_owned());
+    let is_begun = current.as_ref().is_some_and(|word| !word.is_empty());
+    let is_escaped = words.iter().take(index).any(|word| word == "--");
+    let is_flag = !is_escaped && current.is_some_and(|word| word.starts_with('-'));
+    let mut command = attach(command_for(called_as, 80), &source);
+    let found = complete(&mut command, words, index, Some(&environment.current)).unwrap_or_default();
+    let mut made = Candidates::default();
+    for candidate in found {
+        let Some(word) = candidate.get_value().to_str() else {
+            continue;
+        };
+        let asked = [Shell::Files, Shell::Directories, Shell::Command]
+            .into_iter()
+            .find(|shell| word == shell.line() || word.ends_with(&format!("={}", shell.line())));
+        if asked.is_some() {
+            // What begins with a dash is no path, unless it is the value of a flag or stands behind `--`.
+            made.shell = asked.filter(|_| !is_flag || word.contains('='));
+        } else if is_plain(word) {
+            let help = candidate.get_help().map(StyledStr::to_string).unwrap_or_default();
+            let first = help.lines().next().unwrap_or_default();
+            made.words.push((word.to_owned(), sanitize::text(first)));
+        }
+    }
+    // Flags are many; they are offered once a dash is typed, or when nothing else fits.
+    let flag = |(word, _): &(String, String)| word.starts_with('-');
+    if !is_begun && (made.shell.is_some() || !made.words.iter().all(flag)) {
+        made.words.retain(|word| !flag(word));
+    }
+    made
+}
+
+/// A word that needs no quotes in any shell, so that what is inserted is what is meant.
+fn is_plain(word: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "-_.@/=:+%".contains(c);
+    !word.is_empty() && word.chars().all(plain)
+}
+
+/// Gives every argument that takes an id, a name or a path its own candidates. What an argument takes is told by the
+/// name of its value, which is the same in every verb.
+fn attach(command: Command, source: &Arc<Source>) -> Command {
+    let command = command.mut_args(|arg| {
+        let kind = arg
+            .get_value_names()
+            .and_then(|names| names.first())
+            .map(ToString::to_string);
+        let hint = arg.get_value_hint();
+        let own = |complete: fn(&Source, &str) -> Vec<CompletionCandidate>| {
+            let source = Arc::clone(source);
+            ArgValueCompleter::new(move |current: &OsStr| {
+                let current = current.to_string_lossy();
+                let fitting = complete(&source, &current).into_iter();
+                let fits = |one: &CompletionCandidate| {
+                    let value = one.get_value().to_string_lossy();
+                    value.starts_with(':') || value.starts_with(&*current)
+                };
+                fitting.filter(fits).collect::<Vec<_>>()
+            })
+        };
+        let arg: Arg = match (kind.as_deref(), hint) {
+            (Some("INSTANCE"), _) => arg.add(own(Source::instances)),
+            (Some("SNAP"), _) => arg.add(own(Source::snapshots)),
+            (Some("SNAP|now"), _) => arg.add(own(Source::snapshots_and_now)),
+            (Some("TARGET"), _) => arg.add(own(Source::targets)),
+            (Some("N"), _) => arg.add(own(Source::restores)),
+            (_, ValueHint::AnyPath | ValueHint::FilePath) => arg.add(own(|_, _| asks(Shell::Files))),
+            (_, ValueHint::DirPath) => arg.add(own(|_, _| asks(Shell::Directories))),
+            (_, ValueHint::CommandWithArguments) => arg.add(own(|_, _| asks(Shell::Command))),
+            _ => arg,
+        };
+        arg
+    });
+    command.mut_subcommands(|command| attach(command, source))
+}
+
+fn asks(shell: Shell) -> Vec<CompletionCandidate> {
+    vec![CompletionCandidate::new(shell.line())]
+}
+
+fn candidate(word: impl Into<OsString>, help: String) -> CompletionCandidate {
+    CompletionCandidate::new(word).help(Some(help.into()))
+}
+
+/// Where candidates come from. Opened only when one is wanted.
+struct Source {
+    environment: Environment,
+    words: Vec<OsString>,
+    now: Time,
+}
+
+impl Source {
+    fn store(&self) -> Option<Store> {
+        Store::glance(&self.environment.store_directory()?).ok()?
+    }
+
+    fn rows(&self) -> Vec<InstanceRow> {
+        let store = self.store();
+        store
+            .and_then(|store| store.catalog().instances().ok())
+            .unwrap_or_default()
+    }
+
+    /// Ids, newest first; where a verb needs a session that has not ended, only those.
+    fn instances(&self, _: &str) -> Vec<CompletionCandidate> {
+        let open = self
+            .words
+            .iter()
+            .any(|word| word == "end" || word == "checkpoint");
+        let rows: Vec<InstanceRow> = self.rows().into_iter().collect();
+        let fitting = rows.iter().filter(|row| !open || row.ended_at.is_none());
+        let mut all: Vec<CompletionCandidate> = fitting
+            .map(|row| candidate(row.id.as_str(), self.about(row)))
+            .collect();
+        if !all.is_empty() {
+            all.push(candidate("@latest", "the session that began last".to_owned()));
+        }
+        let mut workspaces: Vec<&str> = Vec::new();
+        for name in rows.iter().filter_map(|row| row.workspace.as_deref()) {
+            if !open && !workspaces.contains(&name) {
+                workspaces.push(name);
+            }
+        }
+        let latest = |name: &str| candidate(name, "the latest session of this workspace".to_owned());
+        all.extend(workspaces.into_iter().map(latest));
+        all
+    }
+
+    fn about(&self, row: &InstanceRow) -> String {
+        let began = size::age(row.started_at, self.now);
+        let ended = if row.ended_at.is_some() { "" } else { ", not ended" };
+        match row.mounts.first() {
+            Some(mount) => format!("{began}{ended}, {}", sanitize::name(&mount.root.0)),
+            None => format!("{began}{ended}"),
+        }
+    }
+
+    /// Snapshots of the session that stands on the line.
+    fn own_snapshots(&self) -> Option<Vec<SnapshotRow>> {
+        let store = self.store()?;
+        let words = self.words.iter().skip(1).filter_map(|word| word.to_str());
+        let row = words
+            .filter(|word| !word.starts_with('-'))
+            .find_map(|word| find_instance(&store, word).ok())?;
+        store.catalog().snapshots(&row.id).ok()
+    }
+
+    /// Kinds and names first: they are what people type; then ids.
+    fn snapshots(&self, _: &str) -> Vec<CompletionCandidate> {
+        let rows = self.own_snapshots().unwrap_or_default();
+        let about = |row: &SnapshotRow| {
+            let age = size::age(row.taken_at, self.now);
+            match row.message.as_deref().filter(|message| !message.is_empty()) {
+                Some(message) => format!("{}, {age}: {}", row.kind.word(), sanitize::text(message)),
+                None => format!("{}, {age}", row.kind.word()),
+            }
+        };
+        let mut all = Vec::new();
+        let mut kinds = Vec::new();
+        for row in &rows {
+            if !kinds.contains(&row.kind) {
+                kinds.push(row.kind);
+                all.push(candidate(row.kind.word(), about(row)));
+            }
+        }
+        let named = rows.iter().filter_map(|row| Some((row.name.as_deref()?, row)));
+        all.extend(named.map(|(name, row)| candidate(name, about(row))));
+        all.extend(rows.iter().map(|row| candidate(row.id.as_str(), about(row))));
+        all
+    }
+
+    fn snapshots_and_now(&self, current: &str) -> Vec<CompletionCandidate> {
+        let mut all = vec![candidate("now", "the files as they are".to_owned())];
+        all.extend(self.snapshots(current));
+        all
+    }
+
+    /// Workspaces, and directories once it looks like one: a plain word is never a directory.
+    fn targets(&self, current: &str) -> Vec<CompletionCandidate> {
+        let config = Config::load(&self.environment).ok();
+        let names = config.and_then(|config| config.workspace_names().ok());
+        let workspace = |name: String| candidate(name, "workspace".to_owned());
+        let mut all: Vec<CompletionCandidate> =
+            names.unwrap_or_default().into_iter().map(workspace).collect();
+        if current.contains('/') || current.starts_with(['.', '~']) {
+            all.extend(asks(Shell::Directories));
+        } else if current.is_empty() {
+            let here = sanitize::path(Path::new(&self.environment.current));
+            all.push(candidate(".", format!("this directory, {here}")));
+        }
+        all
+    }
+
+    /// Receipts of restores, newest first.
+    fn restores(&self, _: &str) -> Vec<CompletionCandidate> {
+        let Some(store) = self.store() else {
+            return Vec::new();
+        };
+        let rows = self.rows();
+        let mut restores: Vec<_> = rows
+            .iter()
+            .filter_map(|row| store.catalog().restores(&row.id).ok())
+            .flatten()
+            .collect();
+        restores.sort_by_key(|restore| std::cmp::Reverse(restore.number));
+        restores
+            .iter()
+            .map(|restore| {
+                let paths = size::counted(restore.changed.len() as u64, "path", "paths");
+                candidate(
+                    restore.number.to_string(),
+                    format!("{paths}, {}", size::age(restore.at, self.now)),
+                )
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,28 @@
+# Completions of PROGRAM for fish. Made by `CALL completions fish`; asks the program itself.
+
+function __FUNCTION
+    command --query PROGRAM; or return
+    set -l words (commandline --current-process --tokenize --cut-at-cursor)
+    set -l index (count $words)
+    set -a words (commandline --current-token --cut-at-cursor)
+    for line in (CALL __complete $index -- $words 2>/dev/null)
+        switch $line
+            case ':files' ':directories'
+                # The value of a flag may be glued to it.
+                set -l glued (string match --regex -- '^--[a-z-]+=' $words[-1])
+                set -q glued[1]; or set glued ''
+                set -l begun (string replace --regex -- '^--[a-z-]+=' '' $words[-1])
+                if test $line = ':files'
+                    printf '%s\n' $glued(__fish_complete_path $begun)
+                else
+                    printf '%s\n' $glued(__fish_complete_directories $begun)
+                end
+            case ':command'
+                set -l after (contains --index -- -- $words)
+                and __fish_complete_subcommand --commandline $words[(math $after + 1)..-1]
+            case '*'
+                printf '%s\n' $line
+        end
+    end
+end
+complete --command PROGRAM --no-files --keep-order --arguments '(__FUNCTION)'
