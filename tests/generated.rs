@@ -38,7 +38,10 @@ fn committed_files_are_up_to_date() {
         .into_iter()
         .flat_map(|directory| fs::read_dir(top().join(directory)).unwrap())
         .map(|entry| entry.unwrap().path())
-        .chain([top().join("config/schema.json")])
+        .chain([
+            top().join("config/schema.json"),
+            top().join("config/default.toml"),
+        ])
         .collect();
     assert_eq!(found, expected, "files that nothing generates");
 }

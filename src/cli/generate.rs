@@ -1,14 +1,14 @@
-//! What is made from the command line's definition and from the documents: shell completions, manual pages, the JSON
-//! schema. The same input gives the same bytes, so the committed files can be compared.
+//! What is made from the definitions in the code: shell completions, manual pages, the JSON schema, the file with every
+//! key. The same input gives the same bytes, so the committed files can be compared.
+
+mod manual;
 
 use std::io;
 
-use clap::Command;
-use clap_mangen::Man;
-use clap_mangen::roff::{Roff, bold, roman};
+pub use manual::{CONFIG, man};
 
-use super::args::{CalledAs, Shell, VERBS, command_for, examples};
-use super::exit_code::ExitCode;
+use super::args::{CalledAs, Shell, VERBS};
+use crate::config;
 
 /// A file to write below the package's top directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl GeneratedFile {
     }
 }
 
-/// Completions for both names in every shell, and every manual page.
+/// Completions for both names in every shell, every manual page, the JSON schema, and the file with every key.
 ///
 /// # Errors
 /// When a generator fails to write into memory, which would be a defect of it.
@@ -42,7 +42,12 @@ pub fn all() -> io::Result<Vec<GeneratedFile>> {
     for verb in VERBS {
         files.push(man(Some(verb))?);
     }
+    files.push(man(Some(CONFIG))?);
     files.push(schema()?);
+    files.push(GeneratedFile {
+        path: "config/default.toml".to_owned(),
+        contents: config::default_file(),
+    });
     Ok(files)
 }
 
@@ -79,119 +84,4 @@ pub fn schema() -> io::Result<GeneratedFile> {
         path: "config/schema.json".to_owned(),
         contents,
     })
-}
-
-/// The manual page of `verb`, or the overview.
-///
-/// # Errors
-/// When there is no such verb.
-pub fn man(verb: Option<&str>) -> io::Result<GeneratedFile> {
-    let mut whole = command_for(CalledAs::Jackin, 80);
-    whole.build();
-    let missing = || io::Error::other(format!("there is no verb {}", verb.unwrap_or("recovery")));
-    let recovery = whole.find_subcommand("recovery").ok_or_else(missing)?;
-    let (page, name) = match verb {
-        None => (recovery, "jackin-recovery".to_owned()),
-        Some(verb) => (
-            recovery.find_subcommand(verb).ok_or_else(missing)?,
-            format!("jackin-recovery-{verb}"),
-        ),
-    };
-    let contents = page_text(page.clone().display_name(&name), verb)?;
-    Ok(GeneratedFile {
-        path: format!("man/{name}.1"),
-        contents,
-    })
-}
-
-fn page_text(page: Command, verb: Option<&str>) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    let usage = page.clone().render_usage().to_string();
-    // The date is a blank: an empty one would shift what follows it to its place.
-    let man = Man::new(page)
-        .date(" ")
-        .source(concat!("jackin-recovery ", env!("CARGO_PKG_VERSION")))
-        .manual("jackin recovery");
-    man.render_title(&mut bytes)?;
-    man.render_name_section(&mut bytes)?;
-    synopsis(&usage).to_writer(&mut bytes)?;
-    man.render_description_section(&mut bytes)?;
-    if verb.is_none() {
-        man.render_subcommands_section(&mut bytes)?;
-    }
-    man.render_options_section(&mut bytes)?;
-    example_section(verb.unwrap_or_default()).to_writer(&mut bytes)?;
-    if verb.is_none() {
-        exit_section().to_writer(&mut bytes)?;
-    }
-    see_also(verb).to_writer(&mut bytes)?;
-    text(bytes)
-}
-
-/// The generator's own would list every flag and leave out `--` before a command.
-fn synopsis(usage: &str) -> Roff {
-    let usage = usage
-        .trim_start_matches("Usage:")
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    let mut roff = Roff::new();
-    roff.control("SH", ["SYNOPSIS"]);
-    roff.text([bold(usage)]);
-    roff
-}
-
-fn example_section(verb: &str) -> Roff {
-    let mut roff = Roff::new();
-    roff.control("SH", ["EXAMPLES"]);
-    for (what, line) in examples(verb) {
-        if !what.is_empty() {
-            roff.control("PP", []);
-            roff.text([roman(*what)]);
-        }
-        roff.control("RS", ["4"]);
-        roff.control("nf", []);
-        for line in line.lines() {
-            roff.text([bold(line)]);
-        }
-        roff.control("fi", []);
-        roff.control("RE", []);
-    }
-    roff
-}
-
-fn exit_section() -> Roff {
-    let mut roff = Roff::new();
-    roff.control("SH", ["EXIT STATUS"]);
-    for (code, meaning) in ExitCode::TABLE {
-        roff.control("TP", []);
-        roff.text([bold((code as i32).to_string())]);
-        roff.text([roman(meaning)]);
-    }
-    roff
-}
-
-fn see_also(verb: Option<&str>) -> Roff {
-    let pages: &[&str] = match verb {
-        None => &[
-            "jackin-recovery-launch",
-            "jackin-recovery-diff",
-            "jackin-recovery-restore",
-        ],
-        Some(_) => &["jackin-recovery"],
-    };
-    let mut roff = Roff::new();
-    roff.control("SH", ["SEE ALSO"]);
-    roff.text([roman(
-        pages
-            .iter()
-            .map(|page| format!("{page}(1)"))
-            .collect::<Vec<_>>()
-            .join(", "),
-    )]);
-    roff
-}
-
-fn text(bytes: Vec<u8>) -> io::Result<String> {
-    String::from_utf8(bytes).map_err(io::Error::other)
 }

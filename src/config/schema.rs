@@ -1,4 +1,5 @@
-//! The one table of all keys below `[recovery]`: their types, and how much of each this version can do.
+//! The one table of all keys below `[recovery]`: their types, how much of each this version can do, and what they are
+//! for. `config/default.toml` and the manual's page are made of it.
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug)]
@@ -38,14 +39,24 @@ pub(super) struct Key {
     pub(super) name: &'static str,
     pub(super) shape: Shape,
     pub(super) now: Now,
+    /// The value that it has when nobody sets it, as TOML; empty for a table.
+    pub(super) default: &'static str,
+    /// What it is for, in paragraphs; a line that begins with a blank is kept as it is.
+    pub(super) about: &'static str,
 }
 
-const fn key(name: &'static str, shape: Shape, now: Now) -> Key {
-    Key { name, shape, now }
+const fn key(name: &'static str, shape: Shape, now: Now, default: &'static str, about: &'static str) -> Key {
+    Key {
+        name,
+        shape,
+        now,
+        default,
+        about,
+    }
 }
 
-const fn table(name: &'static str, keys: &'static [Key]) -> Key {
-    key(name, Shape::Table(keys), Now::Yes)
+const fn table(name: &'static str, keys: &'static [Key], about: &'static str) -> Key {
+    key(name, Shape::Table(keys), Now::Yes, "", about)
 }
 
 /// Every key of `[recovery]`. Where a later feature has a value that says what this version does anyway, that value is
@@ -55,23 +66,79 @@ pub(super) const RECOVERY: &[Key] = &[
         "snapshot",
         Shape::Words(&["off", "metadata", "project", "project-and-state"]),
         Now::Words(&["off", "metadata", "project"]),
+        "\"off\"",
+        "What is done for a session.\n  \
+         off                nothing; nothing is written\n  \
+         metadata           the session is recorded, but no file\n  \
+         project            the files of the mounts are kept\n  \
+         project-and-state  also keeps the agent's own state",
     ),
-    key("exclude", Shape::List, Now::Yes),
-    key("paths", Shape::List, Now::Yes),
-    key("integrations", Shape::Switch, Now::Yes),
-    key("sensitive", Shape::Words(&["withhold", "capture"]), Now::Yes),
-    key("on_failure", Shape::Words(&["block", "run"]), Now::Yes),
+    key(
+        "exclude",
+        Shape::List,
+        Now::Yes,
+        "[]",
+        "What is left out, in gitignore syntax, relative to each mount. What is left out is never captured, compared or touched. A \
+         later \"!pattern\" takes an earlier exclude back. Unlike in git, {a,b} means either of the two.",
+    ),
+    key(
+        "paths",
+        Shape::List,
+        Now::Yes,
+        "[]",
+        "Track only these paths below each mount; empty means all. Relative, without \"..\".",
+    ),
+    key(
+        "integrations",
+        Shape::Switch,
+        Now::Yes,
+        "true",
+        "Leave out what the detected stack can make again. Detected by a regular file in the mount's root:\n  \
+         Cargo.toml      /target/\n  \
+         package.json    node_modules/ .next/ .nuxt/ .turbo/\n  \
+         pyproject.toml  .venv/ __pycache__/ .pytest_cache/ .mypy_cache/\n                  .ruff_cache/",
+    ),
+    key(
+        "sensitive",
+        Shape::Words(&["withhold", "capture"]),
+        Now::Yes,
+        "\"withhold\"",
+        "Your own secrets below a mount (~/.ssh, ~/.aws, ~/.gnupg, ~/.config/gcloud, ~/.kube, ~/.docker, ~/.config/gh, ~/.netrc, \
+         ~/.npmrc, ~/.git-credentials, ~/.config/op): \"withhold\" keeps them out of every archive, \"capture\" takes them like any \
+         other file. Agents' credentials and the recovery store are kept out in both cases.",
+    ),
+    key(
+        "on_failure",
+        Shape::Words(&["block", "run"]),
+        Now::Yes,
+        "\"block\"",
+        "When the baseline cannot be taken: \"block\" does not start the command, \"run\" starts it without protection and says so.",
+    ),
     key(
         "native",
         Shape::Words(&["auto", "off", "require"]),
         Now::Words(&["off"]),
+        "\"off\"",
+        "Snapshots of the file system itself, where it has them. \"off\" is what this version does.",
     ),
-    table("git", GIT),
-    table("limits", LIMITS),
-    table("retention", RETENTION),
-    table("state", STATE),
-    table("agent", AGENT),
-    table("store", STORE),
+    table(
+        "git",
+        GIT,
+        "Git repositories. This version captures them like any directory.",
+    ),
+    table(
+        "limits",
+        LIMITS,
+        "A capture that would go over one of these stops before it stores anything.",
+    ),
+    table(
+        "retention",
+        RETENTION,
+        "What is kept for how long. This version keeps everything.",
+    ),
+    table("state", STATE, "The agent's own state."),
+    table("agent", AGENT, "What an agent may do by itself."),
+    table("store", STORE, "The store."),
 ];
 
 const GIT: &[Key] = &[
@@ -79,36 +146,102 @@ const GIT: &[Key] = &[
         "dir",
         Shape::Words(&["full", "state", "off"]),
         Now::Words(&["full"]),
+        "\"full\"",
+        "How much of .git is captured.",
     ),
     key(
         "clean",
         Shape::Words(&["archive", "commit"]),
         Now::Words(&["archive"]),
+        "\"archive\"",
+        "A clean work tree: \"archive\" keeps it like any other, \"commit\" records the commit alone.",
     ),
 ];
 
 const LIMITS: &[Key] = &[
-    key("max_entries", Shape::Count(1), Now::Yes),
-    key("max_bytes", Shape::Size, Now::Yes),
+    key(
+        "max_entries",
+        Shape::Count(1),
+        Now::Yes,
+        "5_000_000",
+        "How many files, directories and other entries a capture may have.",
+    ),
+    key(
+        "max_bytes",
+        Shape::Size,
+        Now::Yes,
+        "\"20GiB\"",
+        "How many bytes: a number, or a size such as \"500MB\" (decimal) or \"20GiB\" (binary).",
+    ),
 ];
 
 const RETENTION: &[Key] = &[
-    key("checkpoints", Shape::Count(0), Now::No),
-    key("checkpoint_days", Shape::Count(0), Now::No),
-    key("instances", Shape::Count(0), Now::No),
-    key("days", Shape::Count(0), Now::No),
-    key("max_bytes", Shape::Size, Now::No),
-    key("min_free", Shape::Size, Now::No),
+    key(
+        "checkpoints",
+        Shape::Count(0),
+        Now::No,
+        "100",
+        "How many checkpoints of a workspace are kept.",
+    ),
+    key(
+        "checkpoint_days",
+        Shape::Count(0),
+        Now::No,
+        "0",
+        "For how many days a checkpoint is kept; 0: no age limit.",
+    ),
+    key(
+        "instances",
+        Shape::Count(0),
+        Now::No,
+        "20",
+        "How many sessions are kept.",
+    ),
+    key(
+        "days",
+        Shape::Count(0),
+        Now::No,
+        "30",
+        "For how many days a session is kept.",
+    ),
+    key(
+        "max_bytes",
+        Shape::Size,
+        Now::No,
+        "\"50GiB\"",
+        "How large the store may grow.",
+    ),
+    key(
+        "min_free",
+        Shape::Size,
+        Now::No,
+        "\"5GiB\"",
+        "How much room must be left on the store's file system.",
+    ),
 ];
 
 const STATE: &[Key] = &[
-    key("home", Shape::Switch, Now::Switch(false)),
+    key(
+        "home",
+        Shape::Switch,
+        Now::Switch(false),
+        "false",
+        "Your own agent homes, when there is no jackin instance.",
+    ),
     key(
         "secrets",
         Shape::Words(&["withhold", "encrypt"]),
         Now::Words(&["withhold"]),
+        "\"withhold\"",
+        "Credentials in an agent's state.",
     ),
-    key("recipients", Shape::List, Now::No),
+    key(
+        "recipients",
+        Shape::List,
+        Now::No,
+        "[]",
+        "Public keys (age or ssh) that credentials are encrypted to.",
+    ),
 ];
 
 const AGENT: &[Key] = &[
@@ -116,11 +249,25 @@ const AGENT: &[Key] = &[
         "restore",
         Shape::Words(&["deny", "checkpoints"]),
         Now::Words(&["deny"]),
+        "\"deny\"",
+        "What an agent may restore by itself.",
     ),
-    key("on_failure", Shape::Words(&["run", "block"]), Now::No),
+    key(
+        "on_failure",
+        Shape::Words(&["run", "block"]),
+        Now::No,
+        "\"run\"",
+        "A tool call whose automatic checkpoint failed: \"run\" lets it run, \"block\" does not.",
+    ),
 ];
 
-const STORE: &[Key] = &[key("replicate", Shape::Text, Now::No)];
+const STORE: &[Key] = &[key(
+    "replicate",
+    Shape::Text,
+    Now::No,
+    "\"s3://bucket/prefix\"",
+    "An object store that snapshots are copied to, encrypted.",
+)];
 
 /// The candidate that is most like `given`; the first of `candidates` when none is like it.
 pub(super) fn nearest(given: &str, candidates: impl IntoIterator<Item = &'static str>) -> &'static str {

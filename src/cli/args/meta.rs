@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use super::help::VERBS;
 use super::values::Shell;
+use crate::cli::generate::CONFIG;
 
 /// Arguments of `completions`.
 #[derive(Clone, Copy, Debug, Args)]
@@ -21,8 +23,8 @@ pub struct CompletionsArgs {
 /// Arguments of `man`.
 #[derive(Clone, Debug, Args)]
 pub struct ManArgs {
-    /// The verb; without it the overview
-    #[arg(value_name = "VERB", value_parser = VERBS, hide_possible_values = true)]
+    /// The verb, or `config` for the configuration; without it the overview
+    #[arg(value_name = "PAGE", value_parser = pages(), hide_possible_values = true)]
     pub verb: Option<String>,
     /// Print one JSON document
     #[arg(long)]
@@ -38,4 +40,8 @@ pub struct CompleteArgs {
     /// The command line up to the cursor
     #[arg(last = true, num_args = 0.., value_name = "WORD")]
     pub words: Vec<OsString>,
+}
+
+fn pages() -> PossibleValuesParser {
+    PossibleValuesParser::new(VERBS.into_iter().chain([CONFIG]))
 }

@@ -1,0 +1,250 @@
+//! Manual pages: one a verb, the overview, and one for the configuration.
+
+use std::io;
+
+use clap::Command;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, italic, roman};
+
+use super::GeneratedFile;
+use crate::cli::args::{CalledAs, command_for, examples};
+use crate::cli::exit_code::ExitCode;
+use crate::config::{KeyReference, reference};
+
+/// The name of the configuration's page, where a verb's stands otherwise.
+pub const CONFIG: &str = "config";
+
+/// The manual page of `verb` or of the configuration ([`CONFIG`]), or the overview.
+///
+/// # Errors
+/// When there is no such verb.
+pub fn man(verb: Option<&str>) -> io::Result<GeneratedFile> {
+    if verb == Some(CONFIG) {
+        return Ok(GeneratedFile {
+            path: "man/jackin-recovery-config.5".to_owned(),
+            contents: text(config_page()?)?,
+        });
+    }
+    let mut whole = command_for(CalledAs::Jackin, 80);
+    whole.build();
+    let missing = || io::Error::other(format!("there is no verb {}", verb.unwrap_or("recovery")));
+    let recovery = whole.find_subcommand("recovery").ok_or_else(missing)?;
+    let (page, name) = match verb {
+        None => (recovery, "jackin-recovery".to_owned()),
+        Some(verb) => (
+            recovery.find_subcommand(verb).ok_or_else(missing)?,
+            format!("jackin-recovery-{verb}"),
+        ),
+    };
+    let contents = page_text(page.clone().display_name(&name), verb)?;
+    Ok(GeneratedFile {
+        path: format!("man/{name}.1"),
+        contents,
+    })
+}
+
+fn page_text(page: Command, verb: Option<&str>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let usage = page.clone().render_usage().to_string();
+    // The date is a blank: an empty one would shift what follows it to its place.
+    let man = Man::new(page)
+        .date(" ")
+        .source(concat!("jackin-recovery ", env!("CARGO_PKG_VERSION")))
+        .manual("jackin recovery");
+    man.render_title(&mut bytes)?;
+    man.render_name_section(&mut bytes)?;
+    synopsis(&usage).to_writer(&mut bytes)?;
+    man.render_description_section(&mut bytes)?;
+    if verb.is_none() {
+        man.render_subcommands_section(&mut bytes)?;
+    }
+    man.render_options_section(&mut bytes)?;
+    example_section(verb.unwrap_or_default()).to_writer(&mut bytes)?;
+    if verb.is_none() {
+        exit_section().to_writer(&mut bytes)?;
+    }
+    see_also(verb).to_writer(&mut bytes)?;
+    text(bytes)
+}
+
+/// The generator's own would list every flag and leave out `--` before a command.
+fn synopsis(usage: &str) -> Roff {
+    let usage = usage
+        .trim_start_matches("Usage:")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    roff.text([bold(usage)]);
+    roff
+}
+
+fn example_section(verb: &str) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["EXAMPLES"]);
+    for (what, line) in examples(verb) {
+        if !what.is_empty() {
+            roff.control("PP", []);
+            roff.text([roman(*what)]);
+        }
+        roff.control("RS", ["4"]);
+        roff.control("nf", []);
+        for line in line.lines() {
+            roff.text([bold(line)]);
+        }
+        roff.control("fi", []);
+        roff.control("RE", []);
+    }
+    roff
+}
+
+fn exit_section() -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["EXIT STATUS"]);
+    for (code, meaning) in ExitCode::TABLE {
+        roff.control("TP", []);
+        roff.text([bold((code as i32).to_string())]);
+        roff.text([roman(meaning)]);
+    }
+    roff
+}
+
+fn see_also(verb: Option<&str>) -> Roff {
+    let pages: &[&str] = match verb {
+        None => &[
+            "jackin-recovery-launch(1)",
+            "jackin-recovery-diff(1)",
+            "jackin-recovery-restore(1)",
+            "jackin-recovery-config(5)",
+        ],
+        Some("init" | "explain" | "launch" | "begin" | "doctor") => {
+            &["jackin-recovery(1)", "jackin-recovery-config(5)"]
+        }
+        Some(_) => &["jackin-recovery(1)"],
+    };
+    let mut roff = Roff::new();
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text([roman(pages.join(", "))]);
+    roff
+}
+
+/// The page of section 5: where the files lie, how they lie over each other, every key.
+fn config_page() -> io::Result<Vec<u8>> {
+    let mut roff = Roff::new();
+    let source = concat!("jackin-recovery ", env!("CARGO_PKG_VERSION"));
+    roff.control(
+        "TH",
+        ["jackin-recovery-config", "5", " ", source, "jackin recovery"],
+    );
+    roff.control("SH", ["NAME"]);
+    roff.text([roman(
+        "jackin-recovery-config - the [recovery] table of jackin's configuration",
+    )]);
+    roff.control("SH", ["SYNOPSIS"]);
+    for (file, table, what) in [
+        (
+            "config.toml",
+            "[recovery]",
+            "for every workspace and every bare directory",
+        ),
+        ("config.toml", "[workspaces.NAME.recovery]", "for one workspace"),
+        ("workspaces/NAME.toml", "[recovery]", "for one workspace"),
+    ] {
+        roff.control("TP", []);
+        roff.text([italic(file), roman(" "), bold(table)]);
+        roff.text([roman(what)]);
+    }
+    roff.control("SH", ["DESCRIPTION"]);
+    for paragraph in [
+        "Without configuration nothing is captured. The table may stand in the three places above; a later one wins, and lists are \
+         appended. Flags of the command line win over all of them.",
+        "An unknown key or a wrong value is an error that names the file, the line, the key and the nearest valid one. What is marked \
+         \"not yet\" is known, but belongs to a later version: setting it is an error too, so that no file promises what this version \
+         does not do.",
+        "Nothing inside a mount is ever read as configuration.",
+    ] {
+        roff.control("PP", []);
+        roff.text([roman(paragraph)]);
+    }
+    roff.control("SH", ["KEYS"]);
+    let mut table = String::new();
+    for key in reference() {
+        if key.table != table {
+            table.clone_from(&key.table);
+            roff.control("SS", [format!("[{table}]").as_str()]);
+        }
+        config_key(&mut roff, &key);
+    }
+    roff.control("SH", ["FILES"]);
+    roff.control("TP", []);
+    roff.text([
+        italic("~/.config/jackin/config.toml"),
+        roman(", "),
+        italic("~/.config/jackin/workspaces/NAME.toml"),
+    ]);
+    roff.text([roman("jackin's own files. They are only read, except by `jackin recovery init`, which adds the table to one of them.")]);
+    roff.control("SH", ["ENVIRONMENT"]);
+    for (name, what) in [
+        (
+            "JACKIN_CONFIG_DIR",
+            "Where the files lie, instead of ~/.config/jackin.",
+        ),
+        (
+            "JACKIN_HOME_DIR",
+            "Where jackin keeps its data, instead of ~/.jackin; the store is data/recovery in it.",
+        ),
+    ] {
+        roff.control("TP", []);
+        roff.text([bold(name)]);
+        roff.text([roman(what)]);
+    }
+    roff.control("SH", ["EXAMPLES"]);
+    roff.control("RS", ["4"]);
+    roff.control("nf", []);
+    for line in [
+        "[recovery]",
+        "snapshot = \"project\"",
+        "exclude = [\"dist/\", \"*.log\", \"!keep.log\"]",
+    ] {
+        roff.text([bold(line)]);
+    }
+    roff.control("fi", []);
+    roff.control("RE", []);
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text([roman(
+        "jackin-recovery(1), jackin-recovery-init(1), jackin-recovery-explain(1)",
+    )]);
+    let mut bytes = Vec::new();
+    roff.to_writer(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn config_key(roff: &mut Roff, key: &KeyReference) {
+    roff.control("TP", []);
+    roff.text([bold(key.name), roman(" = "), roman(key.default)]);
+    let mut is_first = true;
+    for line in key.about.lines() {
+        if line.starts_with(' ') {
+            roff.control("nf", []);
+            roff.text([roman(line)]);
+            roff.control("fi", []);
+        } else {
+            if !is_first {
+                roff.control("PP", []);
+            }
+            roff.text([roman(line)]);
+        }
+        is_first = false;
+    }
+    roff.control("br", []);
+    let mut values = format!("Takes {}.", key.values);
+    if let Some(later) = &key.not_yet {
+        values.push_str(&format!(" Not yet: {later}."));
+    }
+    roff.text([roman(values)]);
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(io::Error::other)
+}

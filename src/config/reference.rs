@@ -1,0 +1,153 @@
+//! What the table of keys says, for people: as a file with every key, and as plain values for the manual.
+
+use super::schema::{Key, Now, RECOVERY, Shape};
+
+/// Lines of comments are no longer than this, with their `# `.
+const COLUMNS: usize = 118;
+
+const HEAD: &str = "\
+# Every key of [recovery] with the value it has when nobody sets it.
+#
+# The table may stand in three files; a later one wins, and lists are appended:
+#   1. config.toml             [recovery]                     for every workspace and every bare directory
+#   2. config.toml             [workspaces.<name>.recovery]   for one workspace
+#   3. workspaces/<name>.toml  [recovery]                     for one workspace
+# Flags of the command line win over all of them. The files lie in $JACKIN_CONFIG_DIR or ~/.config/jackin.
+#
+# What is marked \"not yet\" is known, but belongs to a later version: setting it is an error, so that no file promises
+# what this version does not do.
+";
+
+/// One key, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyReference {
+    /// The table that it stands in, e.g. `recovery.limits`.
+    pub table: String,
+    /// Its name in that table.
+    pub name: &'static str,
+    /// What a value looks like, e.g. `true or false`.
+    pub values: String,
+    /// The value when nobody sets it, as TOML.
+    pub default: &'static str,
+    /// What it is for, in paragraphs; a line that begins with a blank is laid out already.
+    pub about: &'static str,
+    /// What of it belongs to a later version, e.g. `"encrypt"`, or `this key`.
+    pub not_yet: Option<String>,
+}
+
+/// Every key, in the order of the file.
+#[must_use]
+pub fn reference() -> Vec<KeyReference> {
+    let tables = tables();
+    let all = tables.into_iter().flat_map(|(table, _, keys)| {
+        keys.into_iter()
+            .map(move |key| KeyReference {
+                table: table.clone(),
+                name: key.name,
+                values: values(key),
+                default: key.default,
+                about: key.about,
+                not_yet: not_yet(key),
+            })
+            .collect::<Vec<_>>()
+    });
+    all.collect()
+}
+
+/// The text of `config/default.toml`.
+#[must_use]
+pub fn default_file() -> String {
+    let mut text = HEAD.to_owned();
+    for (table, about, keys) in tables() {
+        let is_known = keys.iter().any(|key| !matches!(key.now, Now::No));
+        text.push('\n');
+        comment(&mut text, about);
+        text.push_str(if is_known { "" } else { "# " });
+        text.push_str(&format!("[{table}]\n"));
+        for (at, key) in keys.iter().enumerate() {
+            // The top table's keys have long texts; the others read better closely.
+            if at > 0 && table == "recovery" {
+                text.push('\n');
+            }
+            comment(&mut text, key.about);
+            let line = format!("{} = {}", key.name, key.default);
+            match not_yet(key) {
+                Some(_) if matches!(key.now, Now::No) => text.push_str(&format!("# {line}  # not yet\n")),
+                Some(words) => {
+                    comment(&mut text, &format!("Not yet: {words}."));
+                    text.push_str(&format!("{line}\n"));
+                }
+                None => text.push_str(&format!("{line}\n")),
+            }
+        }
+    }
+    text
+}
+
+/// Each table: its name, what it is for, its keys that are no tables.
+fn tables() -> Vec<(String, &'static str, Vec<&'static Key>)> {
+    let plain = |keys: &'static [Key]| {
+        let no_table = |key: &&Key| !matches!(key.shape, Shape::Table(_));
+        keys.iter().filter(no_table).collect::<Vec<_>>()
+    };
+    let mut all = vec![("recovery".to_owned(), "", plain(RECOVERY))];
+    for key in RECOVERY {
+        if let Shape::Table(keys) = key.shape {
+            all.push((format!("recovery.{}", key.name), key.about, plain(keys)));
+        }
+    }
+    all
+}
+
+fn values(key: &Key) -> String {
+    match key.shape {
+        Shape::Words(words) => quoted(words),
+        Shape::Switch => "true or false".to_owned(),
+        Shape::List => "a list of strings".to_owned(),
+        Shape::Text => "a string".to_owned(),
+        Shape::Count(0) => "a whole number".to_owned(),
+        Shape::Count(least) => format!("a whole number, at least {least}"),
+        Shape::Size => "a number of bytes, or a size such as \"20GiB\"".to_owned(),
+        Shape::Table(_) => "a table".to_owned(),
+    }
+}
+
+fn not_yet(key: &Key) -> Option<String> {
+    match (key.now, key.shape) {
+        (Now::Yes, _) => None,
+        (Now::No, _) => Some("this key".to_owned()),
+        (Now::Switch(now), _) => Some((!now).to_string()),
+        (Now::Words(now), Shape::Words(words)) => {
+            let later: Vec<&str> = words.iter().copied().filter(|word| !now.contains(word)).collect();
+            Some(quoted(&later))
+        }
+        (Now::Words(_), _) => None,
+    }
+}
+
+fn quoted(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    quoted.join(", ")
+}
+
+/// Adds `about` as comments, filled.
+fn comment(text: &mut String, about: &str) {
+    for paragraph in about.split('\n').filter(|paragraph| !paragraph.is_empty()) {
+        if paragraph.starts_with(' ') {
+            text.push_str(&format!("# {paragraph}\n"));
+            continue;
+        }
+        let mut line = "#".to_owned();
+        for word in paragraph.split(' ') {
+            if line.len() + 1 + word.len() > COLUMNS {
+                text.push_str(&line);
+                text.push('\n');
+                line.replace_range(.., "#");
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+}
