@@ -11,6 +11,7 @@ pub mod exit_code;
 mod failure;
 pub mod generate;
 mod schema;
+mod streams;
 mod view;
 
 use std::ffi::OsString;
@@ -43,6 +44,7 @@ pub fn run(
         args,
         json,
         Terminal::open(environment, color, Verbosity::default()),
+        environment,
         perform,
     )
 }
@@ -52,6 +54,7 @@ fn run_on(
     args: Vec<OsString>,
     json: bool,
     terminal: Terminal,
+    environment: &Environment,
     perform: impl FnOnce(&Invocation, &Terminal) -> Result<Status, CliError>,
 ) -> Status {
     match parse(args, terminal.width_out()) {
@@ -67,9 +70,11 @@ fn run_on(
             finish(&terminal, json, error.kind.exit_code().into())
         }
         Ok(invocation) => {
-            let terminal = terminal.with_verbosity(invocation.global.verbosity());
             let json = invocation.verb.json();
-            let status = perform(&invocation, &terminal).unwrap_or_else(|error| {
+            let (terminal, ready) = streams::prepared(terminal, &invocation, environment);
+            terminal.detail(&invocation.described());
+            let performed = ready.and_then(|()| perform(&invocation, &terminal));
+            let status = performed.unwrap_or_else(|error| {
                 let error = error.as_called(invocation.called_as);
                 error.print(&terminal, json);
                 match invocation.verb {
@@ -77,7 +82,9 @@ fn run_on(
                     _ => error.kind.exit_code().into(),
                 }
             });
-            finish(&terminal, json, status)
+            let status = finish(&terminal, json, status);
+            terminal.detail(&format!("exit code {}", i32::from(status)));
+            status
         }
     }
 }

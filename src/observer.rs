@@ -17,8 +17,10 @@ pub enum Phase {
 
 /// Receives progress and tells about a request to stop.
 pub trait Observer: Send + Sync {
-    /// A phase begins; `total` in entries, when it is known.
-    fn begin(&self, phase: Phase, total: Option<u64>);
+    /// A phase begins.
+    fn begin(&self, phase: Phase);
+    /// About so many more entries and bytes are to come in this phase. Only ever a guess: the tree may change meanwhile.
+    fn expect(&self, entries: u64, bytes: u64);
     /// So many more entries and bytes were handled.
     fn advance(&self, entries: u64, bytes: u64);
     /// The phase is over.
@@ -32,7 +34,8 @@ pub trait Observer: Send + Sync {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn begin(&self, _: Phase, _: Option<u64>) {}
+    fn begin(&self, _: Phase) {}
+    fn expect(&self, _: u64, _: u64) {}
     fn advance(&self, _: u64, _: u64) {}
     fn end(&self) {}
     fn cancelled(&self) -> bool {

@@ -9,6 +9,7 @@ mod forward;
 mod identity;
 mod launch;
 mod orphans;
+mod pager;
 mod probe;
 mod signals;
 
@@ -25,6 +26,7 @@ use other as system;
 pub use caller::{Caller, caller};
 pub use identity::{Life, ProbeError, current_boot, is_alive, life, reference};
 pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
+pub use pager::{Pager, pager_line};
 pub use probe::{INSTANCE_VARIABLE, Member, Probe, Why, carried, members};
 pub use signals::Interrupts;
 

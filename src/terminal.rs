@@ -3,6 +3,7 @@
 
 mod facts;
 mod json;
+mod log;
 pub mod progress;
 mod prompt;
 #[cfg(test)]
@@ -21,9 +22,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 
 pub use facts::{ColorMode, Facts, Verbosity};
+pub use log::Log;
 pub use style::Role;
 
 use crate::environment::Environment;
+use log::Level;
 use sink::Sink;
 
 /// Where results (stdout) and everything else (stderr) go. Shared by reference; each call writes whole lines.
@@ -36,6 +39,9 @@ pub struct Terminal {
     err: Mutex<Sink>,
     facts: Facts,
     verbosity: Verbosity,
+    log: Option<Mutex<Log>>,
+    /// What is said while a pager has the screen: shown when it has ended.
+    held: Option<Mutex<Vec<String>>>,
 }
 
 impl Terminal {
@@ -59,6 +65,8 @@ impl Terminal {
             err: Mutex::new(Sink::new(err, facts.err.color, true)),
             facts,
             verbosity,
+            log: None,
+            held: None,
         }
     }
 
@@ -68,6 +76,34 @@ impl Terminal {
         Self { verbosity, ..self }
     }
 
+    /// The same terminal, writing what is said to `log` as well.
+    #[must_use]
+    pub fn with_log(self, log: Log) -> Self {
+        Self {
+            log: Some(Mutex::new(log)),
+            ..self
+        }
+    }
+
+    /// Puts a pager between the results and stdout. `pager` gets the writer to fall back on. Until [`Self::finish`] has waited
+    /// for it, nothing else is written to the screen.
+    pub fn page_through(&mut self, pager: impl FnOnce(Box<dyn Write + Send>) -> Box<dyn Write + Send>) {
+        lock(&self.out).redirect(pager);
+        self.held = Some(Mutex::default());
+    }
+
+    /// Whether a pager shows the results.
+    #[must_use]
+    pub fn is_paged(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Whether a pager could show them: stdout is a terminal that can move its cursor.
+    #[must_use]
+    pub fn can_page(&self) -> bool {
+        self.facts.out.tty && !self.facts.dumb
+    }
+
     /// Writes `text` and a newline to stdout: the result that was asked for.
     pub fn out(&self, text: &str) {
         lock(&self.out).line(text);
@@ -75,33 +111,56 @@ impl Terminal {
 
     /// Writes `text` and a newline to stderr: what is said beside the result. Shown with `--quiet` too.
     pub fn err(&self, text: &str) {
-        lock(&self.out).flush();
-        lock(&self.err).line(text);
+        self.say(Level::Note, text, true);
     }
 
     /// Like [`Self::err`], but not with `--quiet`.
     pub fn note(&self, text: &str) {
-        if self.verbosity != Verbosity::Quiet {
-            self.err(text);
-        }
+        self.say(Level::Note, text, self.verbosity != Verbosity::Quiet);
     }
 
     /// Like [`Self::err`], but only with `--verbose`.
     pub fn detail(&self, text: &str) {
-        if self.verbosity == Verbosity::Verbose {
-            self.err(text);
-        }
+        self.say(Level::Detail, text, self.verbosity == Verbosity::Verbose);
     }
 
     /// A warning on stderr, wrapped at its width. `text` is cleaned here.
     pub fn warn(&self, text: &str) {
         let text = sanitize::text(text);
-        self.err(&style::labelled(
-            Role::Warning,
-            "warning",
-            &text,
-            self.width_err(),
-        ));
+        let shown = style::labelled(Role::Warning, "warning", &text, self.width_err());
+        self.record(Level::Warning, &text);
+        self.show(&shown);
+    }
+
+    /// What went wrong, laid out already.
+    pub fn error(&self, text: &str) {
+        self.say(Level::Error, text, true);
+    }
+
+    /// What went wrong, for the log only.
+    pub fn record_error(&self, text: &str) {
+        self.record(Level::Error, text);
+    }
+
+    fn say(&self, level: Level, text: &str, shown: bool) {
+        self.record(level, text);
+        if shown {
+            self.show(text);
+        }
+    }
+
+    fn record(&self, level: Level, text: &str) {
+        if let Some(log) = &self.log {
+            lock(log).write(level, &sanitize::door(text, false));
+        }
+    }
+
+    fn show(&self, text: &str) {
+        if let Some(held) = &self.held {
+            return lock(held).push(text.to_owned());
+        }
+        lock(&self.out).flush();
+        lock(&self.err).line(text);
     }
 
     /// One JSON document and a newline on stdout.
@@ -126,10 +185,30 @@ impl Terminal {
     /// # Errors
     /// The first failure to write or to encode a result on stdout (a full disk), except a closed pipe.
     pub fn finish(&self) -> io::Result<()> {
-        lock(&self.err).flush();
-        let mut out = lock(&self.out);
-        out.flush();
-        out.take_failure().map_or(Ok(()), Err)
+        let failure = {
+            let mut out = lock(&self.out);
+            out.flush();
+            if self.is_paged() {
+                out.close();
+            }
+            out.take_failure()
+        };
+        let mut err = lock(&self.err);
+        if let Some(held) = &self.held {
+            lock(held).drain(..).for_each(|text| err.line(&text));
+        }
+        err.flush();
+        drop(err);
+        if let Some((path, error)) = self.log.as_ref().and_then(|log| lock(log).failure()) {
+            let path = sanitize::path(&path);
+            lock(&self.err).line(&style::labelled(
+                Role::Warning,
+                "warning",
+                &format!("the log {path} is not whole: {error}"),
+                self.width_err(),
+            ));
+        }
+        failure.map_or(Ok(()), Err)
     }
 
     /// Whether stdout is a terminal.
@@ -189,9 +268,9 @@ impl Terminal {
     }
 }
 
-/// A thread that panicked while it wrote leaves at worst half a line; the sink itself is sound.
-fn lock(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
-    sink.lock().unwrap_or_else(PoisonError::into_inner)
+/// A thread that panicked while it wrote leaves at worst half a line; the rest is sound.
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

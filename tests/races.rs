@@ -75,7 +75,9 @@ impl Intruder {
 }
 
 impl Observer for Intruder {
-    fn begin(&self, phase: Phase, _: Option<u64>) {
+    fn expect(&self, _: u64, _: u64) {}
+
+    fn begin(&self, phase: Phase) {
         let mut state = self.phase.lock().unwrap();
         match phase {
             Phase::Apply => state.0 = true,

@@ -60,8 +60,10 @@ pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, Capture
         limits: Limits::NONE,
         observer,
     };
-    observer.begin(Phase::Compare, None);
+    observer.begin(Phase::Compare);
+    observer.expect(reference.map_or(0, |reference| reference.manifest.totals().0), 0);
     let result = walk.run().and_then(|mut walked| {
+        observer.expect(0, walked.bytes_to_read());
         let skipped = std::mem::take(&mut walked.skipped);
         let manifest = complete(&root, walked, reference, &mut HashOnly { observer }, observer)?;
         Ok(Seen {
@@ -92,7 +94,12 @@ pub fn read_back(
     if let Some((archive, error)) = blobs.damaged().first() {
         return Err(bad(format!("archive {archive}: {error}")));
     }
-    observer.begin(Phase::Verify, None);
+    let contents: Vec<Content> = contents.into_iter().collect();
+    observer.begin(Phase::Verify);
+    observer.expect(
+        contents.len() as u64,
+        contents.iter().map(|content| content.size).sum(),
+    );
     let mut seen = BTreeSet::new();
     for content in contents {
         if content.size == 0 || !seen.insert(content.digest) {

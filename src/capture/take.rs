@@ -66,7 +66,7 @@ pub fn take(
     entropy: &dyn Entropy,
 ) -> Result<Captured, CaptureError> {
     let _shared = store.share()?;
-    observer.begin(Phase::Capture, None);
+    observer.begin(Phase::Capture);
     let attempt = |capture: Capture<'_>| {
         let id = SnapshotId::new(random(entropy));
         let draft = store.draft(id.clone())?;
@@ -155,6 +155,12 @@ impl<'a> Capture<'a> {
             }
             walks.push(walked);
         }
+        let to_read = walks
+            .iter()
+            .flatten()
+            .map(|(_, walked)| walked.bytes_to_read())
+            .sum();
+        self.observer.expect(0, to_read);
         let mut packer = Packer::new(&draft, &self.known, self.observer);
         let mut manifests = Vec::new();
         let mut mounts = Vec::new();
@@ -272,6 +278,8 @@ impl<'a> Capture<'a> {
             limits,
             observer: self.observer,
         };
+        self.observer
+            .expect(reference.map_or(0, |reference| reference.manifest.totals().0), 0);
         let walked = walk.run().map_err(|error| match error {
             // What was agreed, not what the mounts before this one left of it.
             CaptureError::Limit {

@@ -76,6 +76,15 @@ pub(super) struct Walked {
     pub started_at: Time,
 }
 
+impl Walked {
+    /// Sum of the sizes of the files that have to be read.
+    pub(super) fn bytes_to_read(&self) -> u64 {
+        let entry = |(at, index): &(usize, usize)| self.manifest.directories.get(*at)?.entries.get(*index);
+        let contents = self.pending.iter().filter_map(entry).filter_map(Entry::content);
+        contents.map(|content| content.size).sum()
+    }
+}
+
 struct State<'a, 'w> {
     walk: &'w Walk<'a>,
     directories: Vec<Directory>,

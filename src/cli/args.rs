@@ -11,7 +11,11 @@ mod store;
 mod texts;
 mod values;
 
-use clap::{ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{
+    ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint,
+};
 
 pub use care::{DoctorArgs, InitArgs};
 pub(super) use help::VERBS;
@@ -26,6 +30,7 @@ pub(super) use texts::examples;
 pub use values::{Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Until};
 
 use crate::terminal::Verbosity;
+use values::some_path;
 
 /// Undo what an AI coding agent did to your files
 ///
@@ -43,7 +48,7 @@ pub struct RecoveryArgs {
 }
 
 /// Flags that every verb takes.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct GlobalArgs {
     /// Say less: only results, warnings and errors
@@ -63,6 +68,19 @@ pub struct GlobalArgs {
         display_order = 902
     )]
     pub color: Color,
+    /// Do not show results in a pager
+    #[arg(long, global = true, display_order = 903)]
+    pub no_pager: bool,
+    /// Append what is said, and more, to FILE, with times
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        value_parser = some_path(),
+        value_hint = ValueHint::FilePath,
+        display_order = 904
+    )]
+    pub log_file: Option<OsString>,
 }
 
 impl GlobalArgs {
@@ -120,6 +138,16 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Whether its result is something to read, which a pager may show.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        let reads = matches!(
+            self,
+            Self::Explain(_) | Self::List(_) | Self::Show(_) | Self::Diff(_) | Self::Log(_) | Self::Doctor(_)
+        );
+        reads && !self.json()
+    }
+
     /// Whether `--json` was given.
     #[must_use]
     pub fn json(&self) -> bool {

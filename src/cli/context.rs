@@ -11,11 +11,11 @@ use crate::process::Interrupts;
 use crate::session::World;
 use crate::snapshot::Time;
 use crate::store::Store;
-use crate::terminal::Terminal;
 use crate::terminal::progress::Progress;
+use crate::terminal::{Terminal, sanitize};
 
 /// The system's clock.
-struct SystemClock;
+pub(super) struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Time {
@@ -49,7 +49,7 @@ pub(super) struct Context<'a> {
     pub(super) interrupts: Interrupts,
     /// How the program was called, for commands that are shown.
     pub(super) called_as: CalledAs,
-    progress: Progress,
+    progress: Progress<'a>,
     clock: SystemClock,
     entropy: SystemEntropy,
 }
@@ -60,7 +60,12 @@ impl<'a> Context<'a> {
         terminal: &'a Terminal,
         called_as: CalledAs,
     ) -> Result<Self, CliError> {
-        let interrupts = Interrupts::install()
+        let install = if terminal.is_paged() {
+            Interrupts::install_patient
+        } else {
+            Interrupts::install
+        };
+        let interrupts = install()
             .map_err(|error| CliError::new(ErrorKind::Failed, "signals cannot be caught").because(&error))?;
         let progress = Progress::new(terminal, interrupts.flag());
         let (clock, entropy) = (SystemClock, SystemEntropy);
@@ -103,18 +108,32 @@ impl<'a> Context<'a> {
 
     /// Opens the store for writing; makes it when there is none.
     pub(super) fn store_for_writing(&self) -> Result<Store, CliError> {
-        let store = Store::open_write(&self.store_directory()?)?;
+        let directory = self.store_directory()?;
+        let store = Store::open_write(&directory)?;
+        self.tell_store(&directory, "opened for writing");
         self.warn_about(&store);
         Ok(store)
     }
 
     /// Opens the store for reading; `None` when there is none.
     pub(super) fn store_for_reading(&self) -> Result<Option<Store>, CliError> {
-        let store = Store::open_read(&self.store_directory()?)?;
+        let directory = self.store_directory()?;
+        let store = Store::open_read(&directory)?;
+        let how = if store.is_some() {
+            "opened for reading"
+        } else {
+            "not there"
+        };
+        self.tell_store(&directory, how);
         if let Some(store) = &store {
             self.warn_about(store);
         }
         Ok(store)
+    }
+
+    fn tell_store(&self, directory: &Path, how: &str) {
+        let shown = sanitize::path(directory);
+        self.terminal.detail(&format!("store {shown}: {how}"));
     }
 
     fn warn_about(&self, store: &Store) {

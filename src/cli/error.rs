@@ -173,9 +173,10 @@ impl CliError {
     /// Tells it on stderr: as one JSON document when `json`, else in words.
     pub fn print(&self, terminal: &Terminal, json: bool) {
         if json {
+            terminal.record_error(&self.render(usize::MAX));
             terminal.err_json(&self.document());
         } else {
-            terminal.err(&self.render(terminal.width_err()));
+            terminal.error(&self.render(terminal.width_err()));
         }
     }
 

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid};
 
@@ -16,6 +18,26 @@ use crate::snapshot::Time;
 pub fn create_file(dir: impl AsFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+/// Opens a file that is ours alone for appending, or creates it with mode 0600. A link as its last part is not followed.
+///
+/// # Errors
+/// What the system says; `InvalidInput` when it is no regular file, or has other names as well.
+pub fn append_own(path: &Path) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // A FIFO that nobody reads would be waited for.
+    let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file: File = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?.into();
+    let facts = file.metadata()?;
+    let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
+    if !facts.is_file() {
+        Err(wrong("it is no regular file"))
+    } else if facts.nlink() > 1 {
+        Err(wrong("it has other names as well"))
+    } else {
+        Ok(file)
+    }
 }
 
 /// Creates the directory `name`, mode 0700.

@@ -24,6 +24,7 @@ use super::system;
 pub struct Interrupts {
     requested: Arc<AtomicBool>,
     actions: Vec<SigId>,
+    patient: bool,
 }
 
 impl Interrupts {
@@ -32,9 +33,23 @@ impl Interrupts {
     /// # Errors
     /// When the system refuses a handler.
     pub fn install() -> io::Result<Self> {
+        Self::with_patience(false)
+    }
+
+    /// The same, but a second SIGINT does not end the process: while a pager runs, Ctrl-C is a key of the pager's, and one
+    /// that outlives us could no longer read the terminal.
+    ///
+    /// # Errors
+    /// When the system refuses a handler.
+    pub fn install_patient() -> io::Result<Self> {
+        Self::with_patience(true)
+    }
+
+    fn with_patience(patient: bool) -> io::Result<Self> {
         let mut interrupts = Self {
             requested: Arc::default(),
             actions: Vec::new(),
+            patient,
         };
         interrupts.listen()?;
         Ok(interrupts)
@@ -57,7 +72,7 @@ impl Interrupts {
             .into_iter()
             .filter(|signal| !is_ignored(*signal))
         {
-            if signal == SIGINT {
+            if signal == SIGINT && !self.patient {
                 // Registered first, so that it sees the flag as it was before this signal.
                 let action = flag::register_conditional_default(signal, Arc::clone(&self.requested))?;
                 self.actions.push(action);

@@ -51,7 +51,13 @@ pub fn write_to(
     if !top.names().map_err(fail)?.is_empty() {
         return Err(RestoreError::NotEmpty(directory.to_path_buf()));
     }
-    observer.begin(Phase::Stage, None);
+    observer.begin(Phase::Stage);
+    let contents = manifest.entries().filter(|(path, _)| scope.holds(path));
+    let contents = contents.filter_map(|(_, entry)| entry.content());
+    let (files, bytes) = contents.fold((0, 0), |(files, bytes), content| {
+        (files + 1, bytes + content.size)
+    });
+    observer.expect(files, bytes);
     let mut builder = Builder {
         blobs,
         observer,

@@ -9,7 +9,7 @@ use super::aside::Known;
 use super::build::{Builder, Times};
 use super::execute::{Acting, Failed, MountReport};
 use super::names::only_link_differs;
-use super::plan::Step;
+use super::plan::{Action, Step};
 use super::prepare::{Move, Moves, prepare};
 use super::propose::{Proposal, ProposedMount};
 use super::stage::Stage;
@@ -61,9 +61,15 @@ pub(super) fn stage_all<'a>(
             Err(MountError::Missing { .. }) if manifest.is_none() => None,
             Err(error) => return Err(error.into()),
         };
-        acting
-            .observer
-            .begin(Phase::Stage, Some(mount.plan.steps.len() as u64));
+        let contents = mount.plan.steps.iter().filter_map(|step| {
+            let is_written = matches!(step.action, Action::Create | Action::Replace);
+            step.change.from.as_ref().filter(|_| is_written)?.content()
+        });
+        let (files, bytes) = contents.fold((0, 0), |(files, bytes), content| {
+            (files + 1, bytes + content.size)
+        });
+        acting.observer.begin(Phase::Stage);
+        acting.observer.expect(files, bytes);
         works.push(Work {
             index,
             mount,
@@ -129,7 +135,7 @@ pub(super) fn discard(works: Vec<Work<'_>>, cause: RestoreError) -> RestoreError
 
 /// Moves everything into place on all mounts, or nothing on any.
 pub(super) fn apply_all(works: &mut [Work<'_>], acting: &Acting<'_>) -> Result<(), RestoreError> {
-    acting.observer.begin(Phase::Apply, None);
+    acting.observer.begin(Phase::Apply);
     let mut applies: Vec<(usize, Apply<'_>)> = Vec::new();
     let mut made: Vec<&Work<'_>> = Vec::new();
     for (at, work) in works.iter().enumerate() {
@@ -301,8 +307,12 @@ impl Verified {
 struct Unstoppable<'a>(&'a dyn Observer);
 
 impl Observer for Unstoppable<'_> {
-    fn begin(&self, phase: Phase, total: Option<u64>) {
-        self.0.begin(phase, total);
+    fn begin(&self, phase: Phase) {
+        self.0.begin(phase);
+    }
+
+    fn expect(&self, entries: u64, bytes: u64) {
+        self.0.expect(entries, bytes);
     }
 
     fn advance(&self, entries: u64, bytes: u64) {

@@ -53,7 +53,7 @@ impl Store {
             seen: HashMap::new(),
             out: Verified::default(),
         };
-        observer.begin(Phase::Verify, None);
+        observer.begin(Phase::Verify);
         match self.receipts() {
             Ok(receipts) => check.out.receipts = receipts.len() as u64,
             Err(error) => check.find(None, None, error.to_string()),

@@ -45,6 +45,20 @@ impl Sink {
         }
     }
 
+    /// Lets `through` stand between this stream and its writer; it sees whole blocks from now on.
+    pub(super) fn redirect(&mut self, through: impl FnOnce(Box<dyn Write + Send>) -> Box<dyn Write + Send>) {
+        self.flush();
+        let before = std::mem::replace(&mut self.writer, BufWriter::new(Box::new(io::sink())));
+        let (writer, _) = before.into_parts();
+        self.writer = BufWriter::new(through(writer));
+        self.eager = false;
+    }
+
+    /// Lets the writer go, which waits for whoever reads from it.
+    pub(super) fn close(&mut self) {
+        self.writer = BufWriter::new(Box::new(io::sink()));
+    }
+
     /// Bytes as they are, at once.
     pub(super) fn raw(&mut self, bytes: &[u8]) {
         self.attempt(|writer| writer.write_all(bytes));

@@ -146,7 +146,7 @@ fn help_flag() -> Arg {
         .action(ArgAction::Help)
         .help("Print help (-h: short, --help: in full)")
         .help_heading("Output")
-        .display_order(903)
+        .display_order(910)
 }
 
 fn version_flag() -> Arg {
@@ -156,7 +156,7 @@ fn version_flag() -> Arg {
         .action(ArgAction::Version)
         .help("Print the version")
         .help_heading("Output")
-        .display_order(904)
+        .display_order(911)
 }
 
 fn styles() -> Styles {

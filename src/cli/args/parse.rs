@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use super::help::{VERBS, command_for};
 use super::{GlobalArgs, Verb, typed};
 use crate::cli::error::{CliError, ErrorKind};
-use crate::terminal::{ColorMode, sanitize};
+use crate::terminal::{ColorMode, sanitize, shell};
 
 /// The name that the program was called by: it decides where the verb stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,24 @@ pub struct Invocation {
     pub global: GlobalArgs,
     /// What to do.
     pub verb: Verb,
+    /// The arguments before a command to launch.
+    words: Vec<OsString>,
+}
+
+impl Invocation {
+    /// Program, version and the arguments in short. What belongs to a command to launch is not told: it may hold secrets.
+    pub(in crate::cli) fn described(&self) -> String {
+        let words = self
+            .words
+            .iter()
+            .map(|word| shell::word(word))
+            .collect::<Vec<_>>();
+        format!(
+            "jackin-recovery {}: {}",
+            env!("CARGO_PKG_VERSION"),
+            words.join(" ")
+        )
+    }
 }
 
 /// A command line that leads to no verb.
@@ -78,6 +96,7 @@ pub fn parse(args: Vec<OsString>, columns: usize) -> Result<Invocation, ParseOut
         });
     }
     let mut command = command_for(called_as, columns);
+    let words: Vec<OsString> = own(&args).cloned().collect();
     let verb = own(&args).find_map(|arg| VERBS.into_iter().find(|verb| arg == verb));
     let understood = command
         .try_get_matches_from_mut(args)
@@ -94,6 +113,7 @@ pub fn parse(args: Vec<OsString>, columns: usize) -> Result<Invocation, ParseOut
         called_as,
         global: recovery.global,
         verb: recovery.verb,
+        words,
     })
 }
 

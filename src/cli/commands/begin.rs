@@ -94,6 +94,9 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
     let Some(record) = begun.baseline.as_ref().map(|captured| &captured.record) else {
         return;
     };
+    context
+        .terminal
+        .detail(&format!("baseline {} of {} is stored", record.id, begun.instance));
     if record.complete {
         return;
     }

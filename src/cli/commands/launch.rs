@@ -189,6 +189,12 @@ fn close(
                     .terminal
                     .warn(&format!("the closing snapshot failed ({error}); {meaning}"));
             }
+            if let Some(captured) = &closed.closing {
+                let id = &captured.record.id;
+                context
+                    .terminal
+                    .detail(&format!("closing snapshot {id} of {} is stored", row.id));
+            }
             Some(closed)
         }
         Err(error) => {

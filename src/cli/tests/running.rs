@@ -8,6 +8,7 @@ use super::super::error::{CliError, ErrorKind};
 use super::super::exit_code::{ExitCode, Status};
 use super::super::{Invocation, run_on};
 use super::words;
+use crate::environment::Environment;
 use crate::process::Interrupts;
 use crate::terminal::recorded::{facts, terminal};
 use crate::terminal::{Terminal, Verbosity};
@@ -19,7 +20,7 @@ fn ran(
     let (terminal, out, err) = terminal(facts(80), Verbosity::Normal);
     let args = words(line);
     let json = wants_json(&args);
-    let status = run_on(args, json, terminal, perform);
+    let status = run_on(args, json, terminal, &Environment::default(), perform);
     (status.into(), out.text(), err.text())
 }
 
@@ -139,10 +140,16 @@ fn a_result_that_is_lost_is_a_failure_but_a_reader_that_left_is_none() {
                 facts(80),
                 Verbosity::Normal,
             );
-            let ended = run_on(words("jackin recovery list"), false, terminal, |_, terminal| {
-                terminal.out("result");
-                Ok(status.into())
-            });
+            let ended = run_on(
+                words("jackin recovery list"),
+                false,
+                terminal,
+                &Environment::default(),
+                |_, terminal| {
+                    terminal.out("result");
+                    Ok(status.into())
+                },
+            );
             assert_eq!(i32::from(ended), code, "{kind}");
         }
     }

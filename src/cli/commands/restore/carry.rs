@@ -74,6 +74,11 @@ pub(in crate::cli::commands) fn carry_out(
         exact_mtimes: how.exact_mtimes,
     };
     let report = execute(store, proposal, &acting)?;
+    if let (Some(emergency), Some(receipt)) = (&report.emergency, report.receipt) {
+        terminal.detail(&format!(
+            "emergency snapshot {emergency} is stored and was read back; receipt {receipt}"
+        ));
+    }
     for left in &report.left {
         terminal.warn(left);
     }

@@ -1,0 +1,42 @@
+//! What stands between a verb and the operator: how much is said, the log file, the pager.
+
+use std::path::Path;
+
+use super::args::Invocation;
+use super::context::{SystemClock, settle_path};
+use super::error::{CliError, ErrorKind};
+use crate::environment::Environment;
+use crate::process::{Pager, pager_line};
+use crate::terminal::{Log, Terminal, sanitize};
+
+/// The terminal as the command line wants it. With the error the terminal is given back, to tell it.
+pub(super) fn prepared(
+    terminal: Terminal,
+    invocation: &Invocation,
+    environment: &Environment,
+) -> (Terminal, Result<(), CliError>) {
+    let global = &invocation.global;
+    let mut terminal = terminal.with_verbosity(global.verbosity());
+    if let Some(path) = &global.log_file {
+        let path = settle_path(environment, Path::new(path));
+        match Log::open(&path, Box::new(SystemClock)) {
+            Ok(log) => terminal = terminal.with_log(log),
+            Err(error) => {
+                let message = format!("the log {} cannot be written", sanitize::path(&path));
+                let made = CliError::new(ErrorKind::Io, message).because(&error);
+                return (
+                    terminal,
+                    Err(made.hint("nothing was done; name another file, or none")),
+                );
+            }
+        }
+    }
+    if invocation.verb.is_read()
+        && !global.no_pager
+        && terminal.can_page()
+        && let Some(line) = pager_line(environment)
+    {
+        terminal.page_through(|instead| Box::new(Pager::new(line, environment, instead)));
+    }
+    (terminal, Ok(()))
+}

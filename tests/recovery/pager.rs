@@ -1,0 +1,139 @@
+//! Long results go through the operator's pager, chosen by the operator's environment alone.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::build::Build;
+use crate::support::machine::{skip, tool};
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+
+/// A session that changed a file in `directory`.
+fn session(sandbox: &Sandbox, name: &str) -> std::path::PathBuf {
+    let project = sandbox.project(name);
+    Build::at(&project).file("a", "before\n");
+    sandbox.launch(&project, "echo agent > a");
+    project
+}
+
+/// Runs `words` on a terminal of its own, with `PAGER` set so.
+fn on_a_terminal(sandbox: &Sandbox, words: &[&str], pager: &str, inside: &Path) -> Option<Run> {
+    let Some(script) = tool("script") else {
+        skip("the pager", "util-linux's script is not installed");
+        return None;
+    };
+    let run = sandbox
+        .command(words)
+        .through(&[
+            "sh",
+            "-c",
+            "cmd=$(printf '%s ' \"$@\"); exec \"$0\" -qec \"$cmd\" /dev/null",
+        ])
+        .through(&[script.to_str().unwrap()])
+        .with("TERM", "xterm")
+        .with("PAGER", pager)
+        .inside(inside)
+        .run();
+    Some(run)
+}
+
+#[test]
+fn a_result_on_a_terminal_is_given_to_it_and_the_next_command_stands_last() {
+    let sandbox = Sandbox::new();
+    let project = session(&sandbox, "p");
+    let paged = sandbox.scratch("paged");
+    let pager = format!("sed 's/^/paged: /' | tee '{}'", paged.display());
+    let Some(run) = on_a_terminal(&sandbox, &["diff", "@latest", "--patch"], &pager, &project) else {
+        return;
+    };
+    let run = run.ok();
+    let text = fs::read_to_string(&paged).unwrap();
+    assert!(text.contains("+agent") && text.contains('\x1b'), "{text:?}");
+    assert!(!text.contains("undo it:"), "{text:?}");
+    let said = String::from_utf8(run.stdout).unwrap();
+    let last = said.trim_end().lines().next_back().unwrap();
+    assert!(last.contains("undo it: jackin recovery restore"), "{said:?}");
+    assert!(
+        said.find("paged: ").unwrap() < said.find("undo it:").unwrap(),
+        "{said:?}"
+    );
+
+    // What is not there to be read has none, nor what was told not to.
+    for words in [
+        &["verify"][..],
+        &["diff", "@latest", "--no-pager"],
+        &["list", "--json"],
+    ] {
+        fs::remove_file(&paged).ok();
+        on_a_terminal(&sandbox, words, &pager, &project).unwrap().ok();
+        assert!(!paged.exists(), "{words:?}");
+    }
+    // Without a terminal there is nobody to leaf through it.
+    sandbox
+        .command(["list"])
+        .with("TERM", "xterm")
+        .with("PAGER", &pager)
+        .run()
+        .ok();
+    assert!(!paged.exists());
+}
+
+#[test]
+fn one_that_is_missing_or_leaves_early_harms_nothing() {
+    let sandbox = Sandbox::new();
+    let project = session(&sandbox, "p");
+    for pager in [
+        "no-such-pager --flag",
+        "",
+        "cat",
+        "/no/such/pager",
+        "true",
+        "head -c 1",
+        "false",
+    ] {
+        let Some(run) = on_a_terminal(
+            &sandbox,
+            &["diff", "@latest", "--color", "never"],
+            pager,
+            &project,
+        ) else {
+            return;
+        };
+        let run = run.ok();
+        let shown = run.text().contains("M a");
+        let reads = !["true", "head -c 1", "false"].contains(&pager);
+        assert_eq!(shown, reads, "{pager:?}\n{run}");
+    }
+    let Some(run) = on_a_terminal(&sandbox, &["diff", "@latest", "--exit-code"], "true", &project) else {
+        return;
+    };
+    run.code(1);
+}
+
+#[test]
+fn nothing_in_the_current_directory_is_started_as_one() {
+    let sandbox = Sandbox::new();
+    let project = session(&sandbox, "p");
+    let marker = sandbox.scratch("planted ran");
+    Build::at(&project)
+        .file("less", format!("#!/bin/sh\ntouch '{}'\n", marker.display()))
+        .mode("less", 0o755);
+    let Some(script) = tool("script") else {
+        return;
+    };
+    let path = format!(":.:{}", std::env::var("PATH").unwrap());
+    sandbox
+        .command(["list"])
+        .through(&[
+            "sh",
+            "-c",
+            "cmd=$(printf '%s ' \"$@\"); exec \"$0\" -qec \"$cmd\" /dev/null",
+        ])
+        .through(&[script.to_str().unwrap()])
+        .with("TERM", "xterm")
+        .with("PATH", path)
+        .inside(&project)
+        .run()
+        .ok();
+    assert!(!marker.exists());
+}
