@@ -62,7 +62,15 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// The mount is larger than agreed.
-    #[error("{} holds more than the limit of {limit} {}", path.display(), if *entries { "entries" } else { "bytes" })]
+    #[error(
+        "{} holds more than the limit of {limit} {}",
+        path.display(),
+        match (entries, limit) {
+            (true, 1) => "entry",
+            (true, _) => "entries",
+            (false, _) => "bytes",
+        }
+    )]
     Limit {
         /// The mount root.
         path: PathBuf,

@@ -1,60 +1,19 @@
 //! From the errors of the stages to the one error of the command line: its kind, and what to type next. The one place
 //! for hints.
 
+mod configuration;
+
 use std::error::Error;
 use std::io::ErrorKind as ErrorCause;
 
 use super::error::{CliError, ErrorKind};
 use crate::capture::{Big, CaptureError};
-use crate::config::{ConfigError, EditError};
-use crate::contract::ContractError;
 use crate::process::LaunchError;
 use crate::restore::RestoreError;
 use crate::session::{Reason, SessionError};
 use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
 use crate::terminal::{sanitize, shell, size};
-
-impl From<ConfigError> for CliError {
-    fn from(error: ConfigError) -> Self {
-        Self::from_error(ErrorKind::Config, &error)
-    }
-}
-
-impl From<EditError> for CliError {
-    fn from(error: EditError) -> Self {
-        let (kind, hint) = match &error {
-            EditError::Config(_) | EditError::Meaning { .. } => (ErrorKind::Config, None),
-            EditError::Already { .. } => {
-                let hint = "`explain` shows what it amounts to";
-                (ErrorKind::Config, Some(hint.to_owned()))
-            }
-            EditError::Shape { table, .. } => {
-                let lines: Vec<&str> = table.lines().collect();
-                let hint = format!("add by hand:\n  {}", lines.join("\n  "));
-                (ErrorKind::Config, Some(hint))
-            }
-            EditError::Changed { .. } => (ErrorKind::Failed, Some("run the command again".to_owned())),
-            EditError::Write { .. } => (ErrorKind::Io, None),
-        };
-        let made = Self::from_error(kind, &error);
-        match hint {
-            Some(hint) => made.hint(hint),
-            None => made,
-        }
-    }
-}
-
-impl From<ContractError> for CliError {
-    fn from(error: ContractError) -> Self {
-        let kind = match &error {
-            ContractError::Broad { .. } => ErrorKind::TooBroad,
-            ContractError::NoTarget { .. } | ContractError::Remote { .. } => ErrorKind::Usage,
-            _ => ErrorKind::Config,
-        };
-        Self::from_error(kind, &error)
-    }
-}
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
@@ -117,7 +76,9 @@ impl From<CaptureError> for CliError {
                 let made = biggest
                     .iter()
                     .fold(made, |made, big| made.hint(big_hint(big, *entries)));
-                made.hint("or raise max_entries or max_bytes in [recovery.limits]")
+                let key = if *entries { "max_entries" } else { "max_bytes" };
+                let or = if biggest.is_empty() { "" } else { "or " };
+                made.hint(format!("{or}raise {key} in [recovery.limits]"))
             }
             CaptureError::Write(_) | CaptureError::Archive(_) => {
                 made.hint("nothing of the snapshot was kept; make room where the store lies and try again")
@@ -158,7 +119,11 @@ impl From<SessionError> for CliError {
             SessionError::Baseline { source, .. } => {
                 let hints = Self::from(*source);
                 let message = format!("the baseline could not be taken: {}", hints.message);
-                let kind = ErrorKind::SnapshotFailed;
+                // A limit is the operator's own word and keeps its kind.
+                let kind = match hints.kind {
+                    ErrorKind::LimitExceeded => ErrorKind::LimitExceeded,
+                    _ => ErrorKind::SnapshotFailed,
+                };
                 // Who stopped it wants no advice on how to go on without protection.
                 if hints.kind == ErrorKind::Interrupted {
                     let message = "interrupted while the baseline was taken; nothing of it was kept, and nothing was started";
@@ -369,15 +334,15 @@ impl From<LaunchError> for CliError {
             LaunchError::NotFound { .. } => {
                 made.hint("it lies in no directory of PATH; a program in this directory is written ./NAME")
             }
-            LaunchError::NotExecutable { program, source } if source.raw_os_error() == Some(EACCES) => made
-                .hint(format!(
+            LaunchError::NotExecutable { program, source }
+                if source.kind() == ErrorCause::PermissionDenied =>
+            {
+                made.hint(format!(
                     "make it executable, or name the program that runs it:\n  chmod +x {}",
                     shell::word(program)
-                )),
+                ))
+            }
             _ => made,
         }
     }
 }
-
-/// The number that Linux gives to "permission denied" (asm-generic/errno-base.h).
-const EACCES: i32 = 13;

@@ -113,7 +113,7 @@ impl Blobs {
             .and_then(|(at, blob)| Some((self.archives.get(*at)?, blob)));
         found.ok_or_else(|| {
             let reason = match self.damaged.first() {
-                Some((archive, error)) => format!("archive {archive} cannot be used: {error}"),
+                Some((_, error)) => error.to_string(),
                 None => "it is in no archive of this snapshot".to_owned(),
             };
             StoreError::Content {

@@ -157,7 +157,7 @@ pub enum StoreError {
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// Content cannot be had.
-    #[error("content {digest}: {reason}")]
+    #[error("{reason} (content {digest})")]
     Content {
         /// Which.
         digest: Digest,

@@ -41,6 +41,7 @@ mod launching;
 mod links;
 mod log_file;
 mod metadata;
+mod mistakes;
 mod modes;
 mod names;
 mod newer_store;

@@ -209,6 +209,13 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
                 Some(usage) => made.hint(format!("the form is: {usage}")),
                 None => made,
             };
+            // Nobody knows ids by heart.
+            let made = match kind {
+                ClapKind::MissingRequiredArgument if verb != "launch" && wants_instance(command, verb) => {
+                    made.hint(format!("the sessions:\n  {prefix} list"))
+                }
+                _ => made,
+            };
             (made.hint(format!("see {prefix} {verb} --help")), None)
         }
     };
@@ -216,6 +223,18 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
         error: Box::new(error),
         help,
     }
+}
+
+/// Whether `verb` must be given a session.
+fn wants_instance(command: &Command, verb: &str) -> bool {
+    let recovery = command.find_subcommand("recovery").unwrap_or(command);
+    let arguments = recovery
+        .find_subcommand(verb)
+        .into_iter()
+        .flat_map(Command::get_positionals);
+    arguments
+        .into_iter()
+        .any(|argument| argument.get_id() == "instance")
 }
 
 fn unknown_verb(error: &clap::Error, prefix: &str) -> CliError {

@@ -1,0 +1,67 @@
+//! What is wrong with the configuration, or with what it amounts to.
+
+use crate::cli::error::{CliError, ErrorKind};
+use crate::config::{ConfigError, EditError};
+use crate::contract::ContractError;
+use crate::terminal::shell;
+
+impl From<ConfigError> for CliError {
+    fn from(error: ConfigError) -> Self {
+        let made = Self::from_error(ErrorKind::Config, &error);
+        match &error {
+            // The message names the nearest; what there is besides stands on one page.
+            ConfigError::UnknownKey { .. } | ConfigError::WrongType { .. } | ConfigError::NotYet { .. } => {
+                made.command(
+                    "every key, its values and what it is for",
+                    "man config | man -l -",
+                )
+            }
+            _ => made,
+        }
+    }
+}
+
+impl From<EditError> for CliError {
+    fn from(error: EditError) -> Self {
+        let (kind, hint) = match &error {
+            EditError::Config(_) | EditError::Meaning { .. } => (ErrorKind::Config, None),
+            EditError::Already { .. } => {
+                let hint = "`explain` shows what it amounts to";
+                (ErrorKind::Config, Some(hint.to_owned()))
+            }
+            EditError::Shape { table, .. } => {
+                let lines: Vec<&str> = table.lines().collect();
+                let hint = format!("add by hand:\n  {}", lines.join("\n  "));
+                (ErrorKind::Config, Some(hint))
+            }
+            EditError::Changed { .. } => (ErrorKind::Failed, Some("run the command again".to_owned())),
+            EditError::Write { .. } => (ErrorKind::Io, None),
+        };
+        let made = Self::from_error(kind, &error);
+        match hint {
+            Some(hint) => made.hint(hint),
+            None => made,
+        }
+    }
+}
+
+impl From<ContractError> for CliError {
+    fn from(error: ContractError) -> Self {
+        let kind = match &error {
+            ContractError::Broad { .. } => ErrorKind::TooBroad,
+            ContractError::NoTarget { .. } | ContractError::Remote { .. } => ErrorKind::Usage,
+            _ => ErrorKind::Config,
+        };
+        let made = match error {
+            ContractError::Config(error) => return error.into(),
+            error => (Self::from_error(kind, &error), error),
+        };
+        match made {
+            (made, ContractError::Missing { path, .. }) => made.hint(format!(
+                "correct `src` there, or make the directory:\n  mkdir -p {}",
+                shell::word(path.as_os_str())
+            )),
+            (made, _) => made,
+        }
+    }
+}
