@@ -1,17 +1,23 @@
-//! The README's first two commands are what they claim: the first one runs here, word for word.
+//! The README is true: its first command runs here, word for word, and the tour shows what the program says.
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::indexing_slicing,
     reason = "a test shall stop where it meets the unexpected, in its helpers too"
 )]
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
-/// The shell blocks of the README, in order.
-fn blocks() -> Vec<String> {
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let parts = text.split("```sh\n").skip(1);
+/// The blocks of the README that are marked with `kind`, in order.
+fn blocks(kind: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let parts = text.split(&format!("```{kind}\n")).skip(1).collect::<Vec<_>>();
+    let parts = parts.into_iter();
     parts
         .map(|part| part.split("```").next().unwrap().to_owned())
         .collect()
@@ -25,7 +31,7 @@ fn the_first_command_builds_wrecks_and_restores() {
         std::env::var_os(name).unwrap_or_else(|| Path::new(&real_home).join(below).into_os_string())
     };
     let run = Command::new("bash")
-        .args(["-euo", "pipefail", "-c", &blocks()[0]])
+        .args(["-euo", "pipefail", "-c", &blocks("sh")[0]])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .env("CARGO_HOME", kept("CARGO_HOME", ".cargo"))
         .env("RUSTUP_HOME", kept("RUSTUP_HOME", ".rustup"))
@@ -50,8 +56,101 @@ fn the_first_command_builds_wrecks_and_restores() {
 
 #[test]
 fn the_second_command_is_the_one_that_checks_run() {
-    let command = blocks()[1].trim().to_owned();
+    let command = blocks("sh")[1].trim().to_owned();
     assert_eq!(command, "cargo test --locked");
-    let script = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).unwrap();
+    let script = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).unwrap();
     assert!(script.contains(&command), ".ci/run does not run `{command}`");
+}
+
+/// What the agent of the tour does.
+const AGENT: &str = "#!/bin/sh\nrm .env\necho junk > junk\nln -sfn /elsewhere link\nmv src/a src/b\necho oops >> src/main.rs\n";
+
+/// The tour's project in `home`, and its agent in `PATH`.
+fn tour(home: &Path) {
+    let shop = home.join("src/shop");
+    fs::create_dir_all(shop.join("src")).unwrap();
+    fs::create_dir(home.join("bin")).unwrap();
+    for (path, text) in [
+        ("src/shop/Cargo.toml", "[package]\n"),
+        ("src/shop/.env", "KEY=1\n"),
+        ("src/shop/src/main.rs", "fn main() {}\n"),
+        ("src/shop/src/a", "some text that is found again\n"),
+        ("bin/my-agent", AGENT),
+    ] {
+        fs::write(home.join(path), text).unwrap();
+    }
+    symlink("/somewhere", shop.join("link")).unwrap();
+    fs::set_permissions(home.join("bin/my-agent"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink(env!("CARGO_BIN_EXE_jackin"), home.join("bin/jackin")).unwrap();
+}
+
+/// Text with the ids of the README's kind made equal.
+fn plain(text: &str, home: &Path) -> String {
+    let text = text.replace(home.to_str().unwrap(), "/home/ann");
+    let mut parts = text.split("rc-");
+    let mut made = parts.next().unwrap().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+        made.push_str("rc-x");
+        made.push_str(rest);
+    }
+    made
+}
+
+#[test]
+fn the_tour_shows_what_the_program_says() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    tour(home);
+    let mut commands = 0;
+    for block in blocks("console") {
+        for step in block.split("$ ").skip(1) {
+            let (command, shown) = step.split_once('\n').unwrap();
+            if command.starts_with("cd ") {
+                continue;
+            }
+            commands += 1;
+            // Nobody sits at a terminal here to say yes.
+            let asks = shown.contains("? yes\n");
+            let typed = if asks {
+                format!("{command} --yes")
+            } else {
+                command.to_owned()
+            };
+            let run = Command::new("sh")
+                .arg("-c")
+                .arg(format!("{typed} 2>&1"))
+                .current_dir(home.join("src/shop"))
+                .env_clear()
+                .env("HOME", home)
+                .env("PATH", format!("{}:/usr/bin:/bin", home.join("bin").display()))
+                .output()
+                .unwrap();
+            let said = plain(&String::from_utf8(run.stdout).unwrap(), home);
+            let shown: String = plain(shown, home)
+                .lines()
+                .filter(|line| !line.ends_with("? yes"))
+                .map(|line| format!("{line}\n"))
+                .collect();
+            // A line with three dots stands for any number of lines.
+            let mut rest = said.as_str();
+            for part in shown.split("…\n") {
+                let at = rest
+                    .find(part)
+                    .unwrap_or_else(|| panic!("{command} says\n{said}\nand not\n{part}"));
+                rest = &rest[at + part.len()..];
+            }
+            let whole = !shown.contains("…\n");
+            assert!(
+                !whole || said == shown,
+                "{command} says\n{said}\nand not\n{shown}"
+            );
+            assert!(
+                rest.trim().is_empty(),
+                "{command} says\n{said}\nwith more at its end:\n{rest}"
+            );
+        }
+    }
+    assert_eq!(commands, 3);
+    assert_eq!(fs::read(home.join("src/shop/.env")).unwrap(), b"KEY=1\n");
 }
