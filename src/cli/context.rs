@@ -12,7 +12,7 @@ use crate::session::World;
 use crate::snapshot::Time;
 use crate::store::Store;
 use crate::terminal::progress::Progress;
-use crate::terminal::{Terminal, sanitize};
+use crate::terminal::{Terminal, sanitize, width};
 
 /// The system's clock.
 pub(super) struct SystemClock;
@@ -139,6 +139,24 @@ impl<'a> Context<'a> {
     fn warn_about(&self, store: &Store) {
         for warning in store.warnings() {
             self.terminal.warn(&warning.to_string());
+        }
+    }
+
+    /// Says on stderr what can be typed next: the verb with its arguments, quoted for a shell.
+    pub(super) fn propose(&self, purpose: &str, words: &str) {
+        self.terminal
+            .note(&self.proposal(purpose, words, self.terminal.width_err()));
+    }
+
+    /// `purpose: command`, or the command on a line of its own when that is wider than `columns`, so that the terminal does
+    /// not break it more than it must.
+    pub(super) fn proposal(&self, purpose: &str, words: &str, columns: usize) -> String {
+        let command = self.command(words);
+        let line = format!("{purpose}: {command}");
+        if width::of(&line) <= columns {
+            line
+        } else {
+            format!("{}:\n  {command}", purpose.trim_end())
         }
     }
 

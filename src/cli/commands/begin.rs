@@ -51,10 +51,7 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
         });
     } else {
         context.terminal.out(&id);
-        context.terminal.note(&format!(
-            "when the agent is done: {}",
-            context.command(&format!("end {id}"))
-        ));
+        context.propose("when the agent is done", &format!("end {id}"));
     }
     Ok(ExitCode::Done.into())
 }

@@ -105,14 +105,8 @@ impl Changes {
         if total > SHOWN {
             lines.push(format!("  and {} more", size::count((total - SHOWN) as u64)));
         }
-        lines.push(format!(
-            "see it:  {}",
-            context.command(&format!("diff {instance}"))
-        ));
-        lines.push(format!(
-            "undo it: {}",
-            context.command(&format!("restore {instance}"))
-        ));
+        lines.push(context.proposal("see it", &format!("diff {instance}"), columns));
+        lines.push(context.proposal("undo it", &format!("restore {instance}"), columns));
         lines.join("\n")
     }
 }

@@ -124,8 +124,7 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
                 .arg(row.id.as_str())
                 .flag("--from", args.from.as_ref())
                 .paths(&args.paths);
-            let undo = context.command(&undo.text());
-            context.terminal.note(&format!("undo it: {undo}"));
+            context.propose("undo it", &undo.text());
         }
     }
     let code = if args.exit_code && differs {

@@ -21,9 +21,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, C
         let text = view::contract::contract(&contract, context.terminal.width_out());
         context.terminal.out(&text);
         let launch = Words::new("launch").scope(&args.scope, None).plain("-- CMD");
-        context
-            .terminal
-            .note(&format!("agreed: {}", context.command(&launch.text())));
+        context.propose("agreed", &launch.text());
     }
     Ok(ExitCode::Done.into())
 }

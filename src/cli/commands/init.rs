@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use super::words::Words;
 use crate::cli::args::InitArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -54,8 +55,8 @@ pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Status, CliE
         terminal.json(&document(InitOutcome::Written));
     } else {
         terminal.out(&format!("Written: {}", sanitize::path(edit.file())));
-        let explain = context.command(&format!("explain {}", sanitize::name(workspace.as_bytes())));
-        terminal.note(&format!("see what it amounts to: {explain}"));
+        let explain = Words::new("explain").arg(&workspace);
+        context.propose("see what it amounts to", &explain.text());
     }
     Ok(ExitCode::Done.into())
 }

@@ -25,13 +25,15 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
         context.terminal.json(&ListDocument::new(documents.collect()));
     } else if rows.is_empty() {
         context.terminal.note("no sessions were recorded yet");
-        let launch = context.command("launch --snapshot project DIR -- COMMAND");
-        context.terminal.note(&format!("begin with: {launch}"));
+        context.propose("begin with", "launch --snapshot project DIR -- COMMAND");
     } else {
         let width = context.terminal.width_out();
         context
             .terminal
             .out(&view::instances::list(&rows, context.now(), width));
+        if let Some((latest, ..)) = rows.first() {
+            context.propose("one in full", &format!("show {}", latest.id));
+        }
     }
     Ok(ExitCode::Done.into())
 }

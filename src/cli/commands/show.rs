@@ -43,10 +43,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         .terminal
         .out(&view::instances::show(&shown, context.now(), width));
     if baseline.is_some() {
-        context.terminal.note(&format!(
-            "what changed: {}",
-            context.command(&format!("diff {}", row.id))
-        ));
+        context.propose("what changed", &format!("diff {}", row.id));
     }
     Ok(ExitCode::Done.into())
 }

@@ -82,9 +82,6 @@ fn tell(context: &Context<'_>, verified: &Verified, read_data: bool) {
     };
     terminal.out(&format!("{snapshots}, {receipts}{read}: {result}"));
     if !read_data && found == 0 {
-        terminal.note(&format!(
-            "check every byte too: {}",
-            context.command("verify --read-data")
-        ));
+        context.propose("check every byte too", "verify --read-data");
     }
 }

@@ -125,8 +125,7 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How<'_>) {
         let words = words
             .switch("--overwrite-later-edits", overwrite)
             .switch("--delete-later-files", delete);
-        let command = context.command(&words.text());
-        context.terminal.note(&format!("{purpose}: {command}"));
+        context.propose(purpose, &words.text());
     };
     let (overwrite, delete) = flags(proposal);
     if overwrite || delete {
@@ -162,10 +161,7 @@ fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &
     }
     propose_next(context, proposal, how);
     if report.emergency.is_some() {
-        terminal.note(&format!(
-            "take it back: {}",
-            context.command(&format!("undo {}", row.id))
-        ));
+        context.propose("take it back", &format!("undo {}", row.id));
     }
 }
 
