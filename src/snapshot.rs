@@ -21,7 +21,7 @@ pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldR
 pub use digest::{Content, Digest, DigestMethod, Hasher};
 pub use entry::{Entry, Kind, Xattr};
 pub use id::{ArchiveId, IdError, InstanceId, SnapshotId, label_from};
-pub use manifest::{Directory, Gap, GapReason, Listing, Manifest};
+pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
 pub use receipt::{Act, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind};
 pub use record::{ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SnapshotRecord};

@@ -3,8 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::thread;
 
 use super::CaptureError;
+use super::ahead::{Loaded, ReadAhead, Taken};
 use super::facts::{insert_gap, is_gone, words};
 use super::listing::settle;
 use super::source::Source;
@@ -33,6 +35,15 @@ pub(super) trait Sink {
     /// # Errors
     /// [`Failure::Source`] when the file cannot be read, else what keeps the sink from going on.
     fn file(&mut self, path: &RelPath, entry: &Entry, source: &mut Source) -> Result<Content, Failure>;
+
+    /// Whether the bytes of files are needed, or their digests alone.
+    fn keeps_data(&self) -> bool;
+
+    /// A file that was read already and held still.
+    ///
+    /// # Errors
+    /// What keeps the sink from going on.
+    fn loaded(&mut self, path: &RelPath, entry: &Entry, file: &Loaded) -> Result<(), CaptureError>;
 
     /// Another name of a file that was given before under `first`.
     ///
@@ -83,6 +94,15 @@ impl Sink for HashOnly<'_> {
         }
     }
 
+    fn keeps_data(&self) -> bool {
+        false
+    }
+
+    fn loaded(&mut self, _: &RelPath, _: &Entry, file: &Loaded) -> Result<(), CaptureError> {
+        self.observer.advance(0, file.content.size);
+        Ok(())
+    }
+
     fn hard_link(&mut self, _: &RelPath, _: &Entry, _: &RelPath) -> Result<(), CaptureError> {
         Ok(())
     }
@@ -101,6 +121,21 @@ pub(super) fn complete(
     reference: Option<Reference<'_>>,
     sink: &mut dyn Sink,
     observer: &dyn Observer,
+) -> Result<Manifest, CaptureError> {
+    let ahead = ReadAhead::plan(root, &walked, reference, sink.keeps_data());
+    thread::scope(|scope| {
+        let mut ahead = ahead.start(scope);
+        complete_with(root, walked, reference, sink, observer, &mut ahead)
+    })
+}
+
+fn complete_with(
+    root: &Root,
+    walked: Walked,
+    reference: Option<Reference<'_>>,
+    sink: &mut dyn Sink,
+    observer: &dyn Observer,
+    ahead: &mut Taken<'_>,
 ) -> Result<Manifest, CaptureError> {
     let Walked {
         mut manifest,
@@ -147,6 +182,16 @@ pub(super) fn complete(
                 entry.kind = Kind::File(*content);
                 entry.unstable = *unstable;
                 sink.hard_link(&path, entry, first)?;
+                continue;
+            }
+            if let Some(file) = ahead.file((at, index)) {
+                if observer.cancelled() {
+                    return Err(CaptureError::Interrupted);
+                }
+                take_facts(entry, &file.stat);
+                entry.kind = Kind::File(file.content);
+                entry.unstable = false;
+                sink.loaded(&path, entry, &file)?;
                 continue;
             }
             let dir = match handle.take() {

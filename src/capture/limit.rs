@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::snapshot::{Directory, RelPath};
+use crate::snapshot::{Directory, RelPath, add_sizes};
 
 /// A directory with what it holds, so far as the walk had come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,14 +25,14 @@ pub(super) fn biggest<'a>(directories: impl Iterator<Item = &'a Directory>, by_e
             .iter()
             .filter_map(|entry| entry.content())
             .map(|content| content.size)
-            .sum();
+            .fold(0, add_sizes);
         for depth in 1..=parts.len() {
             let Some(key) = parts.get(..depth).map(|parts| parts.join(&b'/')) else {
                 continue;
             };
             let sum = sums.entry(key).or_default();
             sum.0 += dir.entries.len() as u64;
-            sum.1 += bytes;
+            sum.1 = add_sizes(sum.1, bytes);
         }
     }
     let mut all: Vec<Big> = sums

@@ -8,7 +8,7 @@ use super::walk::{Reference, Skipped, Walk};
 use super::{CaptureError, Limits};
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
-use crate::snapshot::{Content, Coverage, Hasher, Manifest, SnapshotRecord, Time};
+use crate::snapshot::{Content, Coverage, Hasher, Manifest, SnapshotRecord, Time, add_sizes};
 use crate::store::Store;
 use crate::store::archive::Piece;
 
@@ -98,7 +98,7 @@ pub fn read_back(
     observer.begin(Phase::Verify);
     observer.expect(
         contents.len() as u64,
-        contents.iter().map(|content| content.size).sum(),
+        contents.iter().map(|content| content.size).fold(0, add_sizes),
     );
     let mut seen = BTreeSet::new();
     for content in contents {

@@ -5,15 +5,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read as _};
 
 use super::CaptureError;
+use super::ahead::{IN_MEMORY, Loaded};
 use super::contents::{Failure, Sink};
 use super::source::{LayoutHasher, Source};
 use crate::observer::Observer;
 use crate::snapshot::{Content, Digest, Entry, RelPath};
 use crate::store::archive::{BlobKind, Finished, Segment, Stored, Writer};
 use crate::store::{Blobs, Draft};
-
-/// Files up to this size are read once, into memory; larger ones are hashed first and stored in a second pass.
-const IN_MEMORY: u64 = 4 << 20;
 
 /// zstd level of archives: on source trees level 3 costs twice the time of 1 for a tenth of the size.
 const LEVEL: i32 = 1;
@@ -167,15 +165,8 @@ impl Sink for Packer<'_> {
             let mut hasher = source.hasher();
             hasher.update(&data);
             let content = hasher.finish();
-            self.observer.advance(0, content.size);
-            if !self
-                .is_stored(path, entry, content.digest)
-                .map_err(Failure::Fatal)?
-            {
-                let stored = self.write(path, entry, source, &mut data.as_slice())?;
-                self.stored(path, entry, stored, content.digest)
-                    .map_err(Failure::Fatal)?;
-            }
+            self.small(path, entry, &data, content, source.segments())
+                .map_err(Failure::Fatal)?;
             return Ok(content);
         }
         let observer = self.observer;
@@ -206,7 +197,7 @@ impl Sink for Packer<'_> {
             observer,
         };
         let label = self.label.clone();
-        let segments = segments(hashed.source);
+        let segments = hashed.source.segments().map(segments);
         let writer = self.writer().map_err(Failure::Fatal)?;
         let mut stored = writer
             .file(&label, path, entry, segments.as_deref(), &mut hashed)
@@ -221,6 +212,14 @@ impl Sink for Packer<'_> {
         self.stored(path, entry, stored, content.digest)
             .map_err(Failure::Fatal)?;
         Ok(content)
+    }
+
+    fn keeps_data(&self) -> bool {
+        true
+    }
+
+    fn loaded(&mut self, path: &RelPath, entry: &Entry, file: &Loaded) -> Result<(), CaptureError> {
+        self.small(path, entry, &file.data, file.content, file.segments.as_deref())
     }
 
     fn hard_link(&mut self, path: &RelPath, entry: &Entry, first: &RelPath) -> Result<(), CaptureError> {
@@ -239,33 +238,34 @@ impl Sink for Packer<'_> {
 }
 
 impl Packer<'_> {
-    fn write(
+    /// A file whose data lies in memory.
+    fn small(
         &mut self,
         path: &RelPath,
         entry: &Entry,
-        source: &Source,
-        data: &mut dyn io::Read,
-    ) -> Result<Stored, Failure> {
+        mut data: &[u8],
+        content: Content,
+        holes: Option<&[(u64, u64)]>,
+    ) -> Result<(), CaptureError> {
+        self.observer.advance(0, content.size);
+        if self.is_stored(path, entry, content.digest)? {
+            return Ok(());
+        }
         let label = self.label.clone();
-        let writer = self.writer().map_err(Failure::Fatal)?;
-        let segments = segments(source);
-        writer
-            .file(&label, path, entry, segments.as_deref(), data)
-            .map_err(|error| Failure::Fatal(error.into()))
+        let segments = holes.map(segments);
+        let stored = self
+            .writer()?
+            .file(&label, path, entry, segments.as_deref(), &mut data)?;
+        self.stored(path, entry, stored, content.digest)
     }
 }
 
-fn segments(source: &Source) -> Option<Vec<Segment>> {
-    let segments = source.segments()?;
-    Some(
-        segments
-            .iter()
-            .map(|(offset, length)| Segment {
-                offset: *offset,
-                length: *length,
-            })
-            .collect(),
-    )
+fn segments(segments: &[(u64, u64)]) -> Vec<Segment> {
+    let segment = |(offset, length): &(u64, u64)| Segment {
+        offset: *offset,
+        length: *length,
+    };
+    segments.iter().map(segment).collect()
 }
 
 /// Hashes what the archive takes, so that the digest is that of the stored bytes.

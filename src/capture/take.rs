@@ -12,7 +12,7 @@ use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::snapshot::{
     Act, ArchiveRef, Coverage, Digest, InstanceId, Manifest, MountRecord, RecordedGap, SnapshotId,
-    SnapshotKind, SnapshotRecord, Time, cut,
+    SnapshotKind, SnapshotRecord, Time, add_sizes, cut,
 };
 use crate::store::archive::BlobKind;
 use crate::store::{Blobs, Draft, Store};
@@ -159,7 +159,7 @@ impl<'a> Capture<'a> {
             .iter()
             .flatten()
             .map(|(_, walked)| walked.bytes_to_read())
-            .sum();
+            .fold(0, add_sizes);
         self.observer.expect(0, to_read);
         let mut packer = Packer::new(&draft, &self.known, self.observer);
         let mut manifests = Vec::new();

@@ -1,21 +1,21 @@
-//! Walks a mount: every directory listed, every entry's facts taken, nothing read yet. What the reference snapshot
-//! proves unchanged keeps its content digest; the rest is pending.
+//! Walks a mount on all cores: every directory listed, every entry's facts taken, nothing read yet. What the reference
+//! snapshot proves unchanged keeps its content digest; the rest is pending.
 
-use std::collections::HashMap;
+mod crew;
+mod scan;
+
 use std::io;
 
-use super::facts::{entry, insert_gap, is_gone, links, same_moment, words};
-use super::listing::{TICK_NANOS, list};
+use super::facts::{entry, insert_gap};
 use super::{CaptureError, Limits};
-use crate::contract::{Matcher, Verdict};
-use crate::mount::{Dir, Root};
+use crate::contract::Matcher;
+use crate::mount::Root;
 use crate::observer::Observer;
-use crate::platform::{self, NodeKind, Stat};
-use crate::snapshot::{
-    Content, Digest, DigestMethod, Directory, Entry, Gap, GapReason, Kind, Listing, Manifest, Name, RelPath,
-    Time, WithheldReason,
-};
+use crate::platform;
+use crate::snapshot::{Directory, Entry, Gap, GapReason, Kind, Manifest, Name, RelPath, Time, add_sizes};
 use crate::store::Blobs;
+use crew::Crew;
+use scan::Tally;
 
 /// An earlier state of the same mount, whose digests are taken over where stat data prove that nothing changed.
 #[derive(Clone, Copy)]
@@ -81,19 +81,41 @@ impl Walked {
     pub(super) fn bytes_to_read(&self) -> u64 {
         let entry = |(at, index): &(usize, usize)| self.manifest.directories.get(*at)?.entries.get(*index);
         let contents = self.pending.iter().filter_map(entry).filter_map(Entry::content);
-        contents.map(|content| content.size).sum()
+        contents.map(|content| content.size).fold(0, add_sizes)
     }
-}
 
-struct State<'a, 'w> {
-    walk: &'w Walk<'a>,
-    directories: Vec<Directory>,
-    pending: Vec<(usize, usize)>,
-    skipped: Vec<Skipped>,
-    entries: u64,
-    bytes: u64,
-    /// Inodes of files with several links, so that their bytes count once.
-    linked: HashMap<u64, ()>,
+    /// A directory that its parent named is gone or is another one now: the parent names it as a gap instead.
+    fn vanished(&mut self, path: &RelPath) {
+        // The root's own loss is an error of the walk.
+        let Some((parent, name)) = path.split() else {
+            return;
+        };
+        let directories = &mut self.manifest.directories;
+        let Ok(at) = directories.binary_search_by(|dir| dir.path.cmp(&parent)) else {
+            return;
+        };
+        let Some(directory) = directories.get_mut(at) else {
+            return;
+        };
+        let Ok(entry) = directory.entries.binary_search_by(|entry| entry.name.cmp(&name)) else {
+            return;
+        };
+        directory.entries.remove(entry);
+        for (_, later) in self
+            .pending
+            .iter_mut()
+            .filter(|(dir, later)| *dir == at && *later > entry)
+        {
+            *later -= 1;
+        }
+        insert_gap(
+            directory,
+            Gap {
+                name,
+                reason: GapReason::Moving,
+            },
+        );
+    }
 }
 
 impl Walk<'_> {
@@ -115,38 +137,36 @@ impl Walk<'_> {
             ..entry(name, &stat, Kind::Directory)
         };
         drop(top);
-        let mut state = State {
-            walk: self,
-            directories: Vec::new(),
-            pending: Vec::new(),
-            skipped: Vec::new(),
-            entries: 0,
-            bytes: 0,
-            linked: HashMap::new(),
-        };
-        // Depth first, children in order: the order of the manifest.
-        let mut stack = vec![(RelPath::root(), stat)];
-        while let Some((path, seen)) = stack.pop() {
-            if self.observer.cancelled() {
-                return Err(CaptureError::Interrupted);
-            }
-            state.directory(path, &seen, &mut stack)?;
+        let tally = Tally::default();
+        let mut found = Crew::new(self, &tally).run((RelPath::root(), stat))?;
+        if let Some(exceeded) = tally.exceeded() {
+            return Err(self.limit_error(
+                exceeded,
+                found.directories.iter().map(|scanned| &scanned.directory),
+            ));
         }
-        state.skipped.sort_unstable();
-        let manifest = Manifest {
-            root,
-            directories: state.directories,
-        };
-        Ok(Walked {
-            manifest,
-            pending: state.pending,
-            skipped: state.skipped,
-            taken: Limits {
-                max_entries: state.entries,
-                max_bytes: state.bytes,
-            },
+        // Whoever found what first, the manifest's order is that of the paths.
+        found
+            .directories
+            .sort_unstable_by(|a, b| a.directory.path.cmp(&b.directory.path));
+        let mut directories = Vec::with_capacity(found.directories.len());
+        let mut pending = Vec::new();
+        for (at, scanned) in found.directories.into_iter().enumerate() {
+            pending.extend(scanned.pending.into_iter().map(|index| (at, index)));
+            directories.push(scanned.directory);
+        }
+        let mut walked = Walked {
+            manifest: Manifest { root, directories },
+            pending,
+            skipped: found.skipped,
+            taken: tally.taken(),
             started_at,
-        })
+        };
+        walked.skipped.sort_unstable();
+        for path in &found.vanished {
+            walked.vanished(path);
+        }
+        Ok(walked)
     }
 
     fn root_error(&self, source: io::Error) -> CaptureError {
@@ -155,236 +175,18 @@ impl Walk<'_> {
             source,
         }
     }
-}
 
-impl State<'_, '_> {
-    fn directory(
-        &mut self,
-        path: RelPath,
-        seen: &Stat,
-        stack: &mut Vec<(RelPath, Stat)>,
-    ) -> Result<(), CaptureError> {
-        let index = self.directories.len();
-        let opened = self.walk.root.dir(&path).and_then(|dir| Ok((dir.stat()?, dir)));
-        let dir = match opened {
-            Ok((stat, dir)) if stat.ino == seen.ino => dir,
-            Ok(_) => return self.vanished(&path),
-            Err(error) if is_gone(&error) => return self.vanished(&path),
-            Err(error) if path.is_root() => return Err(self.walk.root_error(error)),
-            Err(_) => {
-                let unreadable = Listing::Unreadable;
-                self.directories.push(Directory {
-                    path,
-                    listing: unreadable,
-                    entries: vec![],
-                    gaps: vec![],
-                });
-                return Ok(());
-            }
-        };
-        let (listing, children) = match list(&dir) {
-            Ok(listed) => listed,
-            Err(error) if path.is_root() => return Err(self.walk.root_error(error)),
-            Err(_) => (Listing::Unreadable, Vec::new()),
-        };
-        let on_the_way = self.walk.matcher.is_on_the_way(&path);
-        let listing = if on_the_way && listing == Listing::Proven {
-            Listing::Partial
-        } else {
-            listing
-        };
-        let before = self.walk.reference.and_then(|r| r.manifest.directory(&path));
-        let mut directory = Directory {
-            path,
-            listing,
-            entries: Vec::with_capacity(children.len()),
-            gaps: vec![],
-        };
-        let mut below = Vec::new();
-        for (name, child) in children {
-            let stat = match child {
-                Ok(stat) => stat,
-                Err(error) => {
-                    directory.gaps.push(Gap {
-                        name,
-                        reason: GapReason::Unreadable(words(&error)),
-                    });
-                    continue;
-                }
-            };
-            let at = directory.path.join(&name);
-            let is_dir = stat.kind == NodeKind::Directory;
-            match self.walk.matcher.verdict(&at, is_dir) {
-                Verdict::Covered => {}
-                Verdict::Excluded(_) => {
-                    self.skipped.push(Skipped { path: at, is_dir });
-                    continue;
-                }
-                // Whatever lies on the way to a tracked path decides whether that can come back.
-                Verdict::OutsideTracked if self.walk.matcher.is_on_the_way(&at) => {}
-                Verdict::OutsideTracked => continue,
-                Verdict::Withheld(reason) => {
-                    directory.gaps.push(Gap {
-                        name,
-                        reason: withheld(reason),
-                    });
-                    continue;
-                }
-            }
-            if !stat.is_on(self.walk.root.place()) {
-                directory.gaps.push(Gap {
-                    name,
-                    reason: GapReason::MountPoint,
-                });
-                continue;
-            }
-            let known = before
-                .and_then(|dir| dir.entry(&name))
-                .filter(|old| self.is_unchanged(old, &stat));
-            match self.entry(&dir, name.clone(), &stat, known) {
-                Ok((entry, is_pending)) => {
-                    self.count(&stat, &entry, &directory)?;
-                    if is_pending {
-                        self.pending.push((index, directory.entries.len()));
-                    }
-                    if is_dir {
-                        below.push((at, stat));
-                    }
-                    directory.entries.push(entry);
-                }
-                Err(error) => {
-                    let gone = is_gone(&error);
-                    let reason = if gone {
-                        GapReason::Moving
-                    } else {
-                        GapReason::Unreadable(words(&error))
-                    };
-                    directory.gaps.push(Gap { name, reason });
-                }
-            }
-        }
-        self.walk.observer.advance(directory.entries.len() as u64, 0);
-        self.directories.push(directory);
-        stack.extend(below.into_iter().rev());
-        Ok(())
-    }
-
-    /// A directory that its parent named is gone or is another one now: the parent names it as a gap instead.
-    fn vanished(&mut self, path: &RelPath) -> Result<(), CaptureError> {
-        let Some((parent, name)) = path.split() else {
-            return Err(self.walk.root_error(io::Error::from(io::ErrorKind::NotFound)));
-        };
-        let Ok(at) = self.directories.binary_search_by(|dir| dir.path.cmp(&parent)) else {
-            return Ok(());
-        };
-        let Some(directory) = self.directories.get_mut(at) else {
-            return Ok(());
-        };
-        let Ok(entry) = directory.entries.binary_search_by(|entry| entry.name.cmp(&name)) else {
-            return Ok(());
-        };
-        directory.entries.remove(entry);
-        for (_, later) in self
-            .pending
-            .iter_mut()
-            .filter(|(dir, later)| *dir == at && *later > entry)
-        {
-            *later -= 1;
-        }
-        insert_gap(
-            directory,
-            Gap {
-                name,
-                reason: GapReason::Moving,
-            },
-        );
-        Ok(())
-    }
-
-    /// The entry without its content, and whether its content must be read.
-    fn entry(&self, dir: &Dir, name: Name, stat: &Stat, known: Option<&Entry>) -> io::Result<(Entry, bool)> {
-        if let Some(known) = known {
-            return Ok((
-                Entry {
-                    link: None,
-                    nlink: links(stat),
-                    unstable: false,
-                    ..known.clone()
-                },
-                false,
-            ));
-        }
-        let mut pending = false;
-        let kind = match stat.kind {
-            NodeKind::File => {
-                pending = stat.size > 0;
-                // Empty content needs no reading; anything else is replaced when it was read.
-                Kind::File(Content {
-                    size: stat.size,
-                    digest: Digest::of(b""),
-                    method: DigestMethod::Plain,
-                })
-            }
-            NodeKind::Directory => Kind::Directory,
-            NodeKind::Symlink => Kind::Symlink(dir.link_target(name.as_os_str())?.into()),
-            NodeKind::Fifo => Kind::Fifo,
-            NodeKind::Socket => Kind::Socket,
-            NodeKind::CharDevice => Kind::CharDevice(stat.rdev.0, stat.rdev.1),
-            NodeKind::BlockDevice => Kind::BlockDevice(stat.rdev.0, stat.rdev.1),
-            NodeKind::Other => return Err(io::Error::other("its type is not known")),
-        };
-        let xattrs = dir.attributes(name.as_os_str())?;
-        Ok((
-            Entry {
-                xattrs,
-                ..entry(name, stat, kind)
-            },
-            pending,
-        ))
-    }
-
-    fn is_unchanged(&self, old: &Entry, stat: &Stat) -> bool {
-        let Some(reference) = self.walk.reference else {
-            return false;
-        };
-        let quiet = reference.started_at.plus_nanos(-TICK_NANOS);
-        self.walk.trust_stat
-            && !old.unstable
-            && reference.holds(old)
-            && old.ctime < quiet
-            && old.mtime < quiet
-            && same_moment(old, stat)
-    }
-
-    fn count(&mut self, stat: &Stat, entry: &Entry, directory: &Directory) -> Result<(), CaptureError> {
-        self.entries += 1;
-        let again = entry.nlink > 1 && self.linked.insert(stat.ino, ()).is_some();
-        if stat.kind == NodeKind::File && !again {
-            self.bytes += stat.size.min(stat.allocated.max(1));
-        }
-        let limits = &self.walk.limits;
-        if self.entries <= limits.max_entries && self.bytes <= limits.max_bytes {
-            return Ok(());
-        }
-        let so_far = self.directories.iter().chain([directory]);
-        Err(CaptureError::Limit {
-            path: self.walk.root.path().to_path_buf(),
-            entries: self.entries > limits.max_entries,
-            limit: if self.entries > limits.max_entries {
-                limits.max_entries
+    /// Too large: by entries, or by bytes.
+    fn limit_error<'d>(&self, by_entries: bool, so_far: impl Iterator<Item = &'d Directory>) -> CaptureError {
+        CaptureError::Limit {
+            path: self.root.path().to_path_buf(),
+            entries: by_entries,
+            limit: if by_entries {
+                self.limits.max_entries
             } else {
-                limits.max_bytes
+                self.limits.max_bytes
             },
-            biggest: super::limit::biggest(so_far, self.entries > limits.max_entries),
-        })
-    }
-}
-
-fn withheld(reason: WithheldReason) -> GapReason {
-    match reason {
-        WithheldReason::Sensitive => GapReason::Sensitive,
-        WithheldReason::Store => GapReason::Store,
-        WithheldReason::Staging => GapReason::Staging,
-        WithheldReason::Readonly => GapReason::Readonly,
+            biggest: super::limit::biggest(so_far, by_entries),
+        }
     }
 }

@@ -147,11 +147,8 @@ impl Dir {
     /// # Errors
     /// What the system says.
     pub fn names(&self) -> io::Result<Vec<Name>> {
-        use std::os::unix::ffi::OsStrExt as _;
-        let mut names: Vec<Name> = platform::names(&self.0)?
-            .iter()
-            .filter_map(|name| Name::new(name.as_bytes()).ok())
-            .collect();
+        let mut names: Vec<Name> = Vec::new();
+        platform::names(&self.0, |name| names.extend(Name::new(name)))?;
         names.sort_unstable();
         Ok(names)
     }

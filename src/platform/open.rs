@@ -1,13 +1,13 @@
 //! Opening and listing from held handles. A link is never followed, a mount never crossed.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{Dir, Mode, OFlags, openat};
+use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::{Stat, stat_handle};
@@ -118,20 +118,40 @@ fn step_by_step(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
     Ok(here)
 }
 
-/// The names in a directory, unsorted, without `.` and `..`.
+/// Gives every name in a directory to `each`, unsorted, without `.` and `..`. Nobody else may list through the same handle
+/// meanwhile: they share its place in the list.
 ///
 /// # Errors
 /// What the system says.
-pub fn names(dir: impl AsFd) -> io::Result<Vec<OsString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(dir)? {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
+pub fn names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+    raw_names(dir, |name| {
         if name != b"." && name != b".." {
-            names.push(OsString::from_vec(name.to_vec()));
+            each(name);
         }
+    })
+}
+
+/// One call a block of names, and nothing else: a library's stream opens the directory once more and asks what it is.
+#[cfg(target_os = "linux")]
+fn raw_names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+    use rustix::fs::{RawDir, SeekFrom, seek};
+    use std::mem::MaybeUninit;
+    // The handle may have been listed before.
+    seek(&dir, SeekFrom::Start(0))?;
+    let mut buffer = [MaybeUninit::uninit(); 1 << 15];
+    let mut entries = RawDir::new(dir.as_fd(), &mut buffer);
+    while let Some(entry) = entries.next() {
+        each(entry?.file_name().to_bytes());
     }
-    Ok(names)
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn raw_names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+    for entry in rustix::fs::Dir::read_from(dir)? {
+        each(entry?.file_name().to_bytes());
+    }
+    Ok(())
 }
 
 /// The target of the link `name` in `dir`.

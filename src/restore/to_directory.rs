@@ -10,7 +10,7 @@ use super::plan::Scope;
 use crate::mount::Dir;
 use crate::observer::{Observer, Phase};
 use crate::platform;
-use crate::snapshot::{Kind, Manifest, RelPath};
+use crate::snapshot::{Kind, Manifest, RelPath, add_sizes};
 use crate::store::Blobs;
 
 /// What was written.
@@ -55,7 +55,7 @@ pub fn write_to(
     let contents = manifest.entries().filter(|(path, _)| scope.holds(path));
     let contents = contents.filter_map(|(_, entry)| entry.content());
     let (files, bytes) = contents.fold((0, 0), |(files, bytes), content| {
-        (files + 1, bytes + content.size)
+        (files + 1, add_sizes(bytes, content.size))
     });
     observer.expect(files, bytes);
     let mut builder = Builder {

@@ -19,7 +19,7 @@ use crate::diff::{Change, Side, compare};
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform;
-use crate::snapshot::{Manifest, RelPath, Time};
+use crate::snapshot::{Manifest, RelPath, Time, add_sizes};
 use crate::store::Blobs;
 
 /// One mount under way.
@@ -66,7 +66,7 @@ pub(super) fn stage_all<'a>(
             step.change.from.as_ref().filter(|_| is_written)?.content()
         });
         let (files, bytes) = contents.fold((0, 0), |(files, bytes), content| {
-            (files + 1, bytes + content.size)
+            (files + 1, add_sizes(bytes, content.size))
         });
         acting.observer.begin(Phase::Stage);
         acting.observer.expect(files, bytes);

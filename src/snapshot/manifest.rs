@@ -81,6 +81,13 @@ pub struct Manifest {
     pub directories: Vec<Directory>,
 }
 
+/// The sum of two sizes in bytes. Sparse files can have any size, so a sum ends at the largest size that there is (`off_t`,
+/// and SQLite's numbers, end there too).
+#[must_use]
+pub fn add_sizes(a: u64, b: u64) -> u64 {
+    a.saturating_add(b).min(i64::MAX.unsigned_abs())
+}
+
 impl Manifest {
     /// The directory at `path`.
     #[must_use]
@@ -114,7 +121,7 @@ impl Manifest {
             .flat_map(|dir| dir.gaps.iter().map(|gap| (dir.path.join(&gap.name), gap)))
     }
 
-    /// Number of entries and sum of the sizes of regular files (each hard link group once), in bytes.
+    /// Number of entries and sum of the sizes of regular files (each hard link group once), in bytes. See [`add_sizes`].
     #[must_use]
     pub fn totals(&self) -> (u64, u64) {
         let entries = self.directories.iter().flat_map(|dir| &dir.entries);
@@ -124,7 +131,7 @@ impl Manifest {
             } else {
                 0
             };
-            (count + 1, bytes + size)
+            (count + 1, add_sizes(bytes, size))
         })
     }
 

@@ -124,6 +124,9 @@ impl SnapshotRecord {
     /// Bytes over all mounts.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.mounts.iter().map(|mount| mount.bytes).sum()
+        self.mounts
+            .iter()
+            .map(|mount| mount.bytes)
+            .fold(0, super::manifest::add_sizes)
     }
 }

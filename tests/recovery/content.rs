@@ -199,3 +199,28 @@ fn s27_sessions_go_back_one_after_the_other() {
     sandbox.restore(&first, &[]).touched(&["a"]);
     assert_same_tree(&before, &Tree::read(&project));
 }
+
+#[test]
+fn sizes_that_no_number_can_sum_up_are_no_trouble() {
+    let memory = std::path::Path::new("/dev/shm");
+    let made = tempfile::TempDir::with_prefix_in("jr-", memory);
+    let Ok(project) = made else {
+        crate::support::machine::skip("enormous sparse files", "there is no /dev/shm to write to");
+        return;
+    };
+    let project = project.path();
+    Build::at(project).file("a", "before\n");
+    let sandbox = Sandbox::new();
+    // Three of these are more than 64 bits hold.
+    let script = "echo agent > a; truncate -s 9223372036854771712 x y z";
+    let id = sandbox.launch(project, script);
+    sandbox.jackin(["diff", &id, "--stat"]).ok();
+    sandbox.restore(&id, &[]);
+    assert_eq!(fs::read(project.join("a")).unwrap(), b"before\n");
+    assert!(!project.join("x").exists());
+    sandbox.undo(&id);
+    assert_eq!(
+        fs::metadata(project.join("z")).unwrap().len(),
+        9_223_372_036_854_771_712
+    );
+}
