@@ -1,5 +1,16 @@
 # Completions of jackin-recovery for bash. Made by `jackin-recovery completions bash`; asks the program itself.
 
+_jackin_recovery_paths() {
+    local line
+    if compopt -o filenames -o "$2" 2>/dev/null; then
+        return
+    fi
+    while IFS= read -r line; do
+        printf -v line %q "$line"
+        COMPREPLY+=("$line")
+    done < <(compgen "$1" -- "$3")
+}
+
 _jackin_recovery() {
     # Bash splits words at = : and @ too; what stood together on the line is put together again.
     local rest=${COMP_LINE:0:COMP_POINT} word blank last=-1
@@ -29,21 +40,19 @@ _jackin_recovery() {
                 ;;
         esac
     done < <(jackin-recovery __complete "$last" -- "${words[@]}" 2>/dev/null)
+    # What the shell itself finds is quoted, by readline where it can be asked to, else here: a name may be anything.
     case ${add-} in
-        :files | :command)
-            [[ $add == :command && $2 != */* && ${words[last - 1]} == -- ]] && while IFS= read -r line; do
-                COMPREPLY+=("$line")
-            done < <(compgen -c -- "$2")
-            compopt -o default 2>/dev/null || while IFS= read -r line; do
-                COMPREPLY+=("$line")
-            done < <(compgen -f -- "$2")
+        :command)
+            if [[ $2 != */* && ${words[last - 1]} == -- ]]; then
+                while IFS= read -r line; do
+                    printf -v line %q "$line"
+                    COMPREPLY+=("$line")
+                done < <(compgen -c -- "$2")
+            fi
+            [[ ${#COMPREPLY[@]} -gt 0 ]] || _jackin_recovery_paths -f default "$2"
             ;;
-        :directories)
-            compopt -o filenames 2>/dev/null
-            while IFS= read -r line; do
-                COMPREPLY+=("$line")
-            done < <(compgen -d -- "$2")
-            ;;
+        :files) _jackin_recovery_paths -f default "$2" ;;
+        :directories) _jackin_recovery_paths -d plusdirs "$2" ;;
     esac
     return 0
 }

@@ -28,7 +28,7 @@ pub use identity::{Life, ProbeError, current_boot, is_alive, life, reference};
 pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
 pub use pager::{Pager, pager_line};
 pub use probe::{INSTANCE_VARIABLE, Member, Probe, Why, carried, members};
-pub use signals::Interrupts;
+pub use signals::{Interrupts, Patience};
 
 #[cfg(test)]
 mod tests;

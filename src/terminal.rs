@@ -26,6 +26,7 @@ pub use log::Log;
 pub use style::Role;
 
 use crate::environment::Environment;
+use crate::process::Patience;
 use log::Level;
 use sink::Sink;
 
@@ -40,8 +41,9 @@ pub struct Terminal {
     facts: Facts,
     verbosity: Verbosity,
     log: Option<Mutex<Log>>,
-    /// What is said while a pager has the screen: shown when it has ended.
-    held: Option<Mutex<Vec<String>>>,
+    /// What is said while a pager has the screen, to be shown when it has ended; none where no pager can have it.
+    held: Mutex<Option<Vec<String>>>,
+    patience: Patience,
 }
 
 impl Terminal {
@@ -66,7 +68,8 @@ impl Terminal {
             facts,
             verbosity,
             log: None,
-            held: None,
+            held: Mutex::default(),
+            patience: Patience::default(),
         }
     }
 
@@ -85,17 +88,29 @@ impl Terminal {
         }
     }
 
-    /// Puts a pager between the results and stdout. `pager` gets the writer to fall back on. Until [`Self::finish`] has waited
-    /// for it, nothing else is written to the screen.
+    /// Puts a pager between the results and stdout. `pager` gets the writer to fall back on. What is said on stderr is held
+    /// back until [`Self::finish`] has waited for it.
     pub fn page_through(&mut self, pager: impl FnOnce(Box<dyn Write + Send>) -> Box<dyn Write + Send>) {
         lock(&self.out).redirect(pager);
-        self.held = Some(Mutex::default());
+        *lock(&self.held) = Some(Vec::new());
+    }
+
+    /// How the signals learn that a pager runs.
+    #[must_use]
+    pub fn patience(&self) -> Patience {
+        self.patience.clone()
+    }
+
+    /// Lines and columns of stdout's screen.
+    #[must_use]
+    pub fn screen(&self) -> (usize, usize) {
+        (self.facts.lines, self.facts.out.width)
     }
 
     /// Whether a pager shows the results.
     #[must_use]
     pub fn is_paged(&self) -> bool {
-        self.held.is_some()
+        lock(&self.held).is_some()
     }
 
     /// Whether a pager could show them: stdout is a terminal that can move its cursor.
@@ -156,8 +171,8 @@ impl Terminal {
     }
 
     fn show(&self, text: &str) {
-        if let Some(held) = &self.held {
-            return lock(held).push(text.to_owned());
+        if let Some(held) = lock(&self.held).as_mut() {
+            return held.push(text.to_owned());
         }
         lock(&self.out).flush();
         lock(&self.err).line(text);
@@ -194,9 +209,9 @@ impl Terminal {
             out.take_failure()
         };
         let mut err = lock(&self.err);
-        if let Some(held) = &self.held {
-            lock(held).drain(..).for_each(|text| err.line(&text));
-        }
+        // From here on nothing is held any more.
+        let held = lock(&self.held).take().unwrap_or_default();
+        held.iter().for_each(|text| err.line(text));
         err.flush();
         drop(err);
         if let Some((path, error)) = self.log.as_ref().and_then(|log| lock(log).failure()) {

@@ -123,6 +123,11 @@ fn the_tour_shows_what_the_program_says() {
                 .current_dir(home.join("src/shop"))
                 .env_clear()
                 .env("HOME", home)
+                // Lines break where they do with the README's shorter paths.
+                .env(
+                    "COLUMNS",
+                    (80 + home.as_os_str().len() - "/home/ann".len()).to_string(),
+                )
                 .env("PATH", format!("{}:/usr/bin:/bin", home.join("bin").display()))
                 .output()
                 .unwrap();

@@ -56,16 +56,19 @@ pub(super) fn candidates(
     index: usize,
     now: Time,
 ) -> Candidates {
+    let definition = command_for(called_as, 80);
+    let before = words.get(..index).unwrap_or_default();
+    let line = Line::of(&definition, called_as, before);
     let source = Arc::new(Source {
         environment: environment.clone(),
-        words: words.clone(),
+        line,
         now,
     });
     let current = words.get(index).map(|word| word.to_string_lossy().into_owned());
     let is_begun = current.as_ref().is_some_and(|word| !word.is_empty());
     let is_escaped = words.iter().take(index).any(|word| word == "--");
     let is_flag = !is_escaped && current.is_some_and(|word| word.starts_with('-'));
-    let mut command = attach(command_for(called_as, 80), &source);
+    let mut command = attach(definition, &source);
     let found = complete(&mut command, words, index, Some(&environment.current)).unwrap_or_default();
     let mut made = Candidates::default();
     for candidate in found {
@@ -143,10 +146,59 @@ fn candidate(word: impl Into<OsString>, help: String) -> CompletionCandidate {
     CompletionCandidate::new(word).help(Some(help.into()))
 }
 
+/// What stands on the command line before the cursor.
+#[derive(Debug, Default)]
+struct Line {
+    verb: Option<String>,
+    /// The verb's first argument that is no flag: the session, where it takes one.
+    session: Option<String>,
+}
+
+impl Line {
+    fn of(definition: &Command, called_as: CalledAs, before: &[OsString]) -> Self {
+        let mut words = before
+            .iter()
+            .skip(1)
+            .take_while(|word| *word != "--")
+            .map(|word| word.to_string_lossy());
+        let recovery = match called_as {
+            CalledAs::JackinRecovery => Some(definition),
+            CalledAs::Jackin => {
+                words.next();
+                definition.find_subcommand("recovery")
+            }
+        };
+        let mut line = Self::default();
+        let Some(mut command) = recovery else { return line };
+        while let Some(word) = words.next() {
+            if let Some(flag) = word.strip_prefix("--") {
+                let takes_value =
+                    |arg: &&Arg| arg.get_long() == Some(flag) && arg.get_action().takes_values();
+                let mut known = recovery
+                    .into_iter()
+                    .chain([command])
+                    .flat_map(Command::get_arguments);
+                if known.any(|arg| takes_value(&arg)) {
+                    words.next();
+                }
+            } else if word.starts_with('-') {
+                // No short flag takes a value.
+            } else if line.verb.is_none() {
+                command = command.find_subcommand(&*word).unwrap_or(command);
+                line.verb = Some(word.into_owned());
+            } else {
+                line.session = Some(word.into_owned());
+                return line;
+            }
+        }
+        line
+    }
+}
+
 /// Where candidates come from. Opened only when one is wanted.
 struct Source {
     environment: Environment,
-    words: Vec<OsString>,
+    line: Line,
     now: Time,
 }
 
@@ -164,10 +216,7 @@ impl Source {
 
     /// Ids, newest first; where a verb needs a session that has not ended, only those.
     fn instances(&self, _: &str) -> Vec<CompletionCandidate> {
-        let open = self
-            .words
-            .iter()
-            .any(|word| word == "end" || word == "checkpoint");
+        let open = matches!(self.line.verb.as_deref(), Some("end" | "checkpoint"));
         let rows: Vec<InstanceRow> = self.rows().into_iter().collect();
         let fitting = rows.iter().filter(|row| !open || row.ended_at.is_none());
         let mut all: Vec<CompletionCandidate> = fitting
@@ -199,10 +248,7 @@ impl Source {
     /// Snapshots of the session that stands on the line.
     fn own_snapshots(&self) -> Option<Vec<SnapshotRow>> {
         let store = self.store()?;
-        let words = self.words.iter().skip(1).filter_map(|word| word.to_str());
-        let row = words
-            .filter(|word| !word.starts_with('-'))
-            .find_map(|word| find_instance(&store, word).ok())?;
+        let row = find_instance(&store, self.line.session.as_deref()?).ok()?;
         store.catalog().snapshots(&row.id).ok()
     }
 
@@ -252,12 +298,15 @@ impl Source {
         all
     }
 
-    /// Receipts of restores, newest first.
+    /// Receipts of restores, newest first; of the session that stands on the line, or of all.
     fn restores(&self, _: &str) -> Vec<CompletionCandidate> {
         let Some(store) = self.store() else {
             return Vec::new();
         };
-        let rows = self.rows();
+        let rows = match &self.line.session {
+            Some(session) => find_instance(&store, session).ok().into_iter().collect(),
+            None => self.rows(),
+        };
         let mut restores: Vec<_> = rows
             .iter()
             .filter_map(|row| store.catalog().restores(&row.id).ok())

@@ -60,12 +60,7 @@ impl<'a> Context<'a> {
         terminal: &'a Terminal,
         called_as: CalledAs,
     ) -> Result<Self, CliError> {
-        let install = if terminal.is_paged() {
-            Interrupts::install_patient
-        } else {
-            Interrupts::install
-        };
-        let interrupts = install()
+        let interrupts = Interrupts::install_with(terminal.patience())
             .map_err(|error| CliError::new(ErrorKind::Failed, "signals cannot be caught").because(&error))?;
         let progress = Progress::new(terminal, interrupts.flag());
         let (clock, entropy) = (SystemClock, SystemEntropy);

@@ -335,7 +335,8 @@ impl From<LaunchError> for CliError {
                 made.hint("it lies in no directory of PATH; a program in this directory is written ./NAME")
             }
             LaunchError::NotExecutable { program, source }
-                if source.kind() == ErrorCause::PermissionDenied =>
+                if source.kind() == ErrorCause::PermissionDenied
+                    && program.as_encoded_bytes().contains(&b'/') =>
             {
                 made.hint(format!(
                     "make it executable, or name the program that runs it:\n  chmod +x {}",

@@ -36,7 +36,14 @@ pub(super) fn prepared(
         && terminal.can_page()
         && let Some(line) = pager_line(environment)
     {
-        terminal.page_through(|instead| Box::new(Pager::new(line, environment, instead)));
+        // The command to type next wants a line, and so does the shell's prompt.
+        let (lines, columns) = terminal.screen();
+        let screen = (lines.saturating_sub(3), columns);
+        let patience = terminal.patience();
+        let pager = |instead| -> Box<dyn std::io::Write + Send> {
+            Box::new(Pager::new(line, environment, screen, patience, instead))
+        };
+        terminal.page_through(pager);
     }
     (terminal, Ok(()))
 }

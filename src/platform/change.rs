@@ -20,10 +20,10 @@ pub fn create_file(dir: impl AsFd, name: &OsStr) -> io::Result<File> {
     Ok(rustix::fs::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
-/// Opens a file that is ours alone for appending, or creates it with mode 0600. A link as its last part is not followed.
+/// Opens a file of our own for appending, or creates it with mode 0600. A link as its last part is not followed.
 ///
 /// # Errors
-/// What the system says; `InvalidInput` when it is no regular file, or has other names as well.
+/// What the system says; `InvalidInput` when it is no regular file, belongs to somebody else, or has other names as well.
 pub fn append_own(path: &Path) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // A FIFO that nobody reads would be waited for.
@@ -33,6 +33,8 @@ pub fn append_own(path: &Path) -> io::Result<File> {
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
     if !facts.is_file() {
         Err(wrong("it is no regular file"))
+    } else if facts.uid() != super::own_ids().0 {
+        Err(wrong("it belongs to another user"))
     } else if facts.nlink() > 1 {
         Err(wrong("it has other names as well"))
     } else {

@@ -279,7 +279,12 @@ pub fn check(invocation: &Invocation<'_>, path: Option<&OsStr>) -> Result<(), La
         match can_run(&directory.join(invocation.program)) {
             Ok(true) => return Ok(()),
             Ok(false) => denied_one = true,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // What lies in a directory that may not be entered cannot be run either.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+                ) => {}
             Err(_) => return Ok(()),
         }
     }

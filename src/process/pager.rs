@@ -1,31 +1,48 @@
-//! The operator's pager: started when the first result comes, fed through a pipe, and waited for.
+//! The operator's pager: started when there is more to show than the screen holds, fed through a pipe, and waited for.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
 
+use super::signals::Patience;
 use crate::environment::Environment;
 
 /// What git sets when the operator has not: leave short text on the screen, keep colours, leave the screen as it was.
 const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 
-/// A writer that shows what it gets in the operator's pager, and passes it on where that cannot be started. Dropped, it
-/// waits until the pager has ended.
+/// A pager that took more than a pipe holds (pipe(7): 64 KiB) does read.
+const KEPT: usize = 1 << 17;
+/// How often it is asked whether the pager has ended.
+const NAP: Duration = Duration::from_millis(15);
+/// What a shell returns when it cannot execute a command, or does not find it.
+const NOT_RUN: [i32; 2] = [126, 127];
+
+/// A writer that shows what it gets in the operator's pager once that is more than the screen holds. What is shorter, and
+/// what no pager would take, is written through. Dropped, it waits until the pager has ended.
 pub struct Pager {
     line: OsString,
     environment: Vec<(OsString, OsString)>,
+    /// What the screen holds: lines, and columns of each.
+    screen: (usize, usize),
+    patience: Patience,
     instead: Box<dyn Write + Send>,
     state: State,
+    /// What was written so far, until it is plain that somebody reads it.
+    kept: Vec<u8>,
 }
 
 enum State {
-    /// Nothing was written yet.
+    /// It still fits on the screen.
     Waiting,
     Running(Child, ChildStdin),
     /// It could not be started.
     Without,
+    /// It has read what it wanted.
+    Gone,
 }
 
 /// The command line of the operator's pager: `JACKIN_RECOVERY_PAGER`, else `PAGER`, else `less`. None when it is empty or `cat`,
@@ -36,33 +53,48 @@ pub fn pager_line(environment: &Environment) -> Option<OsString> {
         .into_iter()
         .find_map(|name| environment.variables.get(OsStr::new(name)).cloned());
     let line = asked.unwrap_or_else(|| "less".into());
-    let words = line.as_bytes().split(u8::is_ascii_whitespace);
-    let program = words.into_iter().find(|word| !word.is_empty())?;
+    let mut words = line.as_bytes().split(u8::is_ascii_whitespace);
+    let program = words.find(|word| !word.is_empty())?;
     // With an assignment or an expansion in front only the shell knows which program it is.
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(byte);
     let is_known = !program.iter().all(plain) || is_there(OsStr::from_bytes(program), environment);
     (program != b"cat" && is_known).then_some(line)
 }
 
+/// A relative path is never there: the current directory may be a mount, and nothing in it is ever started.
 fn is_there(program: &OsStr, environment: &Environment) -> bool {
+    let can_run = |file: &Path| {
+        file.metadata()
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
     if program.as_bytes().contains(&b'/') {
-        return environment.absolute(Path::new(program)).is_file();
+        return Path::new(program).is_absolute() && can_run(Path::new(program));
     }
-    let path = clean_path(environment);
-    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+    std::env::split_paths(&clean_path(environment)).any(|directory| can_run(&directory.join(program)))
 }
 
-/// `PATH` without what is relative: the current directory may be a mount, and nothing in it is ever started.
+/// `PATH` without what is relative, for the same reason.
 fn clean_path(environment: &Environment) -> OsString {
-    let path = environment.get("PATH").unwrap_or(OsStr::new("/usr/bin:/bin"));
+    let path = environment.get("PATH").unwrap_or_default();
     let absolute = std::env::split_paths(path).filter(|directory| directory.is_absolute());
-    std::env::join_paths(absolute).unwrap_or_default()
+    match std::env::join_paths(absolute) {
+        Ok(path) if !path.is_empty() => path,
+        // An empty one would mean the current directory.
+        _ => "/usr/bin:/bin".into(),
+    }
 }
 
 impl Pager {
-    /// Will run `line` by the shell when something is written. What it cannot take goes to `instead`.
+    /// Will run `line` by the shell when more is written than a screen of so many lines and columns holds. What it does not
+    /// take goes to `instead`.
     #[must_use]
-    pub fn new(line: OsString, environment: &Environment, instead: Box<dyn Write + Send>) -> Self {
+    pub fn new(
+        line: OsString,
+        environment: &Environment,
+        screen: (usize, usize),
+        patience: Patience,
+        instead: Box<dyn Write + Send>,
+    ) -> Self {
         let mut variables = vec![(OsString::from("PATH"), clean_path(environment))];
         let unset = |name: &&(&str, &str)| !environment.variables.contains_key(OsStr::new(name.0));
         let defaults = DEFAULTS.iter().filter(unset);
@@ -70,52 +102,123 @@ impl Pager {
         Self {
             line,
             environment: variables,
+            screen,
+            patience,
             instead,
             state: State::Waiting,
+            kept: Vec::new(),
         }
     }
 
-    fn start(&self) -> Option<(Child, ChildStdin)> {
+    /// Whether what was kept takes more lines than the screen has. Colours count as columns: an error on the safe side.
+    fn is_long(&self) -> bool {
+        let (lines, columns) = self.screen;
+        let taken = self.kept.split(|byte| *byte == b'\n');
+        let rows = taken.map(|line| line.len().saturating_sub(1) / columns.max(1) + 1);
+        rows.sum::<usize>() > lines
+    }
+
+    fn start(&mut self) {
         let mut command = Command::new("/bin/sh");
         command
             .arg("-c")
             .arg(&self.line)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped());
-        let mut child = command.spawn().ok()?;
-        let input = child.stdin.take()?;
-        Some((child, input))
+        let started = command.spawn().ok();
+        self.state = match started.and_then(|mut child| Some((child.stdin.take()?, child))) {
+            Some((input, child)) => {
+                self.patience.ask();
+                State::Running(child, input)
+            }
+            None => State::Without,
+        };
+    }
+
+    /// Gives `bytes` to the pager, or to who stands in for it.
+    fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let State::Running(_, input) = &mut self.state {
+            match input.write_all(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe && !self.kept.is_empty() => {
+                    // It has left. When it never came, nobody has seen what was written to it.
+                    let never_ran = self.leave();
+                    if never_ran {
+                        return self.fall_back();
+                    }
+                    return Err(error);
+                }
+                other => return other,
+            }
+        }
+        if matches!(self.state, State::Gone) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        self.instead.write_all(bytes)
+    }
+
+    /// Writes what was kept through.
+    fn fall_back(&mut self) -> io::Result<()> {
+        self.state = State::Without;
+        let kept = std::mem::take(&mut self.kept);
+        self.instead.write_all(&kept)?;
+        self.instead.flush()
+    }
+
+    /// Waits until the pager has ended; whether the shell could not run it. SIGTERM and SIGHUP end it.
+    fn leave(&mut self) -> bool {
+        let State::Running(mut child, input) = std::mem::replace(&mut self.state, State::Gone) else {
+            return false;
+        };
+        drop(input);
+        loop {
+            match child.try_wait() {
+                Ok(None) => {}
+                Ok(Some(status)) => return status.code().is_some_and(|code| NOT_RUN.contains(&code)),
+                Err(_) => return false,
+            }
+            if self.patience.must_end() {
+                // How that goes is its own business.
+                let _ = child.kill();
+            }
+            std::thread::sleep(NAP);
+        }
     }
 }
 
 impl Write for Pager {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if matches!(self.state, State::Waiting) {
-            self.state = match self.start() {
-                Some((child, input)) => State::Running(child, input),
-                None => State::Without,
-            };
+            self.kept.extend_from_slice(bytes);
+            if self.is_long() {
+                self.start();
+                let kept = self.kept.clone();
+                self.pass(&kept)?;
+            }
+            return Ok(bytes.len());
         }
-        match &mut self.state {
-            State::Running(_, input) => input.write(bytes),
-            State::Waiting | State::Without => self.instead.write(bytes),
+        if self.kept.len() > KEPT {
+            self.kept = Vec::new();
+        } else if !self.kept.is_empty() {
+            self.kept.extend_from_slice(bytes);
         }
+        self.pass(bytes)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.state {
+            State::Waiting | State::Gone => Ok(()),
             State::Running(_, input) => input.flush(),
-            State::Waiting | State::Without => self.instead.flush(),
+            State::Without => self.instead.flush(),
         }
     }
 }
 
 impl Drop for Pager {
     fn drop(&mut self) {
-        if let State::Running(mut child, input) = std::mem::replace(&mut self.state, State::Without) {
-            drop(input);
-            // How it ended is its own business.
-            let _ = child.wait();
+        // A terminal that takes no more has no reader who could be told.
+        if matches!(self.state, State::Waiting) || (self.leave() && !self.kept.is_empty()) {
+            let _ = self.fall_back();
         }
     }
 }

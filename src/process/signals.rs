@@ -6,8 +6,8 @@
 //! script) is left alone: neither we nor the child are meant to see it.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -24,7 +24,7 @@ use super::system;
 pub struct Interrupts {
     requested: Arc<AtomicBool>,
     actions: Vec<SigId>,
-    patient: bool,
+    patience: Patience,
 }
 
 impl Interrupts {
@@ -33,23 +33,18 @@ impl Interrupts {
     /// # Errors
     /// When the system refuses a handler.
     pub fn install() -> io::Result<Self> {
-        Self::with_patience(false)
+        Self::install_with(Patience::default())
     }
 
-    /// The same, but a second SIGINT does not end the process: while a pager runs, Ctrl-C is a key of the pager's, and one
-    /// that outlives us could no longer read the terminal.
+    /// The same, for a process whose results a pager may show.
     ///
     /// # Errors
     /// When the system refuses a handler.
-    pub fn install_patient() -> io::Result<Self> {
-        Self::with_patience(true)
-    }
-
-    fn with_patience(patient: bool) -> io::Result<Self> {
+    pub fn install_with(patience: Patience) -> io::Result<Self> {
         let mut interrupts = Self {
             requested: Arc::default(),
             actions: Vec::new(),
-            patient,
+            patience,
         };
         interrupts.listen()?;
         Ok(interrupts)
@@ -72,15 +67,60 @@ impl Interrupts {
             .into_iter()
             .filter(|signal| !is_ignored(*signal))
         {
-            if signal == SIGINT && !self.patient {
+            if signal == SIGINT {
                 // Registered first, so that it sees the flag as it was before this signal.
                 let action = flag::register_conditional_default(signal, Arc::clone(&self.requested))?;
+                self.actions.push(action);
+                self.patience.may_end(action);
+            } else {
+                let action = flag::register(signal, Arc::clone(&self.patience.0.ending))?;
                 self.actions.push(action);
             }
             self.actions
                 .push(flag::register(signal, Arc::clone(&self.requested))?);
         }
         Ok(())
+    }
+}
+
+/// While a pager runs, Ctrl-C is a key of the pager's: a second one must not end us, for a pager that outlives us can no
+/// longer read the terminal. Shared by the pager, which asks for it when it starts, and the handlers.
+#[derive(Clone, Debug, Default)]
+pub struct Patience(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    asked: AtomicBool,
+    /// SIGTERM or SIGHUP has come.
+    ending: Arc<AtomicBool>,
+    /// What ends the process on a second SIGINT.
+    impatient: Mutex<Vec<SigId>>,
+}
+
+impl Patience {
+    /// From now on no second SIGINT ends the process.
+    pub(super) fn ask(&self) {
+        self.0.asked.store(true, Ordering::SeqCst);
+        for action in self.lock().drain(..) {
+            unregister(action);
+        }
+    }
+
+    /// Whether somebody wants us gone, pager or not.
+    pub(super) fn must_end(&self) -> bool {
+        self.0.ending.load(Ordering::SeqCst)
+    }
+
+    fn may_end(&self, action: SigId) {
+        if self.0.asked.load(Ordering::SeqCst) {
+            unregister(action);
+        } else {
+            self.lock().push(action);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<SigId>> {
+        self.0.impatient.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

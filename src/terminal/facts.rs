@@ -51,10 +51,14 @@ pub struct Facts {
     pub tty_in: bool,
     /// The terminal cannot move its cursor (`TERM=dumb` or unset).
     pub dumb: bool,
+    /// Lines of stdout's terminal.
+    pub lines: usize,
 }
 
 /// Columns when nothing is known.
 const DEFAULT_WIDTH: usize = 80;
+/// Lines when nothing is known.
+const DEFAULT_LINES: usize = 24;
 /// Below this a number of columns is taken for a mistake: nothing readable fits.
 const LEAST_WIDTH: usize = 20;
 
@@ -68,6 +72,7 @@ impl Facts {
             err: Stream::new(err.is_terminal(), real_width(&err), environment, color),
             tty_in: io::stdin().is_terminal(),
             dumb: is_dumb(environment),
+            lines: real_lines(&out).unwrap_or(DEFAULT_LINES),
         }
     }
 }
@@ -108,6 +113,11 @@ fn has_color(tty: bool, environment: &Environment, mode: ColorMode) -> bool {
 
 fn is_dumb(environment: &Environment) -> bool {
     environment.get("TERM").is_none_or(|term| term == "dumb")
+}
+
+fn real_lines(stream: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some(usize::from(size.ws_row)).filter(|lines| *lines > 0)
 }
 
 /// Some pseudo terminals answer 0 columns; that is no answer.

@@ -39,6 +39,7 @@ pub(crate) fn facts(width: usize) -> Facts {
         err: stream,
         tty_in: false,
         dumb: true,
+        lines: 24,
     }
 }
 

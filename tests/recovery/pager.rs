@@ -8,11 +8,14 @@ use crate::support::machine::{skip, tool};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
-/// A session that changed a file in `directory`.
+/// A session that changed one file, and many more than a screen holds.
 fn session(sandbox: &Sandbox, name: &str) -> std::path::PathBuf {
     let project = sandbox.project(name);
     Build::at(&project).file("a", "before\n");
-    sandbox.launch(&project, "echo agent > a");
+    sandbox.launch(
+        &project,
+        "echo agent > a; i=0; while [ $i -lt 60 ]; do echo > f$i; i=$((i+1)); done",
+    );
     project
 }
 
@@ -25,7 +28,7 @@ fn on_a_terminal(sandbox: &Sandbox, words: &[&str], pager: &str, inside: &Path) 
     let run = sandbox
         .command(words)
         .through(&[
-            "sh",
+            "/bin/sh",
             "-c",
             "cmd=$(printf '%s ' \"$@\"); exec \"$0\" -qec \"$cmd\" /dev/null",
         ])
@@ -58,9 +61,10 @@ fn a_result_on_a_terminal_is_given_to_it_and_the_next_command_stands_last() {
         "{said:?}"
     );
 
-    // What is not there to be read has none, nor what was told not to.
+    // What is not there to be read has none, nor what was told not to, nor what the screen holds.
     for words in [
         &["verify"][..],
+        &["diff", "@latest", "a"],
         &["diff", "@latest", "--no-pager"],
         &["list", "--json"],
     ] {
@@ -83,6 +87,8 @@ fn one_that_is_missing_or_leaves_early_harms_nothing() {
     let sandbox = Sandbox::new();
     let project = session(&sandbox, "p");
     for pager in [
+        "LESS=R no-such-pager",
+        "'/no/such pager'",
         "no-such-pager --flag",
         "",
         "cat",
@@ -121,19 +127,29 @@ fn nothing_in_the_current_directory_is_started_as_one() {
     let Some(script) = tool("script") else {
         return;
     };
-    let path = format!(":.:{}", std::env::var("PATH").unwrap());
+    let with_others = format!(":.:{}", std::env::var("PATH").unwrap());
+    for path in [&with_others, ".", "node_modules/.bin", ""] {
+        planted(&sandbox, &project, &script, path);
+        assert!(!marker.exists(), "PATH={path}");
+    }
+    // A relative path leads there too; it is no pager.
+    let by_path = on_a_terminal(&sandbox, &["diff", "@latest"], "./less", &project);
+    assert!(by_path.is_none_or(|run| run.text().contains("f59")) && !marker.exists());
+}
+
+/// A long result on a terminal, with this `PATH`.
+fn planted(sandbox: &Sandbox, project: &Path, script: &Path, path: &str) {
     sandbox
-        .command(["list"])
+        .command(["diff", "@latest", "--color", "never"])
         .through(&[
-            "sh",
+            "/bin/sh",
             "-c",
-            "cmd=$(printf '%s ' \"$@\"); exec \"$0\" -qec \"$cmd\" /dev/null",
+            "cmd=$(printf '%s ' \"$@\"); (/bin/sleep 0.5; echo q; /bin/sleep 3; echo q) | \"$0\" -qec \"$cmd\" /dev/null",
         ])
         .through(&[script.to_str().unwrap()])
         .with("TERM", "xterm")
         .with("PATH", path)
-        .inside(&project)
+        .inside(project)
         .run()
         .ok();
-    assert!(!marker.exists());
 }

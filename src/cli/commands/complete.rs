@@ -10,7 +10,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 pub(super) fn run(context: &Context<'_>, args: &CompleteArgs) -> Result<Status, CliError> {
     let mut words = args.words.clone();
     // Some shells do not pass an empty word on.
-    while words.len() <= args.index {
+    if words.len() == args.index {
         words.push(Default::default());
     }
     let found = candidates(

@@ -19,7 +19,7 @@ function __FUNCTION
                 end
             case ':command'
                 set -l after (contains --index -- -- $words)
-                and __fish_complete_subcommand --commandline $words[(math $after + 1)..-1]
+                and complete --do-complete "$words[(math $after + 1)..-1]"
             case '*'
                 printf '%s\n' $line
         end

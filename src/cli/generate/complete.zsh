@@ -1,7 +1,7 @@
 #compdef PROGRAM
 # Completions of PROGRAM for zsh. Made by `CALL completions zsh`; asks the program itself.
 
-_FUNCTION() {
+_PROGRAM() {
     local -a values
     local line add word
     while IFS= read -r line; do
@@ -37,8 +37,8 @@ _FUNCTION() {
 }
 
 # Loaded from a directory of functions, or read by a start-up file.
-if [[ ${funcstack[1]-} == _FUNCTION ]]; then
-    _FUNCTION "$@"
+if [[ ${funcstack[1]-} == _PROGRAM ]]; then
+    _PROGRAM "$@"
 else
-    compdef _FUNCTION PROGRAM
+    compdef _PROGRAM PROGRAM
 fi

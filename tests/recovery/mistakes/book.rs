@@ -46,7 +46,11 @@ impl Book {
         let typed = |more: &[&str]| {
             let words = words.iter().chain(more).copied();
             // Nothing is wrapped, so that the text does not depend on how long the paths are here.
-            let command = self.sandbox.command(words).with("COLUMNS", "10000");
+            let command = self
+                .sandbox
+                .command(words)
+                .with("COLUMNS", "10000")
+                .with("PATH", "/usr/bin:/bin");
             command.through(program).inside(directory).run()
         };
         let run = typed(&[]).code(code);
