@@ -1,12 +1,20 @@
 //! Asking the operator yes or no.
 
-use dialoguer::Confirm;
+use std::io;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{QueueSelector, tcflush};
 
 use super::{Terminal, sanitize};
 use crate::process::Interrupts;
 
-/// Makes the cursor visible (DECTCEM) and ends the line; the prompt hides it and does not show it again when it fails.
-const CURSOR_BACK: &[u8] = b"\x1b[?25h\n";
+/// How often it is looked whether a signal asked to stop.
+const NAP: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+/// A longer line is no answer.
+const LONGEST: usize = 4096;
 
 impl Terminal {
     /// Whether somebody is there to answer: both stdin and stderr are a terminal.
@@ -15,26 +23,59 @@ impl Terminal {
         self.facts.tty_in && self.facts.err.tty
     }
 
-    /// Asks on stderr. Only `y` and Enter mean yes; Enter alone, a signal, Ctrl-C, a terminal that goes
-    /// away, and a stdout that did not take what was to be confirmed, mean no.
+    /// Asks on stderr. Only a line that says `y` or `yes` means yes; any other, a signal, Ctrl-C, a terminal that goes away,
+    /// and a stdout that did not take what was to be confirmed, mean no. What was typed or pasted before the question stood
+    /// there is thrown away: it was meant for something else.
     ///
-    /// The signals must be caught already (`_caught` proves it): the prompt turns Ctrl-C into SIGINT, which would end
-    /// the process with the cursor hidden.
+    /// The signals must be caught already (`caught` proves it, and tells of them).
     #[must_use]
-    pub fn ask(&self, question: &str, _caught: &Interrupts) -> bool {
-        if !self.can_ask() {
+    pub fn ask(&self, question: &str, caught: &Interrupts) -> bool {
+        if !self.can_ask() || !self.everything_was_shown() {
             return false;
         }
-        if !self.everything_was_shown() {
-            return false;
+        // Where it cannot be thrown away it is no terminal, and `can_ask` has said so.
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+        self.err_raw(format!("{} [y/N] ", sanitize::text(question)).as_bytes());
+        let answer = answer(caught);
+        if answer.is_none() {
+            // The line of the question is not ended by an Enter.
+            self.err_raw(b"\n");
         }
-        let prompt = Confirm::new()
-            .with_prompt(sanitize::text(question))
-            .default(false)
-            .wait_for_newline(true);
-        prompt.interact().unwrap_or_else(|_| {
-            self.err_raw(CURSOR_BACK);
-            false
-        })
+        answer.is_some_and(|answer| is_yes(&answer))
+    }
+}
+
+/// Whether a line means yes.
+pub(super) fn is_yes(line: &[u8]) -> bool {
+    let word = line.trim_ascii().to_ascii_lowercase();
+    word == b"y" || word == b"yes"
+}
+
+/// One line; none when it does not come to that.
+fn answer(caught: &Interrupts) -> Option<Vec<u8>> {
+    let input = io::stdin();
+    let mut line = Vec::new();
+    loop {
+        if caught.requested() || line.len() > LONGEST {
+            return None;
+        }
+        let mut watched = [PollFd::new(&input, PollFlags::IN)];
+        match poll(&mut watched, Some(&NAP)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(_) => return None,
+        }
+        let mut buffer = [0; 256];
+        // Not through the library's own buffer: what it held would be lost to whoever reads next.
+        let count = match rustix::io::read(&input, &mut buffer) {
+            Ok(0) => return None,
+            Ok(count) => count,
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => continue,
+            Err(_) => return None,
+        };
+        line.extend(buffer.iter().take(count));
+        if line.contains(&b'\n') {
+            return Some(line);
+        }
     }
 }

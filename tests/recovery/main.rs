@@ -17,6 +17,7 @@
 mod active;
 mod adversary;
 mod archives;
+mod asking;
 mod bad_config;
 mod bad_input;
 mod completing;
