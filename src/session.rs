@@ -60,8 +60,10 @@ pub enum SessionError {
     Unknown {
         /// What was asked for.
         wanted: String,
-        /// Ids and workspaces that come close, newest first.
+        /// Ids that come close, the closest first.
         nearest: Vec<String>,
+        /// Whether there are sessions at all.
+        some_recorded: bool,
     },
     /// Several instances go by this name.
     #[error("{wanted:?} stands for several instances")]

@@ -129,9 +129,15 @@ impl Terminal {
         self.say(Level::Note, text, true);
     }
 
-    /// Like [`Self::err`], but not with `--quiet`.
+    /// Like [`Self::err`], but not with `--quiet`. A line that does not fit is wrapped, unless it begins with a blank.
     pub fn note(&self, text: &str) {
-        self.say(Level::Note, text, self.verbosity != Verbosity::Quiet);
+        let columns = self.width_err();
+        let fitted = |line: &str| match width::of(line) <= columns {
+            true => vec![line.to_owned()],
+            false => width::wrap(line, columns),
+        };
+        let text: Vec<String> = text.split('\n').flat_map(fitted).collect();
+        self.say(Level::Note, &text.join("\n"), self.verbosity != Verbosity::Quiet);
     }
 
     /// Like [`Self::err`], but only with `--verbose`.

@@ -48,6 +48,14 @@ pub(super) fn judge(
     }
     let free = free(&root);
     let seen = survey.filter(|survey| !survey.is_closed());
+    if seen.is_some() && !platform::may_write(&root) {
+        let what = format!(
+            "{} cannot be written to, so nothing can be recorded or restored",
+            shown(&root)
+        );
+        let step = format!("findmnt --target {0}; ls -ld {0}", shell::word(&root));
+        findings.push(found(Severity::Error, what).at(&root).shell(step));
+    }
     room(&root, free, seen, findings);
     Some(Space {
         path: root,
@@ -99,7 +107,17 @@ fn places(survey: &Survey, findings: &mut Vec<Finding>) {
         findings.push(found(Severity::Ok, what).at(root));
         return;
     }
-    let mut judged: Vec<Finding> = survey.odd.iter().map(odd).collect();
+    // A store of another user is one finding, not one for each of its files.
+    let mut owners = Vec::new();
+    let tells = |place: &&OddPlace| match &place.lapse {
+        Lapse::Owner(owner) if owners.contains(owner) => false,
+        Lapse::Owner(owner) => {
+            owners.push(*owner);
+            true
+        }
+        _ => true,
+    };
+    let mut judged: Vec<Finding> = survey.odd.iter().filter(tells).map(odd).collect();
     judged.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let more = judged.split_off(judged.len().min(NAMED));
     findings.extend(judged);
@@ -131,7 +149,10 @@ fn odd(place: &OddPlace) -> Finding {
             Severity::Error,
             format!("{path} belongs to user {owner}, and this is user {user}"),
         )
-        .shell(format!("sudo chown {user} {word}")),
+        // Taking it over would lock its owner out.
+        .words(format!(
+            "run as user {owner}, or name a jackin home of your own in JACKIN_HOME_DIR"
+        )),
         // The store refuses such a directory: what lies in it may have been put there.
         Lapse::Open(mode) if place.directory && mode & 0o022 != 0 => found(
             Severity::Error,

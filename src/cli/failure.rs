@@ -143,9 +143,22 @@ impl From<SessionError> for CliError {
                     ..inner
                 }
             }
-            SessionError::Unknown { ref nearest, .. } => {
+            SessionError::Unknown {
+                ref nearest,
+                ref wanted,
+                some_recorded,
+            } => {
                 let made = Self::from_error(ErrorKind::UnknownInstance, &error);
+                // A path in the session's place, and the word that is meant most often.
+                let made = if wanted.contains('/') || wanted.contains('.') {
+                    made.hint("the session stands first, then its paths: @latest PATH")
+                } else if strsim::normalized_damerau_levenshtein("@latest", wanted) > 0.6 {
+                    made.hint("the session that began last is @latest")
+                } else {
+                    made
+                };
                 match nearest.as_slice() {
+                    [] if some_recorded => made.command("the sessions", "list"),
                     [] => made.command(
                         "nothing was recorded yet; begin with",
                         "launch --snapshot project DIR -- COMMAND",
@@ -243,13 +256,21 @@ fn active(error: &SessionError, instance: &str, reasons: &[Reason], other: bool)
             })
             .collect(),
     };
-    match pids.as_slice() {
+    let made = match pids.as_slice() {
         [] => made.hint("nothing was changed; stop its processes first"),
+        // A shell that waits for input does not mind being asked to end.
         pids => made.hint(format!(
-            "nothing was changed; wait until it has ended, or stop it:\n  kill {}",
+            "nothing was changed; wait until it has ended, leave it in its own terminal, or stop it:\n  kill {}",
             pids.join(" ")
         )),
+    };
+    if other {
+        return made;
     }
+    made.command(
+        "its files can be had elsewhere while it runs",
+        format!("restore {instance} --to DIR"),
+    )
 }
 
 /// The launcher is a process of its session too; saying so twice tells nothing.

@@ -109,7 +109,7 @@ pub enum ConfigError {
         place: Place,
         /// What stands there.
         value: String,
-        /// The most similar valid one.
+        /// The most similar valid one; where none is similar, the usual one.
         nearest: &'static str,
         /// All valid ones.
         valid: &'static [&'static str],

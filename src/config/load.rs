@@ -6,6 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use toml::de::DeTable;
+
 use super::document::{Document, quoted};
 use super::embedded::{embedded, embedded_workspace};
 use super::layer::Layer;
@@ -38,7 +40,10 @@ impl Config {
             None => None,
         };
         let defaults = match &global {
-            Some(document) => Layer::read(document, "recovery", document.root()?.get("recovery"))?,
+            Some(document) => {
+                refuse_misspelled(document, "", &document.root()?)?;
+                Layer::read(document, "recovery", document.root()?.get("recovery"))?
+            }
             None => Layer::default(),
         };
         Ok(Self {
@@ -150,11 +155,13 @@ impl Config {
             if let Some(table) = embedded_workspace(document, &root, name)? {
                 known = true;
                 let prefix = format!("workspaces.{}.recovery", quoted(name));
+                refuse_misspelled(document, &format!("workspaces.{}.", quoted(name)), table)?;
                 layer = Layer::read(document, &prefix, table.get("recovery"))?.over(layer);
             }
         }
         if let Some(document) = &file {
             known = true;
+            refuse_misspelled(document, "", &document.root()?)?;
             layer = Layer::read(document, "recovery", document.root()?.get("recovery"))?.over(layer);
         }
         if !known {
@@ -306,4 +313,20 @@ fn check_name(name: &str) -> Result<(), ConfigError> {
         name: name.to_owned(),
         problem,
     })
+}
+
+/// Most keys are jackin's own, but one that is all but `recovery` is a slip that would leave a session unprotected.
+fn refuse_misspelled(document: &Document, prefix: &str, table: &DeTable<'_>) -> Result<(), ConfigError> {
+    const SLIP: f64 = 0.75;
+    for key in table.keys() {
+        let name = key.get_ref();
+        let likeness = strsim::normalized_damerau_levenshtein(&name.to_lowercase(), "recovery");
+        if name != "recovery" && likeness >= SLIP {
+            return Err(ConfigError::UnknownKey {
+                place: document.place(key.span().start, format!("{prefix}{}", quoted(name))),
+                nearest: "recovery",
+            });
+        }
+    }
+    Ok(())
 }

@@ -269,6 +269,20 @@ const STORE: &[Key] = &[key(
     "An object store that snapshots are copied to, encrypted.",
 )];
 
+/// The valid word that `given` probably stands for. Where none is like it, nobody who asked for something unknown is
+/// offered to have no files kept.
+pub(super) fn meant(given: &str, valid: &'static [&'static str]) -> &'static str {
+    const LIKE: f64 = 0.5;
+    const USUAL: &str = "project";
+    let best = nearest(given, valid.iter().copied());
+    let likeness = strsim::normalized_damerau_levenshtein(&given.to_lowercase(), best);
+    if likeness < LIKE && valid.contains(&USUAL) {
+        USUAL
+    } else {
+        best
+    }
+}
+
 /// The candidate that is most like `given`; the first of `candidates` when none is like it.
 pub(super) fn nearest(given: &str, candidates: impl IntoIterator<Item = &'static str>) -> &'static str {
     // Folded, because a wrong case or `-` for `_` is the commonest slip of all.

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::document::{Document, quoted, type_of};
 use super::error::{ConfigError, Place};
-use super::schema::{Key, Now, Shape, nearest};
+use super::schema::{Key, Now, Shape, meant, nearest};
 
 /// A checked value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ pub(super) fn choose(
         .ok_or_else(|| ConfigError::UnknownWord {
             place: place.clone(),
             value: word.to_owned(),
-            nearest: nearest(word, valid.iter().copied()),
+            nearest: meant(word, valid),
             valid,
         })
 }

@@ -13,6 +13,7 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
     let unknown = || SessionError::Unknown {
         wanted: wanted.to_owned(),
         nearest: nearest(&all, wanted),
+        some_recorded: !all.is_empty(),
     };
     if wanted == "@latest" {
         return latest(&all, |_| true)
@@ -54,26 +55,28 @@ fn latest(all: &[InstanceRow], fits: impl Fn(&InstanceRow) -> bool) -> Option<&I
     all.iter().filter(began).find(|row| fits(row))
 }
 
-/// The five that come closest, by edit distance to id, label or workspace.
+/// Up to five that come close, by edit distance to id, label or workspace; the closest first.
 fn nearest(all: &[InstanceRow], wanted: &str) -> Vec<String> {
+    const LIKE: f64 = 0.5;
     let wanted: String = wanted.chars().take(80).collect();
-    let distance = |row: &InstanceRow| {
+    let likeness = |row: &InstanceRow| {
         let names = [
             Some(row.id.as_str()),
             Some(row.id.label()),
             row.workspace.as_deref(),
         ];
-        names
+        let each = names
             .into_iter()
             .flatten()
-            .map(|name| strsim::damerau_levenshtein(name, &wanted))
-            .min()
+            .map(|name| strsim::normalized_damerau_levenshtein(name, &wanted));
+        each.fold(0.0, f64::max)
     };
-    let mut ranked: Vec<(usize, String)> = all
+    let mut ranked: Vec<(f64, String)> = all
         .iter()
-        .filter_map(|row| Some((distance(row)?, row.id.to_string())))
+        .map(|row| (likeness(row), row.id.to_string()))
+        .filter(|(likeness, _)| *likeness >= LIKE)
         .collect();
-    ranked.sort_by_key(|(distance, _)| *distance);
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     ranked.into_iter().take(5).map(|(_, id)| id).collect()
 }
 

@@ -45,7 +45,7 @@ fn missing_mode_comes_with_the_command_that_has_one() {
     let project = sandbox.project("plain");
     Build::at(&project).file("a", "a\n").aged();
     let run = sandbox.command(["explain", "."]).inside(&project).run().code(2);
-    let words = proposed(&run, "protect it whole:");
+    let words = proposed(&run, "without a configuration:");
     typed(&sandbox, &project, &words, "")
         .ok()
         .shows("Recovery contract");
@@ -185,7 +185,8 @@ fn unknown_path_is_no_absence_of_differences() {
     let diff = |path: &str| sandbox.command(["diff", &id, "--", path]).inside(&project).run();
     diff("nowhere").code(2).shows("nowhere is on neither side");
     diff("--stat").code(2).shows("flags stand before it");
-    for known in ["a", "same", ".", "target/x", "odd name", "-dash"] {
+    diff("target/x").code(5).shows("left out by the exclude target/");
+    for known in ["a", "same", ".", "odd name", "-dash"] {
         diff(known).ok();
     }
     // The command that undoes what is shown undoes no more than that.
@@ -306,4 +307,72 @@ fn damage_comes_with_the_verb_that_measures_it() {
     // Only a path, which must stay whole to be copied, may be wider than the terminal.
     let wide = text.lines().find(|line| line.len() > 80 && !line.contains('/'));
     assert!(wide.is_none(), "{wide:?}\n{verified}");
+}
+
+#[test]
+fn a_quiet_launch_still_tells_its_result() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("quiet");
+    Build::at(&project).file("a", "before\n");
+    let launch = ["launch", "-q", "--snapshot", "project", ".", "--", "rm", "a"];
+    let run = sandbox.command(launch).inside(&project).run().ok();
+    let said = complaint(&run);
+    assert!(
+        said.starts_with("session rc-") && said.ends_with(": 1 deleted\n"),
+        "{run}"
+    );
+}
+
+#[test]
+fn a_directory_of_a_workspace_leads_to_that_workspace() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("a", "before\n");
+    let text = "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/p\"\n[recovery]\nsnapshot = \"project\"\n";
+    sandbox.configure("workspaces/shop.toml", text);
+    let run = sandbox.command(["explain", "."]).inside(&project).run().code(2);
+    let words = proposed(
+        &run,
+        "it belongs to the workspace shop, which has a configuration:",
+    );
+    typed(&sandbox, &project, &words, "")
+        .ok()
+        .shows("Recovery contract for the workspace shop");
+}
+
+#[test]
+fn a_tracked_path_that_is_not_there_is_a_warning() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("tracked");
+    Build::at(&project).file("src/a", "before\n");
+    let launch = [
+        "launch",
+        "--snapshot",
+        "project",
+        "--path",
+        "scr",
+        ".",
+        "--",
+        "true",
+    ];
+    let run = sandbox.command(launch).inside(&project).run().ok();
+    run.shows("warning: ").shows("tracked/scr is not there yet");
+}
+
+#[test]
+fn words_of_other_programs_and_slips_are_understood() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("src/a", "before\n");
+    sandbox.launch(&project, "echo agent > src/a");
+    let run = sandbox.jackin(["restore", "-y", "@latest"]).code(2);
+    run.shows("did you mean --yes?").hides("to pass");
+    let run = sandbox.jackin(["restore", "-n", "@latest"]).code(2);
+    run.shows("did you mean --dry-run?");
+    sandbox
+        .jackin(["show", "@lates"])
+        .code(5)
+        .shows("is @latest")
+        .hides("nearest");
+    sandbox.jackin(["restore", "src/a"]).code(5).shows("@latest PATH");
 }

@@ -82,5 +82,5 @@ fn plan_counts_what_it_shows() {
         (1, 1, 1),
         "{run}"
     );
-    run.shows("4 paths: 1 to move back, 1 to create, 1 to delete.");
+    run.shows("3 paths: 1 to move back, 1 to create, 1 to delete.");
 }

@@ -205,6 +205,24 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
             } else {
                 made
             };
+            // What other programs call them.
+            let meant = match error
+                .get(ContextKind::InvalidArg)
+                .map(ToString::to_string)
+                .as_deref()
+            {
+                Some("-y" | "--force" | "-f") => Some("--yes"),
+                Some("-n") => Some("--dry-run"),
+                _ => None,
+            };
+            let made = match meant.filter(|_| matches!(verb, "restore" | "undo" | "init")) {
+                Some(flag) => {
+                    let mut made = made.hint(format!("did you mean {flag}?"));
+                    made.hints.retain(|hint| !hint.starts_with("to pass"));
+                    made
+                }
+                None => made,
+            };
             let made = match usage_of(command, called_as, verb) {
                 Some(usage) => made.hint(format!("the form is: {usage}")),
                 None => made,

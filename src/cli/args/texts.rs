@@ -113,7 +113,7 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
         ],
         "completions" => &[(
             "For bash, from the next shell on:",
-            "jackin recovery completions bash \\\n    > ~/.local/share/bash-completion/completions/jackin",
+            "mkdir -p ~/.local/share/bash-completion/completions\njackin recovery completions bash \\\n    > ~/.local/share/bash-completion/completions/jackin",
         )],
         "man" => &[("", "jackin recovery man restore | man -l -")],
         _ => &[],

@@ -14,6 +14,7 @@ use crate::process;
 use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
 use crate::snapshot::ProcessRef;
 use crate::store::Store;
+use crate::terminal::sanitize;
 
 pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, CliError> {
     let asking = scope::Asking {
@@ -38,6 +39,7 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
     refuse_inside(&store, context.environment, Allowed::Nothing)?;
     let width = context.terminal.width_err();
     context.terminal.note(&view::contract::contract(&contract, width));
+    warn_of_absent(context, &contract);
     let begun = begin_instance(context, &store, &contract, keeper, None)?;
     warn_about(context, &begun);
     let id = begun.instance.to_string();
@@ -81,6 +83,18 @@ pub(super) fn begin_instance(
     Ok(begin(store, context.world(), request)?)
 }
 
+/// What of a contract deserves more than a line in it: nothing of a path that is not there is captured.
+pub(super) fn warn_of_absent(context: &Context<'_>, contract: &Contract) {
+    for mount in &contract.mounts {
+        for path in &mount.absent_paths {
+            let host = sanitize::path(&path.on_host(&mount.root.to_path()));
+            context.terminal.warn(&format!(
+                "{host} is not there yet, and only what is tracked is captured"
+            ));
+        }
+    }
+}
+
 /// Says what the operator must know before the agent starts.
 pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
     if let Some(error) = &begun.baseline_error {
@@ -101,7 +115,7 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
     let mut text =
         format!("the baseline is not complete: it lacks {lacking} of the paths that it should hold");
     for gap in record.mounts.iter().flat_map(|mount| &mount.gaps).take(5) {
-        let path = crate::terminal::sanitize::name(gap.path.as_bytes());
+        let path = sanitize::name(gap.path.as_bytes());
         text.push_str(&format!("\n  {path}: {}", gap.reason));
     }
     let command = context.command(&format!("show {}", begun.instance));

@@ -157,6 +157,7 @@ pub(super) fn no_store(instance: &str) -> CliError {
     crate::session::SessionError::Unknown {
         wanted: instance.to_owned(),
         nearest: Vec::new(),
+        some_recorded: false,
     }
     .into()
 }

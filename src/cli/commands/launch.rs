@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::begin::{begin_instance, warn_about};
+use super::begin::{begin_instance, warn_about, warn_of_absent};
 use super::{changes, scope};
 use crate::cli::args::LaunchArgs;
 use crate::cli::context::Context;
@@ -65,6 +65,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         }
         Err(error) => return Err(error),
     };
+    warn_of_absent(context, &contract);
     say_who_else(context, &store, &contract)?;
     let name = Path::new(program).file_name().unwrap_or(program);
     let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
@@ -240,9 +241,13 @@ fn report(
     }
     if !begun_without_files(begun) {
         let width = context.terminal.width_err();
-        context
-            .terminal
-            .note(&changed.screen(context, &begun.instance, width));
+        let screen = changed.screen(context, &begun.instance, width);
+        // The first line is the result, which a quiet launch tells too.
+        let (head, more) = screen.split_once('\n').unwrap_or((&screen, ""));
+        context.terminal.err(head);
+        if !more.is_empty() {
+            context.terminal.note(more);
+        }
     }
     let Some(path) = &args.report else { return };
     let baseline = begun.baseline.as_ref().map(|captured| &captured.record);

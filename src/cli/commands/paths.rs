@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::cli::context::settle_path;
 use crate::cli::error::{CliError, ErrorKind};
+use crate::contract::{Matcher, Verdict};
 use crate::environment::Environment;
 use crate::restore::Scope;
 use crate::snapshot::{Coverage, Manifest, RelPath};
@@ -56,7 +57,13 @@ impl Known<'_> {
                 .elsewhere
                 .iter()
                 .any(|other| other.is_within(path) || path.is_within(other));
-            if held || known {
+            if held {
+                continue;
+            }
+            if let Some(error) = left_out(coverage, path) {
+                return Err(error);
+            }
+            if known {
                 continue;
             }
             let shown = sanitize::path(&path.on_host(&coverage.root.to_path()));
@@ -70,6 +77,20 @@ impl Known<'_> {
         }
         Ok(())
     }
+}
+
+/// A path that the session's excludes leave out is in no snapshot, and asking for it is no success.
+fn left_out(coverage: &Coverage, path: &RelPath) -> Option<CliError> {
+    let matcher = Matcher::new(coverage).ok()?;
+    let excluded = |is_dir| match matcher.verdict_with_parents(path, is_dir) {
+        Verdict::Excluded(rule) => Some(rule.pattern.clone()),
+        _ => None,
+    };
+    let pattern = excluded(true).or_else(|| excluded(false))?;
+    let shown = sanitize::path(&path.on_host(&coverage.root.to_path()));
+    let pattern = sanitize::text(&pattern);
+    let message = format!("{shown} is left out by the exclude {pattern}, so no snapshot has it");
+    Some(CliError::new(ErrorKind::NothingToRestore, message))
 }
 
 fn place(

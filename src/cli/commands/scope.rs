@@ -41,7 +41,7 @@ pub(super) fn contract(
     let target = Target::parse(scope.target.as_deref());
     let resolved = target
         .settings(&config, context.environment, &flags)
-        .map_err(|error| explained(error, scope, asking))?;
+        .map_err(|error| explained(error, &config, scope, asking))?;
     let options = Options {
         allow_broad: scope.allow_broad,
     };
@@ -67,7 +67,7 @@ pub(super) fn contract(
 }
 
 /// A target that cannot be used comes with the command that was probably meant.
-fn explained(error: ContractError, scope: &Scope, asking: &Asking<'_>) -> CliError {
+fn explained(error: ContractError, config: &Config, scope: &Scope, asking: &Asking<'_>) -> CliError {
     let words = |mode, target: Option<&str>| {
         let scope = Scope {
             target: target.map(OsString::from).or(scope.target.clone()),
@@ -82,8 +82,18 @@ fn explained(error: ContractError, scope: &Scope, asking: &Asking<'_>) -> CliErr
             let shown = sanitize::path(directory);
             CliError::new(ErrorKind::Usage, format!("the directory {shown} does not exist"))
         }
-        ContractError::Config(ConfigError::NoMode { .. }) => {
-            CliError::from(error).command("protect it whole", words(Some("project"), None))
+        ContractError::Config(ConfigError::NoMode { directory }) => {
+            let workspace = config.workspace_for_directory(directory).ok().flatten();
+            let whole = words(Some("project"), None);
+            let made = CliError::from(error);
+            let made = match workspace {
+                Some(name) => made.command(
+                    format!("it belongs to the workspace {name}, which has a configuration"),
+                    words(None, Some(&name)),
+                ),
+                None => made,
+            };
+            made.command("without a configuration", whole)
         }
         ContractError::NoTarget { .. } => {
             CliError::from(error).command("protect this directory", words(Some("project"), Some(".")))

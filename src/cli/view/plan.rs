@@ -14,7 +14,7 @@ pub(in crate::cli) fn plan(proposal: &Proposal, columns: usize) -> String {
             Role::Heading,
             &changes::host(&mount.request.coverage),
         ));
-        mount_lines(mount, &mut lines);
+        mount_lines(mount, columns, &mut lines);
     }
     lines.extend(width::wrap(&counts(proposal), columns));
     if !proposal.is_empty() {
@@ -46,7 +46,7 @@ fn staging(proposal: &Proposal) -> Vec<String> {
     places
 }
 
-fn mount_lines(mount: &ProposedMount, lines: &mut Vec<String>) {
+fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
     let root = mount.request.coverage.root.to_path();
     for (change, action) in presented(&mount.plan.steps) {
         let host = sanitize::path(&change.path.on_host(&root));
@@ -72,7 +72,13 @@ fn mount_lines(mount: &ProposedMount, lines: &mut Vec<String>) {
         lines.push(style::paint(Role::Warning, "  Conflicts, left as they are:"));
         for kept in conflicts {
             let host = sanitize::path(&kept.change.path.on_host(&root));
-            lines.push(format!("    {host}: {}", sanitize::text(&why_words(&kept.why))));
+            let why = sanitize::text(&why_words(&kept.why));
+            let line = format!("    {host}: {why}");
+            if width::of(&line) <= columns {
+                lines.push(line);
+            } else {
+                lines.extend([format!("    {host}:"), format!("      {why}")]);
+            }
         }
     }
     for kept in &mount.plan.kept {
@@ -131,13 +137,13 @@ fn reversed_detail(change: &Change) -> String {
 }
 
 fn counts(proposal: &Proposal) -> String {
-    let paths: usize = proposal.mounts.iter().map(|mount| mount.plan.steps.len()).sum();
     // The same lines as above are counted, so that a file that moves is one, though two paths change.
     let shown: Vec<(Change, Action)> = proposal
         .mounts
         .iter()
         .flat_map(|mount| presented(&mount.plan.steps))
         .collect();
+    let paths = shown.len();
     let moves = |change: &Change| change.kind == ChangeKind::Renamed;
     let count = |action| {
         let alike = shown

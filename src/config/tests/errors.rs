@@ -248,3 +248,22 @@ fn faults_in_the_global_file_name_its_keys() {
         "CONF/config.toml, line 2: `workspaces.w` must be a table, but it is a string"
     );
 }
+
+#[test]
+fn a_slip_in_the_tables_name_is_no_silent_off() {
+    let home = Home::new().workspace("w", &format!("{MOUNT}[recovry]\nsnapshot = \"project\"\n"));
+    let error = home.error("w");
+    assert!(
+        error.contains("`recovry` is not a known key; the nearest valid one is `recovery`"),
+        "{error}"
+    );
+    let home = Home::new().global("[Recovery]\nsnapshot = \"project\"\n");
+    let error = home.load().unwrap_err();
+    assert!(
+        error.to_string().contains("nearest valid one is `recovery`"),
+        "{error}"
+    );
+    // Whoever asks for more is not offered less.
+    let home = Home::new().workspace("w", &format!("{MOUNT}[recovery]\nsnapshot = \"full\"\n"));
+    assert!(home.error("w").contains("nearest valid value is \"project\""));
+}

@@ -68,7 +68,7 @@ fn mounts_are_read_with_their_defaults() {
     let text = "version = \"v1alpha8\"\nworkdir = \"/w\"\nallowed_roles = [\"x\"]\n\
                 [[mounts]]\nsrc = \"~/src/web\"\ndst = \"/w\"\nsomething_new = { a = 1 }\n\
                 [[mounts]]\nsrc = \"~\"\nreadonly = true\nisolation = \"worktree\"\n\
-                [claude]\nauth_forward = \"sync\"\n[env]\nTOKEN = \"op://x\"\n[recovry]\nx = 1\n";
+                [claude]\nauth_forward = \"sync\"\n[env]\nTOKEN = \"op://x\"\n[future]\nx = 1\n";
     let home = Home::new().workspace("w", text);
     let mounts = home.resolve("w").unwrap().mounts;
     assert_eq!(mounts.len(), 2);

@@ -88,7 +88,7 @@ fn the_nearest_come_first_and_never_more_than_five() {
             panic!("{wanted}");
         };
         assert_eq!(nearest[0], "rc-00000001-garden", "{wanted}");
-        assert_eq!(nearest.len(), 5);
+        assert!(nearest.len() <= 5);
     }
     let endless = "x".repeat(1 << 20);
     assert_eq!(find(&place, &endless), Found::Nothing);

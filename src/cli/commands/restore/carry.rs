@@ -148,7 +148,9 @@ fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &
             terminal.warn(&format!("{host}: {}", failure.reason));
         }
     }
-    let changed: usize = report.mounts.iter().map(|mount| mount.applied.len()).sum();
+    // As in the plan: a file that was moved is one.
+    let lines = |mount: &crate::restore::MountReport| view::plan::presented(&mount.applied).len();
+    let changed: usize = report.mounts.iter().map(lines).sum();
     if report.emergency.is_some() {
         let changed = size::counted(changed as u64, "path", "paths");
         terminal.out(&match failed {
