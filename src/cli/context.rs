@@ -104,10 +104,31 @@ impl<'a> Context<'a> {
     /// Opens the store for writing; makes it when there is none.
     pub(super) fn store_for_writing(&self) -> Result<Store, CliError> {
         let directory = self.store_directory()?;
+        self.warn_of_foreign_home();
         let store = Store::open_write(&directory)?;
         self.tell_store(&directory, "opened for writing");
         self.warn_about(&store);
         Ok(store)
+    }
+
+    /// After `sudo` or `su` HOME may still be another user's, and what is made there would lock its owner out.
+    fn warn_of_foreign_home(&self) {
+        use std::os::unix::fs::MetadataExt as _;
+        let Some(home) = self.environment.jackin_home().filter(|home| !home.exists()) else {
+            return;
+        };
+        let own = crate::platform::own_ids().0;
+        let above = home.parent().and_then(|above| above.metadata().ok());
+        if let Some(owner) = above
+            .map(|above| above.uid())
+            .filter(|owner| own == 0 && *owner != own)
+        {
+            self.terminal.warn(&format!(
+                "{} is made in a directory of user {owner}, who will not be able to use it; name a jackin home of your own in \
+                 JACKIN_HOME_DIR",
+                sanitize::path(&home)
+            ));
+        }
     }
 
     /// Opens the store for reading; `None` when there is none.

@@ -46,7 +46,7 @@ impl ExitCode {
         (Self::NotConfirmed, "refused: not confirmed"),
         (
             Self::NothingToRestore,
-            "nothing to restore from: mode metadata or off, pruned, or no such instance",
+            "nothing to restore from: mode metadata or off, no such instance, or a path that is left out",
         ),
         (
             Self::Partial,
@@ -56,7 +56,10 @@ impl ExitCode {
             Self::Integrity,
             "the store or a snapshot failed its integrity check, or comes from a newer version",
         ),
-        (Self::Pending, "an interrupted restore waits"),
+        (
+            Self::Pending,
+            "an interrupted restore waits (not in this version)",
+        ),
         (Self::LaunchFailed, "launch: failed before the command ran"),
         (Self::CannotExecute, "launch: the command cannot be executed"),
         (Self::CommandNotFound, "launch: the command was not found"),

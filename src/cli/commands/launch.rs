@@ -11,13 +11,14 @@ use crate::cli::document::{Head, ReportDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::cli::view;
-use crate::config::{Mode, OnFailure};
+use crate::config::{Mode, OnFailure, settle};
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
 use crate::session::{
     Allowed, Begun, Closed, EndRequest, Sight, end, find_instance, refuse_inside, state_by,
 };
 use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
+use crate::terminal::sanitize;
 
 pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status, CliError> {
     let asking = scope::Asking {
@@ -66,6 +67,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         Err(error) => return Err(error),
     };
     warn_of_absent(context, &contract);
+    say_where(context, &contract);
     say_who_else(context, &store, &contract)?;
     let name = Path::new(program).file_name().unwrap_or(program);
     let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
@@ -122,6 +124,21 @@ fn start<'a>(
         directory: &directory,
     };
     Ok(process::start(&invocation, &mut context.interrupts)?)
+}
+
+/// The command runs where the operator is, which need not be where files are kept.
+fn say_where(context: &Context<'_>, contract: &crate::contract::Contract) {
+    let here = settle(&context.environment.current);
+    let mut roots = contract
+        .coverages()
+        .map(|coverage| coverage.root.to_path())
+        .peekable();
+    if roots.peek().is_some() && !roots.any(|root| here.starts_with(root)) {
+        context.terminal.note(&format!(
+            "the command runs in {}, which lies in none of the mounts",
+            sanitize::path(&here)
+        ));
+    }
 }
 
 /// Another live session on the same files is no reason to stop, but the operator must know.

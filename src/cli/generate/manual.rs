@@ -62,6 +62,7 @@ fn page_text(page: Command, verb: Option<&str>) -> io::Result<String> {
     example_section(verb.unwrap_or_default()).to_writer(&mut bytes)?;
     if verb.is_none() {
         exit_section().to_writer(&mut bytes)?;
+        surroundings().to_writer(&mut bytes)?;
     }
     see_also(verb).to_writer(&mut bytes)?;
     text(bytes)
@@ -106,6 +107,54 @@ fn exit_section() -> Roff {
         roff.control("TP", []);
         roff.text([bold((code as i32).to_string())]);
         roff.text([roman(meaning)]);
+    }
+    roff
+}
+
+/// What the program reads and where it writes.
+fn surroundings() -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["ENVIRONMENT"]);
+    for (name, what) in [
+        (
+            "JACKIN_HOME_DIR",
+            "Where jackin keeps its data, instead of ~/.jackin.",
+        ),
+        (
+            "JACKIN_CONFIG_DIR",
+            "Where jackin's configuration lies, instead of ~/.config/jackin.",
+        ),
+        (
+            "JACKIN_RECOVERY_INSTANCE",
+            "Set for the launched command: the session that it runs in.",
+        ),
+        (
+            "JACKIN_RECOVERY_PAGER, PAGER",
+            "The pager; without them less. LESS=FRX when LESS is not set.",
+        ),
+        (
+            "NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS",
+            "What the terminal shows.",
+        ),
+    ] {
+        roff.control("TP", []);
+        roff.text([bold(name)]);
+        roff.text([roman(what)]);
+    }
+    roff.control("SH", ["FILES"]);
+    for (name, what) in [
+        (
+            "~/.jackin/data/recovery",
+            "The store: archives, records, receipts and the catalog.",
+        ),
+        (
+            "~/.config/jackin",
+            "The configuration: jackin-recovery-config(5).",
+        ),
+    ] {
+        roff.control("TP", []);
+        roff.text([italic(name)]);
+        roff.text([roman(what)]);
     }
     roff
 }
