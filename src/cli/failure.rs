@@ -21,12 +21,26 @@ impl From<StoreError> for CliError {
         match made.kind {
             // A broken chain says itself what can be done, and `verify` would stop at it too.
             ErrorKind::Integrity if !matches!(error, StoreError::Chain { .. }) => hurt(made),
+            _ if is_full(&error) => made.hint(
+                "make room where the store lies, or name a jackin home elsewhere in JACKIN_HOME_DIR",
+            ),
             _ if is_foreign(&error) => made.hint(
                 "you may not read it: HOME may still be another user's; name a jackin home of your own in JACKIN_HOME_DIR",
             ),
             ErrorKind::NewerStore => made.hint("nothing was changed; use the newer version that wrote it"),
             _ => made,
         }
+    }
+}
+
+/// Whether there is no room; SQLite says so in words of its own.
+fn is_full(error: &StoreError) -> bool {
+    match error {
+        StoreError::Io { source, .. } | StoreError::Create { source, .. } => {
+            matches!(source.kind(), ErrorCause::StorageFull | ErrorCause::QuotaExceeded)
+        }
+        StoreError::Catalog { source, .. } => source.to_string().contains("full"),
+        _ => false,
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::support::background::Background;
 use crate::support::build::Build;
 use crate::support::compare::assert_untouched;
+use crate::support::machine::{SmallDisk, skip};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -375,4 +376,25 @@ fn words_of_other_programs_and_slips_are_understood() {
         .shows("is @latest")
         .hides("nearest");
     sandbox.jackin(["restore", "src/a"]).code(5).shows("@latest PATH");
+}
+
+#[test]
+fn a_full_disk_under_the_store_says_what_helps() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "before\n");
+    let place = sandbox.scratch("disk");
+    let Some(_disk) = SmallDisk::mount(&place, 200 << 10) else {
+        return skip("a full disk", "mounting is not allowed here");
+    };
+    fs::write(place.join("x"), vec![1; 190 << 10]).unwrap();
+    let launch = ["launch", "-q", "--snapshot", "project", ".", "--", "rm", "a"];
+    let run = sandbox
+        .command(launch)
+        .with("JACKIN_HOME_DIR", place.join("j"))
+        .inside(&project)
+        .run()
+        .code(125);
+    run.shows("full").shows("make room where the store lies");
+    assert!(project.join("a").exists(), "the command was not started");
 }
