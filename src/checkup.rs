@@ -68,24 +68,6 @@ pub enum Group {
     Program,
 }
 
-impl Group {
-    /// The word that people and scripts read.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Configuration => "configuration",
-            Self::Store => "store",
-            Self::Snapshots => "snapshots",
-            Self::Receipts => "receipts",
-            Self::Catalog => "catalog",
-            Self::Work => "work",
-            Self::Sessions => "sessions",
-            Self::Mounts => "mounts",
-            Self::Program => "program",
-        }
-    }
-}
-
 /// What to do about a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {

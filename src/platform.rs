@@ -22,6 +22,14 @@ pub use open::{
 };
 pub use stat::{NodeKind, Stat, stat_child, stat_handle};
 
+/// How many threads share a piece of work: one a core, but at most eight, for more only wait for the one that puts their
+/// results in order.
+#[must_use]
+pub fn threads() -> usize {
+    const MOST: usize = 8;
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST))
+}
+
 /// Whether this process may give files to other users and make devices (effective user 0).
 #[must_use]
 pub fn is_privileged() -> bool {

@@ -2,12 +2,12 @@
 //! window. Only a help: what did not hold still, failed, or is large is left to be read in the ordinary way.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Read as _};
+use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
 use super::listing::settle;
-use super::source::Source;
+use super::source::{Source, method_of};
 use super::walk::{Reference, Walked};
 use crate::mount::{Dir, Root};
 use crate::platform::{self, Stat};
@@ -21,8 +21,6 @@ const BATCH_FILES: usize = 64;
 const BATCH_BYTES: u64 = 1 << 20;
 /// Fewer than this are read faster than threads start.
 const WORTH_FILES: usize = 16;
-/// More readers than this only wait for the one who stores.
-const MOST: usize = 8;
 
 /// A file that held still while it was read.
 pub(super) struct Loaded {
@@ -106,7 +104,7 @@ impl<'a> ReadAhead<'a> {
                 place: *place,
                 name: entry.name.clone(),
                 ctime: entry.ctime,
-                method: old.filter(|old| old.size == content.size).map(|old| old.method),
+                method: method_of(old, content.size),
             };
             files += 1;
             match (batches.last_mut(), &mut last) {
@@ -132,7 +130,7 @@ impl<'a> ReadAhead<'a> {
             root,
             batches,
             keep_data,
-            threads: thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST)),
+            threads: platform::threads(),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -209,11 +207,7 @@ impl<'a> ReadAhead<'a> {
         settle(stat.ctime.max(stat.mtime));
         let mut source = Source::new(file, &stat, item.method)?;
         let (content, data) = if self.keep_data {
-            let mut data = Vec::with_capacity(usize::try_from(source.data_len()).unwrap_or(0));
-            source.read_to_end(&mut data)?;
-            let mut hasher = source.hasher();
-            hasher.update(&data);
-            (hasher.finish(), data)
+            source.load()?
         } else {
             (source.digest(|_| Ok(()))?, Vec::new())
         };

@@ -9,7 +9,7 @@ use super::CaptureError;
 use super::ahead::{Loaded, ReadAhead, Taken};
 use super::facts::{insert_gap, is_gone, words};
 use super::listing::settle;
-use super::source::Source;
+use super::source::{Source, method_of};
 use super::walk::{Reference, Walked};
 use crate::mount::{Dir, Root};
 use crate::observer::Observer;
@@ -257,10 +257,7 @@ impl Reading<'_> {
         for attempt in 1..=ATTEMPTS {
             let (file, before) = self.dir.file(entry.name.as_os_str()).map_err(Failure::Source)?;
             settle(before.ctime.max(before.mtime));
-            let method = self
-                .old
-                .filter(|old| old.size == before.size)
-                .map(|old| old.method);
+            let method = method_of(self.old, before.size);
             let mut source = Source::new(file, &before, method).map_err(Failure::Source)?;
             if before.ctime != entry.ctime {
                 entry.xattrs = self

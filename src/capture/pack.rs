@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Read as _};
+use std::io::{self, BufWriter};
 
 use super::CaptureError;
 use super::ahead::{IN_MEMORY, Loaded};
@@ -160,11 +160,7 @@ impl Sink for Packer<'_> {
 
     fn file(&mut self, path: &RelPath, entry: &Entry, source: &mut Source) -> Result<Content, Failure> {
         if source.data_len() <= IN_MEMORY {
-            let mut data = Vec::with_capacity(usize::try_from(source.data_len()).unwrap_or(0));
-            source.read_to_end(&mut data).map_err(Failure::Source)?;
-            let mut hasher = source.hasher();
-            hasher.update(&data);
-            let content = hasher.finish();
+            let (content, data) = source.load().map_err(Failure::Source)?;
             self.small(path, entry, &data, content, source.segments())
                 .map_err(Failure::Fatal)?;
             return Ok(content);

@@ -101,6 +101,18 @@ impl Source {
         }
     }
 
+    /// Reads everything into memory: the content, and its data without holes. For small files.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn load(&mut self) -> io::Result<(Content, Vec<u8>)> {
+        let mut data = Vec::with_capacity(usize::try_from(self.data_len()).unwrap_or(0));
+        self.read_to_end(&mut data)?;
+        let mut hasher = self.hasher();
+        hasher.update(&data);
+        Ok((hasher.finish(), data))
+    }
+
     /// Reads everything and gives the content's digest.
     ///
     /// # Errors
@@ -124,6 +136,11 @@ impl Source {
             None => (number == 0).then_some((0, self.size)),
         }
     }
+}
+
+/// How the digest of a file of this size is taken so that it compares with the one that an earlier snapshot has.
+pub(super) fn method_of(old: Option<&Content>, size: u64) -> Option<DigestMethod> {
+    old.filter(|old| old.size == size).map(|old| old.method)
 }
 
 /// The data bytes back to back; a file that has become shorter gives zeros for what is gone.

@@ -122,7 +122,7 @@ fn attach(command: Command, source: &Arc<Source>) -> Command {
                 fitting.filter(fits).collect::<Vec<_>>()
             })
         };
-        let arg: Arg = match (kind.as_deref(), hint) {
+        match (kind.as_deref(), hint) {
             (Some("INSTANCE"), _) => arg.add(own(Source::instances)),
             (Some("SNAP"), _) => arg.add(own(Source::snapshots)),
             (Some("SNAP|now"), _) => arg.add(own(Source::snapshots_and_now)),
@@ -132,8 +132,7 @@ fn attach(command: Command, source: &Arc<Source>) -> Command {
             (_, ValueHint::DirPath) => arg.add(own(|_, _| asks(Shell::Directories))),
             (_, ValueHint::CommandWithArguments) => arg.add(own(|_, _| asks(Shell::Command))),
             _ => arg,
-        };
-        arg
+        }
     });
     command.mut_subcommands(|command| attach(command, source))
 }
@@ -217,7 +216,7 @@ impl Source {
     /// Ids, newest first; where a verb needs a session that has not ended, only those.
     fn instances(&self, _: &str) -> Vec<CompletionCandidate> {
         let open = matches!(self.line.verb.as_deref(), Some("end" | "checkpoint"));
-        let rows: Vec<InstanceRow> = self.rows().into_iter().collect();
+        let rows = self.rows();
         let fitting = rows.iter().filter(|row| !open || row.ended_at.is_none());
         let mut all: Vec<CompletionCandidate> = fitting
             .map(|row| candidate(row.id.as_str(), self.about(row)))

@@ -38,22 +38,6 @@ pub enum ChangeKind {
     Renamed,
 }
 
-impl ChangeKind {
-    /// The word used in JSON.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Modified => "modified",
-            Self::Deleted => "deleted",
-            Self::Type => "type",
-            Self::Mode => "mode",
-            Self::Metadata => "metadata",
-            Self::Renamed => "renamed",
-        }
-    }
-}
-
 /// One path that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {

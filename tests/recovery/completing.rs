@@ -77,6 +77,12 @@ fn each_place_gets_what_it_takes() {
     assert_eq!(offered(&sandbox, &["man", "rest"]), ["restore"]);
     assert_eq!(offered(&sandbox, &["completions", ""]), ["bash", "zsh", "fish"]);
     assert_eq!(offered(&sandbox, &["restore", "--mtimes", "e"]), ["exact"]);
+    // A value is no verb, and the session of another word is not this one's.
+    assert_eq!(offered(&sandbox, &["diff", "--from", "checkpoint", "rc"]), [id]);
+    sandbox.launch(&sandbox.project("recovery"), "true");
+    let other = sandbox.newest();
+    let from = offered(&sandbox, &["diff", "shop", "--from", "c"]);
+    assert_eq!(from, ["checkpoint"], "{other} has a closing");
     let flags = offered(&sandbox, &["undo", "--d"]);
     assert_eq!(flags, ["--dry-run", "--delete-later-files"]);
 
@@ -84,12 +90,21 @@ fn each_place_gets_what_it_takes() {
     assert_eq!(offered(&sandbox, &["end", "rc"]), [id]);
     sandbox.jackin(["end", id]).ok();
     assert_eq!(offered(&sandbox, &["end", "rc"]), [""; 0]);
+    assert_eq!(
+        offered(&sandbox, &["diff", "--from", "checkpoint", "rc"]).len(),
+        2
+    );
     std::fs::write(sandbox.project("shop").join("a"), "later\n").unwrap();
     sandbox
         .jackin(["restore", id, "--overwrite-later-edits", "--yes"])
         .ok();
     let receipts = offered(&sandbox, &["undo", "--receipt", ""]);
     assert_eq!(receipts.len(), 1, "{receipts:?}");
+    let of_other = offered(&sandbox, &["undo", &other, "--receipt", ""]);
+    assert_eq!(of_other, [""; 0], "it restored nothing");
+    // An index far behind the words is answered with nothing, at once.
+    let far = ["__complete", "18446744073709551615", "--", "jackin"];
+    assert!(sandbox.jackin(far).ok().stdout.is_empty());
 }
 
 #[test]
@@ -191,6 +206,46 @@ fn bash_puts_words_together_that_it_has_split() {
     )
     .unwrap();
     assert!(directory.starts_with("./shop\n"), "{directory}");
+}
+
+#[test]
+fn bash_quotes_what_it_finds_by_itself() {
+    let (sandbox, _) = shop();
+    let programs = sandbox.scratch("programs");
+    Build::at(&programs)
+        .file("qq$(touch ran)", "#!/bin/sh\n")
+        .mode("qq$(touch ran)", 0o755);
+    Build::at(&sandbox.sources()).dir("d$(touch ran)");
+    // Outside of a completion there is no `compopt`, as in Bash 3.2: nobody but the script can quote.
+    let script = format!(
+        "PATH='{}':$PATH; source \"$COMPLETIONS/jackin.bash\"; try() {{ COMP_LINE=$1; COMP_POINT=${{#COMP_LINE}}; \
+         COMP_WORDS=($1); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _jackin jackin \"$2\" x; \
+         printf '%s\\n' \"${{COMPREPLY[@]}}\"; }}; try 'jackin recovery launch shop -- qq' qq; \
+         try 'jackin recovery explain ./d' ./d",
+        programs.display()
+    );
+    let Some(said) = in_shell(&sandbox, &["bash", "--norc", "-c"], &script) else {
+        return;
+    };
+    assert_eq!(said, "qq\\$\\(touch\\ ran\\)\n./d\\$\\(touch\\ ran\\)\n");
+}
+
+#[test]
+fn zsh_completes_at_the_first_tab_when_it_loads_the_function() {
+    let (sandbox, id) = shop();
+    let programs = sandbox.scratch("programs");
+    std::fs::create_dir(&programs).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_jackin"), programs.join("jackin-recovery")).unwrap();
+    let script = format!(
+        "path=('{}' $path); _describe() {{ print -rl -- ${{(P)3}} }}; compdef() {{ print registered }}; \
+         fpath=($COMPLETIONS $fpath); autoload -U _jackin-recovery; \
+         words=(jackin-recovery show rc); CURRENT=3; _jackin-recovery",
+        programs.display()
+    );
+    let Some(said) = in_shell(&sandbox, &["zsh", "-f", "-c"], &script) else {
+        return;
+    };
+    assert!(said.starts_with(&format!("{id}:")), "{said}");
 }
 
 #[test]

@@ -7,19 +7,18 @@ use std::path::Path;
 use crate::support::background::Background;
 use crate::support::build::Build;
 use crate::support::compare::assert_untouched;
-use crate::support::machine::{SmallDisk, skip};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 /// Standard error as text.
-fn complaint(run: &Run) -> String {
+pub(crate) fn complaint(run: &Run) -> String {
     String::from_utf8(run.stderr.clone()).unwrap()
 }
 
 /// The words behind `label` on standard error, without the program's name: on the same line, or on the next.
 #[track_caller]
-fn proposed(run: &Run, label: &str) -> String {
+pub(crate) fn proposed(run: &Run, label: &str) -> String {
     let text = complaint(run);
     let (_, rest) = text
         .split_once(label)
@@ -31,7 +30,7 @@ fn proposed(run: &Run, label: &str) -> String {
 }
 
 /// Types a proposed command into a shell, as it stands there.
-fn typed(sandbox: &Sandbox, directory: &Path, words: &str, more: &str) -> Run {
+pub(crate) fn typed(sandbox: &Sandbox, directory: &Path, words: &str, more: &str) -> Run {
     let script = format!("exec \"$0\" \"$1\" {words} {more}");
     sandbox
         .command::<[&str; 0], &str>([])
@@ -308,93 +307,4 @@ fn damage_comes_with_the_verb_that_measures_it() {
     // Only a path, which must stay whole to be copied, may be wider than the terminal.
     let wide = text.lines().find(|line| line.len() > 80 && !line.contains('/'));
     assert!(wide.is_none(), "{wide:?}\n{verified}");
-}
-
-#[test]
-fn a_quiet_launch_still_tells_its_result() {
-    let sandbox = Sandbox::new();
-    let project = sandbox.project("quiet");
-    Build::at(&project).file("a", "before\n");
-    let launch = ["launch", "-q", "--snapshot", "project", ".", "--", "rm", "a"];
-    let run = sandbox.command(launch).inside(&project).run().ok();
-    let said = complaint(&run);
-    assert!(
-        said.starts_with("session rc-") && said.ends_with(": 1 deleted\n"),
-        "{run}"
-    );
-}
-
-#[test]
-fn a_directory_of_a_workspace_leads_to_that_workspace() {
-    let sandbox = Sandbox::new();
-    let project = sandbox.project("shop");
-    Build::at(&project).file("a", "before\n");
-    let text = "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/p\"\n[recovery]\nsnapshot = \"project\"\n";
-    sandbox.configure("workspaces/shop.toml", text);
-    let run = sandbox.command(["explain", "."]).inside(&project).run().code(2);
-    let words = proposed(
-        &run,
-        "it belongs to the workspace shop, which has a configuration:",
-    );
-    typed(&sandbox, &project, &words, "")
-        .ok()
-        .shows("Recovery contract for the workspace shop");
-}
-
-#[test]
-fn a_tracked_path_that_is_not_there_is_a_warning() {
-    let sandbox = Sandbox::new();
-    let project = sandbox.project("tracked");
-    Build::at(&project).file("src/a", "before\n");
-    let launch = [
-        "launch",
-        "--snapshot",
-        "project",
-        "--path",
-        "scr",
-        ".",
-        "--",
-        "true",
-    ];
-    let run = sandbox.command(launch).inside(&project).run().ok();
-    run.shows("warning: ").shows("tracked/scr is not there yet");
-}
-
-#[test]
-fn words_of_other_programs_and_slips_are_understood() {
-    let sandbox = Sandbox::new();
-    let project = sandbox.project("p");
-    Build::at(&project).file("src/a", "before\n");
-    sandbox.launch(&project, "echo agent > src/a");
-    let run = sandbox.jackin(["restore", "-y", "@latest"]).code(2);
-    run.shows("did you mean --yes?").hides("to pass");
-    let run = sandbox.jackin(["restore", "-n", "@latest"]).code(2);
-    run.shows("did you mean --dry-run?");
-    sandbox
-        .jackin(["show", "@lates"])
-        .code(5)
-        .shows("is @latest")
-        .hides("nearest");
-    sandbox.jackin(["restore", "src/a"]).code(5).shows("@latest PATH");
-}
-
-#[test]
-fn a_full_disk_under_the_store_says_what_helps() {
-    let sandbox = Sandbox::new();
-    let project = sandbox.project("p");
-    Build::at(&project).file("a", "before\n");
-    let place = sandbox.scratch("disk");
-    let Some(_disk) = SmallDisk::mount(&place, 200 << 10) else {
-        return skip("a full disk", "mounting is not allowed here");
-    };
-    fs::write(place.join("x"), vec![1; 190 << 10]).unwrap();
-    let launch = ["launch", "-q", "--snapshot", "project", ".", "--", "rm", "a"];
-    let run = sandbox
-        .command(launch)
-        .with("JACKIN_HOME_DIR", place.join("j"))
-        .inside(&project)
-        .run()
-        .code(125);
-    run.shows("full").shows("make room where the store lies");
-    assert!(project.join("a").exists(), "the command was not started");
 }

@@ -57,6 +57,7 @@ mod real_scenarios;
 mod real_tree;
 mod repeat;
 mod second_names;
+mod slips;
 mod support;
 mod support_compare;
 mod support_trees;

@@ -117,6 +117,24 @@ fn one_that_is_missing_or_leaves_early_harms_nothing() {
 }
 
 #[test]
+fn keys_of_the_pager_do_not_end_us_and_a_wish_to_end_does() {
+    let sandbox = Sandbox::new();
+    let project = session(&sandbox, "p");
+    // Its parent is this program.
+    let keys = "kill -INT $PPID; sleep 0.1; kill -INT $PPID; sleep 0.1; cat";
+    let Some(run) = on_a_terminal(&sandbox, &["diff", "@latest", "-v"], keys, &project) else {
+        return;
+    };
+    let run = run.ok().shows("f59").shows("undo it:");
+    // What is said when all is over is said with a pager too.
+    run.shows("exit code 0");
+    let stays = "kill -TERM $PPID; exec sleep 100";
+    let begun = std::time::Instant::now();
+    on_a_terminal(&sandbox, &["diff", "@latest"], stays, &project).unwrap();
+    assert!(begun.elapsed().as_secs() < 60, "it waited for the pager");
+}
+
+#[test]
 fn nothing_in_the_current_directory_is_started_as_one() {
     let sandbox = Sandbox::new();
     let project = session(&sandbox, "p");

@@ -6,10 +6,8 @@ use std::thread;
 use super::scan::{Job, Scan, Scanned, Tally};
 use super::{Skipped, Walk};
 use crate::capture::CaptureError;
+use crate::platform;
 use crate::snapshot::RelPath;
-
-/// More than this only wait for each other.
-const MOST: usize = 8;
 
 /// What all of them found, in no order.
 #[derive(Default)]
@@ -60,7 +58,7 @@ impl<'w> Crew<'w> {
     /// When the root cannot be listed, or the operator stopped it.
     pub(super) fn run(self, root: Job) -> Result<Found, CaptureError> {
         self.lock().waiting.push(root);
-        let more = thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST)) - 1;
+        let more = platform::threads() - 1;
         let mut found = Found::default();
         thread::scope(|scope| {
             // A system that gives no more threads gets by with this one.

@@ -5,12 +5,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle, available_parallelism};
+use std::thread::{Builder, JoinHandle};
 
 use super::frame::{Packed, pack};
-
-/// More threads than this gain little: one thread feeds them all.
-const MAX_WORKERS: usize = 8;
+use crate::platform;
 
 struct Job {
     raw: Vec<u8>,
@@ -33,7 +31,7 @@ impl Pool {
         let (jobs, queue) = channel();
         Self {
             level,
-            limit: available_parallelism().map_or(1, |cores| cores.get().min(MAX_WORKERS)),
+            limit: platform::threads(),
             workers: Vec::new(),
             jobs: Some(jobs),
             queue: Arc::new(Mutex::new(queue)),

@@ -1,0 +1,132 @@
+//! What somebody meets who uses it for the first time, or in a place that is not theirs: nothing goes wrong in silence.
+
+use std::fs;
+
+use crate::guidance::{complaint, proposed, typed};
+use crate::support::build::Build;
+use crate::support::machine::{NOBODY, SmallDisk, is_root, skip};
+use crate::support::sandbox::Sandbox;
+
+#[test]
+fn a_quiet_launch_still_tells_its_result() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("quiet");
+    Build::at(&project).file("a", "before\n");
+    let launch = ["launch", "-q", "--snapshot", "project", ".", "--", "rm", "a"];
+    let run = sandbox.command(launch).inside(&project).run().ok();
+    let said = complaint(&run);
+    assert!(
+        said.starts_with("session rc-") && said.ends_with(": 1 deleted\n"),
+        "{run}"
+    );
+}
+
+#[test]
+fn a_directory_of_a_workspace_leads_to_that_workspace() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("a", "before\n");
+    let text = "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/p\"\n[recovery]\nsnapshot = \"project\"\n";
+    sandbox.configure("workspaces/shop.toml", text);
+    let run = sandbox.command(["explain", "."]).inside(&project).run().code(2);
+    let words = proposed(
+        &run,
+        "it belongs to the workspace shop, which has a configuration:",
+    );
+    typed(&sandbox, &project, &words, "")
+        .ok()
+        .shows("Recovery contract for the workspace shop");
+}
+
+#[test]
+fn a_tracked_path_that_is_not_there_is_a_warning() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("tracked");
+    Build::at(&project).file("src/a", "before\n");
+    let launch = [
+        "launch",
+        "--snapshot",
+        "project",
+        "--path",
+        "scr",
+        ".",
+        "--",
+        "true",
+    ];
+    let run = sandbox.command(launch).inside(&project).run().ok();
+    run.shows("warning: ").shows("tracked/scr is not there yet");
+}
+
+#[test]
+fn words_of_other_programs_and_slips_are_understood() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("src/a", "before\n");
+    sandbox.launch(&project, "echo agent > src/a");
+    let run = sandbox.jackin(["restore", "-y", "@latest"]).code(2);
+    run.shows("did you mean --yes?").hides("to pass");
+    let run = sandbox.jackin(["restore", "-n", "@latest"]).code(2);
+    run.shows("did you mean --dry-run?");
+    sandbox
+        .jackin(["show", "@lates"])
+        .code(5)
+        .shows("is @latest")
+        .hides("nearest");
+    sandbox.jackin(["restore", "src/a"]).code(5).shows("@latest PATH");
+}
+
+#[test]
+fn a_full_disk_under_the_store_says_what_helps() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "before\n");
+    let place = sandbox.scratch("disk");
+    let Some(_disk) = SmallDisk::mount(&place, 200 << 10) else {
+        return skip("a full disk", "mounting is not allowed here");
+    };
+    fs::write(place.join("x"), vec![1; 190 << 10]).unwrap();
+    let launch = ["launch", "-q", "--snapshot", "project", ".", "--", "rm", "a"];
+    let run = sandbox
+        .command(launch)
+        .with("JACKIN_HOME_DIR", place.join("j"))
+        .inside(&project)
+        .run()
+        .code(125);
+    run.shows("full").shows("make room where the store lies");
+    assert!(project.join("a").exists(), "the command was not started");
+}
+
+#[test]
+fn a_command_that_runs_outside_of_the_mounts_is_said() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("inside");
+    Build::at(&project).file("a", "before\n");
+    let launch = ["launch", "--snapshot", "project", "./inside", "--", "true"];
+    let outside = sandbox.command(launch).run().ok();
+    outside.shows("lies in none of the mounts");
+    let launch = ["launch", "--snapshot", "project", ".", "--", "true"];
+    let inside = sandbox.command(launch).inside(&project).run().ok();
+    inside.hides("none of the mounts");
+}
+
+#[test]
+fn root_in_another_users_home_is_warned_and_never_told_to_take_it_over() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "before\n");
+    if !is_root() {
+        return skip("another user's home", "only root can give one away");
+    }
+    let nobody = Some(NOBODY);
+    std::os::unix::fs::chown(sandbox.home(), nobody, nobody).unwrap();
+    let launch = ["launch", "-q", "--snapshot", "project", ".", "--", "true"];
+    let run = sandbox.command(launch).inside(&project).run().ok();
+    run.shows(&format!("in a directory of user {NOBODY}"));
+    let again = sandbox.command(launch).inside(&project).run().ok();
+    again.hides("in a directory of user");
+    for entry in walkdir::WalkDir::new(sandbox.home().join(".jackin")) {
+        std::os::unix::fs::lchown(entry.unwrap().path(), nobody, nobody).unwrap();
+    }
+    let run = sandbox.jackin(["doctor"]).refused();
+    run.shows(&format!("run as user {NOBODY}")).hides("chown");
+}
