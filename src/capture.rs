@@ -4,6 +4,7 @@
 mod ahead;
 mod contents;
 mod facts;
+mod known;
 mod limit;
 mod listing;
 mod look;
@@ -17,10 +18,10 @@ use std::path::PathBuf;
 
 pub use contents::HashOnly;
 pub(crate) use facts::{same_moment, words};
+pub(crate) use known::Latest;
 pub use limit::Big;
-pub use look::{Look, Seen, look, read_back};
+pub use look::{Earlier, Look, Seen, look, read_back};
 pub use source::{LayoutHasher, Source};
-pub(crate) use take::latest;
 pub use take::{Captured, Request, take};
 pub use walk::Skipped;
 

@@ -5,6 +5,7 @@ mod attributes;
 mod change;
 mod file_system;
 mod open;
+pub mod parallel;
 mod stat;
 
 pub use attributes::{list_attributes, remove_attribute, set_attribute};

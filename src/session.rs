@@ -10,7 +10,7 @@ pub use begin::{BeginRequest, Begun, begin};
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
 pub use guard::{Allowed, refuse_active, refuse_inside};
 pub use select::{check_name, find_instance, find_snapshot};
-pub use state::{Reason, Sight, State, state, state_by};
+pub use state::{Reason, Sight, State, is_active, state, state_by};
 
 use crate::capture::CaptureError;
 use crate::clock::{Clock, Entropy};

@@ -15,7 +15,7 @@ mod record;
 mod time;
 
 pub use bytes::ByteString;
-pub use chunk::{Chunk, ManifestList, cut};
+pub use chunk::{Chunk, ManifestList, Piece, Run, cut, runs};
 pub use codec::DecodeError;
 pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldReason};
 pub use digest::{Content, Digest, DigestMethod, Hasher};

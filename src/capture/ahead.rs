@@ -95,6 +95,7 @@ impl<'a> ReadAhead<'a> {
             }
             let old = reference.and_then(|reference| {
                 reference
+                    .earlier
                     .manifest
                     .directory(&directory.path)?
                     .entry(&entry.name)?

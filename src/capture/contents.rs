@@ -1,8 +1,9 @@
 //! Reads the files that a walk left pending, each until it holds still, and completes the manifest: digests, hard link
 //! groups, and gaps for what could not be read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 use std::thread;
 
 use super::CaptureError;
@@ -24,7 +25,11 @@ pub(super) trait Sink {
     /// What keeps the sink from going on.
     fn root(&mut self, root: &Entry) -> Result<(), CaptureError>;
 
-    /// An object whose content needs no reading: directory, link, special, empty or unchanged file.
+    /// Whether it wants to see what needs no reading.
+    fn wants_objects(&self) -> bool;
+
+    /// An object whose content needs no reading: directory, link, special, empty or unchanged file. Only called when it is
+    /// wanted.
     ///
     /// # Errors
     /// What keeps the sink from going on.
@@ -69,6 +74,10 @@ pub struct HashOnly<'a> {
 impl Sink for HashOnly<'_> {
     fn root(&mut self, _: &Entry) -> Result<(), CaptureError> {
         Ok(())
+    }
+
+    fn wants_objects(&self) -> bool {
+        false
     }
 
     fn object(&mut self, _: &RelPath, _: &Entry) -> Result<(), CaptureError> {
@@ -142,37 +151,45 @@ fn complete_with(
         pending,
         ..
     } = walked;
-    let pending: HashSet<(usize, usize)> = pending.into_iter().collect();
+    let mut pending = pending.into_iter().peekable();
+    let wants_objects = sink.wants_objects();
     let mut read: HashMap<(u64, Time), (RelPath, Content, bool)> = HashMap::new();
     sink.root(&manifest.root)?;
     for at in 0..manifest.directories.len() {
         if observer.cancelled() {
             return Err(CaptureError::Interrupted);
         }
+        if !wants_objects && pending.peek().is_none_or(|(next, _)| *next != at) {
+            continue;
+        }
         let own = manifest
             .directories
             .get(at)
             .map(|dir| dir.path.clone())
-            .filter(|path| !path.is_root());
+            .filter(|path| wants_objects && !path.is_root());
         // A directory comes right before what it holds: whoever unpacks the archive sets its time when it is left.
         if let Some((path, entry)) = own.as_ref().and_then(|path| Some((path, manifest.entry(path)?))) {
             sink.object(path, entry)?;
         }
-        let Some(directory) = manifest.directories.get_mut(at) else {
+        let Some(directory) = manifest.directories.get_mut(at).map(Arc::make_mut) else {
             continue;
         };
-        let before = reference.and_then(|r| r.manifest.directory(&directory.path));
+        let before = reference.and_then(|r| r.earlier.manifest.directory(&directory.path));
         let mut handle = None;
         let mut lost = Vec::new();
         for index in 0..directory.entries.len() {
             let Some(entry) = directory.entries.get_mut(index) else {
                 continue;
             };
-            let path = directory.path.join(&entry.name);
             if entry.is_dir() {
                 continue;
             }
-            if !pending.contains(&(at, index)) {
+            let is_pending = pending.next_if_eq(&(at, index)).is_some();
+            if !is_pending && !wants_objects {
+                continue;
+            }
+            let path = directory.path.join(&entry.name);
+            if !is_pending {
                 sink.object(&path, entry)?;
                 continue;
             }
@@ -294,21 +311,30 @@ fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
     }
 }
 
-/// Names for everything with several links (pipes, links and devices can have them too) the first path of its group, in manifest order.
-fn group_links(directories: &mut [Directory]) {
+/// Names for everything with several links (pipes, links and devices can have them too) the first path of its group, in
+/// manifest order.
+fn group_links(directories: &mut [Arc<Directory>]) {
     let mut first: HashMap<u64, (RelPath, Kind)> = HashMap::new();
     for directory in directories {
-        for entry in &mut directory.entries {
-            entry.link = None;
-            if entry.nlink < 2 || entry.is_dir() {
+        for index in 0..directory.entries.len() {
+            let Some(entry) = directory.entries.get(index) else {
                 continue;
-            }
-            match first.get(&entry.ino) {
-                Some((path, kind)) if *kind == entry.kind => entry.link = Some(path.clone()),
-                Some(_) => {}
-                None => {
-                    first.insert(entry.ino, (directory.path.join(&entry.name), entry.kind.clone()));
+            };
+            let mut link = None;
+            if entry.nlink > 1 && !entry.is_dir() {
+                match first.get(&entry.ino) {
+                    Some((path, kind)) if *kind == entry.kind => link = Some(path.clone()),
+                    Some(_) => {}
+                    None => {
+                        first.insert(entry.ino, (directory.path.join(&entry.name), entry.kind.clone()));
+                    }
                 }
+            }
+            // What is shared with an earlier manifest is copied only when it is not right any more.
+            if entry.link != link
+                && let Some(entry) = Arc::make_mut(directory).entries.get_mut(index)
+            {
+                entry.link = link;
             }
         }
     }

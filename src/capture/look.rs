@@ -12,12 +12,23 @@ use crate::snapshot::{Content, Coverage, Hasher, Manifest, SnapshotRecord, Time,
 use crate::store::Store;
 use crate::store::archive::Piece;
 
+/// An earlier state of the same mount. What stat data prove unchanged since is taken from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Earlier<'a> {
+    /// What was there.
+    pub manifest: &'a Manifest,
+    /// When that capture, or look, began.
+    pub started_at: Time,
+    /// Whether it had the same coverage, so that the names in its directories are those that count now.
+    pub same_rules: bool,
+}
+
 /// What to look at.
 pub struct Look<'a> {
     /// Which paths count.
     pub coverage: &'a Coverage,
-    /// What is known already, and since when.
-    pub reference: Option<(&'a Manifest, Time)>,
+    /// What is known already.
+    pub reference: Option<Earlier<'a>>,
     /// Read every file, whatever its stat data say.
     pub check_content: bool,
 }
@@ -46,11 +57,9 @@ pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, Capture
         Err(error) => return Err(error.into()),
     };
     let matcher = matcher(request.coverage)?;
-    let reference = request.reference.map(|(manifest, started_at)| Reference {
-        manifest,
-        started_at,
-        known: None,
-    });
+    let reference = request
+        .reference
+        .map(|earlier| Reference { earlier, known: None });
     let trust_stat = !request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
     let walk = Walk {
         root: &root,
@@ -61,7 +70,10 @@ pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, Capture
         observer,
     };
     observer.begin(Phase::Compare);
-    observer.expect(reference.map_or(0, |reference| reference.manifest.totals().0), 0);
+    observer.expect(
+        reference.map_or(0, |reference| reference.earlier.manifest.entry_count()),
+        0,
+    );
     let result = walk.run().and_then(|mut walked| {
         observer.expect(0, walked.bytes_to_read());
         let skipped = std::mem::take(&mut walked.skipped);

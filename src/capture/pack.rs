@@ -149,9 +149,13 @@ impl Sink for Packer<'_> {
         Ok(())
     }
 
+    fn wants_objects(&self) -> bool {
+        self.whole
+    }
+
     fn object(&mut self, path: &RelPath, entry: &Entry) -> Result<(), CaptureError> {
-        let bytes = entry.content().map_or(0, |content| content.size);
-        if self.whole && bytes == 0 {
+        // What an entry with content needs is in an older archive.
+        if entry.content().is_none_or(|content| content.size == 0) {
             let label = self.label.clone();
             self.writer()?.member(&label, path, entry)?;
         }

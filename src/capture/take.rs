@@ -3,19 +3,21 @@
 use std::collections::BTreeSet;
 
 use super::contents::complete;
+use super::known::Known;
 use super::pack::Packer;
-use super::walk::{Reference, Skipped, Walk, Walked};
+use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
 use crate::clock::{Entropy, random};
 use crate::contract::Matcher;
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
+use crate::platform::parallel;
 use crate::snapshot::{
-    Act, ArchiveRef, Coverage, Digest, InstanceId, Manifest, MountRecord, RecordedGap, SnapshotId,
-    SnapshotKind, SnapshotRecord, Time, add_sizes, cut,
+    Act, ArchiveRef, Coverage, Digest, InstanceId, Manifest, ManifestList, MountRecord, RecordedGap,
+    SnapshotId, SnapshotKind, SnapshotRecord, Time, add_sizes, runs,
 };
 use crate::store::archive::BlobKind;
-use crate::store::{Blobs, Draft, Store};
+use crate::store::{Draft, Store};
 
 /// What to capture.
 pub struct Request<'a> {
@@ -72,9 +74,15 @@ pub fn take(
         let draft = store.draft(id.clone())?;
         capture.run(id, draft)
     };
-    let result = match attempt(Capture::new(store, request, observer)) {
+    let capture = |known| Capture {
+        store,
+        request,
+        observer,
+        known,
+    };
+    let result = match attempt(capture(Known::find(store, request.coverages))) {
         Ok(Some(captured)) => Ok(captured),
-        Ok(None) => attempt(Capture::alone(store, request, observer)).and_then(|captured| {
+        Ok(None) => attempt(capture(Known::nothing(store))).and_then(|captured| {
             captured.ok_or_else(|| CaptureError::Write(std::io::Error::other("the archive is not whole")))
         }),
         Err(error) => Err(error),
@@ -83,66 +91,17 @@ pub fn take(
     result
 }
 
-/// The latest snapshot of a mount root, whichever instance it belongs to.
-pub(crate) struct Latest {
-    /// What was there.
-    pub(crate) manifest: Manifest,
-    /// When that capture began to look.
-    pub(crate) started_at: Time,
-    archives: Vec<ArchiveRef>,
-}
-
-/// Finds it. Without one, or when it cannot be read, everything is read anew: that costs time and nothing else.
-pub(crate) fn latest(store: &Store, coverage: &Coverage) -> Option<Latest> {
-    let id = store.catalog().latest_snapshot_on_root(&coverage.root.0).ok()??;
-    let record = store.record(&id).ok()?;
-    let mount = record
-        .mounts
-        .iter()
-        .find(|mount| mount.coverage.root == coverage.root)?;
-    let manifest = store.manifest(&record, mount).ok()??;
-    Some(Latest {
-        manifest,
-        started_at: mount.started_at,
-        archives: record.archives.clone(),
-    })
-}
-
 struct Capture<'a> {
     store: &'a Store,
     request: &'a Request<'a>,
     observer: &'a dyn Observer,
-    /// For each mount the latest snapshot of the same root, with its manifest.
-    earlier: Vec<Option<Latest>>,
-    /// What the archives of those snapshots hold.
-    known: Blobs,
+    /// What is in the store already.
+    known: Known,
 }
 
 impl<'a> Capture<'a> {
-    fn new(store: &'a Store, request: &'a Request<'a>, observer: &'a dyn Observer) -> Self {
-        let mut archives: Vec<ArchiveRef> = Vec::new();
-        let mut earlier = Vec::new();
-        for coverage in request.coverages {
-            let found = latest(store, coverage);
-            for archive in found.iter().flat_map(|latest| &latest.archives) {
-                if !archives.contains(archive) {
-                    archives.push(archive.clone());
-                }
-            }
-            earlier.push(found);
-        }
-        // An archive that does not open is not among them: what it held is read and stored again.
-        Self {
-            store,
-            request,
-            observer,
-            earlier,
-            known: store.blobs(&archives),
-        }
-    }
-
-    /// Captures. `None`: nothing older turned out to be of use, so the archive would stand alone without having a member
-    /// for every entry; it has to be written anew.
+    /// Captures. `None`: it has to be written anew, relying on nothing older. Either nothing older turned out to be of
+    /// use, so the archive would stand alone without having a member for every entry, or what should be there is not.
     fn run(self, id: SnapshotId, draft: Draft) -> Result<Option<Captured>, CaptureError> {
         // All mounts are walked, and all limits checked, before a byte is written.
         let mut left = self.request.limits;
@@ -161,7 +120,7 @@ impl<'a> Capture<'a> {
             .map(|(_, walked)| walked.bytes_to_read())
             .fold(0, add_sizes);
         self.observer.expect(0, to_read);
-        let mut packer = Packer::new(&draft, &self.known, self.observer);
+        let mut packer = Packer::new(&draft, &self.known.blobs, self.observer);
         let mut manifests = Vec::new();
         let mut mounts = Vec::new();
         let mut skipped = Vec::new();
@@ -177,23 +136,28 @@ impl<'a> Capture<'a> {
             let started_at = walked.started_at;
             skipped.push(std::mem::take(&mut walked.skipped));
             packer.mount(&coverage.label);
-            let manifest = complete(&root, walked, self.reference(at), &mut packer, self.observer)?;
-            let list = self.manifest(&manifest, &mut packer, &mut used)?;
-            for content in manifest
-                .entries()
-                .filter_map(|(_, entry)| entry.content())
-                .filter(|c| c.size > 0)
-            {
-                if packer.holds(&content.digest) {
-                    stored.push(content.digest);
-                } else {
-                    used.extend(self.known.archive_of(&content.digest));
+            let manifest = complete(
+                &root,
+                walked,
+                self.known.reference(at),
+                &mut packer,
+                self.observer,
+            )?;
+            let record = match self.known.same(at, coverage, started_at, &manifest) {
+                Some((before, archives)) => {
+                    used.extend(archives);
+                    before
                 }
-            }
-            mounts.push(MountRecord {
-                mounted: root.is_mount_point(),
-                ..record(coverage, started_at, list, &manifest)
-            });
+                None => {
+                    let list = self.list(&manifest, &mut packer, &mut used)?;
+                    if !self.contents(&manifest, &packer, &mut used, &mut stored) {
+                        return Ok(None);
+                    }
+                    record(coverage, started_at, list, &manifest)
+                }
+            };
+            let mounted = root.is_mount_point();
+            mounts.push(MountRecord { mounted, ..record });
             manifests.push(Some(manifest));
         }
         if used.is_empty() && packer.is_partial() {
@@ -201,7 +165,7 @@ impl<'a> Capture<'a> {
         }
         let mut archives: Vec<ArchiveRef> = used
             .into_iter()
-            .filter_map(|at| self.known.archives().get(at).cloned())
+            .filter_map(|at| self.known.blobs.archives().get(at).cloned())
             .collect();
         if let Some(finished) = packer.finish()? {
             let archive = id.archive();
@@ -232,28 +196,6 @@ impl<'a> Capture<'a> {
         }))
     }
 
-    /// Relies on nothing older.
-    fn alone(store: &'a Store, request: &'a Request<'a>, observer: &'a dyn Observer) -> Self {
-        let earlier = request.coverages.iter().map(|_| None).collect();
-        Self {
-            store,
-            request,
-            observer,
-            earlier,
-            known: store.blobs(&[]),
-        }
-    }
-
-    fn reference(&self, at: usize) -> Option<Reference<'_>> {
-        let latest = self.earlier.get(at)?.as_ref()?;
-        let (manifest, started_at) = (&latest.manifest, latest.started_at);
-        Some(Reference {
-            manifest,
-            started_at,
-            known: Some(&self.known),
-        })
-    }
-
     fn walk(
         &self,
         at: usize,
@@ -269,7 +211,7 @@ impl<'a> Capture<'a> {
         };
         let matcher = matcher(coverage)?;
         let trust_stat = !self.request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
-        let reference = self.reference(at);
+        let reference = self.known.reference(at);
         let walk = Walk {
             root: &root,
             matcher: &matcher,
@@ -278,8 +220,10 @@ impl<'a> Capture<'a> {
             limits,
             observer: self.observer,
         };
-        self.observer
-            .expect(reference.map_or(0, |reference| reference.manifest.totals().0), 0);
+        self.observer.expect(
+            reference.map_or(0, |reference| reference.earlier.manifest.entry_count()),
+            0,
+        );
         let walked = walk.run().map_err(|error| match error {
             // What was agreed, not what the mounts before this one left of it.
             CaptureError::Limit {
@@ -303,26 +247,62 @@ impl<'a> Capture<'a> {
     }
 
     /// Stores chunks and list of a manifest; gives the list's digest and notes which older archives it needs.
-    fn manifest(
+    fn list(
         &self,
         manifest: &Manifest,
         packer: &mut Packer<'_>,
         used: &mut BTreeSet<usize>,
     ) -> Result<Digest, CaptureError> {
-        let (list, chunks) = cut(manifest);
-        for chunk in &chunks {
-            packer.blob(BlobKind::Chunk, chunk.digest, &chunk.bytes)?;
-            if !packer.holds(&chunk.digest) {
-                used.extend(self.known.archive_of(&chunk.digest));
+        /// So many chunks are in memory at once.
+        const WINDOW: usize = 64;
+        let mut store = |kind, digest, bytes: &[u8]| {
+            packer.blob(kind, digest, bytes)?;
+            if !packer.holds(&digest) {
+                used.extend(self.known.blobs.archive_of(&digest));
+            }
+            Ok::<_, CaptureError>(())
+        };
+        let runs = runs(manifest);
+        let mut chunks = Vec::with_capacity(runs.len());
+        for window in runs.chunks(WINDOW) {
+            for chunk in parallel::map(window, |run| run.encode(manifest)) {
+                store(BlobKind::Chunk, chunk.digest, &chunk.bytes)?;
+                chunks.push(chunk.digest);
             }
         }
-        let bytes = list.encode();
+        let root = manifest.root.clone();
+        let bytes = ManifestList { root, chunks }.encode();
         let digest = Digest::of(&bytes);
-        packer.blob(BlobKind::List, digest, &bytes)?;
-        if !packer.holds(&digest) {
-            used.extend(self.known.archive_of(&digest));
-        }
+        store(BlobKind::List, digest, &bytes)?;
         Ok(digest)
+    }
+
+    /// Notes which content this capture stored, and which older archives hold the rest. `false` when some is in neither.
+    fn contents(
+        &self,
+        manifest: &Manifest,
+        packer: &Packer<'_>,
+        used: &mut BTreeSet<usize>,
+        stored: &mut Vec<Digest>,
+    ) -> bool {
+        let entries = manifest.directories.iter().flat_map(|dir| &dir.entries);
+        let contents = entries.filter_map(|entry| entry.content().filter(|content| content.size > 0));
+        let mut last = None;
+        for content in contents {
+            if packer.holds(&content.digest) {
+                stored.push(content.digest);
+                continue;
+            }
+            let archive = self.known.blobs.archive_of(&content.digest);
+            if archive.is_none() {
+                return false;
+            }
+            if archive != last {
+                used.extend(archive);
+                last = archive;
+            }
+        }
+        true
     }
 
     fn record(
@@ -377,9 +357,6 @@ fn record(coverage: &Coverage, started_at: Time, list: Digest, manifest: &Manife
     let (entries, bytes) = manifest.totals();
     let lacks = manifest.lacks();
     MountRecord {
-        coverage: coverage.clone(),
-        started_at,
-        mounted: false,
         manifest: Some(list),
         entries,
         bytes,
@@ -389,5 +366,6 @@ fn record(coverage: &Coverage, started_at: Time, list: Digest, manifest: &Manife
             .take(100)
             .map(|(path, reason)| RecordedGap { path, reason })
             .collect(),
+        ..missing(coverage, started_at)
     }
 }

@@ -4,6 +4,7 @@ mod archives;
 mod limits;
 mod links;
 mod moving;
+mod names;
 mod reuse;
 mod sparse;
 mod stopped;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::{CaptureError, Captured, Limits, Look, Request, Seen, look, take};
+use super::{CaptureError, Captured, Earlier, Limits, Look, Request, Seen, look, take};
 use crate::clock::{Clock, Entropy};
 use crate::observer::{Observer, Phase, Silent};
 use crate::snapshot::{
@@ -185,7 +186,7 @@ impl Place {
     ) -> Seen {
         let request = Look {
             coverage,
-            reference,
+            reference: reference.map(earlier),
             check_content: false,
         };
         look(&request, observer).unwrap()
@@ -224,6 +225,15 @@ impl Place {
                 (entry.into_path(), (meta.mode(), bytes))
             })
             .collect()
+    }
+}
+
+/// An earlier look with the same coverage.
+pub(super) fn earlier((manifest, started_at): (&Manifest, Time)) -> Earlier<'_> {
+    Earlier {
+        manifest,
+        started_at,
+        same_rules: true,
     }
 }
 

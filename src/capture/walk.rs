@@ -2,12 +2,16 @@
 //! snapshot proves unchanged keeps its content digest; the rest is pending.
 
 mod crew;
+mod known;
 mod scan;
+mod tally;
 
 use std::io;
+use std::sync::Arc;
 
-use super::facts::{entry, insert_gap};
-use super::{CaptureError, Limits};
+use super::facts::{entry, insert_gap, same_moment};
+use super::listing::TICK_NANOS;
+use super::{CaptureError, Earlier, Limits};
 use crate::contract::Matcher;
 use crate::mount::Root;
 use crate::observer::Observer;
@@ -15,15 +19,14 @@ use crate::platform;
 use crate::snapshot::{Directory, Entry, Gap, GapReason, Kind, Manifest, Name, RelPath, Time, add_sizes};
 use crate::store::Blobs;
 use crew::Crew;
-use scan::Tally;
+use scan::Job;
+use tally::Tally;
 
 /// An earlier state of the same mount, whose digests are taken over where stat data prove that nothing changed.
 #[derive(Clone, Copy)]
 pub(super) struct Reference<'a> {
-    /// What was there.
-    pub manifest: &'a Manifest,
-    /// When that capture began to walk. What changed later than just before it is read again.
-    pub started_at: Time,
+    /// What was there, and when.
+    pub earlier: Earlier<'a>,
     /// The archives that must hold the content; `None` when it will not be needed.
     pub known: Option<&'a Blobs>,
 }
@@ -34,6 +37,13 @@ impl Reference<'_> {
             (Some(known), Some(content)) => content.size == 0 || known.contains(&content.digest),
             _ => true,
         }
+    }
+
+    /// Whether the facts prove that nothing changed since: they are the same, and were old enough then that a change in
+    /// the same moment would have another time.
+    fn is_unchanged(&self, old: &Entry, stat: &platform::Stat) -> bool {
+        let quiet = self.earlier.started_at.plus_nanos(-TICK_NANOS);
+        !old.unstable && old.ctime < quiet && old.mtime < quiet && same_moment(old, stat)
     }
 }
 
@@ -94,7 +104,7 @@ impl Walked {
         let Ok(at) = directories.binary_search_by(|dir| dir.path.cmp(&parent)) else {
             return;
         };
-        let Some(directory) = directories.get_mut(at) else {
+        let Some(directory) = directories.get_mut(at).map(Arc::make_mut) else {
             return;
         };
         let Ok(entry) = directory.entries.binary_search_by(|entry| entry.name.cmp(&name)) else {
@@ -138,17 +148,26 @@ impl Walk<'_> {
         };
         drop(top);
         let tally = Tally::default();
-        let mut found = Crew::new(self, &tally).run((RelPath::root(), stat))?;
+        let known = self.reference.filter(|reference| {
+            let earlier = &reference.earlier;
+            earlier.same_rules && self.trust_stat && reference.is_unchanged(&earlier.manifest.root, &stat)
+        });
+        let mut found = Crew::new(self, &tally).run(Job {
+            path: RelPath::root(),
+            seen: stat,
+            known: known.map(|_| 0),
+        })?;
         if let Some(exceeded) = tally.exceeded() {
             return Err(self.limit_error(
                 exceeded,
-                found.directories.iter().map(|scanned| &scanned.directory),
+                found.directories.iter().map(|scanned| &*scanned.directory),
             ));
         }
-        // Whoever found what first, the manifest's order is that of the paths.
-        found
-            .directories
-            .sort_unstable_by(|a, b| a.directory.path.cmp(&b.directory.path));
+        // Whoever found what first, the manifest's order is that of the paths, and so is the reference's.
+        found.directories.sort_by(|a, b| match (a.place, b.place) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            _ => a.directory.path.cmp(&b.directory.path),
+        });
         let mut directories = Vec::with_capacity(found.directories.len());
         let mut pending = Vec::new();
         for (at, scanned) in found.directories.into_iter().enumerate() {

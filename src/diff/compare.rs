@@ -1,7 +1,9 @@
 //! Compares two manifests path by path. Compared are type, bytes, mode, owner, target, attributes and link group;
 //! never times or inodes. What one side does not know is neither added nor deleted: it is not covered.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,6 +79,26 @@ enum Found<'a> {
     Unknown(String),
 }
 
+/// Finds directories that are asked for in the order of their paths.
+struct Ahead<'a>(&'a [Arc<Directory>]);
+
+impl<'a> Ahead<'a> {
+    fn new(side: &Side<'a>) -> Self {
+        Self(side.manifest.map_or(&[], |manifest| &manifest.directories))
+    }
+
+    fn find(&mut self, path: &RelPath) -> Option<&'a Arc<Directory>> {
+        while let Some((first, rest)) = self.0.split_first() {
+            match first.path.cmp(path) {
+                Ordering::Less => self.0 = rest,
+                Ordering::Equal => return Some(first),
+                Ordering::Greater => return None,
+            }
+        }
+        None
+    }
+}
+
 /// Compares `from` with `to`.
 #[must_use]
 pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
@@ -92,14 +114,20 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
         unknown.extend(lacks.map(|(path, reason)| NotCovered { path, reason }));
     }
     let roots = (from.manifest.map(|m| &m.root), to.manifest.map(|m| &m.root));
-    push(&mut changes, RelPath::root(), roots.0, roots.1);
+    push(&mut changes, &RelPath::root(), roots.0, roots.1);
+    let (mut from_ahead, mut to_ahead) = (Ahead::new(from), Ahead::new(to));
     let mut stack = vec![RelPath::root()];
     while let Some(path) = stack.pop() {
-        let dirs = (
-            from.manifest.and_then(|m| m.directory(&path)),
-            to.manifest.and_then(|m| m.directory(&path)),
-        );
+        let dirs = (from_ahead.find(&path), to_ahead.find(&path));
         let mut below = Vec::new();
+        // Nothing differs in a directory that both share, and nothing is left out of it.
+        let shared = matches!(dirs, (Some(from), Some(to)) if Arc::ptr_eq(from, to));
+        if let Some(dir) = dirs.0.filter(|_| shared) {
+            let children = dir.entries.iter().rev().filter(|entry| entry.is_dir());
+            stack.extend(children.map(|entry| path.join(&entry.name)));
+            continue;
+        }
+        let dirs = (dirs.0.map(|dir| &**dir), dirs.1.map(|dir| &**dir));
         for name in names(dirs) {
             let at = path.join(name);
             match (
@@ -113,7 +141,7 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
                 }
                 (old, new) => {
                     let (old, new) = (old.entry(), new.entry());
-                    push(&mut changes, at.clone(), old, new);
+                    push(&mut changes, &at, old, new);
                     if old.is_some_and(Entry::is_dir) || new.is_some_and(Entry::is_dir) {
                         below.push(at);
                     }
@@ -185,7 +213,7 @@ fn find<'a>(
     }
 }
 
-fn push(changes: &mut Vec<Change>, path: RelPath, from: Option<&Entry>, to: Option<&Entry>) {
+fn push(changes: &mut Vec<Change>, path: &RelPath, from: Option<&Entry>, to: Option<&Entry>) {
     let kind = match (from, to) {
         (None, None) => return,
         (None, Some(_)) => ChangeKind::Added,
@@ -196,7 +224,7 @@ fn push(changes: &mut Vec<Change>, path: RelPath, from: Option<&Entry>, to: Opti
         },
     };
     changes.push(Change {
-        path,
+        path: path.clone(),
         kind,
         from: from.cloned(),
         to: to.cloned(),

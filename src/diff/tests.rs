@@ -7,6 +7,7 @@ mod secrets;
 mod unknown;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::Side;
 use crate::capture::Skipped;
@@ -122,6 +123,7 @@ impl Tree {
             let directory = Directory {
                 path: at.clone(),
                 listing,
+                all_named: true,
                 entries: Vec::new(),
                 gaps: Vec::new(),
             };
@@ -157,7 +159,7 @@ impl Tree {
         }
         let manifest = Manifest {
             root: dir(),
-            directories,
+            directories: directories.into_iter().map(Arc::new).collect(),
         };
         Built { manifest, skipped }
     }

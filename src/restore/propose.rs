@@ -6,7 +6,7 @@ use super::RestoreError;
 use super::attribution::Witness;
 use super::plan::{Allow, Plan, Scope, plan};
 use super::stage::{Location, leftovers};
-use crate::capture::{Look, Seen, Skipped, look};
+use crate::capture::{Earlier, Latest, Look, Seen, Skipped, look};
 use crate::diff::Side;
 use crate::observer::Observer;
 use crate::snapshot::{Coverage, Manifest, SnapshotRecord};
@@ -94,12 +94,14 @@ pub fn propose(
         refuse_hidden(&request.coverage, record.mounted)?;
         let manifest = store.manifest(&target, record)?;
         // The latest snapshot knows most of what is there now; its digests are as good as this one's.
-        let latest = crate::capture::latest(store, &request.coverage);
-        let reference = match (&latest, &manifest) {
-            (Some(latest), _) => Some((&latest.manifest, latest.started_at)),
-            (None, Some(manifest)) => Some((manifest, record.started_at)),
-            (None, None) => None,
-        };
+        let latest = Latest::find(store, &request.coverage);
+        let reference = latest.as_ref().map(Latest::earlier).or_else(|| {
+            manifest.as_ref().map(|manifest| Earlier {
+                manifest,
+                started_at: record.started_at,
+                same_rules: record.coverage == request.coverage,
+            })
+        });
         let now = look(
             &Look {
                 coverage: &request.coverage,

@@ -13,7 +13,7 @@ use super::plan::{Action, Step};
 use super::prepare::{Move, Moves, prepare};
 use super::propose::{Proposal, ProposedMount};
 use super::stage::Stage;
-use crate::capture::{Captured, Look, Seen, look};
+use crate::capture::{Captured, Earlier, Look, Seen, look};
 use crate::clock::random;
 use crate::diff::{Change, Side, compare};
 use crate::mount::{MountError, Root};
@@ -201,7 +201,11 @@ pub(super) fn finish(work: Work<'_>, acting: &Acting<'_>) -> (MountReport, Resul
     // What was not touched is as the emergency snapshot found it; only what was restored is read.
     let request = Look {
         coverage: &mount.request.coverage,
-        reference: work.before,
+        reference: work.before.map(|(manifest, started_at)| Earlier {
+            manifest,
+            started_at,
+            same_rules: true,
+        }),
         check_content: false,
     };
     let seen = look(&request, &Unstoppable(acting.observer));

@@ -89,13 +89,7 @@ pub fn state_by(sight: &Sight, store: &Store, row: &InstanceRow) -> State {
         Ok(members) => reasons.extend(members.into_iter().map(Reason::Process)),
         Err(error) => reasons.push(Reason::Unknown(error.to_string())),
     }
-    let until_end = row.ended_at.is_none()
-        && row.keeper.is_none()
-        && row.command.is_none()
-        && !row.boot.is_empty()
-        && row.boot == process::current_boot()
-        && has_begun(store, row);
-    if until_end {
+    if lives_until_end(store, row) {
         reasons.push(Reason::UntilEnd);
     }
     if !reasons.is_empty() {
@@ -106,6 +100,23 @@ pub fn state_by(sight: &Sight, store: &Store, row: &InstanceRow) -> State {
         (Some(_), Some(Ending::Unseen)) | (None, _) => State::Lost,
         (Some(_), _) => State::Ended,
     }
+}
+
+/// Whether an instance lives. What says so without a look at every process is asked first.
+#[must_use]
+pub fn is_active(store: &Store, row: &InstanceRow) -> bool {
+    let locked = row.ended_at.is_none() && store.instance_locked(&row.id).is_ok_and(|locked| locked);
+    locked || lives_until_end(store, row) || state(store, row).is_active()
+}
+
+/// Whether it was begun without a process, in this boot, and nobody called `end`.
+fn lives_until_end(store: &Store, row: &InstanceRow) -> bool {
+    row.ended_at.is_none()
+        && row.keeper.is_none()
+        && row.command.is_none()
+        && !row.boot.is_empty()
+        && row.boot == process::current_boot()
+        && has_begun(store, row)
 }
 
 /// The instance's processes; a launcher that only waits for the closing snapshot is no process of the session, but its

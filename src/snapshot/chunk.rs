@@ -1,6 +1,8 @@
 //! Manifest chunks: runs of directories, cut by content so that a change moves no other boundary, each stored once
 //! under its digest. `docs/format.md` states the encoding.
 
+use std::sync::Arc;
+
 use super::codec::{Reader, put_bytes, put_number};
 use super::{DecodeError, Digest, Directory, Entry, Gap, GapReason, Listing, Manifest, Name, RelPath};
 
@@ -15,7 +17,9 @@ const MIN_ENTRIES: usize = 128;
 /// Always a boundary at this many entries.
 const MAX_ENTRIES: usize = 4096;
 
+/// Flags beside the listing: the directory goes on in the next chunk; every name that it held is here.
 const MORE: u8 = 0x80;
+const ALL_NAMED: u8 = 0x40;
 
 /// An encoded run of directories.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,33 +39,51 @@ pub struct ManifestList {
     pub chunks: Vec<Digest>,
 }
 
+/// Which entries one chunk holds: from the first place up to the last, each an index of a directory and of an entry in
+/// it. The last entry is the one after the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    first: (usize, usize),
+    last: (usize, usize),
+}
+
+/// Where a manifest is cut into chunks. Each can then be encoded on its own.
+#[must_use]
+pub fn runs(manifest: &Manifest) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let (mut first, mut last) = ((0, 0), (0, 0));
+    let mut count = 0;
+    for (at, dir) in manifest.directories.iter().enumerate() {
+        if count > 0 && count + dir.entries.len() > MAX_ENTRIES {
+            runs.push(Run { first, last });
+            (first, count) = ((at, 0), 0);
+        }
+        let mut rest = dir.entries.as_slice();
+        while rest.len() > MAX_ENTRIES {
+            let (_, later) = rest.split_at(split_point(rest));
+            let last = (at, dir.entries.len() - later.len());
+            runs.push(Run { first, last });
+            (first, rest) = (last, later);
+        }
+        // Directories without entries count too, or a million empty ones would make one chunk.
+        let weight = rest.len().max(1);
+        count += weight;
+        last = (at, dir.entries.len());
+        if count >= MIN_ENTRIES && is_boundary(dir.path.as_bytes(), weight as u64) {
+            runs.push(Run { first, last });
+            (first, count) = ((at + 1, 0), 0);
+        }
+    }
+    if count > 0 {
+        runs.push(Run { first, last });
+    }
+    runs
+}
+
 /// Cuts a manifest into chunks.
 #[must_use]
 pub fn cut(manifest: &Manifest) -> (ManifestList, Vec<Chunk>) {
-    let mut chunks = Vec::new();
-    let mut open = Open::new();
-    for dir in &manifest.directories {
-        if open.entries > 0 && open.entries + dir.entries.len() > MAX_ENTRIES {
-            chunks.push(std::mem::replace(&mut open, Open::new()).close());
-        }
-        let mut rest = dir.entries.as_slice();
-        let mut first = true;
-        while rest.len() > MAX_ENTRIES {
-            let (now, later) = rest.split_at(split_point(rest));
-            open.directory(dir, now, first, true);
-            chunks.push(std::mem::replace(&mut open, Open::new()).close());
-            rest = later;
-            first = false;
-        }
-        open.directory(dir, rest, first, false);
-        let weight = rest.len().max(1) as u64;
-        if open.entries >= MIN_ENTRIES && is_boundary(dir.path.as_bytes(), weight) {
-            chunks.push(std::mem::replace(&mut open, Open::new()).close());
-        }
-    }
-    if !open.is_empty() {
-        chunks.push(open.close());
-    }
+    let chunks: Vec<Chunk> = runs(manifest).iter().map(|run| run.encode(manifest)).collect();
     let list = ManifestList {
         root: manifest.root.clone(),
         chunks: chunks.iter().map(|chunk| chunk.digest).collect(),
@@ -83,63 +105,60 @@ fn is_boundary(name: &[u8], weight: u64) -> bool {
     u64::from(u32::from_le_bytes([a, b, c, d])) < weight * ((1 << 32) / MEAN_ENTRIES)
 }
 
-struct Open {
-    bytes: Vec<u8>,
-    entries: usize,
+impl Run {
+    /// The chunk. `manifest` is the one that was cut.
+    #[must_use]
+    pub fn encode(&self, manifest: &Manifest) -> Chunk {
+        let mut bytes = CHUNK_MAGIC.to_vec();
+        let directories = manifest.directories.get(self.first.0..=self.last.0);
+        for (at, dir) in (self.first.0..).zip(directories.unwrap_or_default()) {
+            let start = if at == self.first.0 { self.first.1 } else { 0 };
+            let end = if at == self.last.0 {
+                self.last.1
+            } else {
+                dir.entries.len()
+            };
+            put_directory(&mut bytes, dir, start, end);
+        }
+        let digest = Digest::of(&bytes);
+        Chunk { digest, bytes }
+    }
 }
 
-impl Open {
-    fn new() -> Self {
-        Self {
-            bytes: CHUNK_MAGIC.to_vec(),
-            entries: 0,
-        }
+/// Appends the entries `start..end` of a directory.
+fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) {
+    put_bytes(out, dir.path.as_bytes());
+    let listing = match dir.listing {
+        Listing::Proven => 0,
+        Listing::Unsettled => 1,
+        Listing::Unreadable => 2,
+        Listing::Partial => 3,
+    };
+    let more = if end < dir.entries.len() { MORE } else { 0 };
+    let all_named = if dir.all_named { ALL_NAMED } else { 0 };
+    out.push(listing | all_named | more);
+    let entries = dir.entries.get(start..end).unwrap_or_default();
+    put_number(out, entries.len() as u64);
+    let mut ino = 0;
+    for entry in entries {
+        entry.encode(out, ino);
+        ino = entry.ino;
     }
-
-    fn is_empty(&self) -> bool {
-        self.bytes.len() == CHUNK_MAGIC.len()
-    }
-
-    fn directory(&mut self, dir: &Directory, entries: &[Entry], first: bool, more: bool) {
-        put_bytes(&mut self.bytes, dir.path.as_bytes());
-        let listing = match dir.listing {
-            Listing::Proven => 0,
-            Listing::Unsettled => 1,
-            Listing::Unreadable => 2,
-            Listing::Partial => 3,
+    let gaps = if start == 0 { dir.gaps.as_slice() } else { &[] };
+    put_number(out, gaps.len() as u64);
+    for gap in gaps {
+        put_bytes(out, gap.name.as_bytes());
+        let (tag, text) = match &gap.reason {
+            GapReason::Unreadable(text) => (0, text.as_str()),
+            GapReason::MountPoint => (1, ""),
+            GapReason::Sensitive => (2, ""),
+            GapReason::Store => (3, ""),
+            GapReason::Moving => (4, ""),
+            GapReason::Staging => (5, ""),
+            GapReason::Readonly => (6, ""),
         };
-        self.bytes.push(listing | if more { MORE } else { 0 });
-        put_number(&mut self.bytes, entries.len() as u64);
-        let mut ino = 0;
-        for entry in entries {
-            entry.encode(&mut self.bytes, ino);
-            ino = entry.ino;
-        }
-        let gaps = if first { dir.gaps.as_slice() } else { &[] };
-        put_number(&mut self.bytes, gaps.len() as u64);
-        for gap in gaps {
-            put_bytes(&mut self.bytes, gap.name.as_bytes());
-            let (tag, text) = match &gap.reason {
-                GapReason::Unreadable(text) => (0, text.as_str()),
-                GapReason::MountPoint => (1, ""),
-                GapReason::Sensitive => (2, ""),
-                GapReason::Store => (3, ""),
-                GapReason::Moving => (4, ""),
-                GapReason::Staging => (5, ""),
-                GapReason::Readonly => (6, ""),
-            };
-            self.bytes.push(tag);
-            put_bytes(&mut self.bytes, text.as_bytes());
-        }
-        // Directories without entries count too, or a million empty ones would make one chunk.
-        self.entries += entries.len().max(1);
-    }
-
-    fn close(self) -> Chunk {
-        Chunk {
-            digest: Digest::of(&self.bytes),
-            bytes: self.bytes,
-        }
+        out.push(tag);
+        put_bytes(out, text.as_bytes());
     }
 }
 
@@ -182,16 +201,19 @@ impl ManifestList {
     /// # Errors
     /// When paths are out of order or twice there, or a directory's parent does not name it as a directory.
     pub fn assemble(self, chunks: Vec<Vec<Piece>>) -> Result<Manifest, DecodeError> {
-        let mut directories: Vec<Directory> = Vec::new();
+        let mut directories: Vec<Arc<Directory>> = Vec::with_capacity(chunks.iter().map(Vec::len).sum());
         let mut more = false;
         for piece in chunks.into_iter().flatten() {
-            match directories.last_mut() {
-                Some(last) if more => {
+            // Nobody else holds it yet, so nothing is copied.
+            match directories.last_mut().filter(|_| more).map(Arc::make_mut) {
+                Some(last) => {
                     if last.path != piece.directory.path {
                         return Err(DecodeError::Structure("a directory goes on under another path"));
                     }
-                    last.entries.extend(piece.directory.entries);
-                    last.gaps.extend(piece.directory.gaps);
+                    let rest = Arc::unwrap_or_clone(piece.directory);
+                    last.entries.extend(rest.entries);
+                    last.gaps.extend(rest.gaps);
+                    check_names(last)?;
                 }
                 _ => directories.push(piece.directory),
             }
@@ -212,7 +234,7 @@ impl ManifestList {
 /// A directory, or a part of one that goes on in the next chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    directory: Directory,
+    directory: Arc<Directory>,
     more: bool,
 }
 
@@ -227,7 +249,7 @@ impl Chunk {
         while !reader.is_empty() {
             let path = RelPath::new(reader.bytes()?)?;
             let flags = reader.byte()?;
-            let listing = match flags & !MORE {
+            let listing = match flags & !(MORE | ALL_NAMED) {
                 0 => Listing::Proven,
                 1 => Listing::Unsettled,
                 2 => Listing::Unreadable,
@@ -254,11 +276,13 @@ impl Chunk {
             let directory = Directory {
                 path,
                 listing,
+                all_named: flags & ALL_NAMED != 0,
                 entries,
                 gaps,
             };
+            check_names(&directory)?;
             pieces.push(Piece {
-                directory,
+                directory: Arc::new(directory),
                 more: flags & MORE != 0,
             });
         }
@@ -307,41 +331,59 @@ fn open<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Reader<'a>, DecodeError>
     }
 }
 
-/// The rules that make a manifest safe to use: everything sorted and unique, every directory named by its parent.
+/// Names sorted and unique, none of them both held and missing.
+fn check_names(dir: &Directory) -> Result<(), DecodeError> {
+    if !dir.entries.is_sorted_by(|a, b| a.name < b.name) || !dir.gaps.is_sorted_by(|a, b| a.name < b.name) {
+        return Err(DecodeError::Structure(
+            "a directory's names are out of order or twice there",
+        ));
+    }
+    if dir.gaps.iter().any(|gap| dir.entry(&gap.name).is_some()) {
+        return Err(DecodeError::Structure("a name is both held and missing"));
+    }
+    Ok(())
+}
+
+/// The rules that make a manifest safe to use, besides those of each directory's names: directories sorted and unique,
+/// each named by its parent, hard links that lead somewhere.
 fn check(manifest: &Manifest) -> Result<(), DecodeError> {
-    let sorted = manifest.directories.windows(2).all(|pair| match pair {
-        [a, b] => a.path < b.path,
-        _ => true,
-    });
-    if !sorted {
-        return Err(DecodeError::Structure("directories are out of order"));
-    }
-    if manifest.directories.first().is_none_or(|dir| !dir.path.is_root()) {
+    let Some((top, below)) = manifest
+        .directories
+        .split_first()
+        .filter(|(top, _)| top.path.is_root())
+    else {
         return Err(DecodeError::Structure("the mount root's entries are missing"));
-    }
-    for dir in &manifest.directories {
-        if !dir.entries.is_sorted_by(|a, b| a.name < b.name) || !dir.gaps.is_sorted_by(|a, b| a.name < b.name)
-        {
-            return Err(DecodeError::Structure(
-                "a directory's names are out of order or twice there",
-            ));
+    };
+    // A subtree is contiguous, so whatever is above the next directory was seen, and nothing in between can be.
+    let mut above = vec![top];
+    let mut last = &top.path;
+    for dir in below {
+        if dir.path <= *last {
+            return Err(DecodeError::Structure("directories are out of order"));
         }
-        if dir.gaps.iter().any(|gap| dir.entry(&gap.name).is_some()) {
-            return Err(DecodeError::Structure("a name is both held and missing"));
-        }
-        if manifest.entry(&dir.path).is_none_or(|entry| !entry.is_dir()) {
+        last = &dir.path;
+        let (parent, name) = dir.path.halves();
+        while above.pop_if(|top| top.path.as_bytes() != parent).is_some() {}
+        let entry = above.last().and_then(|top| {
+            let at = top
+                .entries
+                .binary_search_by(|entry| entry.name.as_bytes().cmp(name));
+            top.entries.get(at.ok()?)
+        });
+        if !entry.is_some_and(Entry::is_dir) {
             return Err(DecodeError::Structure(
                 "a directory that its parent does not name",
             ));
         }
-        for entry in &dir.entries {
-            let Some(first) = &entry.link else { continue };
-            let held = manifest
-                .entry(first)
-                .is_some_and(|target| target.link.is_none() && target.kind == entry.kind);
-            if !held || entry.is_dir() {
-                return Err(DecodeError::Structure("a hard link without its first path"));
-            }
+        above.push(dir);
+    }
+    for entry in manifest.directories.iter().flat_map(|dir| &dir.entries) {
+        let Some(first) = &entry.link else { continue };
+        let held = manifest
+            .entry(first)
+            .is_some_and(|target| target.link.is_none() && target.kind == entry.kind);
+        if !held || entry.is_dir() {
+            return Err(DecodeError::Structure("a hard link without its first path"));
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! A manifest: every directory of one mount with its entries, what is unknown, and whether absence is proven.
 
+use std::sync::Arc;
+
 use super::{Entry, Name, RelPath};
 
 /// How far the list of a directory's entries can be trusted.
@@ -50,6 +52,10 @@ pub struct Directory {
     pub path: RelPath,
     /// Whether absence is proven.
     pub listing: Listing,
+    /// Whether every name that the directory held is an entry or a gap here. Not so when excludes left something out, or
+    /// when only some children were asked for. While the directory's times stand still its names can then be taken from
+    /// here.
+    pub all_named: bool,
     /// Entries, sorted by name, unique.
     pub entries: Vec<Entry>,
     /// Gaps, sorted by name, unique, none of them an entry.
@@ -77,8 +83,9 @@ impl Directory {
 pub struct Manifest {
     /// The mount root itself; its name is meaningless.
     pub root: Entry,
-    /// Every directory that was entered, the root's first, sorted by path.
-    pub directories: Vec<Directory>,
+    /// Every directory that was entered, the root's first, sorted by path. A later manifest of the same mount shares
+    /// those in which nothing changed.
+    pub directories: Vec<Arc<Directory>>,
 }
 
 /// The sum of two sizes in bytes. Sparse files can have any size, so a sum ends at the largest size that there is (`off_t`,
@@ -91,9 +98,19 @@ pub fn add_sizes(a: u64, b: u64) -> u64 {
 impl Manifest {
     /// The directory at `path`.
     #[must_use]
-    pub fn directory(&self, path: &RelPath) -> Option<&Directory> {
+    pub fn directory(&self, path: &RelPath) -> Option<&Arc<Directory>> {
         let at = self.directories.binary_search_by(|dir| dir.path.cmp(path)).ok()?;
         self.directories.get(at)
+    }
+
+    /// Whether both hold the same directories in the same memory, so that nothing needs to be compared. `false` says
+    /// nothing.
+    #[must_use]
+    pub fn shares_all(&self, other: &Self) -> bool {
+        let pairs = || self.directories.iter().zip(&other.directories);
+        self.root == other.root
+            && self.directories.len() == other.directories.len()
+            && pairs().all(|(a, b)| Arc::ptr_eq(a, b))
     }
 
     /// The entry at `path`; the root entry for the root.
@@ -119,6 +136,13 @@ impl Manifest {
         self.directories
             .iter()
             .flat_map(|dir| dir.gaps.iter().map(|gap| (dir.path.join(&gap.name), gap)))
+    }
+
+    /// Number of entries.
+    #[must_use]
+    pub fn entry_count(&self) -> u64 {
+        let counts = self.directories.iter().map(|dir| dir.entries.len() as u64);
+        counts.sum()
     }
 
     /// Number of entries and sum of the sizes of regular files (each hard link group once), in bytes. See [`add_sizes`].

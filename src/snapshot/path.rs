@@ -43,12 +43,8 @@ impl Name {
     /// # Errors
     /// When no directory entry can have this name.
     pub fn new(bytes: &[u8]) -> Result<Self, PathError> {
-        match bytes {
-            b"" => Err(PathError::Empty),
-            b"." | b".." => Err(PathError::Dots),
-            _ if bytes.iter().any(|b| matches!(b, 0 | b'/')) => Err(PathError::Byte),
-            _ => Ok(Self(bytes.into())),
-        }
+        check_part(bytes)?;
+        Ok(Self(bytes.into()))
     }
 
     /// The bytes.
@@ -89,7 +85,7 @@ impl RelPath {
             return Err(PathError::Absolute);
         }
         for part in bytes.split(|b| *b == b'/') {
-            Name::new(part)?;
+            check_part(part)?;
         }
         Ok(Self(bytes.into()))
     }
@@ -131,11 +127,15 @@ impl RelPath {
         if self.is_root() {
             return None;
         }
-        let (parent, name) = match self.0.iter().rposition(|b| *b == b'/') {
-            Some(at) => (self.0.get(..at)?, self.0.get(at + 1..)?),
-            None => (&[][..], &self.0[..]),
-        };
+        let (parent, name) = self.halves();
         Some((Self(parent.into()), Name(name.into())))
+    }
+
+    /// The bytes of the parent's path and of the name; both empty for the root.
+    pub(super) fn halves(&self) -> (&[u8], &[u8]) {
+        let cut = self.0.iter().rposition(|b| *b == b'/');
+        let halves = cut.and_then(|at| Some((self.0.get(..at)?, self.0.get(at + 1..)?)));
+        halves.unwrap_or((&[], &self.0))
     }
 
     /// The parts from the top; none for the root.
@@ -180,6 +180,16 @@ impl RelPath {
     }
 }
 
+/// Whether a directory entry can have this name.
+fn check_part(bytes: &[u8]) -> Result<(), PathError> {
+    match bytes {
+        b"" => Err(PathError::Empty),
+        b"." | b".." => Err(PathError::Dots),
+        _ if bytes.iter().any(|b| matches!(b, 0 | b'/')) => Err(PathError::Byte),
+        _ => Ok(()),
+    }
+}
+
 /// `/` sorts before every byte a name can hold, so a subtree is contiguous.
 fn rank(byte: u8) -> u8 {
     if byte == b'/' { 0 } else { byte }
@@ -187,10 +197,9 @@ fn rank(byte: u8) -> u8 {
 
 impl Ord for RelPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Paths of one deep tree have long beginnings in common, which are compared as blocks.
-        const BLOCK: usize = 64;
-        let blocks = self.0.chunks(BLOCK).zip(other.0.chunks(BLOCK));
-        let same = blocks.take_while(|(a, b)| a == b).count() * BLOCK;
+        // Paths of one deep tree have long beginnings in common, which are compared as words.
+        let ((ours, _), (theirs, _)) = (self.0.as_chunks::<8>(), other.0.as_chunks::<8>());
+        let same = ours.iter().zip(theirs).take_while(|(a, b)| a == b).count() * 8;
         let (ours, theirs) = (self.0.get(same..), other.0.get(same..));
         let (ours, theirs) = (ours.unwrap_or_default(), theirs.unwrap_or_default());
         ours.iter().map(|b| rank(*b)).cmp(theirs.iter().map(|b| rank(*b)))

@@ -1,5 +1,7 @@
 //! Encodings come back as they went in; hostile ones are refused.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -46,9 +48,22 @@ fn directory(path: &str, entries: Vec<Entry>) -> Directory {
     Directory {
         path,
         listing: Listing::Proven,
+        all_named: true,
         entries,
         gaps: Vec::new(),
     }
+}
+
+fn manifest(directories: Vec<Directory>) -> Manifest {
+    Manifest {
+        root: plain("root", Kind::Directory),
+        directories: directories.into_iter().map(Arc::new).collect(),
+    }
+}
+
+/// The directory, to be changed.
+fn open(manifest: &mut Manifest, at: usize) -> &mut Directory {
+    Arc::make_mut(&mut manifest.directories[at])
 }
 
 fn round_trip(manifest: &Manifest) -> Result<Manifest, DecodeError> {
@@ -86,10 +101,7 @@ fn sample() -> Manifest {
         name: name("secret"),
         reason: GapReason::Unreadable("permission denied".into()),
     }];
-    Manifest {
-        root: plain("root", Kind::Directory),
-        directories: vec![top, directory("src", vec![other, file("main.rs", 4)])],
-    }
+    manifest(vec![top, directory("src", vec![other, file("main.rs", 4)])])
 }
 
 #[test]
@@ -101,11 +113,7 @@ fn a_manifest_comes_back_as_it_went_in() {
 fn large_directories_are_cut_and_joined() {
     let entries: Vec<Entry> = (0..20_000).map(|n| file(&format!("f{n:06}"), n)).collect();
     let top = directory("", vec![plain("d", Kind::Directory)]);
-    let root = plain("root", Kind::Directory);
-    let manifest = Manifest {
-        root,
-        directories: vec![top, directory("d", entries)],
-    };
+    let manifest = manifest(vec![top, directory("d", entries)]);
     let (_, chunks) = cut(&manifest);
     assert!(chunks.len() > 5, "{} chunks", chunks.len());
     assert_eq!(round_trip(&manifest).unwrap(), manifest);
@@ -126,10 +134,7 @@ fn a_changed_file_changes_few_chunks() {
                 .collect();
             directories.push(directory(&format!("d{n:04}"), entries));
         }
-        Manifest {
-            root: plain("root", Kind::Directory),
-            directories,
-        }
+        manifest(directories)
     };
     let (before, _) = cut(&tree(3));
     let (after, _) = cut(&tree(999));
@@ -174,25 +179,23 @@ fn hostile_manifests_are_refused() {
     type Break = (&'static str, fn(&mut Manifest));
     let cases: [Break; 7] = [
         ("twice the same name", |m| {
-            m.directories[1].entries[1] = m.directories[1].entries[0].clone()
+            open(m, 1).entries[1] = open(m, 1).entries[0].clone()
         }),
-        ("out of order", |m| m.directories[1].entries.reverse()),
+        ("out of order", |m| open(m, 1).entries.reverse()),
         ("a directory twice", |m| {
             let again = m.directories[1].clone();
             m.directories.push(again);
         }),
         ("a file as parent", |m| {
-            m.directories[1].path = RelPath::new(b"pipe").unwrap()
+            open(m, 1).path = RelPath::new(b"pipe").unwrap()
         }),
         ("a parent that is not there", |m| {
-            m.directories[1].path = RelPath::new(b"zzz/y").unwrap()
+            open(m, 1).path = RelPath::new(b"zzz/y").unwrap()
         }),
         ("a link to nothing", |m| {
-            m.directories[1].entries[0].link = Some(RelPath::new(b"gone").unwrap())
+            open(m, 1).entries[0].link = Some(RelPath::new(b"gone").unwrap())
         }),
-        ("both held and missing", |m| {
-            m.directories[0].gaps[0].name = name("src")
-        }),
+        ("both held and missing", |m| open(m, 0).gaps[0].name = name("src")),
     ];
     for (what, broken) in cases {
         let mut manifest = sample();

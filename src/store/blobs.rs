@@ -1,9 +1,13 @@
 //! Content by digest: where it lies is looked up in the indexes of the archives that a snapshot names.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use foldhash::fast::RandomState;
 
 use super::archive::{Archive, Blob, Piece};
 use super::{Store, StoreError};
+use crate::platform::parallel;
 use crate::snapshot::{
     ArchiveId, ArchiveRef, Chunk, Digest, Manifest, ManifestList, MountRecord, SnapshotRecord,
 };
@@ -11,11 +15,15 @@ use crate::snapshot::{
 /// A manifest chunk or list is never larger than this: 4096 entries with the longest names and attributes.
 const LARGEST_PART: u64 = 512 << 20;
 
+/// By digest: the archive, and the blob in its index.
+type Places = HashMap<Digest, (u32, u32), RandomState>;
+
 /// The content of a set of archives.
 pub struct Blobs {
     refs: Vec<ArchiveRef>,
     archives: Vec<Archive>,
-    places: HashMap<Digest, (usize, Blob)>,
+    /// Made when it is first asked for: whoever reads little looks into the indexes themselves.
+    places: OnceLock<Places>,
     damaged: Vec<(ArchiveId, StoreError)>,
 }
 
@@ -24,16 +32,12 @@ impl Blobs {
         let mut blobs = Self {
             refs: Vec::new(),
             archives: Vec::new(),
-            places: HashMap::new(),
+            places: OnceLock::new(),
             damaged: Vec::new(),
         };
         for wanted in refs {
             match Archive::open(&store.layout().archive(&wanted.id), Some(wanted)) {
                 Ok(archive) => {
-                    let at = blobs.archives.len();
-                    for blob in archive.blobs() {
-                        blobs.places.entry(blob.digest).or_insert((at, *blob));
-                    }
                     blobs.archives.push(archive);
                     blobs.refs.push(wanted.clone());
                 }
@@ -43,22 +47,36 @@ impl Blobs {
         blobs
     }
 
+    fn places(&self) -> &Places {
+        self.places.get_or_init(|| {
+            let mut places = Places::default();
+            places.reserve(self.archives.iter().map(|archive| archive.blobs().len()).sum());
+            // An index has fewer blobs than its 32-bit length has bytes, and nobody opens so many archives.
+            for (at, archive) in (0..).zip(&self.archives) {
+                for (number, blob) in (0..).zip(archive.blobs()) {
+                    places.entry(blob.digest).or_insert((at, number));
+                }
+            }
+            places
+        })
+    }
+
     /// Whether there is no content at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.archives.iter().all(|archive| archive.blobs().is_empty())
     }
 
     /// Whether the content with this digest is there.
     #[must_use]
     pub fn contains(&self, digest: &Digest) -> bool {
-        self.places.contains_key(digest)
+        self.places().contains_key(digest)
     }
 
     /// How many bytes of data the content with this digest has, holes left out.
     #[must_use]
     pub fn stored_bytes(&self, digest: &Digest) -> Option<u64> {
-        self.places.get(digest).map(|(_, blob)| blob.stored)
+        self.find(digest).map(|(_, blob)| blob.stored)
     }
 
     /// The archives that opened.
@@ -76,7 +94,8 @@ impl Blobs {
     /// Which of [`Blobs::archives`] holds the content.
     #[must_use]
     pub fn archive_of(&self, digest: &Digest) -> Option<usize> {
-        self.places.get(digest).map(|(archive, _)| *archive)
+        let (archive, _) = self.places().get(digest)?;
+        usize::try_from(*archive).ok()
     }
 
     /// Gives the content piece by piece. The bytes are not compared with the digest: the caller hashes what it takes.
@@ -106,12 +125,18 @@ impl Blobs {
         }
     }
 
+    fn find(&self, digest: &Digest) -> Option<(&Archive, &Blob)> {
+        if let Some(places) = self.places.get() {
+            let (archive, number) = places.get(digest)?;
+            let archive = self.archives.get(usize::try_from(*archive).ok()?)?;
+            return Some((archive, archive.blobs().get(usize::try_from(*number).ok()?)?));
+        }
+        let mut archives = self.archives.iter();
+        archives.find_map(|archive| Some((archive, archive.locate(digest)?)))
+    }
+
     fn place(&self, digest: &Digest) -> Result<(&Archive, &Blob), StoreError> {
-        let found = self
-            .places
-            .get(digest)
-            .and_then(|(at, blob)| Some((self.archives.get(*at)?, blob)));
-        found.ok_or_else(|| {
+        self.find(digest).ok_or_else(|| {
             let reason = match self.damaged.first() {
                 Some((_, error)) => error.to_string(),
                 None => "it is in no archive of this snapshot".to_owned(),
@@ -133,11 +158,9 @@ impl Blobs {
             source,
         };
         let list = ManifestList::decode(&self.part(digest)?).map_err(bad)?;
-        let mut pieces = Vec::with_capacity(list.chunks.len());
-        for chunk in &list.chunks {
-            pieces.push(Chunk::decode(&self.part(chunk)?).map_err(bad)?);
-        }
-        list.assemble(pieces).map_err(bad)
+        let decode = |chunk: &Digest| Chunk::decode(&self.part(chunk)?).map_err(bad);
+        let pieces: Result<_, StoreError> = parallel::map(&list.chunks, decode).into_iter().collect();
+        list.assemble(pieces?).map_err(bad)
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! The proof of "not read": the reference names a digest that the file does not have, and it comes out again.
 
-use super::{Place, entry, path};
+use super::{Place, earlier, entry, path};
 use crate::capture::listing::TICK_NANOS;
 use crate::capture::{Look, look};
 use crate::observer::Silent;
 use crate::platform;
 use crate::snapshot::{Content, Digest, Entry, Kind, Manifest, Time};
+use std::sync::Arc;
 
 const FORGED: Digest = Digest([7; 32]);
 
@@ -22,6 +23,7 @@ fn forge(manifest: &Manifest, at: &str, change: impl FnOnce(&mut Entry)) -> Mani
         .iter_mut()
         .find(|dir| dir.path == parent)
         .unwrap();
+    let dir = Arc::make_mut(dir);
     let entry = dir.entries.iter_mut().find(|entry| entry.name == name).unwrap();
     let content = *entry.content().unwrap();
     entry.kind = Kind::File(Content {
@@ -132,7 +134,7 @@ fn checking_content_reads_whatever_the_stat_data_say() {
     let forged = forge(&place.look(None), "file", |_| {});
     let request = Look {
         coverage: &place.coverage(),
-        reference: Some((&forged, platform::file_clock())),
+        reference: Some(earlier((&forged, platform::file_clock()))),
         check_content: true,
     };
     let now = look(&request, &Silent).unwrap().manifest.unwrap();

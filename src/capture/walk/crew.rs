@@ -1,9 +1,11 @@
-//! Those who walk: as many as there are cores, each takes the next directory that nobody has looked at.
+//! Those who walk: as many as there are cores.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::scan::{Job, Scan, Scanned, Tally};
+use super::scan::{Job, Scan, Scanned};
+use super::tally::Tally;
 use super::{Skipped, Walk};
 use crate::capture::CaptureError;
 use crate::platform;
@@ -26,21 +28,24 @@ impl Found {
     }
 }
 
-/// The directories that wait, and how many are looked at now. The walk is over when both are none.
+/// What is shared: the directories that anybody may take, and how many walkers still have some of their own. The walk is
+/// over when both are none.
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Job>,
     busy: usize,
     /// Why everybody stops.
     stopped: Option<CaptureError>,
-    is_stopped: bool,
 }
 
-/// The walkers of one walk.
+/// The walkers of one walk. Each goes down into what it finds and shares only when another one has nothing to do.
 pub(super) struct Crew<'w> {
     scan: Scan<'w>,
     queue: Mutex<Queue>,
     changed: Condvar,
+    /// How many walkers wait for something to do.
+    idle: AtomicUsize,
+    is_stopped: AtomicBool,
 }
 
 impl<'w> Crew<'w> {
@@ -49,6 +54,8 @@ impl<'w> Crew<'w> {
             scan: Scan { walk, tally },
             queue: Mutex::default(),
             changed: Condvar::new(),
+            idle: AtomicUsize::new(0),
+            is_stopped: AtomicBool::new(false),
         }
     }
 
@@ -90,37 +97,45 @@ impl<'w> Crew<'w> {
     fn walk(&self) -> Found {
         let mut found = Found::default();
         let _leave = Leave(self);
-        while let Some(job) = self.next() {
-            let path = job.0.clone();
-            let below = match self.scan.directory(job) {
+        let mut own = Vec::new();
+        let mut first = true;
+        while let Some(job) = own.pop().or_else(|| self.next(std::mem::take(&mut first))) {
+            let path = job.path.clone();
+            match self.scan.directory(job) {
                 Ok(outcome) => {
                     match outcome.scanned {
                         Some(scanned) => found.directories.push(scanned),
                         None => found.vanished.push(path),
                     }
                     found.skipped.extend(outcome.skipped);
-                    outcome.below
+                    // The first comes out first: neighbours lie close to each other on the disk.
+                    own.extend(outcome.below.into_iter().rev());
                 }
-                Err(error) => {
-                    self.stop(Some(error));
-                    Vec::new()
-                }
-            };
+                Err(error) => self.stop(Some(error)),
+            }
             if self.scan.walk.observer.cancelled() {
                 self.stop(Some(CaptureError::Interrupted));
             } else if self.scan.tally.exceeded().is_some() {
                 self.stop(None);
             }
-            self.done(below);
+            if self.is_stopped.load(Ordering::Relaxed) {
+                break;
+            }
+            if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
+                self.share(&mut own);
+            }
         }
         found
     }
 
-    /// The next directory; waits while others may still find some.
-    fn next(&self) -> Option<Job> {
+    /// A directory that somebody shared; waits while others may still share some. `first`: before the first one.
+    fn next(&self, first: bool) -> Option<Job> {
         let mut queue = self.lock();
+        if !first {
+            queue.busy -= 1;
+        }
         loop {
-            if queue.is_stopped {
+            if self.is_stopped.load(Ordering::Relaxed) {
                 return None;
             }
             if let Some(job) = queue.waiting.pop() {
@@ -128,28 +143,27 @@ impl<'w> Crew<'w> {
                 return Some(job);
             }
             if queue.busy == 0 {
+                self.changed.notify_all();
                 return None;
             }
+            self.idle.fetch_add(1, Ordering::Relaxed);
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            self.idle.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    fn done(&self, below: Vec<Job>) {
+    /// Gives away the older half: those are nearer to the top, and hold more.
+    fn share(&self, own: &mut Vec<Job>) {
         let mut queue = self.lock();
-        queue.busy -= 1;
-        let more = below.len() > 1;
-        // The first comes out first: neighbours lie close to each other on the disk.
-        queue.waiting.extend(below.into_iter().rev());
-        let wake = more || queue.busy == 0;
+        let half = own.len() / 2;
+        queue.waiting.extend(own.drain(..half));
         drop(queue);
-        if wake {
-            self.changed.notify_all();
-        }
+        self.changed.notify_all();
     }
 
     fn stop(&self, why: Option<CaptureError>) {
         let mut queue = self.lock();
-        queue.is_stopped = true;
+        self.is_stopped.store(true, Ordering::Relaxed);
         if queue.stopped.is_none() {
             queue.stopped = why;
         }

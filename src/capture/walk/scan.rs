@@ -1,14 +1,13 @@
 //! Looks at one directory: its listing, its entries' facts, what is left out of it. Any number may be looked at at once.
 
-use std::collections::HashSet;
 use std::io;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::{Skipped, Walk};
-use crate::capture::facts::{entry, is_gone, links, same_moment, words};
-use crate::capture::listing::{TICK_NANOS, list};
-use crate::capture::{CaptureError, Limits};
+use super::tally::{Share, Tally};
+use super::{Reference, Skipped, Walk};
+use crate::capture::CaptureError;
+use crate::capture::facts::{entry, is_gone, links, words};
+use crate::capture::listing::list;
 use crate::contract::Verdict;
 use crate::mount::Dir;
 use crate::platform::{NodeKind, Stat};
@@ -17,12 +16,23 @@ use crate::snapshot::{
     WithheldReason,
 };
 
-/// A directory to look at: where it is, and what its parent saw of it.
-pub(super) type Job = (RelPath, Stat);
+/// A directory to look at.
+pub(super) struct Job {
+    /// Where it is.
+    pub(super) path: RelPath,
+    /// What its parent saw of it.
+    pub(super) seen: Stat,
+    /// Where in the reference it is, when its parent saw that nothing was made, removed or renamed in it since, and the
+    /// same names are left out now.
+    pub(super) known: Option<usize>,
+}
 
 /// One directory that was looked at.
 pub(super) struct Scanned {
-    pub(super) directory: Directory,
+    /// Where it stands in the reference, when that is known.
+    pub(super) place: Option<usize>,
+    /// Shared with the reference when nothing changed in it.
+    pub(super) directory: Arc<Directory>,
     /// Which of its entries have to be read.
     pub(super) pending: Vec<usize>,
 }
@@ -38,53 +48,6 @@ pub(super) struct Outcome {
     pub(super) below: Vec<Job>,
 }
 
-/// How much was found so far, by all who look.
-#[derive(Default)]
-pub(super) struct Tally {
-    entries: AtomicU64,
-    bytes: AtomicU64,
-    /// Inodes of files with several links, so that their bytes count once.
-    linked: Mutex<HashSet<u64>>,
-    /// 0: nothing is exceeded; 1: bytes; 2: entries.
-    exceeded: AtomicU8,
-}
-
-impl Tally {
-    /// Whether a limit was exceeded: the one of entries (`true`), or the one of bytes.
-    pub(super) fn exceeded(&self) -> Option<bool> {
-        match self.exceeded.load(Ordering::Relaxed) {
-            0 => None,
-            which => Some(which == 2),
-        }
-    }
-
-    /// How much there is.
-    pub(super) fn taken(&self) -> Limits {
-        Limits {
-            max_entries: self.entries.load(Ordering::Relaxed),
-            max_bytes: self.bytes.load(Ordering::Relaxed),
-        }
-    }
-
-    fn count(&self, stat: &Stat, entry: &Entry, limits: &Limits) {
-        let entries = self.entries.fetch_add(1, Ordering::Relaxed) + 1;
-        let again = || {
-            let mut linked = self.linked.lock().unwrap_or_else(PoisonError::into_inner);
-            !linked.insert(stat.ino)
-        };
-        let mut size = 0;
-        if stat.kind == NodeKind::File && !(entry.nlink > 1 && again()) {
-            size = stat.size.min(stat.allocated.max(1));
-        }
-        let bytes = self.bytes.fetch_add(size, Ordering::Relaxed).saturating_add(size);
-        if entries > limits.max_entries {
-            self.exceeded.store(2, Ordering::Relaxed);
-        } else if bytes > limits.max_bytes {
-            self.exceeded.store(1, Ordering::Relaxed);
-        }
-    }
-}
-
 /// Looks at directories of one walk.
 pub(super) struct Scan<'w> {
     pub(super) walk: &'w Walk<'w>,
@@ -96,8 +59,12 @@ impl Scan<'_> {
     ///
     /// # Errors
     /// Only for the root; anything further down that cannot be looked at is part of what is found.
-    pub(super) fn directory(&self, (path, seen): Job) -> Result<Outcome, CaptureError> {
+    pub(super) fn directory(&self, job: Job) -> Result<Outcome, CaptureError> {
         let walk = self.walk;
+        let Job { path, seen, known } = job;
+        if let Some(outcome) = known.and_then(|at| self.known(&path, &seen, at)) {
+            return Ok(outcome);
+        }
         let opened = walk.root.dir(&path).and_then(|dir| Ok((dir.stat()?, dir)));
         let dir = match opened {
             Ok((stat, dir)) if stat.ino == seen.ino => dir,
@@ -106,6 +73,9 @@ impl Scan<'_> {
             Err(error) if path.is_root() => return Err(walk.root_error(error)),
             Err(_) => return Ok(unreadable(path)),
         };
+        let before = walk
+            .reference
+            .and_then(|reference| Some((reference, reference.earlier.manifest.directory(&path)?)));
         let (listing, children) = match list(&dir) {
             Ok(listed) => listed,
             Err(error) if path.is_root() => return Err(walk.root_error(error)),
@@ -117,15 +87,16 @@ impl Scan<'_> {
         } else {
             listing
         };
-        let before = walk.reference.and_then(|r| r.manifest.directory(&path));
         let mut directory = Directory {
             path,
             listing,
+            all_named: listing == Listing::Proven,
             entries: Vec::with_capacity(children.len()),
             gaps: vec![],
         };
         let mut outcome = Outcome::default();
         let mut pending = Vec::new();
+        let mut share = Share::default();
         for (name, child) in children {
             let stat = match child {
                 Ok(stat) => stat,
@@ -140,12 +111,16 @@ impl Scan<'_> {
             match walk.matcher.verdict(&at, is_dir) {
                 Verdict::Covered => {}
                 Verdict::Excluded(_) => {
+                    directory.all_named = false;
                     outcome.skipped.push(Skipped { path: at, is_dir });
                     continue;
                 }
                 // Whatever lies on the way to a tracked path decides whether that can come back.
                 Verdict::OutsideTracked if walk.matcher.is_on_the_way(&at) => {}
-                Verdict::OutsideTracked => continue,
+                Verdict::OutsideTracked => {
+                    directory.all_named = false;
+                    continue;
+                }
                 Verdict::Withheld(reason) => {
                     let reason = withheld(reason);
                     directory.gaps.push(Gap { name, reason });
@@ -157,17 +132,21 @@ impl Scan<'_> {
                 directory.gaps.push(Gap { name, reason });
                 continue;
             }
-            let known = before
-                .and_then(|dir| dir.entry(&name))
-                .filter(|old| self.is_unchanged(old, &stat));
+            let known =
+                before.and_then(|(reference, dir)| self.unchanged(&reference, dir.entry(&name)?, &stat));
             match self.entry(&dir, name.clone(), &stat, known) {
                 Ok((entry, is_pending)) => {
-                    self.tally.count(&stat, &entry, &walk.limits);
+                    share.count(&stat);
                     if is_pending {
                         pending.push(directory.entries.len());
                     }
                     if is_dir {
-                        outcome.below.push((at, stat));
+                        let known = known.and_then(|_| self.place(&at));
+                        outcome.below.push(Job {
+                            path: at,
+                            seen: stat,
+                            known,
+                        });
                     }
                     directory.entries.push(entry);
                 }
@@ -182,9 +161,25 @@ impl Scan<'_> {
                 }
             }
         }
+        self.tally.add(share, &walk.limits);
         walk.observer.advance(directory.entries.len() as u64, 0);
-        outcome.scanned = Some(Scanned { directory, pending });
+        let directory = Arc::new(directory);
+        outcome.scanned = Some(Scanned {
+            place: known,
+            directory,
+            pending,
+        });
         Ok(outcome)
+    }
+
+    /// Where the reference has a directory, when its names may be taken from there.
+    fn place(&self, path: &RelPath) -> Option<usize> {
+        let earlier = self.walk.reference?.earlier;
+        let directories = &earlier.manifest.directories;
+        let found = earlier
+            .same_rules
+            .then(|| directories.binary_search_by(|dir| dir.path.cmp(path)));
+        found?.ok()
     }
 
     fn vanished(&self, path: &RelPath) -> Result<Outcome, CaptureError> {
@@ -195,7 +190,13 @@ impl Scan<'_> {
     }
 
     /// The entry without its content, and whether its content must be read.
-    fn entry(&self, dir: &Dir, name: Name, stat: &Stat, known: Option<&Entry>) -> io::Result<(Entry, bool)> {
+    pub(super) fn entry(
+        &self,
+        dir: &Dir,
+        name: Name,
+        stat: &Stat,
+        known: Option<&Entry>,
+    ) -> io::Result<(Entry, bool)> {
         if let Some(known) = known {
             return Ok((
                 Entry {
@@ -236,17 +237,15 @@ impl Scan<'_> {
         ))
     }
 
-    fn is_unchanged(&self, old: &Entry, stat: &Stat) -> bool {
-        let Some(reference) = self.walk.reference else {
-            return false;
-        };
-        let quiet = reference.started_at.plus_nanos(-TICK_NANOS);
-        self.walk.trust_stat
-            && !old.unstable
-            && reference.holds(old)
-            && old.ctime < quiet
-            && old.mtime < quiet
-            && same_moment(old, stat)
+    /// The entry of the reference, when the facts prove that nothing changed since.
+    pub(super) fn unchanged<'e>(
+        &self,
+        reference: &Reference<'_>,
+        old: &'e Entry,
+        stat: &Stat,
+    ) -> Option<&'e Entry> {
+        let unchanged = self.walk.trust_stat && reference.is_unchanged(old, stat) && reference.holds(old);
+        unchanged.then_some(old)
     }
 }
 
@@ -254,12 +253,14 @@ fn unreadable(path: RelPath) -> Outcome {
     let directory = Directory {
         path,
         listing: Listing::Unreadable,
+        all_named: false,
         entries: vec![],
         gaps: vec![],
     };
     Outcome {
         scanned: Some(Scanned {
-            directory,
+            place: None,
+            directory: Arc::new(directory),
             pending: vec![],
         }),
         ..Outcome::default()

@@ -8,7 +8,7 @@ use crate::cli::document::{CheckpointDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{Allowed, SessionError, check_name, find_instance, refuse_inside, state};
+use crate::session::{Allowed, SessionError, check_name, find_instance, is_active, refuse_inside};
 use crate::snapshot::SnapshotKind;
 
 pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
     let store = context.store_for_writing()?;
     let row = find_instance(&store, &wanted)?;
     refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
-    if !state(&store, &row).is_active() {
+    if !is_active(&store, &row) {
         let message = format!(
             "{} is not active; a checkpoint shows a moment within a session",
             row.id
@@ -77,6 +77,8 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
             source: Box::new(source),
         })?;
     let record = captured.record;
+    // The process ends now; to give a million names back one by one would take longer than what is left to do.
+    std::mem::forget(captured.manifests);
     if args.json {
         context.terminal.json(&CheckpointDocument {
             head: Head::default(),

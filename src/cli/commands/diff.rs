@@ -1,6 +1,6 @@
 //! `diff`: what changed between two snapshots, or between a snapshot and now.
 
-use crate::capture::{Look, Seen, latest, look};
+use crate::capture::{Earlier, Latest, Look, Seen, look};
 use crate::cli::args::{Check, DiffArgs, DiffForm, Until};
 use crate::cli::context::Context;
 use crate::cli::document::{ChangeDocument, DiffDocument, Head, ReasonDocument};
@@ -10,7 +10,7 @@ use crate::cli::view;
 use crate::diff::{Comparison, PatchOptions, Side, compare, pair_renames};
 use crate::restore::Scope;
 use crate::session::{find_instance, find_snapshot, settle_lost};
-use crate::snapshot::{Coverage, Manifest, SnapshotRecord};
+use crate::snapshot::{Coverage, SnapshotRecord};
 use crate::store::Store;
 
 use super::paths;
@@ -50,7 +50,11 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
                 context,
                 &store,
                 &mount.coverage,
-                before.as_ref().map(|m| (m, mount.started_at)),
+                before.as_ref().map(|manifest| Earlier {
+                    manifest,
+                    started_at: mount.started_at,
+                    same_rules: true,
+                }),
                 check,
             )?,
             Later::Snapshot(record) => stored(&store, record, &mount.coverage)?,
@@ -205,14 +209,11 @@ fn live(
     context: &Context<'_>,
     store: &Store,
     coverage: &Coverage,
-    before: Option<(&Manifest, crate::snapshot::Time)>,
+    before: Option<Earlier<'_>>,
     check_content: bool,
 ) -> Result<Seen, CliError> {
-    let latest = latest(store, coverage);
-    let reference = latest
-        .as_ref()
-        .map(|latest| (&latest.manifest, latest.started_at))
-        .or(before);
+    let latest = Latest::find(store, coverage);
+    let reference = latest.as_ref().map(Latest::earlier).or(before);
     Ok(look(
         &Look {
             coverage,

@@ -116,20 +116,9 @@ fn holders(file: &File) -> Vec<Holder> {
     let Ok(wanted) = file.metadata() else {
         return Vec::new();
     };
-    let table = fs::read_to_string("/proc/locks").unwrap_or_default();
-    let mut pids: Vec<u32> = table
-        .lines()
-        .filter_map(|line| {
-            let mut words = line.split_whitespace().skip(1);
-            // A line of one that waits has an arrow here.
-            words.next().filter(|kind| *kind == "FLOCK")?;
-            let pid = words.nth(2)?.parse().ok()?;
-            let inode: u64 = words.next()?.rsplit(':').next()?.parse().ok()?;
-            (inode == wanted.ino()).then_some(pid)
-        })
-        .collect();
-    pids.sort_unstable();
-    pids.dedup();
+    // The table is read piece by piece, and a line can be missed while other locks come and go.
+    let mut tries = (0..5).map(|_| in_table(wanted.ino()));
+    let pids = tries.find(|pids| !pids.is_empty()).unwrap_or_default();
     let has_open = |pid: &u32| {
         let open = fs::read_dir(format!("/proc/{pid}/fd"))
             .into_iter()
@@ -144,4 +133,21 @@ fn holders(file: &File) -> Vec<Holder> {
         Holder { pid, name }
     };
     pids.into_iter().filter(has_open).map(named).collect()
+}
+
+/// The processes that the kernel's table names as holders of a lock on a file with this inode.
+fn in_table(ino: u64) -> Vec<u32> {
+    let table = fs::read_to_string("/proc/locks").unwrap_or_default();
+    let holder = |line: &str| {
+        let mut words = line.split_whitespace().skip(1);
+        // A line of one that waits has an arrow here.
+        words.next().filter(|kind| *kind == "FLOCK")?;
+        let pid = words.nth(2)?.parse().ok()?;
+        let inode: u64 = words.next()?.rsplit(':').next()?.parse().ok()?;
+        (inode == ino).then_some(pid)
+    };
+    let mut pids: Vec<u32> = table.lines().filter_map(holder).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids
 }

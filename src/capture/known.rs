@@ -1,0 +1,132 @@
+//! What the store knows of a mount before it is captured: its latest snapshot, and the content that needs no storing.
+
+use super::Earlier;
+use super::walk::Reference;
+use crate::snapshot::{ArchiveRef, Coverage, Manifest, MountRecord, SnapshotRecord, Time};
+use crate::store::{Blobs, Store};
+
+/// The latest snapshot of a mount root, whichever instance it belongs to.
+pub(crate) struct Latest {
+    manifest: Manifest,
+    mount: MountRecord,
+    /// Whether it has the coverage of now.
+    same_rules: bool,
+    /// The archives of its snapshot.
+    archives: Vec<ArchiveRef>,
+    /// Whether they hold nothing but this mount.
+    alone: bool,
+}
+
+impl Latest {
+    /// Finds it. Without one, or when it cannot be read, everything is read anew: that costs time and nothing else.
+    pub(crate) fn find(store: &Store, coverage: &Coverage) -> Option<Self> {
+        let (record, at) = record(store, coverage)?;
+        let blobs = store.blobs(&record.archives);
+        Self::read(record, at, coverage, &blobs)
+    }
+
+    /// As what a look takes.
+    pub(crate) fn earlier(&self) -> Earlier<'_> {
+        Earlier {
+            manifest: &self.manifest,
+            started_at: self.mount.started_at,
+            same_rules: self.same_rules,
+        }
+    }
+
+    fn read(mut record: SnapshotRecord, at: usize, coverage: &Coverage, blobs: &Blobs) -> Option<Self> {
+        let held = record.mounts.iter().filter(|mount| mount.manifest.is_some());
+        let alone = held.count() == 1;
+        let mount = record.mounts.swap_remove(at);
+        Some(Self {
+            manifest: blobs.manifest(mount.manifest.as_ref()?).ok()?,
+            same_rules: mount.coverage == *coverage,
+            mount,
+            archives: record.archives,
+            alone,
+        })
+    }
+}
+
+/// The latest snapshot that has the mount root, and the root's place in it.
+fn record(store: &Store, coverage: &Coverage) -> Option<(SnapshotRecord, usize)> {
+    let id = store.catalog().latest_snapshot_on_root(&coverage.root.0).ok()??;
+    let record = store.record(&id).ok()?;
+    let mut mounts = record.mounts.iter();
+    let at = mounts.position(|mount| mount.coverage.root == coverage.root)?;
+    Some((record, at))
+}
+
+/// What is known of all mounts of a capture.
+pub(super) struct Known {
+    /// For each mount the latest snapshot of the same root.
+    mounts: Vec<Option<Latest>>,
+    /// What the archives of those snapshots hold.
+    pub(super) blobs: Blobs,
+}
+
+impl Known {
+    /// Finds it. An archive that does not open is not among the blobs: what it held is read and stored again.
+    pub(super) fn find(store: &Store, coverages: &[Coverage]) -> Self {
+        let records: Vec<_> = coverages.iter().map(|coverage| record(store, coverage)).collect();
+        let mut archives: Vec<ArchiveRef> = Vec::new();
+        for archive in records.iter().flatten().flat_map(|(record, _)| &record.archives) {
+            if !archives.contains(archive) {
+                archives.push(archive.clone());
+            }
+        }
+        let blobs = store.blobs(&archives);
+        let read = |(found, coverage): (Option<_>, _)| {
+            let (record, at) = found?;
+            Latest::read(record, at, coverage, &blobs)
+        };
+        let mounts = records.into_iter().zip(coverages).map(read).collect();
+        Self { mounts, blobs }
+    }
+
+    /// Relies on nothing older.
+    pub(super) fn nothing(store: &Store) -> Self {
+        let (mounts, blobs) = (Vec::new(), store.blobs(&[]));
+        Self { mounts, blobs }
+    }
+
+    fn latest(&self, at: usize) -> Option<&Latest> {
+        self.mounts.get(at)?.as_ref()
+    }
+
+    /// The numbers of a snapshot's archives, when all of them opened.
+    fn numbers(&self, latest: &Latest) -> Option<Vec<usize>> {
+        let number = |wanted| self.blobs.archives().iter().position(|archive| archive == wanted);
+        latest.archives.iter().map(number).collect()
+    }
+
+    /// What a walk of the mount with this number may take over.
+    pub(super) fn reference(&self, at: usize) -> Option<Reference<'_>> {
+        let latest = self.latest(at)?;
+        // A snapshot names every archive that its files need, so only when one is missing each file must be looked for.
+        let known = self.numbers(latest).is_none().then_some(&self.blobs);
+        let earlier = latest.earlier();
+        Some(Reference { earlier, known })
+    }
+
+    /// When a mount is exactly what it was: its record, as of now, and the numbers of the archives that it needs.
+    pub(super) fn same(
+        &self,
+        at: usize,
+        coverage: &Coverage,
+        started_at: Time,
+        manifest: &Manifest,
+    ) -> Option<(MountRecord, Vec<usize>)> {
+        let latest = self.latest(at)?;
+        if !latest.alone || !latest.manifest.shares_all(manifest) {
+            return None;
+        }
+        let archives = self.numbers(latest)?;
+        let record = MountRecord {
+            coverage: coverage.clone(),
+            started_at,
+            ..latest.mount.clone()
+        };
+        Some((record, archives))
+    }
+}

@@ -1,0 +1,106 @@
+//! Looks at a directory whose names are known: nothing was made, removed or renamed in it since the reference, so its
+//! list is that of the reference, and only the facts of what it names are asked for.
+
+use std::sync::Arc;
+
+use super::scan::{Job, Outcome, Scan, Scanned};
+use super::tally::Share;
+use crate::platform::{NodeKind, Stat};
+use crate::snapshot::{Directory, Entry, Listing, RelPath};
+
+/// An entry that is not what the reference says, by its index: now it is this, or has to be read.
+struct Other {
+    index: usize,
+    entry: Entry,
+    is_pending: bool,
+}
+
+impl Scan<'_> {
+    /// Looks at the directory number `at` of the reference, which has not changed since its parent saw it. `None` when it
+    /// has to be listed after all.
+    pub(super) fn known(&self, path: &RelPath, seen: &Stat, at: usize) -> Option<Outcome> {
+        let reference = &self.walk.reference?;
+        let before = reference.earlier.manifest.directories.get(at)?;
+        if !has_all_names(before) {
+            return None;
+        }
+        let dir = self.walk.root.dir(path).ok()?;
+        if !dir.stat().ok()?.same_moment(seen) {
+            return None;
+        }
+        let mut share = Share::default();
+        let mut below = Vec::new();
+        let mut others = Vec::new();
+        // A subtree stands right behind its directory.
+        let mut next = at + 1;
+        for (index, old) in before.entries.iter().enumerate() {
+            let stat = dir.look(old.name.as_os_str()).ok()??;
+            if !stat.is_on(self.walk.root.place()) {
+                return None;
+            }
+            share.count(&stat);
+            let known = self.unchanged(reference, old, &stat);
+            if stat.kind == NodeKind::Directory {
+                let path = before.path.join(&old.name);
+                let place = find_from(&reference.earlier.manifest.directories, next, &path);
+                next = place.map_or(next, |place| place + 1);
+                below.push(Job {
+                    path,
+                    seen: stat,
+                    known: known.and(place),
+                });
+            }
+            if known.is_none() {
+                let (entry, is_pending) = self.entry(&dir, old.name.clone(), &stat, None).ok()?;
+                others.push(Other {
+                    index,
+                    entry,
+                    is_pending,
+                });
+            }
+        }
+        self.tally.add(share, &self.walk.limits);
+        self.walk.observer.advance(before.entries.len() as u64, 0);
+        Some(Outcome {
+            scanned: Some(with(at, before, others)),
+            skipped: Vec::new(),
+            below,
+        })
+    }
+}
+
+/// Whether the directory's names are all in its list, and none of them is in doubt.
+fn has_all_names(directory: &Directory) -> bool {
+    directory.all_named && directory.listing == Listing::Proven && directory.gaps.is_empty()
+}
+
+/// The directory with some entries replaced; the same one when there are none.
+fn with(at: usize, before: &Arc<Directory>, others: Vec<Other>) -> Scanned {
+    let mut directory = Arc::clone(before);
+    let mut pending = Vec::new();
+    for other in others {
+        if let Some(entry) = Arc::make_mut(&mut directory).entries.get_mut(other.index) {
+            *entry = other.entry;
+        }
+        if other.is_pending {
+            pending.push(other.index);
+        }
+    }
+    Scanned {
+        place: Some(at),
+        directory,
+        pending,
+    }
+}
+
+/// The place of `path` among sorted directories, not before `start`; near it is found fast.
+fn find_from(directories: &[Arc<Directory>], start: usize, path: &RelPath) -> Option<usize> {
+    let rest = directories.get(start..)?;
+    let mut reach = 1;
+    while rest.get(reach).is_some_and(|dir| dir.path < *path) {
+        reach *= 2;
+    }
+    let near = rest.get(..=reach).unwrap_or(rest);
+    let found = near.binary_search_by(|dir| dir.path.cmp(path)).ok()?;
+    Some(start + found)
+}

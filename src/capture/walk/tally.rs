@@ -1,0 +1,79 @@
+//! How much was found so far, by all who look, and whether that is too much.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::capture::Limits;
+use crate::platform::{NodeKind, Stat};
+use crate::snapshot::add_sizes;
+
+/// The sums of one walk.
+#[derive(Default)]
+pub(super) struct Tally {
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    /// Inodes of files with several links, so that their bytes count once.
+    linked: Mutex<HashSet<u64>>,
+    /// 0: nothing is exceeded; 1: bytes; 2: entries.
+    exceeded: AtomicU8,
+}
+
+/// The sums of one directory. Added up at once: those who look would wait for each other at every entry.
+#[derive(Default)]
+pub(super) struct Share {
+    entries: u64,
+    bytes: u64,
+    /// Inode and bytes of files with several links.
+    linked: Vec<(u64, u64)>,
+}
+
+impl Share {
+    /// Counts an entry.
+    pub(super) fn count(&mut self, stat: &Stat) {
+        self.entries += 1;
+        if stat.kind != NodeKind::File {
+            return;
+        }
+        let bytes = stat.size.min(stat.allocated.max(1));
+        if stat.nlink > 1 {
+            self.linked.push((stat.ino, bytes));
+        } else {
+            self.bytes = add_sizes(self.bytes, bytes);
+        }
+    }
+}
+
+impl Tally {
+    /// Whether a limit was exceeded: the one of entries (`true`), or the one of bytes.
+    pub(super) fn exceeded(&self) -> Option<bool> {
+        match self.exceeded.load(Ordering::Relaxed) {
+            0 => None,
+            which => Some(which == 2),
+        }
+    }
+
+    /// How much there is.
+    pub(super) fn taken(&self) -> Limits {
+        Limits {
+            max_entries: self.entries.load(Ordering::Relaxed),
+            max_bytes: self.bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Adds what a directory holds.
+    pub(super) fn add(&self, mut share: Share, limits: &Limits) {
+        if !share.linked.is_empty() {
+            let mut seen = self.linked.lock().unwrap_or_else(PoisonError::into_inner);
+            let first = share.linked.iter().filter(|(ino, _)| seen.insert(*ino));
+            share.bytes = first.fold(share.bytes, |sum, (_, bytes)| add_sizes(sum, *bytes));
+        }
+        let entries = self.entries.fetch_add(share.entries, Ordering::Relaxed) + share.entries;
+        let bytes = self.bytes.fetch_add(share.bytes, Ordering::Relaxed);
+        if entries > limits.max_entries {
+            self.exceeded.store(2, Ordering::Relaxed);
+        } else if bytes.saturating_add(share.bytes) > limits.max_bytes {
+            self.exceeded.store(1, Ordering::Relaxed);
+        }
+    }
+}
