@@ -8,7 +8,7 @@ mod open;
 pub mod parallel;
 mod stat;
 
-pub use attributes::{list_attributes, remove_attribute, set_attribute};
+pub use attributes::{handle_attributes, list_attributes, remove_attribute, set_attribute};
 pub use change::{
     append_own, chmod_handle, chmod_node, chown, create_file, exchange, hard_link, make_device, make_dir,
     make_fifo, make_symlink, remove_dir, remove_file, rename_new, set_mtime, sync_directory,
@@ -19,7 +19,7 @@ pub use file_system::{
 };
 pub use open::{
     careful_flags, is_link_refused, is_sync_unsupported, names, open_beneath, open_child_dir,
-    open_child_file, open_root, read_link,
+    open_child_file, open_child_file_blindly, open_root, read_link,
 };
 pub use stat::{NodeKind, Stat, stat_child, stat_handle};
 

@@ -140,6 +140,12 @@ impl Terminal {
         self.say(Level::Note, &text.join("\n"), self.verbosity != Verbosity::Quiet);
     }
 
+    /// Whether anybody will read what [`Self::note`] is given.
+    #[must_use]
+    pub fn takes_notes(&self) -> bool {
+        self.verbosity != Verbosity::Quiet || self.log.is_some()
+    }
+
     /// Like [`Self::err`], but only with `--verbose`.
     pub fn detail(&self, text: &str) {
         self.say(Level::Detail, text, self.verbosity == Verbosity::Verbose);

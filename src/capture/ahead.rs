@@ -2,156 +2,106 @@
 //! window. Only a help: what did not hold still, failed, or is large is left to be read in the ordinary way.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
+use std::io::{self, Read as _};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
 use super::listing::settle;
-use super::source::{Source, method_of};
-use super::walk::{Reference, Walked};
+use super::source::method_of;
+use super::walk::Reference;
 use crate::mount::{Dir, Root};
-use crate::platform::{self, Stat};
-use crate::snapshot::{Content, DigestMethod, Name, RelPath, Time};
+use crate::platform::{self, NodeKind, Stat};
+use crate::snapshot::{Content, DigestMethod, Directory, Entry, Hasher, Name, RelPath, Time, Xattr};
 
-/// Files up to this size are read once, into memory; larger ones are hashed first and stored in a second pass.
+/// Files up to this size are read once, into memory; larger ones are streamed.
 pub(super) const IN_MEMORY: u64 = 4 << 20;
 
-/// A batch holds files of one directory: at most so many, and after so many bytes no more.
+/// A batch holds at most so many files, and after so many bytes no more.
 const BATCH_FILES: usize = 64;
 const BATCH_BYTES: u64 = 1 << 20;
 /// Fewer than this are read faster than threads start.
 const WORTH_FILES: usize = 16;
 
-/// A file that held still while it was read.
+/// A file that held still since it was listed and while it was read.
 pub(super) struct Loaded {
     /// Its facts then.
     pub(super) stat: Stat,
-    /// Its data without holes; empty when nobody needs it.
+    /// Its attributes.
+    pub(super) xattrs: Vec<Xattr>,
+    /// Its data; empty when nobody needs it.
     pub(super) data: Vec<u8>,
     /// Its digest.
     pub(super) content: Content,
-    /// Where the data lies; `None` when it is dense.
-    pub(super) segments: Option<Vec<(u64, u64)>>,
 }
 
+/// A file to read, with the facts that it had when it was listed.
 struct Item {
-    /// Indexes of directory and entry.
-    place: (usize, usize),
     name: Name,
+    size: u64,
+    mtime: Time,
     ctime: Time,
+    ino: u64,
     method: Option<DigestMethod>,
 }
 
+/// Files of a few directories, each directory's together.
+#[derive(Default)]
 struct Batch {
-    directory: RelPath,
-    items: Vec<Item>,
+    parts: Vec<(RelPath, Vec<Item>)>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The next batch that nobody reads yet.
-    next: usize,
-    /// How many batches were taken.
-    taken: usize,
+    /// What nobody reads yet, with its number.
+    waiting: VecDeque<(usize, Batch)>,
     done: BTreeMap<usize, Vec<Option<Loaded>>>,
     stopped: bool,
 }
 
-/// What will be read, and what was.
+/// What is shared between those who read and the one who takes.
 pub(super) struct ReadAhead<'a> {
     root: &'a Root,
-    batches: Vec<Batch>,
+    /// Whether the bytes are needed, or the digests alone.
     keep_data: bool,
-    threads: usize,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 impl<'a> ReadAhead<'a> {
-    /// Plans what of a walk's pending files is read ahead. `keep_data`: whether the bytes are needed, or the digests alone.
-    pub(super) fn plan(
-        root: &'a Root,
-        walked: &Walked,
-        reference: Option<Reference<'_>>,
-        keep_data: bool,
-    ) -> Self {
-        let mut batches: Vec<Batch> = Vec::new();
-        let mut last: Option<(usize, u64)> = None;
-        let mut files = 0;
-        for place in &walked.pending {
-            let Some(directory) = walked.manifest.directories.get(place.0) else {
-                continue;
-            };
-            let Some((entry, content)) = directory
-                .entries
-                .get(place.1)
-                .and_then(|entry| Some((entry, entry.content()?)))
-            else {
-                continue;
-            };
-            // Another name may have been read already.
-            if content.size > IN_MEMORY || entry.nlink > 1 {
-                continue;
-            }
-            let old = reference.and_then(|reference| {
-                reference
-                    .earlier
-                    .manifest
-                    .directory(&directory.path)?
-                    .entry(&entry.name)?
-                    .content()
-            });
-            let item = Item {
-                place: *place,
-                name: entry.name.clone(),
-                ctime: entry.ctime,
-                method: method_of(old, content.size),
-            };
-            files += 1;
-            match (batches.last_mut(), &mut last) {
-                (Some(batch), Some((at, bytes)))
-                    if *at == place.0 && batch.items.len() < BATCH_FILES && *bytes < BATCH_BYTES =>
-                {
-                    batch.items.push(item);
-                    *bytes = bytes.saturating_add(content.size);
-                }
-                _ => {
-                    batches.push(Batch {
-                        directory: directory.path.clone(),
-                        items: vec![item],
-                    });
-                    last = Some((place.0, content.size));
-                }
-            }
-        }
-        if files < WORTH_FILES {
-            batches.clear();
-        }
+    pub(super) fn new(root: &'a Root, keep_data: bool) -> Self {
         Self {
             root,
-            batches,
             keep_data,
-            threads: platform::threads(),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
     }
 
-    /// Starts to read. What is dropped stops it.
-    pub(super) fn start<'scope, 'env>(&'env self, scope: &'scope Scope<'scope, 'env>) -> Taken<'env> {
-        let threads = self.threads.min(self.batches.len());
-        for _ in 0..threads {
+    /// Starts to read what of `pending` it is given. What is dropped stops it.
+    pub(super) fn start<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        pending: &'env [(usize, usize)],
+    ) -> Taken<'env> {
+        let mut taken = Taken {
+            ahead: self,
+            rest: if pending.len() < WORTH_FILES { &[] } else { pending },
+            window: 0,
+            given: VecDeque::new(),
+            batches: 0,
+            files: VecDeque::new(),
+        };
+        if taken.rest.is_empty() {
+            return taken;
+        }
+        for _ in 0..platform::threads() {
             // Without another thread everything is read in the ordinary way.
             let reader = thread::Builder::new().name("read".to_owned());
-            if reader.spawn_scoped(scope, || self.read()).is_err() {
-                self.lock().stopped = true;
+            if reader.spawn_scoped(scope, || self.read()).is_ok() {
+                taken.window += 3;
             }
         }
-        Taken {
-            ahead: self,
-            batch: 0,
-            files: VecDeque::new(),
-        }
+        taken
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -165,59 +115,66 @@ impl<'a> ReadAhead<'a> {
     fn read(&self) {
         let _leave = Leave(self);
         while let Some((number, batch)) = self.next() {
-            let files = self.load(batch);
+            let files = self.load(&batch);
             self.lock().done.insert(number, files);
             self.changed.notify_all();
         }
     }
 
-    /// The next batch, once there is room for it.
-    fn next(&self) -> Option<(usize, &Batch)> {
+    /// The next batch, once there is one.
+    fn next(&self) -> Option<(usize, Batch)> {
         let mut state = self.lock();
         loop {
-            let number = state.next;
             if state.stopped {
                 return None;
             }
-            let batch = self.batches.get(number)?;
-            if number < state.taken + 2 * self.threads + 2 {
-                state.next += 1;
-                return Some((number, batch));
+            if let Some(batch) = state.waiting.pop_front() {
+                return Some(batch);
             }
             state = self.wait(state);
         }
     }
 
     fn load(&self, batch: &Batch) -> Vec<Option<Loaded>> {
-        match self.root.dir(&batch.directory) {
-            Ok(dir) => batch
-                .items
-                .iter()
-                .map(|item| self.file(&dir, item).unwrap_or_default())
-                .collect(),
-            Err(_) => batch.items.iter().map(|_| None).collect(),
+        let mut files = Vec::new();
+        for (directory, items) in &batch.parts {
+            match self.root.dir(directory) {
+                Ok(dir) => files.extend(items.iter().map(|item| self.file(&dir, item).unwrap_or_default())),
+                Err(_) => files.extend(items.iter().map(|_| None)),
+            }
         }
+        files
     }
 
-    /// `None` when it is not what was listed, or did not hold still: then it is looked at closely by others.
+    /// `None` when it is not what was listed, did not hold still, or has holes: then it is looked at closely by others.
     fn file(&self, dir: &Dir, item: &Item) -> io::Result<Option<Loaded>> {
-        let (file, stat) = dir.file(item.name.as_os_str())?;
-        if stat.ctime != item.ctime || stat.size > IN_MEMORY {
+        settle(item.ctime.max(item.mtime));
+        let file = dir.file_blindly(item.name.as_os_str())?;
+        let room = usize::try_from(item.size).unwrap_or(0) + 1;
+        let mut data = Vec::with_capacity(room);
+        // One byte more than there should be, so that one that grew is known by it.
+        (&file).take(room as u64).read_to_end(&mut data)?;
+        let xattrs = platform::handle_attributes(&file)?;
+        let stat = platform::stat_handle(&file)?;
+        let still = stat.kind == NodeKind::File
+            && (stat.ino, stat.mtime, stat.ctime) == (item.ino, item.mtime, item.ctime)
+            && (stat.size, data.len() as u64) == (item.size, item.size);
+        if !still
+            || (stat.allocated < stat.size && platform::data_segments(&file, stat.size)? != [(0, stat.size)])
+        {
             return Ok(None);
         }
-        settle(stat.ctime.max(stat.mtime));
-        let mut source = Source::new(file, &stat, item.method)?;
-        let (content, data) = if self.keep_data {
-            source.load()?
-        } else {
-            (source.digest(|_| Ok(()))?, Vec::new())
-        };
-        let still = platform::stat_handle(source.file())?.same_moment(&stat) && !source.was_short();
-        Ok(still.then(|| Loaded {
+        let mut hasher = Hasher::new(item.method.unwrap_or(DigestMethod::Plain), stat.size);
+        hasher.update(&data);
+        let content = hasher.finish();
+        if !self.keep_data {
+            data = Vec::new();
+        }
+        Ok(Some(Loaded {
             stat,
+            xattrs,
             data,
             content,
-            segments: source.segments().map(<[_]>::to_vec),
         }))
     }
 }
@@ -237,20 +194,65 @@ impl Drop for Leave<'_, '_> {
 /// What became of the file at a place.
 type Placed = ((usize, usize), Option<Loaded>);
 
-/// Gives out what was read, in manifest order.
+/// Gives out what to read, a little ahead, and takes what was read, in manifest order.
 pub(super) struct Taken<'r> {
     ahead: &'r ReadAhead<'r>,
-    /// The batch after the one in `files`.
-    batch: usize,
+    /// What was not given out yet.
+    rest: &'r [(usize, usize)],
+    /// How many batches may be under way.
+    window: usize,
+    /// The places in each batch that is under way.
+    given: VecDeque<Vec<(usize, usize)>>,
+    /// How many batches came back.
+    batches: usize,
     files: VecDeque<Placed>,
 }
 
 impl Taken<'_> {
+    /// Gives out more when there is room. `directory` knows the directory with a number, from that of the file that is
+    /// taken next on.
+    pub(super) fn fill<'m>(
+        &mut self,
+        reference: Option<Reference<'_>>,
+        directory: impl Fn(usize) -> Option<&'m Directory>,
+    ) {
+        while self.given.len() < self.window && !self.rest.is_empty() {
+            let (mut batch, mut places, mut bytes) = (Batch::default(), Vec::new(), 0);
+            let mut last = None;
+            while places.len() < BATCH_FILES && bytes < BATCH_BYTES {
+                let Some((place, rest)) = self.rest.split_first() else {
+                    break;
+                };
+                self.rest = rest;
+                let Some(dir) = directory(place.0) else { continue };
+                let Some(entry) = dir.entries.get(place.1).filter(|entry| is_small(entry)) else {
+                    continue;
+                };
+                if last != Some(place.0) {
+                    last = Some(place.0);
+                    batch.parts.push((dir.path.clone(), Vec::new()));
+                }
+                let item = item(entry, dir, reference);
+                bytes += item.size;
+                places.push(*place);
+                if let Some((_, items)) = batch.parts.last_mut() {
+                    items.push(item);
+                }
+            }
+            if places.is_empty() {
+                continue;
+            }
+            let number = self.batches + self.given.len();
+            self.given.push_back(places);
+            self.ahead.lock().waiting.push_back((number, batch));
+            self.ahead.changed.notify_all();
+        }
+    }
+
     /// The file at `place`, when it was read ahead. Places must be asked for in order.
     pub(super) fn file(&mut self, place: (usize, usize)) -> Option<Loaded> {
         if self.files.is_empty() {
-            let first = self.ahead.batches.get(self.batch)?.items.first()?;
-            if first.place != place {
+            if *self.given.front()?.first()? != place {
                 return None;
             }
             self.files = self.next()?;
@@ -263,10 +265,9 @@ impl Taken<'_> {
     }
 
     fn next(&mut self) -> Option<VecDeque<Placed>> {
-        let batch = self.ahead.batches.get(self.batch)?;
         let mut state = self.ahead.lock();
         let files = loop {
-            if let Some(files) = state.done.remove(&self.batch) {
+            if let Some(files) = state.done.remove(&self.batches) {
                 break files;
             }
             if state.stopped {
@@ -274,12 +275,31 @@ impl Taken<'_> {
             }
             state = self.ahead.wait(state);
         };
-        self.batch += 1;
-        state.taken = self.batch;
         drop(state);
-        self.ahead.changed.notify_all();
-        let places = batch.items.iter().map(|item| item.place);
-        Some(places.zip(files).collect())
+        self.batches += 1;
+        let places = self.given.pop_front()?;
+        Some(places.into_iter().zip(files).collect())
+    }
+}
+
+/// Small enough to be read ahead, and not read already under another name.
+fn is_small(entry: &Entry) -> bool {
+    entry.nlink == 1 && entry.content().is_some_and(|content| content.size <= IN_MEMORY)
+}
+
+fn item(entry: &Entry, directory: &Directory, reference: Option<Reference<'_>>) -> Item {
+    let size = entry.content().map_or(0, |content| content.size);
+    let before = reference.and_then(|reference| reference.earlier.manifest.directory(&directory.path));
+    let old = before
+        .and_then(|before| before.entry(&entry.name))
+        .and_then(Entry::content);
+    Item {
+        name: entry.name.clone(),
+        size,
+        mtime: entry.mtime,
+        ctime: entry.ctime,
+        ino: entry.ino,
+        method: method_of(old, size),
     }
 }
 

@@ -131,29 +131,28 @@ pub(super) fn complete(
     sink: &mut dyn Sink,
     observer: &dyn Observer,
 ) -> Result<Manifest, CaptureError> {
-    let ahead = ReadAhead::plan(root, &walked, reference, sink.keeps_data());
+    let ahead = ReadAhead::new(root, sink.keeps_data());
+    let Walked {
+        manifest, pending, ..
+    } = walked;
     thread::scope(|scope| {
-        let mut ahead = ahead.start(scope);
-        complete_with(root, walked, reference, sink, observer, &mut ahead)
+        let mut ahead = ahead.start(scope, &pending);
+        complete_with(root, manifest, &pending, reference, sink, observer, &mut ahead)
     })
 }
 
 fn complete_with(
     root: &Root,
-    walked: Walked,
+    mut manifest: Manifest,
+    pending: &[(usize, usize)],
     reference: Option<Reference<'_>>,
     sink: &mut dyn Sink,
     observer: &dyn Observer,
     ahead: &mut Taken<'_>,
 ) -> Result<Manifest, CaptureError> {
-    let Walked {
-        mut manifest,
-        pending,
-        ..
-    } = walked;
-    let mut pending = pending.into_iter().peekable();
+    let mut pending = pending.iter().peekable();
     let wants_objects = sink.wants_objects();
-    let mut read: HashMap<(u64, Time), (RelPath, Content, bool)> = HashMap::new();
+    let mut read: HashMap<(u64, Time), (RelPath, Entry)> = HashMap::new();
     sink.root(&manifest.root)?;
     for at in 0..manifest.directories.len() {
         if observer.cancelled() {
@@ -171,20 +170,25 @@ fn complete_with(
         if let Some((path, entry)) = own.as_ref().and_then(|path| Some((path, manifest.entry(path)?))) {
             sink.object(path, entry)?;
         }
-        let Some(directory) = manifest.directories.get_mut(at).map(Arc::make_mut) else {
+        let (until, later) = manifest.directories.split_at_mut(at + 1);
+        let Some(directory) = until.last_mut().map(Arc::make_mut) else {
             continue;
         };
         let before = reference.and_then(|r| r.earlier.manifest.directory(&directory.path));
         let mut handle = None;
         let mut lost = Vec::new();
         for index in 0..directory.entries.len() {
+            ahead.fill(reference, |number| match number.checked_sub(at + 1) {
+                None => Some(&*directory),
+                Some(behind) => later.get(behind).map(|dir| &**dir),
+            });
             let Some(entry) = directory.entries.get_mut(index) else {
                 continue;
             };
             if entry.is_dir() {
                 continue;
             }
-            let is_pending = pending.next_if_eq(&(at, index)).is_some();
+            let is_pending = pending.next_if_eq(&&(at, index)).is_some();
             if !is_pending && !wants_objects {
                 continue;
             }
@@ -193,11 +197,10 @@ fn complete_with(
                 sink.object(&path, entry)?;
                 continue;
             }
-            if let Some((first, content, unstable)) =
-                read.get(&(entry.ino, entry.ctime)).filter(|_| entry.nlink > 1)
-            {
-                entry.kind = Kind::File(*content);
-                entry.unstable = *unstable;
+            if let Some((first, one)) = read.get(&(entry.ino, entry.ctime)).filter(|_| entry.nlink > 1) {
+                entry.kind = one.kind.clone();
+                entry.xattrs = one.xattrs.clone();
+                entry.unstable = one.unstable;
                 sink.hard_link(&path, entry, first)?;
                 continue;
             }
@@ -207,6 +210,7 @@ fn complete_with(
                 }
                 take_facts(entry, &file.stat);
                 entry.kind = Kind::File(file.content);
+                entry.xattrs.clone_from(&file.xattrs);
                 entry.unstable = false;
                 sink.loaded(&path, entry, &file)?;
                 continue;
@@ -230,9 +234,11 @@ fn complete_with(
                 )
             });
             match done {
-                Ok((Ok(content), dir)) => {
+                Ok((Ok(()), dir)) => {
                     handle = Some(dir);
-                    read.insert((entry.ino, entry.ctime), (path, content, entry.unstable));
+                    if entry.nlink > 1 {
+                        read.insert((entry.ino, entry.ctime), (path, entry.clone()));
+                    }
                 }
                 Ok((Err(Failure::Fatal(error)), _)) => return Err(error),
                 Ok((Err(Failure::Source(error)), dir)) => {
@@ -270,18 +276,13 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// Reads one file until nothing moved while it was read, at most [`ATTEMPTS`] times.
-    fn run(&self, entry: &mut Entry, sink: &mut dyn Sink) -> Result<Content, Failure> {
+    fn run(&self, entry: &mut Entry, sink: &mut dyn Sink) -> Result<(), Failure> {
         for attempt in 1..=ATTEMPTS {
             let (file, before) = self.dir.file(entry.name.as_os_str()).map_err(Failure::Source)?;
             settle(before.ctime.max(before.mtime));
             let method = method_of(self.old, before.size);
             let mut source = Source::new(file, &before, method).map_err(Failure::Source)?;
-            if before.ctime != entry.ctime {
-                entry.xattrs = self
-                    .dir
-                    .attributes(entry.name.as_os_str())
-                    .map_err(Failure::Source)?;
-            }
+            entry.xattrs = platform::handle_attributes(source.file()).map_err(Failure::Source)?;
             take_facts(entry, &before);
             let content = sink.file(self.path, entry, &mut source)?;
             entry.kind = Kind::File(content);
@@ -289,7 +290,7 @@ impl Reading<'_> {
             let still = after.same_moment(&before) && !source.was_short();
             entry.unstable = !still;
             if still || attempt == ATTEMPTS {
-                return Ok(content);
+                return Ok(());
             }
         }
         Err(Failure::Source(io::Error::other("it does not hold still")))

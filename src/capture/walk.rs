@@ -18,7 +18,6 @@ use crate::observer::Observer;
 use crate::platform;
 use crate::snapshot::{Directory, Entry, Gap, GapReason, Kind, Manifest, Name, RelPath, Time, add_sizes};
 use crate::store::Blobs;
-use crew::Crew;
 use scan::Job;
 use tally::Tally;
 
@@ -152,11 +151,12 @@ impl Walk<'_> {
             let earlier = &reference.earlier;
             earlier.same_rules && self.trust_stat && reference.is_unchanged(&earlier.manifest.root, &stat)
         });
-        let mut found = Crew::new(self, &tally).run(Job {
+        let top = Job {
             path: RelPath::root(),
             seen: stat,
             known: known.map(|_| 0),
-        })?;
+        };
+        let mut found = crew::run(self, &tally, top)?;
         if let Some(exceeded) = tally.exceeded() {
             return Err(self.limit_error(
                 exceeded,

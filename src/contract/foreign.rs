@@ -1,17 +1,17 @@
 //! Counts what only another user can read or replace, and what lies on other file systems, so that the contract can say
 //! how much of a mount it cannot promise. A bounded look by mode bits, not a proof: the capture itself finds the rest.
 
-use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Matcher, PatternError, Verdict};
-use crate::platform;
-use crate::snapshot::{Coverage, Name, RelPath};
+use crate::mount::Root;
+use crate::platform::{self, NodeKind, Stat, parallel};
+use crate::snapshot::{Coverage, RelPath};
 
 /// Enough for an honest picture within about a second.
 pub const MAX_VISITED: u64 = 200_000;
@@ -36,21 +36,21 @@ impl Identity {
     }
 
     /// Whether the mode bits grant `bits` (4 read, 2 write, 1 search). ACLs are not asked.
-    fn may(&self, metadata: &Metadata, bits: u32) -> bool {
-        let shift = if metadata.uid() == self.uid {
+    fn may(&self, stat: &Stat, bits: u32) -> bool {
+        let shift = if stat.uid == self.uid {
             6
-        } else if self.groups.contains(&metadata.gid()) {
+        } else if self.groups.contains(&stat.gid) {
             3
         } else {
             0
         };
-        self.uid == 0 || (metadata.mode() >> shift) & bits == bits
+        self.uid == 0 || (stat.mode >> shift) & bits == bits
     }
 
     /// Whether this user can remove or rename what lies in a directory (unlink(2): the sticky bit keeps it to owners).
-    fn may_replace(&self, directory: &Metadata, entry: &Metadata) -> bool {
+    fn may_replace(&self, directory: &Stat, entry: &Stat) -> bool {
         const STICKY: u32 = 0o1000;
-        let sticky = directory.mode() & STICKY != 0 && directory.uid() != self.uid && entry.uid() != self.uid;
+        let sticky = directory.mode & STICKY != 0 && directory.uid != self.uid && entry.uid != self.uid;
         self.uid == 0 || (self.may(directory, 3) && !sticky)
     }
 }
@@ -78,53 +78,95 @@ pub struct Foreign {
 /// When an exclude of the coverage does not parse.
 pub fn count_foreign(coverage: &Coverage, identity: &Identity, limit: u64) -> Result<Foreign, PatternError> {
     let matcher = Matcher::new(coverage)?;
-    let root = coverage.root.to_path();
-    let mut found = Foreign::default();
-    let Ok(top) = fs::symlink_metadata(&root) else {
-        return Ok(found);
+    let Ok(root) = Root::open(&coverage.root.to_path()) else {
+        return Ok(Foreign::default());
     };
-    let device = top.dev();
-    let mut rest = vec![(RelPath::root(), top)];
-    while let Some((path, metadata)) = rest.pop() {
-        let entries = if identity.may(&metadata, 5) {
-            fs::read_dir(path.on_host(&root))
-        } else {
-            Err(io::Error::from(io::ErrorKind::PermissionDenied))
-        };
-        let Ok(entries) = entries else {
-            found.unreadable += 1;
-            continue;
-        };
-        for entry in entries.flatten() {
-            if found.visited == limit {
-                found.stopped = true;
-                return Ok(found);
-            }
-            found.visited += 1;
-            let Ok(name) = Name::new(entry.file_name().as_bytes()) else {
-                continue;
-            };
-            // What vanished meanwhile needs no counting.
-            let Ok(child) = entry.metadata() else { continue };
-            let below = path.join(&name);
-            let covered = match matcher.verdict(&below, child.is_dir()) {
-                Verdict::Covered => true,
-                Verdict::OutsideTracked if child.is_dir() && matcher.is_on_the_way(&below) => false,
-                _ => continue,
-            };
-            if child.is_dir() && child.dev() != device {
-                found.mount_points += 1;
-                continue;
-            }
-            if covered {
-                found.irreplaceable += u64::from(!identity.may_replace(&metadata, &child));
-                found.other_owner += u64::from(identity.uid != 0 && child.uid() != identity.uid);
-                found.unreadable += u64::from(child.is_file() && !identity.may(&child, 4));
-            }
-            if child.is_dir() {
-                rest.push((below, child));
-            }
+    let top = root.stat();
+    let count = Count {
+        root: &root,
+        matcher: &matcher,
+        identity,
+        limit,
+        visited: AtomicU64::new(0),
+    };
+    let parts = parallel::explore((RelPath::root(), top), |job, below, found: &mut Foreign| {
+        count.directory(job, below, found)
+    });
+    Ok(parts.into_iter().fold(Foreign::default(), Foreign::plus))
+}
+
+impl Foreign {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            unreadable: self.unreadable + other.unreadable,
+            irreplaceable: self.irreplaceable + other.irreplaceable,
+            other_owner: self.other_owner + other.other_owner,
+            mount_points: self.mount_points + other.mount_points,
+            visited: self.visited + other.visited,
+            stopped: self.stopped || other.stopped,
         }
     }
-    Ok(found)
+}
+
+/// One count.
+struct Count<'a> {
+    root: &'a Root,
+    matcher: &'a Matcher,
+    identity: &'a Identity,
+    limit: u64,
+    visited: AtomicU64,
+}
+
+/// A directory to look into: where, and what it is.
+type Job = (RelPath, Stat);
+
+impl Count<'_> {
+    fn directory(&self, (path, stat): Job, below: &mut Vec<Job>, found: &mut Foreign) -> ControlFlow<()> {
+        let listed = if self.identity.may(&stat, 5) {
+            self.root.dir(&path).and_then(|dir| Ok((dir.names()?, dir)))
+        } else {
+            Err(io::ErrorKind::PermissionDenied.into())
+        };
+        let Ok((names, dir)) = listed else {
+            found.unreadable += 1;
+            return ControlFlow::Continue(());
+        };
+        let before = self.visited.fetch_add(names.len() as u64, Ordering::Relaxed);
+        let room = usize::try_from(self.limit.saturating_sub(before)).unwrap_or(usize::MAX);
+        for name in names.iter().take(room) {
+            found.visited += 1;
+            // What vanished meanwhile needs no counting.
+            if let Ok(Some(child)) = dir.look(name.as_os_str()) {
+                self.entry(&stat, path.join(name), child, below, found);
+            }
+        }
+        if names.len() > room {
+            found.stopped = true;
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn entry(&self, above: &Stat, at: RelPath, child: Stat, below: &mut Vec<Job>, found: &mut Foreign) {
+        let is_dir = child.kind == NodeKind::Directory;
+        let covered = match self.matcher.verdict(&at, is_dir) {
+            Verdict::Covered => true,
+            Verdict::OutsideTracked if is_dir && self.matcher.is_on_the_way(&at) => false,
+            _ => return,
+        };
+        if is_dir && !child.is_on(self.root.place()) {
+            found.mount_points += 1;
+            return;
+        }
+        let identity = self.identity;
+        if covered {
+            let is_file = child.kind == NodeKind::File;
+            found.irreplaceable += u64::from(!identity.may_replace(above, &child));
+            found.other_owner += u64::from(identity.uid != 0 && child.uid != identity.uid);
+            found.unreadable += u64::from(is_file && !identity.may(&child, 4));
+        }
+        if is_dir {
+            below.push((at, child));
+        }
+    }
 }

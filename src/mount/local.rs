@@ -72,6 +72,12 @@ impl Root {
         &self.path
     }
 
+    /// Its facts when it was opened.
+    #[must_use]
+    pub fn stat(&self) -> Stat {
+        self.stat
+    }
+
     /// Which file system, through which mount: nothing with another place is entered.
     #[must_use]
     pub fn place(&self) -> (u64, u64) {
@@ -175,6 +181,14 @@ impl Dir {
     /// What the system says.
     pub fn file(&self, name: &OsStr) -> io::Result<(File, Stat)> {
         platform::open_child_file(&self.0, name)
+    }
+
+    /// Opens what should be a regular file; who reads it asks afterwards whether it was.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn file_blindly(&self, name: &OsStr) -> io::Result<File> {
+        platform::open_child_file_blindly(&self.0, name)
     }
 
     /// The target of a link.

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use rustix::fs::{XattrFlags, lgetxattr, llistxattr, lremovexattr, lsetxattr};
+use rustix::fs::{XattrFlags, fgetxattr, flistxattr, lgetxattr, llistxattr, lremovexattr, lsetxattr};
 use rustix::io::Errno;
 
 use crate::snapshot::Xattr;
@@ -31,14 +31,35 @@ fn address(dir: impl AsFd, name: &OsStr) -> PathBuf {
 /// What the system says.
 pub fn list_attributes(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<Xattr>> {
     let path = address(dir, name);
-    let listed = match grow(|buffer| llistxattr(&path, buffer)) {
+    collect(
+        |buffer| llistxattr(&path, buffer),
+        |attribute, buffer| lgetxattr(&path, attribute, buffer),
+    )
+}
+
+/// As [`list_attributes`], of an open file.
+///
+/// # Errors
+/// What the system says.
+pub fn handle_attributes(file: impl AsFd) -> io::Result<Vec<Xattr>> {
+    collect(
+        |buffer| flistxattr(&file, buffer),
+        |attribute, buffer| fgetxattr(&file, attribute, buffer),
+    )
+}
+
+fn collect(
+    list: impl Fn(&mut [u8]) -> Result<usize, Errno>,
+    get: impl Fn(&[u8], &mut [u8]) -> Result<usize, Errno>,
+) -> io::Result<Vec<Xattr>> {
+    let listed = match grow(list) {
         Ok(listed) => listed,
         Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
     let mut found = Vec::new();
     for attribute in listed.split(|b| *b == 0).filter(|part| !part.is_empty()) {
-        match grow(|buffer| lgetxattr(&path, attribute, buffer)) {
+        match grow(|buffer| get(attribute, buffer)) {
             Ok(value) => found.push(Xattr {
                 name: attribute.into(),
                 value: value.into(),
@@ -54,7 +75,13 @@ pub fn list_attributes(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<Xattr>> {
 
 /// Calls with a larger buffer until the answer fits.
 fn grow(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
-    let mut buffer = vec![0; 256];
+    let mut small = [0; 256];
+    match call(&mut small) {
+        Ok(length) => return Ok(small.get(..length).unwrap_or_default().to_vec()),
+        Err(Errno::RANGE) => {}
+        Err(error) => return Err(error),
+    }
+    let mut buffer = vec![0; 1024];
     loop {
         match call(&mut buffer) {
             Ok(length) => {

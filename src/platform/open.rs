@@ -39,11 +39,7 @@ pub fn open_child_dir(dir: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
 /// # Errors
 /// What the system says; `InvalidInput` when it is no regular file any more.
 pub fn open_child_file(dir: impl AsFd, name: &OsStr) -> io::Result<(File, Stat)> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let handle = match quiet_open(dir.as_fd(), name, flags) {
-        Err(Errno::PERM) => openat(dir, name, flags, Mode::empty()),
-        other => other,
-    }?;
+    let handle = open_child_file_blindly(dir, name)?;
     let stat = stat_handle(&handle)?;
     if stat.kind != super::NodeKind::File {
         return Err(io::Error::new(
@@ -51,7 +47,20 @@ pub fn open_child_file(dir: impl AsFd, name: &OsStr) -> io::Result<(File, Stat)>
             "it is no regular file any more",
         ));
     }
-    Ok((File::from(handle), stat))
+    Ok((handle, stat))
+}
+
+/// As [`open_child_file`] without asking what was opened: the caller asks when it has read.
+///
+/// # Errors
+/// What the system says.
+pub fn open_child_file_blindly(dir: impl AsFd, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let handle = match quiet_open(dir.as_fd(), name, flags) {
+        Err(Errno::PERM) => openat(dir, name, flags, Mode::empty()),
+        other => other,
+    }?;
+    Ok(File::from(handle))
 }
 
 /// Only the owner of a file may read it without touching its access time.

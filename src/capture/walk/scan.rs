@@ -189,7 +189,7 @@ impl Scan<'_> {
         Ok(Outcome::default())
     }
 
-    /// The entry without its content, and whether its content must be read.
+    /// The entry, and whether it lacks its content and attributes, which come when it is read.
     pub(super) fn entry(
         &self,
         dir: &Dir,
@@ -227,7 +227,12 @@ impl Scan<'_> {
             NodeKind::BlockDevice => Kind::BlockDevice(stat.rdev.0, stat.rdev.1),
             NodeKind::Other => return Err(io::Error::other("its type is not known")),
         };
-        let xattrs = dir.attributes(name.as_os_str())?;
+        // Those of a file that is read are taken then, from its handle.
+        let xattrs = if pending {
+            Vec::new()
+        } else {
+            dir.attributes(name.as_os_str())?
+        };
         Ok((
             Entry {
                 xattrs,

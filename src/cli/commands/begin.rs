@@ -20,6 +20,7 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
     let asking = scope::Asking {
         verb: "begin",
         command: &[],
+        is_shown: context.terminal.takes_notes(),
     };
     let contract = scope::contract(context, &args.scope, &asking)?;
     if contract.snapshot.mode == Mode::Off {

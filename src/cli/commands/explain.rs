@@ -13,6 +13,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, C
     let asking = scope::Asking {
         verb: "explain",
         command: &[],
+        is_shown: true,
     };
     let contract = scope::contract(context, &args.scope, &asking)?;
     if args.json {

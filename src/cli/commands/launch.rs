@@ -24,6 +24,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let asking = scope::Asking {
         verb: "launch",
         command: &args.command,
+        is_shown: context.terminal.takes_notes(),
     };
     let contract = scope::contract(context, &args.scope, &asking)?;
     let (program, arguments) = args

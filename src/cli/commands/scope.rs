@@ -19,6 +19,8 @@ pub(super) struct Asking<'a> {
     pub(super) verb: &'static str,
     /// What `launch` is to run.
     pub(super) command: &'a [OsString],
+    /// Whether the contract will be seen by anybody: what only they would want to know costs a look at every file.
+    pub(super) is_shown: bool,
 }
 
 /// Makes the contract. Nothing is written, and the store need not exist.
@@ -57,7 +59,8 @@ pub(super) fn contract(
         some => resolve(context.environment, &resolved, options, some)?,
     };
     let identity = Identity::current();
-    for mount in &mut contract.mounts {
+    let mounts = contract.mounts.iter_mut().filter(|_| asking.is_shown);
+    for mount in mounts {
         if let Some(coverage) = &mount.coverage {
             let foreign = count_foreign(coverage, &identity, MAX_VISITED);
             mount.foreign = Some(foreign.map_err(ContractError::from)?);
