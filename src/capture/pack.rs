@@ -18,8 +18,9 @@ use crate::store::{Blobs, Draft};
 /// zstd level of archives: on source trees level 3 costs twice the time of 1 for a tenth of the size.
 const LEVEL: i32 = 1;
 
-/// Bytes, owner and mode: files that agree in all can be one file to whoever unpacks the archive with tar.
-type Twin = (Digest, u32, u32, u32);
+/// Bytes, and the number of owner and mode: files that agree in all can be one file to whoever unpacks the archive with
+/// tar.
+type Twin = (Digest, u16);
 
 /// Writes the archive of one capture.
 pub(super) struct Packer<'a> {
@@ -30,21 +31,13 @@ pub(super) struct Packer<'a> {
     /// Whether every entry becomes a member: nothing older is relied on.
     whole: bool,
     members: HashMap<Twin, Member, RandomState>,
-    /// The paths of all members, one behind the other.
-    paths: Vec<u8>,
-    /// The labels of all mounts so far, the one that is being packed last.
-    labels: Vec<String>,
+    /// Mode, owner and group, with the number that they have in [`Twin`].
+    owners: HashMap<(u32, u32, u32), u16>,
+    places: Places,
+    /// The label of the mount that is being packed.
+    label: String,
     /// The member written last; the same path comes again when its file moved while it was read.
     last: Option<(Member, Twin)>,
-}
-
-/// Where a member is: the number of its mount, and its path among all paths. A million of them take a tenth of the memory
-/// that as many strings would.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Member {
-    mount: u32,
-    length: u32,
-    start: usize,
 }
 
 impl<'a> Packer<'a> {
@@ -56,45 +49,17 @@ impl<'a> Packer<'a> {
             writer: None,
             whole: known.is_empty(),
             members: HashMap::default(),
-            paths: Vec::new(),
-            labels: Vec::new(),
+            owners: HashMap::new(),
+            places: Places::default(),
+            label: String::new(),
             last: None,
         }
     }
 
     /// What follows belongs to the mount with this label.
     pub(super) fn mount(&mut self, label: &str) {
-        self.labels.push(label.to_owned());
-    }
-
-    fn label(&self) -> &str {
-        self.labels.last().map_or("", String::as_str)
-    }
-
-    /// Whether a member is that of this path in the mount that is being packed.
-    fn is_at(&self, member: Member, path: &RelPath) -> bool {
-        usize::try_from(member.mount).is_ok_and(|mount| mount + 1 == self.labels.len())
-            && self.path(member) == path.as_bytes()
-    }
-
-    fn path(&self, member: Member) -> &[u8] {
-        let length = usize::try_from(member.length).unwrap_or(usize::MAX);
-        let end = member.start.saturating_add(length);
-        self.paths.get(member.start..end).unwrap_or_default()
-    }
-
-    /// A place for the member of this path.
-    fn place(&mut self, path: &RelPath) -> Member {
-        let start = self.paths.len();
-        self.paths.extend_from_slice(path.as_bytes());
-        // The kernel takes no path of four gibibytes, and no configuration names so many mounts.
-        Member {
-            mount: u32::try_from(self.labels.len())
-                .unwrap_or(u32::MAX)
-                .saturating_sub(1),
-            length: u32::try_from(path.as_bytes().len()).unwrap_or(u32::MAX),
-            start,
-        }
+        label.clone_into(&mut self.label);
+        self.places.labels.push(label.to_owned());
     }
 
     /// Whether this archive holds `digest` already.
@@ -120,6 +85,8 @@ impl<'a> Packer<'a> {
         let Some(writer) = self.writer else {
             return Ok(None);
         };
+        // The index is made in memory now; what is not needed for it makes room.
+        drop((self.members, self.places));
         let (_, finished) = writer.finish()?;
         Ok(Some(finished))
     }
@@ -134,16 +101,29 @@ impl<'a> Packer<'a> {
             .ok_or(CaptureError::Write(io::ErrorKind::NotFound.into()))
     }
 
-    fn twin(entry: &Entry, digest: Digest) -> Twin {
-        (digest, entry.mode, entry.uid, entry.gid)
+    /// `None`: there are more owners and modes than are counted, so this is nobody's twin.
+    fn twin(&mut self, entry: &Entry, digest: Digest) -> Option<Twin> {
+        let next = u16::try_from(self.owners.len()).ok();
+        let owner = (entry.mode, entry.uid, entry.gid);
+        let number = match (self.owners.get(&owner), next) {
+            (Some(number), _) => *number,
+            (None, Some(next)) => *self.owners.entry(owner).or_insert(next),
+            (None, None) => return None,
+        };
+        Some((digest, number))
     }
 
     /// Whether content is there already, here or in an older archive. Makes the member that the archive still needs.
     fn is_stored(&mut self, path: &RelPath, entry: &Entry, digest: Digest) -> Result<bool, CaptureError> {
-        self.forget(path, Self::twin(entry, digest));
-        if let Some(first) = self.members.get(&Self::twin(entry, digest)).copied() {
-            if !self.is_at(first, path) {
-                self.link(path, entry, first)?;
+        let twin = self.twin(entry, digest);
+        self.forget(path, twin);
+        if let Some(first) = twin.and_then(|twin| self.members.get(&twin).copied()) {
+            let (label, target) = self.places.get(first);
+            if label != self.label || target != path.as_bytes() {
+                let (label, target) = (label.to_owned(), RelPath::new(target));
+                let target = target.map_err(|error| CaptureError::Write(io::Error::other(error)))?;
+                let own = self.label.clone();
+                self.writer()?.hard_link(&own, path, entry, (&label, &target))?;
             }
             return Ok(true);
         }
@@ -152,24 +132,14 @@ impl<'a> Packer<'a> {
 
     /// A file that moved while it was read is not what its member says: nothing may become a link to that one, for it is
     /// overwritten when the archive is unpacked.
-    fn forget(&mut self, path: &RelPath, now: Twin) {
+    fn forget(&mut self, path: &RelPath, now: Option<Twin>) {
         if let Some((member, old)) = self.last
-            && old != now
-            && self.is_at(member, path)
+            && Some(old) != now
+            && self.places.get(member) == (&self.label, path.as_bytes())
         {
             self.last = None;
             self.members.remove(&old);
         }
-    }
-
-    /// A member that is another name of `first`.
-    fn link(&mut self, path: &RelPath, entry: &Entry, first: Member) -> Result<(), CaptureError> {
-        let mount = usize::try_from(first.mount).unwrap_or(usize::MAX);
-        let (own, theirs) = (self.label().to_owned(), self.labels.get(mount).cloned());
-        let target =
-            RelPath::new(self.path(first)).map_err(|error| CaptureError::Write(io::Error::other(error)))?;
-        let theirs = theirs.unwrap_or_default();
-        Ok(self.writer()?.hard_link(&own, path, entry, (&theirs, &target))?)
     }
 
     /// Remembers the member.
@@ -181,11 +151,12 @@ impl<'a> Packer<'a> {
         digest: Digest,
     ) -> Result<(), CaptureError> {
         self.writer()?.index(stored, digest);
-        let twin = Self::twin(entry, digest);
+        let twin = self.twin(entry, digest);
         self.forget(path, twin);
-        let member = self.place(path);
-        self.last = Some((member, twin));
-        self.members.insert(twin, member);
+        if let Some((twin, member)) = twin.zip(self.places.add(path)) {
+            self.last = Some((member, twin));
+            self.members.insert(twin, member);
+        }
         Ok(())
     }
 }
@@ -193,7 +164,7 @@ impl<'a> Packer<'a> {
 impl Sink for Packer<'_> {
     fn root(&mut self, root: &Entry) -> Result<(), CaptureError> {
         if self.whole {
-            let label = self.label().to_owned();
+            let label = self.label.clone();
             self.writer()?.member(&label, &RelPath::root(), root)?;
         }
         Ok(())
@@ -206,7 +177,7 @@ impl Sink for Packer<'_> {
     fn object(&mut self, path: &RelPath, entry: &Entry) -> Result<(), CaptureError> {
         // What an entry with content needs is in an older archive.
         if entry.content().is_none_or(|content| content.size == 0) {
-            let label = self.label().to_owned();
+            let label = self.label.clone();
             self.writer()?.member(&label, path, entry)?;
         }
         Ok(())
@@ -246,7 +217,7 @@ impl Sink for Packer<'_> {
             source,
             observer,
         };
-        let label = self.label().to_owned();
+        let label = self.label.clone();
         let segments = hashed.source.segments().map(segments);
         let writer = self.writer().map_err(Failure::Fatal)?;
         let mut stored = writer
@@ -276,10 +247,10 @@ impl Sink for Packer<'_> {
         let Some(content) = entry.content() else {
             return Ok(());
         };
-        let there = self
-            .members
-            .get(&Self::twin(entry, content.digest))
-            .is_some_and(|known| self.path(*known) == first.as_bytes());
+        let known = self
+            .twin(entry, content.digest)
+            .and_then(|twin| self.members.get(&twin));
+        let there = known.is_some_and(|known| self.places.get(*known) == (&self.label, first.as_bytes()));
         if self.whole || there {
             self.is_stored(path, entry, content.digest)?;
         }
@@ -301,7 +272,7 @@ impl Packer<'_> {
         if self.is_stored(path, entry, content.digest)? {
             return Ok(());
         }
-        let label = self.label().to_owned();
+        let label = self.label.clone();
         let segments = holes.map(segments);
         let stored = self
             .writer()?
@@ -316,6 +287,46 @@ fn segments(segments: &[(u64, u64)]) -> Vec<Segment> {
         length: *length,
     };
     segments.iter().map(segment).collect()
+}
+
+/// Where a path stands among all of them.
+type Member = u32;
+
+/// The paths of members with the mounts that they lie in, one behind the other: a million of them take a fifth of the
+/// memory that as many strings would.
+#[derive(Default)]
+struct Places {
+    /// For each path the number of its label and its length (four bytes each), and its bytes.
+    bytes: Vec<u8>,
+    labels: Vec<String>,
+}
+
+impl Places {
+    /// Adds a path in the last mount. `None` when there is no room for more.
+    fn add(&mut self, path: &RelPath) -> Option<Member> {
+        let at = Member::try_from(self.bytes.len()).ok()?;
+        let mount = u32::try_from(self.labels.len()).ok()?.checked_sub(1)?;
+        let length = u32::try_from(path.as_bytes().len()).ok()?;
+        self.bytes.extend_from_slice(&mount.to_le_bytes());
+        self.bytes.extend_from_slice(&length.to_le_bytes());
+        self.bytes.extend_from_slice(path.as_bytes());
+        Some(at)
+    }
+
+    /// Label and path; both empty for what was never added.
+    fn get(&self, member: Member) -> (&str, &[u8]) {
+        let found = || {
+            let bytes = self.bytes.get(usize::try_from(member).ok()?..)?;
+            let (mount, rest) = bytes.split_first_chunk()?;
+            let (length, rest) = rest.split_first_chunk()?;
+            let label = self
+                .labels
+                .get(usize::try_from(u32::from_le_bytes(*mount)).ok()?)?;
+            let path = rest.get(..usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+            Some((label.as_str(), path))
+        };
+        found().unwrap_or_default()
+    }
 }
 
 /// Hashes what the archive takes, so that the digest is that of the stored bytes.

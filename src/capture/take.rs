@@ -53,8 +53,8 @@ pub struct Captured {
     pub manifests: Vec<Option<Manifest>>,
     /// What excludes left out, for each mount.
     pub skipped: Vec<Vec<Skipped>>,
-    /// Content that this capture itself stored.
-    pub stored: Vec<Digest>,
+    /// How many files' content lies in the archive of this capture itself.
+    pub stored: u64,
 }
 
 /// Takes a snapshot. It is visible when this returns, and leaves nothing when it fails.
@@ -125,7 +125,7 @@ impl<'a> Capture<'a> {
         let mut mounts = Vec::new();
         let mut skipped = Vec::new();
         let mut used = BTreeSet::new();
-        let mut stored = Vec::new();
+        let mut stored = 0;
         for ((at, coverage), walked) in self.request.coverages.iter().enumerate().zip(walks) {
             let Some((root, mut walked)) = walked else {
                 mounts.push(missing(coverage, self.request.now));
@@ -277,20 +277,20 @@ impl<'a> Capture<'a> {
         Ok(digest)
     }
 
-    /// Notes which content this capture stored, and which older archives hold the rest. `false` when some is in neither.
+    /// Counts the content that this capture stored, and notes which older archives hold the rest. `false` when some is in neither.
     fn contents(
         &self,
         manifest: &Manifest,
         packer: &Packer<'_>,
         used: &mut BTreeSet<usize>,
-        stored: &mut Vec<Digest>,
+        stored: &mut u64,
     ) -> bool {
         let entries = manifest.directories.iter().flat_map(|dir| &dir.entries);
         let contents = entries.filter_map(|entry| entry.content().filter(|content| content.size > 0));
         let mut last = None;
         for content in contents {
             if packer.holds(&content.digest) {
-                stored.push(content.digest);
+                *stored += 1;
                 continue;
             }
             let archive = self.known.blobs.archive_of(&content.digest);
