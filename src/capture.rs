@@ -83,6 +83,21 @@ pub enum CaptureError {
         /// The biggest directories so far.
         biggest: Vec<Big>,
     },
+    /// What has to be stored might not fit where the store lies.
+    #[error(
+        "{} holds {need} bytes that are not stored yet, and {free} are free where the store lies",
+        path.display()
+    )]
+    Room {
+        /// The mount root, of several the one with the most.
+        path: PathBuf,
+        /// Bytes that have to be stored, before compression.
+        need: u64,
+        /// Bytes that are free.
+        free: u64,
+        /// The biggest directories.
+        biggest: Vec<Big>,
+    },
     /// The excludes of the coverage cannot be used.
     #[error("the excludes of {} cannot be used: {reason}", path.display())]
     Excludes {

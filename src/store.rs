@@ -34,6 +34,7 @@ pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};
 pub use verify::{Finding, Verified};
 
+use crate::platform;
 use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotRecord, Time};
 
 /// The lock under which the chain grows and the catalog is caught up.
@@ -49,6 +50,16 @@ pub struct Store {
 }
 
 impl Store {
+    /// Bytes that this user may still write where the store lies.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn free_bytes(&self) -> Result<u64, StoreError> {
+        let root = self.layout.root();
+        let free = std::fs::File::open(root).and_then(platform::free_bytes);
+        free.map_err(StoreError::io("ask for free room in", root))
+    }
+
     /// Opens the store at `root` for reading; `None` when there is none. Makes and changes nothing. When the
     /// catalog is missing or not up to date its answers are computed in memory.
     ///

@@ -1,6 +1,6 @@
 //! Stores what a scan finds: content that no known archive holds goes into the draft's archive, once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
@@ -36,6 +36,8 @@ pub(super) struct Packer<'a> {
     places: Places,
     /// The label of the mount that is being packed.
     label: String,
+    /// Sizes of the large contents that are stored, here or in an older archive; made when the first one comes.
+    large: Option<HashSet<u64>>,
     /// The member written last; the same path comes again when its file moved while it was read.
     last: Option<(Member, Twin)>,
 }
@@ -52,6 +54,7 @@ impl<'a> Packer<'a> {
             owners: HashMap::new(),
             places: Places::default(),
             label: String::new(),
+            large: None,
             last: None,
         }
     }
@@ -78,6 +81,16 @@ impl<'a> Packer<'a> {
             return Ok(());
         }
         Ok(self.writer()?.blob(kind, digest, bytes)?)
+    }
+
+    /// Whether any large content of this size is stored. Its sizes are those of whole files, holes included.
+    fn is_size_known(&mut self, size: u64) -> bool {
+        let known = self.known;
+        let large = self.large.get_or_insert_with(|| {
+            let sizes = known.sizes();
+            sizes.filter(|size| *size > IN_MEMORY).collect()
+        });
+        large.contains(&size)
     }
 
     /// Ends the archive; `None` when there was nothing to store.
@@ -191,27 +204,27 @@ impl Sink for Packer<'_> {
             return Ok(content);
         }
         let observer = self.observer;
-        let cancelled = || {
-            if observer.cancelled() {
-                Err(io::Error::other("interrupted"))
-            } else {
-                Ok(())
+        // Only what has the size of something that is stored can be the same: the rest is read once.
+        if self.is_size_known(source.size()) {
+            let cancelled = || match observer.cancelled() {
+                true => Err(io::Error::other("interrupted")),
+                false => Ok(()),
+            };
+            let content = match source.digest(|_| cancelled()) {
+                Ok(content) => content,
+                Err(_) if observer.cancelled() => return Err(Failure::Fatal(CaptureError::Interrupted)),
+                Err(error) => return Err(Failure::Source(error)),
+            };
+            if self
+                .is_stored(path, entry, content.digest)
+                .map_err(Failure::Fatal)?
+            {
+                observer.advance(0, content.size);
+                return Ok(content);
             }
-        };
-        let content = match source.digest(|_| cancelled()) {
-            Ok(content) => content,
-            Err(_) if observer.cancelled() => return Err(Failure::Fatal(CaptureError::Interrupted)),
-            Err(error) => return Err(Failure::Source(error)),
-        };
-        if self
-            .is_stored(path, entry, content.digest)
-            .map_err(Failure::Fatal)?
-        {
-            observer.advance(0, content.size);
-            return Ok(content);
+            // What is stored counts, not what was there a moment ago: the second pass is hashed again.
+            source.rewind();
         }
-        // What is stored counts, not what was there a moment ago: the second pass is hashed again.
-        source.rewind();
         let mut hashed = Hashed {
             hasher: source.hasher(),
             source,
@@ -230,6 +243,7 @@ impl Sink for Packer<'_> {
             return Err(Failure::Source(error));
         }
         let content = hashed.hasher.finish();
+        self.large.get_or_insert_default().insert(content.size);
         self.stored(path, entry, stored, content.digest)
             .map_err(Failure::Fatal)?;
         Ok(content)

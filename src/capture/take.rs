@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::contents::complete;
 use super::known::Known;
+use super::limit::biggest;
 use super::pack::Packer;
 use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
@@ -37,6 +38,8 @@ pub struct Request<'a> {
     pub coverages: &'a [Coverage],
     /// How much is too much.
     pub limits: Limits,
+    /// Refuse what might not fit into the room that is free where the store lies.
+    pub must_fit: bool,
     /// Read every file, whatever its stat data say.
     pub check_content: bool,
     /// Wall clock now.
@@ -114,12 +117,11 @@ impl<'a> Capture<'a> {
             }
             walks.push(walked);
         }
-        let to_read = walks
-            .iter()
-            .flatten()
-            .map(|(_, walked)| walked.bytes_to_read())
-            .fold(0, add_sizes);
-        self.observer.expect(0, to_read);
+        if self.request.must_fit {
+            self.fits(&walks)?;
+        }
+        let to_read = walks.iter().flatten().map(|(_, walked)| walked.bytes_to_read());
+        self.observer.expect(0, to_read.fold(0, add_sizes));
         let mut packer = Packer::new(&draft, &self.known.blobs, self.observer);
         let mut manifests = Vec::new();
         let mut mounts = Vec::new();
@@ -194,6 +196,24 @@ impl<'a> Capture<'a> {
             skipped,
             stored,
         }))
+    }
+
+    /// Whether what has to be stored fits into the room that is left, however little of it can be compressed.
+    fn fits(&self, walks: &[Option<(Root, Walked)>]) -> Result<(), CaptureError> {
+        // Holes take no room, and what is the same in two places is stored once; both are seen only when files are read.
+        let need = |walked: &Walked| walked.bytes_to_read().min(walked.taken.max_bytes);
+        let all = || walks.iter().flatten();
+        let total = all().map(|(_, walked)| need(walked)).fold(0, add_sizes);
+        let free = self.store.free_bytes()?;
+        match all().max_by_key(|(_, walked)| need(walked)) {
+            Some((root, walked)) if total > free => Err(CaptureError::Room {
+                path: root.path().to_path_buf(),
+                need: total,
+                free,
+                biggest: biggest(walked.manifest.directories.iter().map(|dir| &**dir), false),
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn walk(

@@ -165,6 +165,7 @@ impl Place {
             message: None,
             coverages,
             limits,
+            must_fit: false,
             check_content: false,
             now: self.clock.now(),
             uid: 1000,

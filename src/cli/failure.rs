@@ -86,6 +86,24 @@ impl From<CaptureError> for CliError {
     fn from(error: CaptureError) -> Self {
         let made = Self::from_error(capture_kind(&error), &error);
         match &error {
+            CaptureError::Room {
+                path,
+                need,
+                free,
+                biggest,
+            } => {
+                let message = format!(
+                    "{} holds {} that are not stored yet, and {} are free where the store lies",
+                    sanitize::path(path),
+                    size::bytes(*need),
+                    size::bytes(*free)
+                );
+                let made = Self { message, ..made };
+                let made = biggest
+                    .iter()
+                    .fold(made, |made, big| made.hint(big_hint(big, false)));
+                made.hint("or make room where the store lies")
+            }
             CaptureError::Limit { entries, biggest, .. } => {
                 let made = biggest
                     .iter()
@@ -105,7 +123,7 @@ impl From<CaptureError> for CliError {
 fn capture_kind(error: &CaptureError) -> ErrorKind {
     match error {
         CaptureError::Interrupted => ErrorKind::Interrupted,
-        CaptureError::Limit { .. } => ErrorKind::LimitExceeded,
+        CaptureError::Limit { .. } | CaptureError::Room { .. } => ErrorKind::LimitExceeded,
         CaptureError::Excludes { .. } => ErrorKind::Config,
         CaptureError::Store(error) => store_kind(error),
         CaptureError::Archive(error) => archive_kind(error),

@@ -179,6 +179,7 @@ fn emergency(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<
         message: None,
         coverages: &coverages,
         limits: Limits::NONE,
+        must_fit: false,
         check_content: false,
         now: acting.now,
         uid: acting.uid,

@@ -90,6 +90,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         message: None,
         coverages: &request.coverages,
         limits: request.limits,
+        must_fit: true,
         check_content: false,
         now: world.clock.now(),
         uid: world.uid,

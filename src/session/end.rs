@@ -50,6 +50,7 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
             coverages: &row.mounts,
             // What an agent wrote must not keep us from recording what it did: the store's room is the limit.
             limits: Limits::NONE,
+            must_fit: false,
             check_content: false,
             now: world.clock.now(),
             uid: world.uid,

@@ -79,6 +79,12 @@ impl Blobs {
         self.find(digest).map(|(_, blob)| blob.stored)
     }
 
+    /// The sizes of all content in bytes, holes included.
+    pub fn sizes(&self) -> impl Iterator<Item = u64> {
+        let blobs = self.archives.iter().flat_map(Archive::blobs);
+        blobs.map(|blob| blob.logical)
+    }
+
     /// The archives that opened.
     #[must_use]
     pub fn archives(&self) -> &[ArchiveRef] {

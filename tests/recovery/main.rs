@@ -20,6 +20,7 @@ mod archives;
 mod asking;
 mod bad_config;
 mod bad_input;
+mod capturing;
 mod completing;
 mod configured;
 mod content;

@@ -74,3 +74,49 @@ fn a_file_that_moved_leaves_no_link_to_what_it_was() {
         assert_eq!(found, content, "{name}");
     }
 }
+
+/// Bytes that cannot be compressed.
+fn noise(seed: u8, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    let mut reader = blake3::Hasher::new().update(&[seed]).finalize_xof();
+    reader.fill(&mut bytes);
+    bytes
+}
+
+#[test]
+fn large_content_is_stored_once_whatever_its_size_suggests() {
+    const LARGE: usize = 5 << 20;
+    let place = Place::new();
+    // The same twice, another of the same size, and one that is alone with its size.
+    place.write("a", noise(1, LARGE));
+    place.write("b", noise(1, LARGE));
+    place.write("c", noise(2, LARGE));
+    place.write("d", noise(3, LARGE + 1));
+    let first = place.take(SnapshotKind::Baseline).record;
+    let size = |record: &crate::snapshot::SnapshotRecord| {
+        let mut own = record.archives.iter();
+        own.find(|archive| archive.id == record.id.archive())
+            .map_or(0, |archive| archive.size)
+    };
+    let large = LARGE as u64;
+    assert!(
+        (3 * large..3 * large + (64 << 10)).contains(&size(&first)),
+        "{}",
+        size(&first)
+    );
+    // What an older archive holds is not stored again either, and what only has the size of it is.
+    place.rest();
+    place.write("e", noise(2, LARGE));
+    place.write("f", noise(4, LARGE));
+    let second = place.take(SnapshotKind::Closing);
+    assert!(
+        (large..large + (64 << 10)).contains(&size(&second.record)),
+        "{}",
+        size(&second.record)
+    );
+    let all: Vec<_> = super::only(&second)
+        .entries()
+        .filter_map(|(_, entry)| entry.content().copied())
+        .collect();
+    crate::capture::read_back(&place.store, &second.record, all, &Silent).unwrap();
+}

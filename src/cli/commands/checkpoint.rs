@@ -65,6 +65,7 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
         message: args.message.as_deref(),
         coverages: &row.mounts,
         limits: Limits::NONE,
+        must_fit: true,
         check_content: false,
         now: context.now(),
         uid: context.world().uid,

@@ -47,6 +47,7 @@ fn capture(place: &Place, instance: &InstanceId, kind: SnapshotKind, late: bool)
         message: None,
         coverages: &[place.coverage()],
         limits: Limits::NONE,
+        must_fit: false,
         check_content: false,
         now: place.clock.now(),
         uid: 1000,

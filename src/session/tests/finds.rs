@@ -104,6 +104,7 @@ fn capture(place: &Place, id: &InstanceId, kind: SnapshotKind, name: Option<&str
         message: None,
         coverages: &[place.coverage()],
         limits: Limits::NONE,
+        must_fit: false,
         check_content: false,
         now: place.clock.now(),
         uid: 1000,
