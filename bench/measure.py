@@ -5,6 +5,7 @@ compared is the work, not the disk's mood. Ratios are what counts; seconds belon
 """
 
 import argparse
+import ctypes
 import os
 import platform
 import shutil
@@ -15,14 +16,17 @@ import tempfile
 import time
 
 import report
+import scale
 import tools
 import trees
 
 STEPS = [
     ("cold", "first capture"),
     ("unchanged", "capture, nothing changed"),
+    ("one", "capture, one file changed"),
     ("changed", "capture, 1 % of the files changed"),
-    ("diff", "names of what changed, live"),
+    ("still", "names of what changed: nothing"),
+    ("diff", "names of what changed: 1 %"),
     ("restore", "restore, 1 % changed"),
     ("dry", "restore, nothing to do, dry run"),
     ("noop", "restore, nothing to do"),
@@ -30,12 +34,27 @@ STEPS = [
 ]
 
 
-def measured(words, env):
-    """Runs a command; gives seconds, peak memory in KiB of its largest process, and its output."""
+def sync(path):
+    """Waits until what was written to the file system of `path` is on its disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        if LIBC.syncfs(handle) != 0:
+            raise OSError(ctypes.get_errno(), "syncfs")
+    finally:
+        os.close(handle)
+
+
+def measured(words, env, durable=None):
+    """Runs a command; gives seconds, peak memory in KiB of its largest process, and its output. With `durable`, the
+    seconds end when what was written to that file system is on its disk."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        if durable:
+            sync(durable)
         began = time.perf_counter()
         child = subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         _, status, usage = os.wait4(child.pid, 0)
+        if durable:
+            sync(durable)
         seconds = time.perf_counter() - began
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
@@ -44,6 +63,9 @@ def measured(words, env):
             said = err.read().decode(errors="replace").strip().splitlines()
             raise tools.Failed(f"{os.path.basename(words[0])} ended with {child.returncode}: {said[-1] if said else ''}")
         return seconds, usage.ru_maxrss, out.read().decode(errors="replace")
+
+
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Results:
@@ -61,7 +83,7 @@ class Results:
             print(f"note: {text}", file=sys.stderr)
 
 
-def cycle(kind, tree, work, results, changes, check):
+def cycle(kind, tree, work, results, changes, check, restores):
     """One tool once through all steps."""
     os.makedirs(work)
     tool = kind(tree, work)
@@ -69,20 +91,24 @@ def cycle(kind, tree, work, results, changes, check):
     def step(name, words):
         if words is None:
             return ""
-        seconds, memory, output = measured(words, tool.env)
+        seconds, memory, output = measured(words, tool.env, work)
         results.add(results.seconds, kind.name, name, seconds)
         results.add(results.memory, kind.name, name, memory)
         return output
 
     try:
         tool.prepare()
-        tool.after_capture(0, step("cold", tool.capture(0)))
-        results.add(results.sizes, kind.name, "cold", tools.size(tool.store))
-        tool.after_capture(1, step("unchanged", tool.capture(1)))
-        changes.make()
-        tool.after_capture(2, step("changed", tool.capture(2)))
-        results.add(results.sizes, kind.name, "changed", tools.size(tool.store))
+        for number, name in enumerate(["cold", "unchanged", "one", "changed"]):
+            if name == "one":
+                changes.one()
+            if name == "changed":
+                step("still", tool.diff_from(number - 1))
+                changes.make()
+            tool.after_capture(number, step(name, tool.capture(number)))
+            results.add(results.sizes, kind.name, name, tools.size(tool.store))
         step("diff", tool.diff())
+        if not restores:
+            return
         tool.before_restore()
         step("restore", tool.restore())
         wrong = changes.back()
@@ -150,7 +176,11 @@ def main():
     words.add_argument("--dir", default=None, help="where to work (default: the temporary directory); needs room for three trees and their stores")
     words.add_argument("--markdown", metavar="FILE", help="write the table to FILE, too")
     words.add_argument("--only-ours", action="store_true", help="leave the peers out")
+    words.add_argument("--captures", action="store_true", help="leave the restores out")
+    words.add_argument("--scale", action="store_true", help="instead: ours and the bare walk on 1k, 10k, 100k and 1m files, one row each")
     args = words.parse_args()
+    if args.scale:
+        return scale.run(args.dir, args.runs, args.markdown)
     scratch = tempfile.mkdtemp(prefix="jackin-bench-", dir=args.dir)
     results = Results()
     try:
@@ -184,7 +214,7 @@ def main():
             print(f"run {run + 1} of {args.runs}", file=sys.stderr)
             floors(tree, os.path.join(scratch, "floors"), results)
             for kind in kinds:
-                cycle(kind, tree, os.path.join(scratch, "work"), results, changes, run == 0)
+                cycle(kind, tree, os.path.join(scratch, "work"), results, changes, run == 0, not args.captures)
         text = report.markdown(about, STEPS, [kind.name for kind in kinds], results, statistics.median)
         print(text)
         if args.markdown:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 FLOORS = {
     "cold": "pack",
     "unchanged": "walk",
+    "one": "walk",
     "changed": "walk",
+    "still": "walk",
     "diff": "walk",
     "dry": "walk",
     "noop": "walk",
@@ -44,6 +46,10 @@ def times(ours, theirs):
 
 def seconds(value):
     return f"{value:.2f} s" if value >= 0.1 else f"{value * 1000:.0f} ms"
+
+
+def kibibytes(value):
+    return f"{value / 2**10:.1f} KiB"
 
 
 def mebibytes(value):
@@ -88,12 +94,19 @@ def markdown(about, steps, names, results, median):
     for step, title in [("cold", "memory, first capture"), ("unchanged", "memory, nothing changed"), ("restore", "memory, restore"), ("to", "memory, into an empty directory")]:
         line(title, results.memory, step, memory, None)
     line("store after the first capture", results.sizes, "cold", mebibytes, of(results.sizes, "floor", "pack"))
-    line("store after all three", results.sizes, "changed", mebibytes, None)
+    growth = {}
+    for before, after in [("cold", "unchanged"), ("unchanged", "one")]:
+        for name in names:
+            sizes = zip(results.sizes.get((name, before), []), results.sizes.get((name, after), []))
+            growth[(name, after)] = [later - earlier for earlier, later in sizes]
+    line("store, added by an unchanged capture", growth, "unchanged", kibibytes, None)
+    line("store, added by one changed file", growth, "one", kibibytes, None)
+    line("store after all four", results.sizes, "changed", mebibytes, None)
 
     floors = [f"{words} {seconds(of(results.seconds, 'floor', name))}" for name, words in FLOOR_WORDS.items()]
     lines += [
         "",
-        "Floors, on all cores, nothing kept and nothing synced: " + "; ".join(floors) + ". Memory is the",
+        "Every time ends when what was written is on the disk. Floors, on all cores, nothing kept and nothing synced: " + "; ".join(floors) + ". Memory is the",
         f"peak of a tool's largest process; less than {mebibytes(about.least_memory * 1024)} cannot be seen.",
     ]
     if results.notes:

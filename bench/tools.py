@@ -56,7 +56,7 @@ class Tool:
         """What is not measured, before the first capture."""
 
     def capture(self, number):
-        """The command of the capture with this number (0 cold, 1 unchanged, 2 after the change)."""
+        """The command of the capture with this number (0 cold, 1 unchanged, 2 one file changed, 3 one in a hundred)."""
 
     def after_capture(self, number, output):
         """What the output of a capture says, for the steps that follow. Not measured."""
@@ -65,6 +65,11 @@ class Tool:
         """What is not measured, before the first restore."""
 
     def diff(self):
+        """Names of what changed since capture 0."""
+        return None
+
+    def diff_from(self, number):
+        """Names of what changed since that capture, the last one."""
         return None
 
     def restore(self):
@@ -111,6 +116,9 @@ class Jackin(Tool):
     def diff(self):
         return self.verb("diff", self.instance, "--name-status")
 
+    def diff_from(self, number):
+        return self.verb("diff", self.instance, "--from", f"c{number}", "--name-status")
+
     def restore(self):
         return self.verb("restore", self.instance, "--yes")
 
@@ -146,9 +154,13 @@ class Git(Tool):
     def after_capture(self, number, output):
         if number == 0:
             self.first = output.strip()
+        self.last = output.strip()
 
     def diff(self):
         return self.git("diff", "--name-status", self.first)
+
+    def diff_from(self, number):
+        return self.git("diff", "--name-status", self.last)
 
     def restore(self):
         return self.git("read-tree", "--reset", "-u", self.first)
@@ -174,7 +186,10 @@ class Tar(Tool):
         return self.shell(f"tar -C {shlex.quote(self.tree)} -cf - . | zstd -1 -T0 -q -f -o {self.archive(number)}")
 
     def diff(self):
-        compare = f"zstd -dc {self.archive(0)} | tar -C {shlex.quote(self.tree)} -df - || true"
+        return self.diff_from(0)
+
+    def diff_from(self, number):
+        compare = f"zstd -dc {self.archive(number)} | tar -C {shlex.quote(self.tree)} -df - || true"
         return self.shell(compare)
 
     def restore(self):

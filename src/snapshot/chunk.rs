@@ -11,11 +11,11 @@ const CHUNK_MAGIC: &[u8; 8] = b"JKRCHNK\x01";
 const LIST_MAGIC: &[u8; 8] = b"JKRLIST\x01";
 
 /// A boundary lies on average behind this many entries.
-const MEAN_ENTRIES: u64 = 512;
+const MEAN_ENTRIES: u64 = 256;
 /// No boundary before this many entries, except at the end and before a directory that would not fit.
-const MIN_ENTRIES: usize = 128;
+const MIN_ENTRIES: usize = 64;
 /// Always a boundary at this many entries.
-const MAX_ENTRIES: usize = 4096;
+const MAX_ENTRIES: usize = 2048;
 
 /// Flags beside the listing: the directory goes on in the next chunk; every name that it held is here.
 const MORE: u8 = 0x80;

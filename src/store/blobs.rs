@@ -12,7 +12,7 @@ use crate::snapshot::{
     ArchiveId, ArchiveRef, Chunk, Digest, Manifest, ManifestList, MountRecord, SnapshotRecord,
 };
 
-/// A manifest chunk or list is never larger than this: 4096 entries with the longest names and attributes.
+/// A manifest chunk or list is never larger than this: 2048 entries with the longest names and attributes.
 const LARGEST_PART: u64 = 512 << 20;
 
 /// By digest: the archive, and the blob in its index.
