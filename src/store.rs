@@ -60,6 +60,14 @@ impl Store {
         free.map_err(StoreError::io("ask for free room in", root))
     }
 
+    /// Whether there is a store at `root`. Its directories are checked; nothing is made or changed.
+    ///
+    /// # Errors
+    /// [`StoreError::Unsafe`], [`StoreError::Io`].
+    pub fn is_there(root: &Path) -> Result<bool, StoreError> {
+        directory::inspect(&Layout::new(root.to_path_buf()))
+    }
+
     /// Opens the store at `root` for reading; `None` when there is none. Makes and changes nothing. When the
     /// catalog is missing or not up to date its answers are computed in memory.
     ///

@@ -2,7 +2,8 @@
 //! window. Only a help: what did not hold still, failed, or is large is left to be read in the ordinary way.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Read as _};
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
@@ -151,9 +152,17 @@ impl<'a> ReadAhead<'a> {
         settle(item.ctime.max(item.mtime));
         let file = dir.file_blindly(item.name.as_os_str())?;
         let room = usize::try_from(item.size).unwrap_or(0) + 1;
-        let mut data = Vec::with_capacity(room);
-        // One byte more than there should be, so that one that grew is known by it.
-        (&file).take(room as u64).read_to_end(&mut data)?;
+        // One byte more than there should be, so that one that grew is known by it. By place, so that nothing is taken out
+        // of a pipe that stands there now.
+        let mut data = vec![0; room];
+        let mut length = 0;
+        while let Some(rest) = data.get_mut(length..).filter(|rest| !rest.is_empty()) {
+            match file.read_at(rest, length as u64)? {
+                0 => break,
+                count => length += count,
+            }
+        }
+        data.truncate(length);
         let xattrs = platform::handle_attributes(&file)?;
         let stat = platform::stat_handle(&file)?;
         let still = stat.kind == NodeKind::File

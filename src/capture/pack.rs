@@ -286,6 +286,10 @@ impl Packer<'_> {
         if self.is_stored(path, entry, content.digest)? {
             return Ok(());
         }
+        // Little data and much of a hole: a twin without one would be read by itself.
+        if content.size > IN_MEMORY && !self.is_size_known(content.size) {
+            self.large.get_or_insert_default().insert(content.size);
+        }
         let label = self.label.clone();
         let segments = holes.map(segments);
         let stored = self

@@ -131,6 +131,11 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Whether there is a store.
+    pub(super) fn has_store(&self) -> Result<bool, CliError> {
+        Ok(Store::is_there(&self.store_directory()?)?)
+    }
+
     /// Opens the store for reading; `None` when there is none.
     pub(super) fn store_for_reading(&self) -> Result<Option<Store>, CliError> {
         let directory = self.store_directory()?;

@@ -1,13 +1,13 @@
 //! From the errors of the stages to the one error of the command line: its kind, and what to type next. The one place
 //! for hints.
 
+mod capture;
 mod configuration;
 
 use std::error::Error;
 use std::io::ErrorKind as ErrorCause;
 
 use super::error::{CliError, ErrorKind};
-use crate::capture::{Big, CaptureError};
 use crate::process::LaunchError;
 use crate::restore::RestoreError;
 use crate::session::{Reason, SessionError};
@@ -80,68 +80,6 @@ fn archive_kind(error: &ArchiveError) -> ErrorKind {
     } else {
         ErrorKind::Io
     }
-}
-
-impl From<CaptureError> for CliError {
-    fn from(error: CaptureError) -> Self {
-        let made = Self::from_error(capture_kind(&error), &error);
-        match &error {
-            CaptureError::Room {
-                path,
-                need,
-                free,
-                biggest,
-            } => {
-                let message = format!(
-                    "{} holds {} that are not stored yet, and {} are free where the store lies",
-                    sanitize::path(path),
-                    size::bytes(*need),
-                    size::bytes(*free)
-                );
-                let made = Self { message, ..made };
-                let made = biggest
-                    .iter()
-                    .fold(made, |made, big| made.hint(big_hint(big, false)));
-                made.hint("or make room where the store lies")
-            }
-            CaptureError::Limit { entries, biggest, .. } => {
-                let made = biggest
-                    .iter()
-                    .fold(made, |made, big| made.hint(big_hint(big, *entries)));
-                let key = if *entries { "max_entries" } else { "max_bytes" };
-                let or = if biggest.is_empty() { "" } else { "or " };
-                made.hint(format!("{or}raise {key} in [recovery.limits]"))
-            }
-            CaptureError::Write(_) | CaptureError::Archive(_) => {
-                made.hint("nothing of the snapshot was kept; make room where the store lies and try again")
-            }
-            _ => made,
-        }
-    }
-}
-
-fn capture_kind(error: &CaptureError) -> ErrorKind {
-    match error {
-        CaptureError::Interrupted => ErrorKind::Interrupted,
-        CaptureError::Limit { .. } | CaptureError::Room { .. } => ErrorKind::LimitExceeded,
-        CaptureError::Excludes { .. } => ErrorKind::Config,
-        CaptureError::Store(error) => store_kind(error),
-        CaptureError::Archive(error) => archive_kind(error),
-        CaptureError::ReadBack { .. } => ErrorKind::Integrity,
-        CaptureError::Mount(_) | CaptureError::Root { .. } | CaptureError::Write(_) => {
-            ErrorKind::SnapshotFailed
-        }
-    }
-}
-
-fn big_hint(big: &Big, by_entries: bool) -> String {
-    let holds = if by_entries {
-        size::counted(big.entries, "entry", "entries")
-    } else {
-        size::bytes(big.bytes)
-    };
-    let path = sanitize::name(big.path.as_bytes());
-    format!("{path} holds {holds}; to leave it out: exclude = [\"/{path}/\"] or --exclude '/{path}/'")
 }
 
 impl From<SessionError> for CliError {

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Matcher, PatternError, Verdict};
-use crate::mount::Root;
+use crate::mount::{MountError, Root};
 use crate::platform::{self, NodeKind, Stat, parallel};
 use crate::snapshot::{Coverage, RelPath};
 
@@ -78,8 +78,16 @@ pub struct Foreign {
 /// When an exclude of the coverage does not parse.
 pub fn count_foreign(coverage: &Coverage, identity: &Identity, limit: u64) -> Result<Foreign, PatternError> {
     let matcher = Matcher::new(coverage)?;
-    let Ok(root) = Root::open(&coverage.root.to_path()) else {
-        return Ok(Foreign::default());
+    let root = match Root::open(&coverage.root.to_path()) {
+        Ok(root) => root,
+        Err(MountError::Io { .. }) => {
+            return Ok(Foreign {
+                unreadable: 1,
+                ..Foreign::default()
+            });
+        }
+        // What is gone has nothing to be counted.
+        Err(_) => return Ok(Foreign::default()),
     };
     let top = root.stat();
     let count = Count {

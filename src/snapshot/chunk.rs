@@ -213,7 +213,10 @@ impl ManifestList {
                     let rest = Arc::unwrap_or_clone(piece.directory);
                     last.entries.extend(rest.entries);
                     last.gaps.extend(rest.gaps);
-                    check_names(last)?;
+                    // Once a directory: every part was checked for itself.
+                    if !piece.more {
+                        check_names(last)?;
+                    }
                 }
                 _ => directories.push(piece.directory),
             }

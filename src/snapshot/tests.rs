@@ -120,6 +120,19 @@ fn large_directories_are_cut_and_joined() {
 }
 
 #[test]
+fn names_out_of_order_between_the_parts_of_a_directory_are_refused() {
+    let entries = |from: u64, to: u64| (from..to).map(|n| file(&format!("f{n:06}"), n));
+    for broken in [
+        entries(5000, 10_000).chain(entries(0, 5000)).collect::<Vec<_>>(),
+        entries(0, 5000).chain(entries(4999, 10_000)).collect(),
+    ] {
+        let top = directory("", vec![plain("d", Kind::Directory)]);
+        let manifest = manifest(vec![top, directory("d", broken)]);
+        assert!(round_trip(&manifest).is_err());
+    }
+}
+
+#[test]
 fn a_changed_file_changes_few_chunks() {
     let tree = |changed: u64| {
         let mut directories = vec![directory(

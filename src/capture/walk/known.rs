@@ -59,6 +59,10 @@ impl Scan<'_> {
                 });
             }
         }
+        // Two names that change places while they are looked at both show something else than before.
+        if !others.is_empty() && !dir.stat().ok()?.same_moment(seen) {
+            return None;
+        }
         self.tally.add(share, &self.walk.limits);
         self.walk.observer.advance(before.entries.len() as u64, 0);
         Some(Outcome {

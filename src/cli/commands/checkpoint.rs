@@ -27,9 +27,9 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
         check_name(name)?;
     }
     // A mistyped id makes no store where there was none.
-    let reading = context.store_for_reading()?.ok_or_else(|| no_store(&wanted))?;
-    find_instance(&reading, &wanted)?;
-    drop(reading);
+    if !context.has_store()? {
+        return Err(no_store(&wanted));
+    }
     let store = context.store_for_writing()?;
     let row = find_instance(&store, &wanted)?;
     refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
