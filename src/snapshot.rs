@@ -12,10 +12,11 @@ mod manifest;
 mod path;
 mod receipt;
 mod record;
+mod rules;
 mod time;
 
 pub use bytes::ByteString;
-pub use chunk::{Chunk, ManifestList, Piece, Run, cut, runs};
+pub use chunk::{Chunk, ManifestList, Part, Run, cut, runs};
 pub use codec::DecodeError;
 pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldReason};
 pub use digest::{Content, Digest, DigestMethod, Hasher};

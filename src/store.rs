@@ -47,6 +47,7 @@ pub struct Store {
     catalog: Arc<Catalog>,
     writable: bool,
     warnings: Vec<StoreError>,
+    decoded: Arc<blobs::Decoded>,
 }
 
 impl Store {
@@ -84,6 +85,7 @@ impl Store {
             catalog: Arc::new(catalog),
             writable: false,
             warnings,
+            decoded: Arc::default(),
         }))
     }
 
@@ -104,6 +106,7 @@ impl Store {
             catalog: Arc::new(catalog),
             writable: false,
             warnings: Vec::new(),
+            decoded: Arc::default(),
         }))
     }
 
@@ -143,6 +146,7 @@ impl Store {
             catalog: Arc::new(catalog),
             writable: true,
             warnings,
+            decoded: Arc::default(),
         })
     }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::codec::{Reader, put_bytes, put_number};
+use super::rules::{check, check_names};
 use super::{DecodeError, Digest, Directory, Entry, Gap, GapReason, Listing, Manifest, Name, RelPath};
 
 /// First bytes of a chunk and of a manifest list; the last byte is the version.
@@ -200,27 +201,27 @@ impl ManifestList {
     ///
     /// # Errors
     /// When paths are out of order or twice there, or a directory's parent does not name it as a directory.
-    pub fn assemble(self, chunks: Vec<Vec<Piece>>) -> Result<Manifest, DecodeError> {
+    pub fn assemble(self, chunks: Vec<Vec<Part>>) -> Result<Manifest, DecodeError> {
         let mut directories: Vec<Arc<Directory>> = Vec::with_capacity(chunks.iter().map(Vec::len).sum());
         let mut more = false;
-        for piece in chunks.into_iter().flatten() {
+        for part in chunks.into_iter().flatten() {
             // Nobody else holds it yet, so nothing is copied.
             match directories.last_mut().filter(|_| more).map(Arc::make_mut) {
                 Some(last) => {
-                    if last.path != piece.directory.path {
+                    if last.path != part.directory.path {
                         return Err(DecodeError::Structure("a directory goes on under another path"));
                     }
-                    let rest = Arc::unwrap_or_clone(piece.directory);
+                    let rest = Arc::unwrap_or_clone(part.directory);
                     last.entries.extend(rest.entries);
                     last.gaps.extend(rest.gaps);
                     // Once a directory: every part was checked for itself.
-                    if !piece.more {
+                    if !part.more {
                         check_names(last)?;
                     }
                 }
-                _ => directories.push(piece.directory),
+                _ => directories.push(part.directory),
             }
-            more = piece.more;
+            more = part.more;
         }
         if more {
             return Err(DecodeError::Structure("the last directory is cut off"));
@@ -236,9 +237,24 @@ impl ManifestList {
 
 /// A directory, or a part of one that goes on in the next chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct Part {
     directory: Arc<Directory>,
     more: bool,
+}
+
+impl Part {
+    /// A directory that is whole.
+    #[must_use]
+    pub fn whole(directory: Arc<Directory>) -> Self {
+        let more = false;
+        Self { directory, more }
+    }
+
+    /// The directory; `None` when it goes on in the next chunk.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Arc<Directory>> {
+        (!self.more).then_some(&self.directory)
+    }
 }
 
 impl Chunk {
@@ -246,9 +262,9 @@ impl Chunk {
     ///
     /// # Errors
     /// When the bytes are not a chunk of this version, or hold what no snapshot may hold.
-    pub fn decode(bytes: &[u8]) -> Result<Vec<Piece>, DecodeError> {
+    pub fn decode(bytes: &[u8]) -> Result<Vec<Part>, DecodeError> {
         let mut reader = open(bytes, CHUNK_MAGIC)?;
-        let mut pieces = Vec::new();
+        let mut parts = Vec::new();
         while !reader.is_empty() {
             let path = RelPath::new(reader.bytes()?)?;
             let flags = reader.byte()?;
@@ -284,12 +300,12 @@ impl Chunk {
                 gaps,
             };
             check_names(&directory)?;
-            pieces.push(Piece {
+            parts.push(Part {
                 directory: Arc::new(directory),
                 more: flags & MORE != 0,
             });
         }
-        Ok(pieces)
+        Ok(parts)
     }
 }
 
@@ -332,62 +348,4 @@ fn open<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Reader<'a>, DecodeError>
             "it is not what its place says (wrong first bytes)",
         )),
     }
-}
-
-/// Names sorted and unique, none of them both held and missing.
-fn check_names(dir: &Directory) -> Result<(), DecodeError> {
-    if !dir.entries.is_sorted_by(|a, b| a.name < b.name) || !dir.gaps.is_sorted_by(|a, b| a.name < b.name) {
-        return Err(DecodeError::Structure(
-            "a directory's names are out of order or twice there",
-        ));
-    }
-    if dir.gaps.iter().any(|gap| dir.entry(&gap.name).is_some()) {
-        return Err(DecodeError::Structure("a name is both held and missing"));
-    }
-    Ok(())
-}
-
-/// The rules that make a manifest safe to use, besides those of each directory's names: directories sorted and unique,
-/// each named by its parent, hard links that lead somewhere.
-fn check(manifest: &Manifest) -> Result<(), DecodeError> {
-    let Some((top, below)) = manifest
-        .directories
-        .split_first()
-        .filter(|(top, _)| top.path.is_root())
-    else {
-        return Err(DecodeError::Structure("the mount root's entries are missing"));
-    };
-    // A subtree is contiguous, so whatever is above the next directory was seen, and nothing in between can be.
-    let mut above = vec![top];
-    let mut last = &top.path;
-    for dir in below {
-        if dir.path <= *last {
-            return Err(DecodeError::Structure("directories are out of order"));
-        }
-        last = &dir.path;
-        let (parent, name) = dir.path.halves();
-        while above.pop_if(|top| top.path.as_bytes() != parent).is_some() {}
-        let entry = above.last().and_then(|top| {
-            let at = top
-                .entries
-                .binary_search_by(|entry| entry.name.as_bytes().cmp(name));
-            top.entries.get(at.ok()?)
-        });
-        if !entry.is_some_and(Entry::is_dir) {
-            return Err(DecodeError::Structure(
-                "a directory that its parent does not name",
-            ));
-        }
-        above.push(dir);
-    }
-    for entry in manifest.directories.iter().flat_map(|dir| &dir.entries) {
-        let Some(first) = &entry.link else { continue };
-        let held = manifest
-            .entry(first)
-            .is_some_and(|target| target.link.is_none() && target.kind == entry.kind);
-        if !held || entry.is_dir() {
-            return Err(DecodeError::Structure("a hard link without its first path"));
-        }
-    }
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Content by digest: where it lies is looked up in the indexes of the archives that a snapshot names.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use foldhash::fast::RandomState;
 
@@ -9,7 +9,8 @@ use super::archive::{Archive, Blob, Piece};
 use super::{Store, StoreError};
 use crate::platform::parallel;
 use crate::snapshot::{
-    ArchiveId, ArchiveRef, Chunk, Digest, Manifest, ManifestList, MountRecord, SnapshotRecord,
+    ArchiveId, ArchiveRef, Chunk, Digest, Directory, Manifest, ManifestList, MountRecord, Part,
+    SnapshotRecord,
 };
 
 /// A manifest chunk or list is never larger than this: 2048 entries with the longest names and attributes.
@@ -25,6 +26,35 @@ pub struct Blobs {
     /// Made when it is first asked for: whoever reads little looks into the indexes themselves.
     places: OnceLock<Places>,
     damaged: Vec<(ArchiveId, StoreError)>,
+    decoded: Arc<Decoded>,
+}
+
+/// The chunks of manifests that are in memory, by digest. Two manifests that have a chunk in common share its directories, so
+/// that nothing is decoded twice and what is shared needs no comparison.
+#[derive(Debug, Default)]
+pub(super) struct Decoded(Mutex<HashMap<Digest, Vec<Weak<Directory>>, RandomState>>);
+
+impl Decoded {
+    /// The chunk, when all of its directories are still in memory.
+    fn find(&self, chunk: &Digest) -> Option<Vec<Part>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = known.get(chunk)?.iter();
+        held.map(|directory| Some(Part::whole(directory.upgrade()?)))
+            .collect()
+    }
+
+    fn keep(&self, chunk: Digest, parts: &[Part]) {
+        let mut directories = Vec::with_capacity(parts.len());
+        for part in parts {
+            // One that begins or ends in another chunk is put together anew each time.
+            let Some(directory) = part.directory() else {
+                return;
+            };
+            directories.push(Arc::downgrade(directory));
+        }
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(chunk, directories);
+    }
 }
 
 impl Blobs {
@@ -34,6 +64,7 @@ impl Blobs {
             archives: Vec::new(),
             places: OnceLock::new(),
             damaged: Vec::new(),
+            decoded: Arc::clone(&store.decoded),
         };
         for wanted in refs {
             match Archive::open(&store.layout().archive(&wanted.id), Some(wanted)) {
@@ -164,9 +195,16 @@ impl Blobs {
             source,
         };
         let list = ManifestList::decode(&self.part(digest)?).map_err(bad)?;
-        let decode = |chunk: &Digest| Chunk::decode(&self.part(chunk)?).map_err(bad);
-        let pieces: Result<_, StoreError> = parallel::map(&list.chunks, decode).into_iter().collect();
-        list.assemble(pieces?).map_err(bad)
+        let decode = |chunk: &Digest| match self.decoded.find(chunk) {
+            Some(parts) => Ok(parts),
+            None => Chunk::decode(&self.part(chunk)?).map_err(bad),
+        };
+        let parts: Result<Vec<_>, StoreError> = parallel::map(&list.chunks, decode).into_iter().collect();
+        let parts = parts?;
+        for (chunk, parts) in list.chunks.iter().zip(&parts) {
+            self.decoded.keep(*chunk, parts);
+        }
+        list.assemble(parts).map_err(bad)
     }
 }
 

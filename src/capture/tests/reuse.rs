@@ -7,7 +7,7 @@ use crate::capture::listing::TICK_NANOS;
 use crate::capture::{Look, look};
 use crate::observer::Silent;
 use crate::platform;
-use crate::snapshot::{Content, Digest, Entry, Kind, Manifest, Time};
+use crate::snapshot::{Content, Digest, Entry, Kind, Manifest, SnapshotKind, SnapshotRecord, Time};
 use std::sync::Arc;
 
 const FORGED: Digest = Digest([7; 32]);
@@ -162,5 +162,29 @@ fn a_link_target_and_a_name_that_moved_are_looked_at_anew() {
     assert_eq!(
         entry(&now, "link").kind,
         Kind::Symlink(b"after!".as_slice().into())
+    );
+}
+
+#[test]
+fn what_two_snapshots_have_in_common_is_in_memory_once() {
+    let place = Place::with(&[("d/a", "one"), ("e/b", "two")]);
+    let first = place.take(SnapshotKind::Baseline).record;
+    place.rest();
+    let second = place.take(SnapshotKind::Checkpoint).record;
+    place.write("e/b", "other");
+    let third = place.take(SnapshotKind::Closing).record;
+    let load = |record: &SnapshotRecord| place.store.manifest(record, &record.mounts[0]).unwrap().unwrap();
+    let (one, two, three) = (load(&first), load(&second), load(&third));
+    assert!(one.shares_all(&two));
+    assert!(!one.shares_all(&three) && one != three);
+    drop((one, two, three));
+    // Nothing is kept for its own sake.
+    assert_eq!(
+        load(&first).entry(&path("e/b")).unwrap().content().unwrap().size,
+        3
+    );
+    assert_eq!(
+        load(&third).entry(&path("e/b")).unwrap().content().unwrap().size,
+        5
     );
 }
