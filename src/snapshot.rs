@@ -16,7 +16,7 @@ mod rules;
 mod time;
 
 pub use bytes::ByteString;
-pub use chunk::{Chunk, ManifestList, Part, Run, cut, runs};
+pub use chunk::{Chunk, ManifestList, Part, Run, runs};
 pub use codec::DecodeError;
 pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldReason};
 pub use digest::{Content, Digest, DigestMethod, Hasher};

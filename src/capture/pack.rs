@@ -34,8 +34,6 @@ pub(super) struct Packer<'a> {
     /// Mode, owner and group, with the number that they have in [`Twin`].
     owners: HashMap<(u32, u32, u32), u16>,
     places: Places,
-    /// The label of the mount that is being packed.
-    label: String,
     /// Sizes of the large contents that are stored, here or in an older archive; made when the first one comes.
     large: Option<HashSet<u64>>,
     /// The member written last; the same path comes again when its file moved while it was read.
@@ -53,7 +51,6 @@ impl<'a> Packer<'a> {
             members: HashMap::default(),
             owners: HashMap::new(),
             places: Places::default(),
-            label: String::new(),
             large: None,
             last: None,
         }
@@ -61,7 +58,6 @@ impl<'a> Packer<'a> {
 
     /// What follows belongs to the mount with this label.
     pub(super) fn mount(&mut self, label: &str) {
-        label.clone_into(&mut self.label);
         self.places.labels.push(label.to_owned());
     }
 
@@ -83,14 +79,11 @@ impl<'a> Packer<'a> {
         Ok(self.writer()?.blob(kind, digest, bytes)?)
     }
 
-    /// Whether any large content of this size is stored. Its sizes are those of whole files, holes included.
-    fn is_size_known(&mut self, size: u64) -> bool {
+    /// The sizes of all large content that is stored. They are those of whole files, holes included.
+    fn large(&mut self) -> &mut HashSet<u64> {
         let known = self.known;
-        let large = self.large.get_or_insert_with(|| {
-            let sizes = known.sizes();
-            sizes.filter(|size| *size > IN_MEMORY).collect()
-        });
-        large.contains(&size)
+        self.large
+            .get_or_insert_with(|| known.sizes().filter(|size| *size > IN_MEMORY).collect())
     }
 
     /// Ends the archive; `None` when there was nothing to store.
@@ -132,10 +125,10 @@ impl<'a> Packer<'a> {
         self.forget(path, twin);
         if let Some(first) = twin.and_then(|twin| self.members.get(&twin).copied()) {
             let (label, target) = self.places.get(first);
-            if label != self.label || target != path.as_bytes() {
+            if label != self.places.label() || target != path.as_bytes() {
                 let (label, target) = (label.to_owned(), RelPath::new(target));
                 let target = target.map_err(|error| CaptureError::Write(io::Error::other(error)))?;
-                let own = self.label.clone();
+                let own = self.places.label().to_owned();
                 self.writer()?.hard_link(&own, path, entry, (&label, &target))?;
             }
             return Ok(true);
@@ -148,7 +141,7 @@ impl<'a> Packer<'a> {
     fn forget(&mut self, path: &RelPath, now: Option<Twin>) {
         if let Some((member, old)) = self.last
             && Some(old) != now
-            && self.places.get(member) == (&self.label, path.as_bytes())
+            && self.places.get(member) == (self.places.label(), path.as_bytes())
         {
             self.last = None;
             self.members.remove(&old);
@@ -161,10 +154,14 @@ impl<'a> Packer<'a> {
         path: &RelPath,
         entry: &Entry,
         stored: Stored,
-        digest: Digest,
+        content: Content,
     ) -> Result<(), CaptureError> {
-        self.writer()?.index(stored, digest);
-        let twin = self.twin(entry, digest);
+        self.writer()?.index(stored, content.digest);
+        // Also what is large because of its holes alone: a twin without any is read by itself.
+        if content.size > IN_MEMORY {
+            self.large().insert(content.size);
+        }
+        let twin = self.twin(entry, content.digest);
         self.forget(path, twin);
         if let Some((twin, member)) = twin.zip(self.places.add(path)) {
             self.last = Some((member, twin));
@@ -177,7 +174,7 @@ impl<'a> Packer<'a> {
 impl Sink for Packer<'_> {
     fn root(&mut self, root: &Entry) -> Result<(), CaptureError> {
         if self.whole {
-            let label = self.label.clone();
+            let label = self.places.label().to_owned();
             self.writer()?.member(&label, &RelPath::root(), root)?;
         }
         Ok(())
@@ -190,7 +187,7 @@ impl Sink for Packer<'_> {
     fn object(&mut self, path: &RelPath, entry: &Entry) -> Result<(), CaptureError> {
         // What an entry with content needs is in an older archive.
         if entry.content().is_none_or(|content| content.size == 0) {
-            let label = self.label.clone();
+            let label = self.places.label().to_owned();
             self.writer()?.member(&label, path, entry)?;
         }
         Ok(())
@@ -205,7 +202,7 @@ impl Sink for Packer<'_> {
         }
         let observer = self.observer;
         // Only what has the size of something that is stored can be the same: the rest is read once.
-        if self.is_size_known(source.size()) {
+        if self.large().contains(&source.size()) {
             let cancelled = || match observer.cancelled() {
                 true => Err(io::Error::other("interrupted")),
                 false => Ok(()),
@@ -230,7 +227,7 @@ impl Sink for Packer<'_> {
             source,
             observer,
         };
-        let label = self.label.clone();
+        let label = self.places.label().to_owned();
         let segments = hashed.source.segments().map(segments);
         let writer = self.writer().map_err(Failure::Fatal)?;
         let mut stored = writer
@@ -243,8 +240,7 @@ impl Sink for Packer<'_> {
             return Err(Failure::Source(error));
         }
         let content = hashed.hasher.finish();
-        self.large.get_or_insert_default().insert(content.size);
-        self.stored(path, entry, stored, content.digest)
+        self.stored(path, entry, stored, content)
             .map_err(Failure::Fatal)?;
         Ok(content)
     }
@@ -264,7 +260,8 @@ impl Sink for Packer<'_> {
         let known = self
             .twin(entry, content.digest)
             .and_then(|twin| self.members.get(&twin));
-        let there = known.is_some_and(|known| self.places.get(*known) == (&self.label, first.as_bytes()));
+        let there =
+            known.is_some_and(|known| self.places.get(*known) == (self.places.label(), first.as_bytes()));
         if self.whole || there {
             self.is_stored(path, entry, content.digest)?;
         }
@@ -286,16 +283,12 @@ impl Packer<'_> {
         if self.is_stored(path, entry, content.digest)? {
             return Ok(());
         }
-        // Little data and much of a hole: a twin without one would be read by itself.
-        if content.size > IN_MEMORY && !self.is_size_known(content.size) {
-            self.large.get_or_insert_default().insert(content.size);
-        }
-        let label = self.label.clone();
+        let label = self.places.label().to_owned();
         let segments = holes.map(segments);
         let stored = self
             .writer()?
             .file(&label, path, entry, segments.as_deref(), &mut data)?;
-        self.stored(path, entry, stored, content.digest)
+        self.stored(path, entry, stored, content)
     }
 }
 
@@ -320,6 +313,11 @@ struct Places {
 }
 
 impl Places {
+    /// The label of the mount that is being packed: the last one.
+    fn label(&self) -> &str {
+        self.labels.last().map_or("", String::as_str)
+    }
+
     /// Adds a path in the last mount. `None` when there is no room for more.
     fn add(&mut self, path: &RelPath) -> Option<Member> {
         let at = Member::try_from(self.bytes.len()).ok()?;

@@ -81,17 +81,6 @@ pub fn runs(manifest: &Manifest) -> Vec<Run> {
     runs
 }
 
-/// Cuts a manifest into chunks.
-#[must_use]
-pub fn cut(manifest: &Manifest) -> (ManifestList, Vec<Chunk>) {
-    let chunks: Vec<Chunk> = runs(manifest).iter().map(|run| run.encode(manifest)).collect();
-    let list = ManifestList {
-        root: manifest.root.clone(),
-        chunks: chunks.iter().map(|chunk| chunk.digest).collect(),
-    };
-    (list, chunks)
-}
-
 /// Where to cut a directory that is larger than a chunk: behind its first boundary name, but not too early or late.
 fn split_point(entries: &[Entry]) -> usize {
     let window = entries.iter().take(MAX_ENTRIES).enumerate().skip(MIN_ENTRIES);

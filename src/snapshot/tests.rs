@@ -66,6 +66,16 @@ fn open(manifest: &mut Manifest, at: usize) -> &mut Directory {
     Arc::make_mut(&mut manifest.directories[at])
 }
 
+/// Cuts a manifest into chunks.
+fn cut(manifest: &Manifest) -> (ManifestList, Vec<Chunk>) {
+    let chunks: Vec<Chunk> = runs(manifest).iter().map(|run| run.encode(manifest)).collect();
+    let list = ManifestList {
+        root: manifest.root.clone(),
+        chunks: chunks.iter().map(|chunk| chunk.digest).collect(),
+    };
+    (list, chunks)
+}
+
 fn round_trip(manifest: &Manifest) -> Result<Manifest, DecodeError> {
     let (list, chunks) = cut(manifest);
     let pieces = chunks

@@ -238,7 +238,12 @@ fn what_might_not_fit_is_refused_before_a_byte_is_written() {
     assert!(text.contains("--exclude '/assets/'"), "{run}");
     sandbox.no_litter();
     let more = begin.into_iter().chain(["--exclude", "/assets/"]);
-    sandbox.jackin(more).ok();
+    let begun = sandbox.jackin(more).ok().json();
+    // What comes later is measured as well.
+    Build::at(&project).big("b", 24 << 20);
+    let id = begun["instance"].as_str().unwrap();
+    let run = sandbox.jackin(["checkpoint", id, "--json"]).refused();
+    assert_eq!(run.error()["kind"], "limit-exceeded", "{run}");
 }
 
 /// What the n-th version of a file holds; its length depends on the number, so no mixture of two looks like a third.
