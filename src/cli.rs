@@ -8,6 +8,7 @@ pub mod context;
 mod document;
 pub mod error;
 pub mod exit_code;
+mod fail_point;
 mod failure;
 pub mod generate;
 mod schema;

@@ -5,6 +5,7 @@
 //! accidents; a process of the same user that means harm can get round them.
 
 mod caller;
+mod fatal;
 mod forward;
 mod identity;
 mod launch;
@@ -24,6 +25,7 @@ use linux as system;
 use other as system;
 
 pub use caller::{Caller, caller};
+pub use fatal::die;
 pub use identity::{Life, ProbeError, current_boot, is_alive, life, reference};
 pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
 pub use pager::{Pager, pager_line};

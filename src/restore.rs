@@ -1,19 +1,25 @@
-//! Restore: a plan that is made, shown, and then carried out. Until the crash journal comes, what is carried out is
-//! renames of staged content, taken back in the same process on any surprise; no path is ever torn.
+//! Restore: a plan that is made, shown, and then carried out: staged, journaled, moved, decided. Whoever comes after a crash
+//! finishes it or takes it back (`docs/architecture.md` has the steps).
 
-mod apply;
 mod aside;
 mod attribution;
 mod build;
+mod carry;
+mod conclude;
 mod execute;
 mod history;
+mod identity;
+mod intent;
+mod journal;
 mod moves;
 mod names;
 mod plan;
 mod prepare;
+mod progress;
 mod propose;
 mod shared;
 mod stage;
+mod take_up;
 mod to_directory;
 mod work;
 
@@ -26,6 +32,7 @@ pub use history::{of_instance, of_restore};
 pub use plan::{Action, Allow, Kept, Plan, Scope, Step, Why, plan};
 pub use propose::{MountRequest, Proposal, ProposedMount, Purpose, propose};
 pub use stage::Location;
+pub use take_up::{Cleared, abort, clear_up, leave, pending, proposal, resume, settle};
 pub use to_directory::{Written, write_to};
 
 use crate::capture::CaptureError;
@@ -103,20 +110,52 @@ pub enum RestoreError {
         /// What the system says.
         source: io::Error,
     },
-    /// Taking back failed as well.
+    /// Taking back failed as well: the restore waits for somebody who can.
     #[error(
-        "{cause}; taking back what was done failed at {}: {source}; what was moved aside lies in {}",
-        path.display(), aside.display()
+        "{}taking back what was done failed at {}: {source}; what was moved aside lies in {}",
+        cause.as_ref().map(|cause| format!("{cause}; ")).unwrap_or_default(), path.display(), aside.display()
     )]
     RollBack {
-        /// Why the restore stopped.
-        cause: Box<RestoreError>,
+        /// Why the restore stopped, when it was not asked to.
+        cause: Option<Box<RestoreError>>,
         /// Where taking back stopped.
         path: PathBuf,
         /// Where the old objects lie.
         aside: PathBuf,
         /// What the system says.
         source: io::Error,
+    },
+    /// It stopped in the middle, and can be neither finished nor taken back at this moment.
+    #[error("{cause}; the restore of {instance} waits, and some paths may be old and some new")]
+    Waits {
+        /// Why.
+        cause: Box<RestoreError>,
+        /// Whose session was taken back.
+        instance: crate::snapshot::InstanceId,
+    },
+    /// An interrupted restore waits on these mounts.
+    #[error("a restore of {} was interrupted, and some paths may be old and some new", .0.instance)]
+    Pending(Box<crate::snapshot::Intent>),
+    /// An interrupted restore had not touched anything yet.
+    #[error("the restore of {} was interrupted before it changed anything", .0.instance)]
+    NotBegun(Box<crate::snapshot::Intent>),
+    /// The old object of a path is nowhere any more.
+    #[error("what was at {} before is gone: somebody removed it while the restore waited", path.display())]
+    Gone {
+        /// The host path.
+        path: PathBuf,
+    },
+    /// The staging directory of an interrupted restore is gone, and with it what was to come in.
+    #[error("{} is gone, and what was staged in it", path.display())]
+    StageGone {
+        /// The staging directory.
+        path: PathBuf,
+    },
+    /// The mount root is not the directory that an interrupted restore began in.
+    #[error("{} is not the directory that the restore began in", path.display())]
+    OtherRoot {
+        /// The mount root.
+        path: PathBuf,
     },
     /// The staging directory cannot be removed.
     #[error("{} cannot be removed: {source}", path.display())]
@@ -140,7 +179,7 @@ pub enum RestoreError {
         /// What stays, and where.
         left: Box<RestoreError>,
     },
-    /// Files were put back, and the receipt could not be written: no `undo` knows of it.
+    /// Files were put back, and the receipt could not be written: until it is, no `undo` knows of it.
     #[error(
         "the files were put back, but no receipt could be written ({source}); what was there before is in {emergency}"
     )]
@@ -159,6 +198,18 @@ pub enum RestoreError {
     /// The directory for `--to` is not absent or empty.
     #[error("{} is not empty", .0.display())]
     NotEmpty(PathBuf),
+}
+
+impl RestoreError {
+    /// Whether the restore is neither done nor taken back: its papers stay, and `resume` or `abort` take it up.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        match self {
+            Self::RollBack { .. } | Self::Waits { .. } | Self::Pending(_) | Self::Unrecorded { .. } => true,
+            Self::Left { cause, .. } => cause.is_pending(),
+            _ => false,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 mod begin;
 mod end;
 mod guard;
+mod pending;
 mod select;
 mod state;
 
 pub use begin::{BeginRequest, Begun, begin};
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
 pub use guard::{Allowed, refuse_active, refuse_inside};
+pub use pending::{is_torn, make_way, roots};
 pub use select::{check_name, find_instance, find_snapshot};
 pub use state::{Reason, Sight, State, is_active, state, state_by};
 
@@ -37,6 +39,9 @@ pub enum SessionError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// An interrupted restore waits, or could not be cleared up.
+    #[error(transparent)]
+    Restore(#[from] crate::restore::RestoreError),
     /// The baseline could not be taken, and the contract says to block then.
     #[error("the baseline could not be taken: {source}")]
     Baseline {

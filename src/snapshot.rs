@@ -8,6 +8,7 @@ mod coverage;
 mod digest;
 mod entry;
 mod id;
+mod journal;
 mod manifest;
 mod path;
 mod receipt;
@@ -21,7 +22,11 @@ pub use codec::DecodeError;
 pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldReason};
 pub use digest::{Content, Digest, DigestMethod, Hasher};
 pub use entry::{Entry, Kind, Xattr};
-pub use id::{ArchiveId, IdError, InstanceId, SnapshotId, label_from};
+pub use id::{ArchiveId, IdError, InstanceId, RestoreId, SnapshotId, label_from};
+pub use journal::{
+    Decision, Deed, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove,
+    JournalParent, JournalStep, KnownObject, KnownState, Recorded, StagePlace, Stamp,
+};
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
 pub use receipt::{Act, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind};

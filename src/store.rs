@@ -16,6 +16,7 @@ mod lock;
 mod log;
 mod projection;
 mod record;
+mod restores;
 mod survey;
 mod verify;
 
@@ -31,6 +32,7 @@ pub use draft::Draft;
 pub use error::{LockedObject, StoreError};
 pub use layout::Layout;
 pub use lock::{HeldLock, Holder, LockGuard, LockName};
+pub use restores::{Papers, PendingRestore, Stage as RestoreStage};
 pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};
 pub use verify::{Finding, Verified};
 
@@ -141,6 +143,7 @@ impl Store {
             catalog
         };
         warnings.extend(draft::sweep(&layout));
+        warnings.extend(restores::sweep(&layout));
         Ok(Self {
             layout,
             catalog: Arc::new(catalog),

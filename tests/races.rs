@@ -259,7 +259,7 @@ fn a_file_saved_over_a_restored_one_survives_when_the_restore_is_taken_back() {
     let project = place.project();
     let error = place
         .restore(move |moment| {
-            if moment == Moment::Moved(1) {
+            if moment == Moment::Moved(2) {
                 save(&project.join("a"), "saved meanwhile\n");
                 fs::write(project.join("z"), "drifted\n").unwrap();
             }
@@ -314,7 +314,7 @@ fn stopping_comes_too_late_once_everything_is_in_place() {
 }
 
 #[test]
-fn one_path_that_cannot_be_taken_back_does_not_keep_the_others_from_it() {
+fn what_took_a_free_name_meanwhile_goes_aside_and_is_named() {
     let place = Place::new();
     let project = place.project();
     let error = place
@@ -327,13 +327,14 @@ fn one_path_that_cannot_be_taken_back_does_not_keep_the_others_from_it() {
             false
         })
         .unwrap_err();
-    assert!(matches!(error, RestoreError::RollBack { .. }), "{error}");
+    assert!(matches!(error, RestoreError::Left { .. }), "{error}");
     assert_eq!(
         (place.read("a"), place.read("m")),
-        ("agent\n".into(), "new here\n".into())
+        ("agent\n".into(), "agent\n".into())
     );
-    let staging = place.staging().expect("the old `m` lies in it");
-    assert!(Place::is_below(&staging, "agent\n"));
+    let staging = place.staging().expect("the new `m` lies in it");
+    assert!(Place::is_below(&staging, "new here\n"));
+    assert!(error.to_string().contains(staging.to_str().unwrap()), "{error}");
 }
 
 #[test]

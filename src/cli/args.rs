@@ -23,7 +23,7 @@ pub use help::command_for;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
 pub use meta::{CompleteArgs, CompletionsArgs, ManArgs};
 pub use parse::{CalledAs, Invocation, ParseOutcome, parse, wanted_color, wants_json};
-pub use restore::{CheckpointArgs, RestoreArgs, UndoArgs};
+pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs};
 pub use session::{BeginArgs, EndArgs, ExplainArgs, LaunchArgs, Scope};
 pub use store::{LogArgs, RebuildArgs, VerifyArgs};
 pub(super) use texts::examples;
@@ -118,6 +118,10 @@ pub enum Verb {
     Restore(RestoreArgs),
     /// Take the last restore back
     Undo(UndoArgs),
+    /// Finish a restore that was interrupted
+    Resume(ResumeArgs),
+    /// Take a restore back that was interrupted
+    Abort(AbortArgs),
     /// Check that the store is whole
     Verify(VerifyArgs),
     /// Show the receipts of everything that was done
@@ -161,6 +165,8 @@ impl Verb {
             Self::Diff(args) => args.json,
             Self::Restore(args) => args.json,
             Self::Undo(args) => args.json,
+            Self::Resume(args) => args.json,
+            Self::Abort(args) => args.json,
             Self::Verify(args) => args.json,
             Self::Log(args) => args.json,
             Self::Rebuild(args) => args.json,

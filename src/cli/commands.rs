@@ -14,6 +14,7 @@ mod launch;
 mod list;
 mod log;
 mod paths;
+mod pending;
 mod rebuild;
 mod restore;
 mod scope;
@@ -23,6 +24,7 @@ mod verify;
 mod words;
 
 pub(super) use diff::Compared;
+pub(super) use pending::warn_of_pending;
 
 use super::args::{Invocation, Verb};
 use super::context::Context;
@@ -41,6 +43,11 @@ pub(super) fn perform(
     terminal: &Terminal,
 ) -> Result<Status, CliError> {
     let mut context = Context::new(environment, terminal, invocation.called_as)?;
+    // What is read of a tree that is half restored is half true; what changes something refuses.
+    context.tells_pending = matches!(
+        invocation.verb,
+        Verb::List(_) | Verb::Show(_) | Verb::Diff(_) | Verb::Verify(_) | Verb::Log(_)
+    );
     match &invocation.verb {
         Verb::Explain(args) => explain::run(&context, args),
         Verb::Launch(args) => launch::run(&mut context, args),
@@ -51,6 +58,8 @@ pub(super) fn perform(
         Verb::Diff(args) => diff::run(&context, args),
         Verb::Restore(args) => restore::run(&context, args),
         Verb::Undo(args) => undo::run(&context, args),
+        Verb::Resume(args) => pending::run_resume(&context, args),
+        Verb::Abort(args) => pending::run_abort(&context, args),
         Verb::Checkpoint(args) => checkpoint::run(&context, args),
         Verb::Verify(args) => verify::run(&context, args),
         Verb::Log(args) => log::run(&context, args),

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::args::CalledAs;
+use super::commands::warn_of_pending;
 use super::error::{CliError, ErrorKind};
+use super::fail_point::FailPoint;
 use crate::clock::{Clock, Entropy};
 use crate::environment::Environment;
 use crate::process::Interrupts;
@@ -49,7 +51,9 @@ pub(super) struct Context<'a> {
     pub(super) interrupts: Interrupts,
     /// How the program was called, for commands that are shown.
     pub(super) called_as: CalledAs,
-    progress: Progress<'a>,
+    /// Interrupted restores are told of when the store is opened.
+    pub(super) tells_pending: bool,
+    progress: FailPoint<Progress<'a>>,
     clock: SystemClock,
     entropy: SystemEntropy,
 }
@@ -62,13 +66,14 @@ impl<'a> Context<'a> {
     ) -> Result<Self, CliError> {
         let interrupts = Interrupts::install_with(terminal.patience())
             .map_err(|error| CliError::new(ErrorKind::Failed, "signals cannot be caught").because(&error))?;
-        let progress = Progress::new(terminal, interrupts.flag());
+        let progress = FailPoint::new(environment, Progress::new(terminal, interrupts.flag()));
         let (clock, entropy) = (SystemClock, SystemEntropy);
         Ok(Self {
             environment,
             terminal,
             interrupts,
             called_as,
+            tells_pending: false,
             progress,
             clock,
             entropy,
@@ -148,6 +153,9 @@ impl<'a> Context<'a> {
         self.tell_store(&directory, how);
         if let Some(store) = &store {
             self.warn_about(store);
+            if self.tells_pending {
+                warn_of_pending(self, store);
+            }
         }
         Ok(store)
     }

@@ -58,7 +58,7 @@ impl ExitCode {
         ),
         (
             Self::Pending,
-            "an interrupted restore waits (not in this version)",
+            "refused: an interrupted restore waits for `resume` or `abort`",
         ),
         (Self::LaunchFailed, "launch: failed before the command ran"),
         (Self::CannotExecute, "launch: the command cannot be executed"),

@@ -86,6 +86,7 @@ impl From<SessionError> for CliError {
     fn from(error: SessionError) -> Self {
         match error {
             SessionError::Store(error) => error.into(),
+            SessionError::Restore(error) => error.into(),
             SessionError::Baseline { source, .. } => {
                 let hints = Self::from(*source);
                 let message = format!("the baseline could not be taken: {}", hints.message);
@@ -269,13 +270,29 @@ impl From<RestoreError> for CliError {
             other => {
                 let (kind, hint) = restore_kind(&other);
                 let made = Self::from_error(kind, &other as &(dyn Error + 'static));
-                match hint {
+                let made = match hint {
                     Some(hint) => made.hint(hint),
                     None => made,
-                }
+                };
+                way_out(made, &other)
             }
         }
     }
+}
+
+/// The commands that take an interrupted restore up.
+fn way_out(made: CliError, error: &RestoreError) -> CliError {
+    let instance = match error {
+        RestoreError::Pending(intent) => &intent.instance,
+        RestoreError::Waits { instance, .. } => instance,
+        RestoreError::RollBack { .. } | RestoreError::StageGone { .. } => {
+            return made.command("take it back, once the reason is gone", "abort");
+        }
+        RestoreError::Left { cause, .. } => return way_out(made, cause),
+        _ => return made,
+    };
+    made.command("finish it", format!("resume {instance}"))
+        .command("take it back", format!("abort {instance}"))
 }
 
 fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
@@ -301,9 +318,28 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
             ErrorKind::Io,
             Some("nothing was changed; make room and try again"),
         ),
-        RestoreError::RollBack { .. } => (
-            ErrorKind::Failed,
-            Some("move the old objects back by hand, or restore from the emergency snapshot"),
+        RestoreError::Pending(_) | RestoreError::RollBack { .. } | RestoreError::Waits { .. } => {
+            (ErrorKind::Pending, None)
+        }
+        RestoreError::Left { cause, .. } => restore_kind(cause),
+        RestoreError::StageGone { .. } => (
+            ErrorKind::Pending,
+            Some(
+                "it cannot be finished any more; abort takes back what can be taken back, and names the rest",
+            ),
+        ),
+        RestoreError::OtherRoot { .. } => (
+            ErrorKind::Pending,
+            Some(
+                "put the directory back where it was, or mount it again; abort --as-is forgets the restore and leaves \
+                 everything as it is",
+            ),
+        ),
+        RestoreError::Unrecorded { .. } => (
+            ErrorKind::Io,
+            Some(
+                "the next command that writes to the store writes it; until then no undo knows of this restore",
+            ),
         ),
         _ => (ErrorKind::Io, None),
     }

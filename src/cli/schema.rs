@@ -17,6 +17,7 @@ pub(super) fn all() -> Value {
     // As they are written: what is left out when it is none is not required, and nothing else is optional.
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let documents = [
+        one::<RestoreDocument>(&mut generator, "abort"),
         one::<BeginDocument>(&mut generator, "begin"),
         one::<CheckpointDocument>(&mut generator, "checkpoint"),
         one::<FileDocument<'_>>(&mut generator, "completions"),
@@ -33,6 +34,7 @@ pub(super) fn all() -> Value {
         one::<ReportDocument>(&mut generator, "report"),
         one::<RestoreDocument>(&mut generator, "restore"),
         one::<RestoreToDocument>(&mut generator, "restore-to"),
+        one::<RestoreDocument>(&mut generator, "resume"),
         one::<ShowDocument<'_>>(&mut generator, "show"),
         one::<RestoreDocument>(&mut generator, "undo"),
         one::<VerifyDocument>(&mut generator, "verify"),

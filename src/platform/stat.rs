@@ -50,6 +50,8 @@ pub struct Stat {
     pub ctime: Time,
     /// Inode number.
     pub ino: u64,
+    /// When it was made, where the file system keeps that.
+    pub born: Option<Time>,
     /// Number of links.
     pub nlink: u32,
     /// Major and minor number of a device node.
@@ -118,10 +120,10 @@ mod imp {
     use super::{AsFd, AtFlags, FileType, OsStr, Stat, Time, io, kind};
 
     pub(super) fn stat(dir: impl AsFd, name: &OsStr, flags: AtFlags) -> io::Result<Stat> {
-        let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID | StatxFlags::BTIME;
         let x = statx(dir, name, flags | AtFlags::NO_AUTOMOUNT, wanted)?;
         let mode = u32::from(x.stx_mode);
-        let told = StatxFlags::from_bits_retain(x.stx_mask).contains(StatxFlags::MNT_ID);
+        let told = StatxFlags::from_bits_retain(x.stx_mask);
         Ok(Stat {
             kind: kind(FileType::from_raw_mode(mode)),
             mode: mode & 0o7777,
@@ -132,11 +134,16 @@ mod imp {
             mtime: time(x.stx_mtime),
             ctime: time(x.stx_ctime),
             ino: x.stx_ino,
+            born: told.contains(StatxFlags::BTIME).then(|| time(x.stx_btime)),
             nlink: x.stx_nlink,
             rdev: (x.stx_rdev_major, x.stx_rdev_minor),
             place: (
                 (u64::from(x.stx_dev_major) << 32) | u64::from(x.stx_dev_minor),
-                if told { x.stx_mnt_id } else { 0 },
+                if told.contains(StatxFlags::MNT_ID) {
+                    x.stx_mnt_id
+                } else {
+                    0
+                },
             ),
         })
     }
@@ -180,6 +187,7 @@ mod imp {
                 nsec: nsec(s.st_ctime_nsec),
             },
             ino: s.st_ino,
+            born: None,
             nlink: u32::from(s.st_nlink),
             rdev: (major(s.st_rdev), minor(s.st_rdev)),
             place: (s.st_dev.unsigned_abs().into(), 0),

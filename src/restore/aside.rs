@@ -5,53 +5,63 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
 
-use super::moves::fits;
+use super::moves::{fits, with_metadata_of};
 use crate::capture::Source;
 use crate::mount::Dir;
 use crate::platform::{self, NodeKind, Stat};
-use crate::snapshot::{Entry, Kind, Manifest, Name, RelPath, Time};
+use crate::snapshot::{Entry, Kind, KnownObject, KnownState, Manifest, Name, RelPath, Time};
 
 /// The objects that may be removed, by inode: what was staged, and what the emergency snapshot holds of what was there.
 #[derive(Debug, Default)]
-pub(super) struct Known(HashMap<u64, Fact>);
+pub(super) struct Known(HashMap<u64, KnownState>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fact {
-    File { size: u64, mtime: Time },
-    Directory,
-    Other { mtime: Time },
-}
-
-impl Fact {
-    fn of(stat: &Stat) -> Self {
-        match stat.kind {
-            NodeKind::File => Self::File {
-                size: stat.size,
-                mtime: stat.mtime,
-            },
-            NodeKind::Directory => Self::Directory,
-            _ => Self::Other { mtime: stat.mtime },
-        }
+fn state(stat: &Stat) -> KnownState {
+    match stat.kind {
+        NodeKind::File => KnownState::File(stat.size, stat.mtime.into()),
+        NodeKind::Directory => KnownState::Directory,
+        _ => KnownState::Other(stat.mtime.into()),
     }
 }
 
 impl Known {
+    /// As a journal has it.
+    pub(super) fn of(objects: &[KnownObject]) -> Self {
+        Self(
+            objects
+                .iter()
+                .map(|KnownObject(ino, state)| (*ino, *state))
+                .collect(),
+        )
+    }
+
+    /// For a journal, in the order of the inodes.
+    pub(super) fn objects(&self) -> Vec<KnownObject> {
+        let mut objects: Vec<KnownObject> = self
+            .0
+            .iter()
+            .map(|(ino, state)| KnownObject(*ino, *state))
+            .collect();
+        objects.sort_unstable_by_key(|KnownObject(ino, _)| *ino);
+        objects
+    }
+
     /// The state that the emergency snapshot holds.
     pub(super) fn held(&mut self, entry: &Entry) {
-        let mtime = entry.mtime;
-        let fact = match &entry.kind {
-            Kind::File(content) => Fact::File {
-                size: content.size,
-                mtime,
-            },
-            Kind::Directory => Fact::Directory,
-            _ => Fact::Other { mtime },
+        let state = match &entry.kind {
+            Kind::File(content) => KnownState::File(content.size, entry.mtime.into()),
+            Kind::Directory => KnownState::Directory,
+            _ => KnownState::Other(entry.mtime.into()),
         };
-        self.0.insert(entry.ino, fact);
+        self.0.insert(entry.ino, state);
     }
 
     /// Everything that lies below `top` now.
     pub(super) fn staged(&mut self, top: &Dir) -> io::Result<()> {
+        self.staged_since(top, None)
+    }
+
+    /// As [`Self::staged`], but for what was made before `since`: it came from elsewhere.
+    pub(super) fn staged_since(&mut self, top: &Dir, since: Option<Time>) -> io::Result<()> {
         let mut stack = vec![RelPath::root()];
         while let Some(at) = stack.pop() {
             let dir = top.dir_below(&at)?;
@@ -59,7 +69,12 @@ impl Known {
                 let Some(stat) = dir.look(name.as_os_str())? else {
                     continue;
                 };
-                self.0.insert(stat.ino, Fact::of(&stat));
+                // A second name of a file that lives elsewhere is ours to remove.
+                let older = since.zip(stat.born).is_some_and(|(since, born)| born < since);
+                if older && (stat.nlink < 2 || stat.kind == NodeKind::Directory) {
+                    continue;
+                }
+                self.0.insert(stat.ino, state(&stat));
                 // What we may not enter was staged empty.
                 if stat.kind == NodeKind::Directory
                     && (platform::is_privileged() || stat.mode & 0o500 == 0o500)
@@ -116,8 +131,8 @@ impl Known {
             let Some(stat) = dir.look(name.as_os_str())? else {
                 continue;
             };
-            if self.0.get(&stat.ino) != Some(&Fact::of(&stat)) {
-                let changed = format!("{name:?} in it changed while the restore was under way");
+            if self.0.get(&stat.ino) != Some(&state(&stat)) {
+                let changed = format!("{name:?} in it is nothing that the restore put there");
                 kept = kept.or(Some(io::Error::other(changed)));
             } else if stat.kind == NodeKind::Directory {
                 below.push(at.join(&name));
@@ -129,16 +144,18 @@ impl Known {
     }
 }
 
-/// Whether the object `place` in `stage`, and all below it, is what `before` holds at `path`.
+/// Whether the object `place` in `stage`, and all below it, is what `before` holds at `path`. `changed` has, by inode, the
+/// metadata that the restore itself has put back through another name of a file.
 pub(super) fn is_as_before(
     stage: &Dir,
     place: &OsStr,
     path: &RelPath,
     was: &Entry,
     before: &Manifest,
+    changed: &HashMap<u64, &Entry>,
 ) -> io::Result<bool> {
     // A rename moves the ctime of what is renamed, and of nothing below it.
-    if !one_fits(stage, place, was, true)? {
+    if !one_fits(stage, place, was, true, changed)? {
         return Ok(false);
     }
     let mut stack = Vec::new();
@@ -155,7 +172,7 @@ pub(super) fn is_as_before(
             return Ok(false);
         }
         for entry in entries() {
-            if !one_fits(&dir, entry.name.as_os_str(), entry, false)? {
+            if !one_fits(&dir, entry.name.as_os_str(), entry, false, changed)? {
                 return Ok(false);
             }
             if entry.is_dir() {
@@ -166,12 +183,19 @@ pub(super) fn is_as_before(
     Ok(true)
 }
 
-fn one_fits(dir: &Dir, name: &OsStr, was: &Entry, top: bool) -> io::Result<bool> {
+fn one_fits(
+    dir: &Dir,
+    name: &OsStr,
+    was: &Entry,
+    top: bool,
+    changed: &HashMap<u64, &Entry>,
+) -> io::Result<bool> {
     let Some(is) = dir.look(name)? else {
         return Ok(false);
     };
     let loose = top || was.nlink > 1;
-    if !fits(was, &is, loose) {
+    let done = changed.get(&was.ino).map(|will| with_metadata_of(was, will));
+    if !fits(was, &is, loose) && !done.is_some_and(|done| fits(&done, &is, true)) {
         return Ok(false);
     }
     match &was.kind {

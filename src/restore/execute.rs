@@ -1,18 +1,18 @@
 //! Carries a proposal out: emergency snapshot, the plan made again from it, staging, moves, verification, receipt.
 
 use super::RestoreError;
+use super::conclude::Conclusion;
+use super::intent::intent;
 use super::plan::{Action, Plan, Step, plan};
-use super::propose::{Proposal, ProposedMount, Purpose};
-use super::work::{apply_all, discard, finish, stage_all};
+use super::propose::{Proposal, ProposedMount};
+use super::work::{discard, stage_all};
 use crate::capture::{CaptureError, Captured, Limits, Request, read_back, take};
 use crate::clock::Entropy;
 use crate::diff::Side;
 use crate::observer::Observer;
 use crate::platform;
-use crate::snapshot::{
-    Act, Content, Entry, PathAct, PathChange, RelPath, RestoreKind, SnapshotId, SnapshotKind, Time,
-};
-use crate::store::{Blobs, Store};
+use crate::snapshot::{Content, Entry, Journal, RelPath, SnapshotId, SnapshotKind, Time};
+use crate::store::{Blobs, Papers, Store};
 
 /// Who acts, when, how.
 pub struct Acting<'a> {
@@ -79,13 +79,8 @@ pub struct Report {
 /// # Errors
 /// [`RestoreError`]; nothing is changed then, or the text says what is.
 pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<Report, RestoreError> {
-    let mut mounts: Vec<MountReport> = proposal.mounts.iter().map(|_| MountReport::default()).collect();
-    let conflicts = proposal
-        .mounts
-        .iter()
-        .any(|mount| !mount.plan.conflicts.is_empty());
     if proposal.is_empty() {
-        let outcome = if conflicts {
+        let outcome = if proposal.has_conflicts() {
             Outcome::Partial
         } else {
             Outcome::Nothing
@@ -94,7 +89,7 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
             outcome,
             emergency: None,
             receipt: None,
-            mounts,
+            mounts: proposal.mounts.iter().map(|_| MountReport::default()).collect(),
             left: Vec::new(),
         });
     }
@@ -102,39 +97,51 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
     for mount in &proposal.mounts {
         check_space(mount, &blobs)?;
     }
+    let papers = store.undertake(intent(proposal, acting))?;
+    acting.observer.reached("intent");
+    let result = undertake(store, proposal, &blobs, &papers, acting);
+    match result {
+        Err(error) if error.is_pending() => Err(error),
+        other => {
+            // When the papers cannot be thrown away now, the next command that writes does it: they say that nothing is left to do.
+            let _ = papers.close();
+            acting.observer.reached("closed");
+            other
+        }
+    }
+}
+
+/// Everything from the emergency snapshot to the receipt.
+fn undertake(
+    store: &Store,
+    proposal: &Proposal,
+    blobs: &Blobs,
+    papers: &Papers,
+    acting: &Acting<'_>,
+) -> Result<Report, RestoreError> {
     let emergency = emergency(store, proposal, acting).map_err(RestoreError::Emergency)?;
     same_plan(proposal, &emergency)?;
     read_back(store, &emergency.record, needed(proposal), acting.observer)
         .map_err(RestoreError::Emergency)?;
-
-    let mut works = Vec::new();
-    let staged = stage_all(proposal, &emergency, &blobs, acting, &mut works);
-    if let Err(error) = staged.and_then(|()| apply_all(&mut works, acting)) {
-        // After a failed roll back the old objects lie in the staging directories: they stay.
-        return Err(match error {
-            RestoreError::RollBack { .. } => error,
-            _ => discard(works, error),
-        });
+    acting.observer.reached("emergency");
+    let mut jobs = stage_all(proposal, papers.intent(), &emergency, blobs, acting)?;
+    acting.observer.reached("staged");
+    let journal = Journal {
+        emergency: emergency.record.id.clone(),
+        mounts: jobs.iter().map(|job| job.journal.clone()).collect(),
+    };
+    if let Err(error) = papers.write_journal(&journal) {
+        return Err(discard(&jobs, error.into()));
     }
-    let mut left = Vec::new();
-    for work in works {
-        let index = work.index;
-        let (report, settled) = finish(work, acting);
-        left.extend(settled.err().map(|error| error.to_string()));
-        if let Some(place) = mounts.get_mut(index) {
-            *place = report;
-        }
-    }
-    let receipt = append_receipt(store, proposal, &emergency, &mounts, acting)?;
-    let partial = conflicts || !left.is_empty() || mounts.iter().any(|mount| !mount.failed.is_empty());
-    let outcome = if partial { Outcome::Partial } else { Outcome::Done };
-    Ok(Report {
-        outcome,
-        emergency: Some(emergency.record.id),
-        receipt: Some(receipt),
-        mounts,
-        left,
-    })
+    drop(journal);
+    acting.observer.reached("journaled");
+    let work = Conclusion {
+        store,
+        papers,
+        emergency: &emergency.record.id,
+        acting,
+    };
+    work.carry_through(proposal, &mut jobs)
 }
 
 /// Holes take no room, and neither does a second name; what is found missing later is taken back.
@@ -234,61 +241,4 @@ fn first_difference(shown: &Plan, again: &Plan) -> Option<RelPath> {
 fn needed(proposal: &Proposal) -> impl Iterator<Item = Content> {
     let steps = proposal.mounts.iter().flat_map(|mount| &mount.plan.steps);
     steps.filter_map(|step| step.change.to.as_ref()?.content().copied())
-}
-
-fn append_receipt(
-    store: &Store,
-    proposal: &Proposal,
-    emergency: &Captured,
-    mounts: &[MountReport],
-    acting: &Acting<'_>,
-) -> Result<u64, RestoreError> {
-    let mut changed = Vec::new();
-    for (mount, report) in proposal.mounts.iter().zip(mounts) {
-        let change = |inexact| {
-            let mount = &mount.request.coverage.label;
-            move |step: &Step| PathChange {
-                mount: mount.clone(),
-                path: step.change.path.clone(),
-                act: act(step),
-                overrode: step.overrode,
-                inexact,
-            }
-        };
-        changed.extend(report.applied.iter().map(change(false)));
-        changed.extend(report.inexact.iter().map(change(true)));
-    }
-    let (kind, undoes) = match proposal.purpose {
-        Purpose::Restore => (RestoreKind::Restore, None),
-        Purpose::Undo(number) => (RestoreKind::Undo, Some(number)),
-    };
-    let act = Act::Restore {
-        kind,
-        target: proposal.target.id.clone(),
-        emergency: emergency.record.id.clone(),
-        undoes,
-        changed,
-        conflicts: proposal
-            .mounts
-            .iter()
-            .map(|mount| mount.plan.conflicts.len() as u64)
-            .sum(),
-        failed: mounts.iter().map(|mount| mount.failed.len() as u64).sum(),
-    };
-    match store.append(acting.now, acting.uid, &proposal.target.instance, act) {
-        Ok(receipt) => Ok(receipt.number),
-        Err(source) => Err(RestoreError::Unrecorded {
-            emergency: emergency.record.id.clone(),
-            source,
-        }),
-    }
-}
-
-fn act(step: &Step) -> PathAct {
-    match step.action {
-        Action::Create => PathAct::Created,
-        Action::Replace => PathAct::Replaced,
-        Action::Delete => PathAct::Deleted,
-        Action::Metadata => PathAct::Metadata,
-    }
 }

@@ -1,9 +1,10 @@
 //! Moving one object, and telling whether it is still the one that was recorded.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 
 use crate::mount::Dir;
+use crate::observer::Observer;
 use crate::platform::{self, NodeKind, Stat};
 use crate::snapshot::{Entry, Kind};
 
@@ -34,9 +35,15 @@ pub(super) fn relocate(from: &Dir, name: &OsStr, to: &Dir, new: &OsStr) -> io::R
     moved
 }
 
-/// Exchanges a staged object with a live one. Where the file system cannot, in two steps: the old one goes aside
-/// first and comes back when the second step fails.
-pub(super) fn swap(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) -> io::Result<()> {
+/// Exchanges a staged object with a live one. Where the file system cannot, in steps that [`finish_steps`] can finish: the
+/// old one goes aside first, under [`aside_name`], and comes back when the new one cannot take its place.
+pub(super) fn exchange(
+    stage: &Dir,
+    place: &OsStr,
+    dir: &Dir,
+    name: &OsStr,
+    observer: &dyn Observer,
+) -> io::Result<()> {
     let modes = (loosen(stage, place)?, loosen(dir, name)?);
     let swapped = match platform::exchange(stage, place, dir, name) {
         Err(error)
@@ -45,7 +52,7 @@ pub(super) fn swap(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) -> io::R
                 io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
             ) =>
         {
-            swap_in_steps(stage, place, dir, name)
+            exchange_in_steps(stage, place, dir, name, observer)
         }
         other => other,
     };
@@ -59,15 +66,47 @@ pub(super) fn swap(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) -> io::R
     swapped
 }
 
-fn swap_in_steps(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) -> io::Result<()> {
+/// The name of an old object whose place in the staging directory the new one still has.
+pub(super) fn aside_name(place: &OsStr) -> OsString {
     let mut aside = place.to_owned();
     aside.push("-aside");
+    aside
+}
+
+fn exchange_in_steps(
+    stage: &Dir,
+    place: &OsStr,
+    dir: &Dir,
+    name: &OsStr,
+    observer: &dyn Observer,
+) -> io::Result<()> {
+    let aside = aside_name(place);
     platform::rename_new(dir, name, stage, &aside)?;
+    observer.reached("parted");
     if let Err(error) = platform::rename_new(stage, place, dir, name) {
         platform::rename_new(stage, &aside, dir, name)?;
         return Err(error);
     }
+    observer.reached("joined");
     platform::rename_new(stage, &aside, stage, place)
+}
+
+/// Finishes an exchange in steps that stopped after the first or the second one.
+pub(super) fn finish_steps(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) -> io::Result<()> {
+    if stage.look(place)?.is_some() {
+        platform::rename_new(stage, place, dir, name)?;
+    }
+    platform::rename_new(stage, &aside_name(place), stage, place)
+}
+
+/// An object with the mode and the owner of another state.
+pub(super) fn with_metadata_of(was: &Entry, will: &Entry) -> Entry {
+    Entry {
+        mode: will.mode,
+        uid: will.uid,
+        gid: will.gid,
+        ..was.clone()
+    }
 }
 
 /// Whether an object is still what was recorded. `loose` leaves out what our own moves change: the ctime, the number of

@@ -7,7 +7,6 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use super::RestoreError;
 use super::build::Builder;
-use super::moves::fits;
 use super::plan::{Action, Step};
 use super::stage::{Stage, new_name, old_name};
 use crate::mount::{Dir, Root};
@@ -25,22 +24,6 @@ pub(super) enum Move {
     Out(OsString),
     /// Metadata are put back in place.
     Metadata(Box<Entry>),
-}
-
-impl Move {
-    /// Whether the metadata of a file with several names were put back through another one of them already.
-    pub(super) fn is_done_by_another_name(&self, was: &Entry, is: &platform::Stat) -> bool {
-        let Self::Metadata(entry) = self else {
-            return false;
-        };
-        let done = Entry {
-            mode: entry.mode,
-            uid: entry.uid,
-            gid: entry.gid,
-            ..was.clone()
-        };
-        (was.nlink > 1 || entry.nlink > 1) && fits(&done, is, true)
-    }
 }
 
 /// The moves of one mount, by path. A path below another one of these is part of that one's object.

@@ -67,6 +67,12 @@ impl Proposal {
     pub fn is_empty(&self) -> bool {
         self.mounts.iter().all(|mount| mount.plan.steps.is_empty())
     }
+
+    /// Whether anything that differs is kept because of later work.
+    #[must_use]
+    pub fn has_conflicts(&self) -> bool {
+        self.mounts.iter().any(|mount| !mount.plan.conflicts.is_empty())
+    }
 }
 
 /// Makes the proposal. Nothing is changed.

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use super::RestoreError;
 use super::aside::Known;
+use super::identity::is_same;
 use crate::contract::STAGING_PREFIX;
-use crate::mount::{Dir, Root};
-use crate::platform;
-use crate::snapshot::Digest;
+use crate::mount::Dir;
+use crate::platform::{self, NodeKind};
+use crate::snapshot::{ByteString, Digest, Identity, StagePlace};
 
 /// Where the staging directory of a mount goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,16 +59,26 @@ pub(super) struct Stage {
     name: OsString,
     dir: Dir,
     path: PathBuf,
+    inside: bool,
 }
 
 impl Stage {
-    /// Makes it, mode 0700, under a name from random letters.
-    pub(super) fn create(location: &Location, root: &Path, random: [u8; 8]) -> Result<Self, RestoreError> {
-        let mut name = prefix(root);
-        name.push(random.iter().map(|b| format!("{b:02x}")).collect::<String>());
-        let path = location.directory().join(&name);
+    /// Where a staging directory for `root` will lie, under a name from random letters.
+    #[must_use]
+    pub(super) fn place(location: &Location, root: &Path, random: [u8; 8]) -> StagePlace {
+        let letters: String = random.iter().map(|b| format!("{b:02x}")).collect();
+        StagePlace {
+            directory: ByteString::from(location.directory()),
+            name: format!("{}{letters}", prefix(root)),
+            inside: matches!(location, Location::Inside(_)),
+        }
+    }
+
+    /// Makes it, mode 0700.
+    pub(super) fn create(place: &StagePlace) -> Result<Self, RestoreError> {
+        let (name, path) = (OsString::from(&place.name), place.path());
         let make = || -> io::Result<(Dir, Dir)> {
-            let parent = Dir::open(location.directory())?;
+            let parent = Dir::open(&place.directory.to_path())?;
             platform::make_dir(&parent, &name)?;
             let dir = parent.dir(&name)?;
             platform::chmod_handle(&dir, 0o700)?;
@@ -79,8 +90,43 @@ impl Stage {
                 name,
                 dir,
                 path,
+                inside: place.inside,
             }),
             Err(source) => Err(RestoreError::Stage { path, source }),
+        }
+    }
+
+    /// Opens the one that an interrupted restore made; `None` when it is gone, or another directory has its name. Without an
+    /// `identity` any directory of ours counts.
+    pub(super) fn reopen(
+        place: &StagePlace,
+        identity: Option<&Identity>,
+    ) -> Result<Option<Self>, RestoreError> {
+        let (name, path) = (OsString::from(&place.name), place.path());
+        let open = || -> io::Result<Option<Self>> {
+            let parent = Dir::open(&place.directory.to_path())?;
+            let Some(stat) = parent.look(&name)? else {
+                return Ok(None);
+            };
+            let ours = stat.kind == NodeKind::Directory && stat.uid == platform::own_ids().0;
+            if !ours || identity.is_some_and(|identity| !is_same(identity, &stat, true)) {
+                return Ok(None);
+            }
+            let dir = parent.dir(&name)?;
+            Ok(Some(Self {
+                parent,
+                name: name.clone(),
+                dir,
+                path: path.clone(),
+                inside: place.inside,
+            }))
+        };
+        match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map_err(|source| RestoreError::Stage {
+                path: path.clone(),
+                source,
+            }),
         }
     }
 
@@ -94,18 +140,13 @@ impl Stage {
         &self.path
     }
 
-    /// Whether it lies directly in `root`.
-    pub(super) fn is_inside(&self, root: &Root) -> bool {
-        self.path.parent() == Some(root.path())
-    }
-
-    /// Where the mount root's own name lies, for making a missing root.
-    pub(super) fn parent(&self) -> &Dir {
-        &self.parent
+    /// Whether it lies in the mount root itself.
+    pub(super) fn is_inside(&self) -> bool {
+        self.inside
     }
 
     /// Removes it and what is known in it. When something else is in it, it stays with that.
-    pub(super) fn settle(self, known: &Known) -> Result<(), RestoreError> {
+    pub(super) fn settle(&self, known: &Known) -> Result<(), RestoreError> {
         known
             .empty(&self.dir)
             .and_then(|()| platform::remove_dir(&self.parent, &self.name))
@@ -114,6 +155,19 @@ impl Stage {
                 path: self.path.clone(),
                 source,
             })
+    }
+
+    /// Removes it with what was staged in it, for a restore that wrote no journal: all that was made there, and nothing that
+    /// is older than it is.
+    pub(super) fn forget(&self) -> Result<(), RestoreError> {
+        let fail = |source| RestoreError::Stage {
+            path: self.path.clone(),
+            source,
+        };
+        let born = self.dir.stat().map_err(fail)?.born;
+        let mut known = Known::default();
+        known.staged_since(&self.dir, born).map_err(fail)?;
+        self.settle(&known)
     }
 
     /// Makes what was staged durable.
@@ -126,12 +180,9 @@ impl Stage {
 }
 
 /// How the names of a mount's staging directories begin: each root has its own, for two roots may lie side by side.
-fn prefix(root: &Path) -> OsString {
+fn prefix(root: &Path) -> String {
     let digest = Digest::of(root.as_os_str().as_bytes()).hex();
-    let mut name = OsString::from(STAGING_PREFIX);
-    name.push(digest.get(..8).unwrap_or_default());
-    name.push("-");
-    name
+    format!("{STAGING_PREFIX}{}-", digest.get(..8).unwrap_or_default())
 }
 
 /// Staging directories that an interrupted restore of `root` left. Call it with the restore's lock held: nobody else's

@@ -1,109 +1,174 @@
-//! One mount's share of a restore: staged, moved, verified, settled.
+//! One mount's share of a restore: staged before it begins, verified when it is done.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 
 use super::RestoreError;
-use super::apply::Apply;
 use super::aside::Known;
 use super::build::{Builder, Times};
+use super::carry::Carry;
 use super::execute::{Acting, Failed, MountReport};
+use super::journal::Draft;
 use super::names::only_link_differs;
 use super::plan::{Action, Step};
-use super::prepare::{Move, Moves, prepare};
+use super::prepare::prepare;
 use super::propose::{Proposal, ProposedMount};
 use super::stage::Stage;
 use crate::capture::{Captured, Earlier, Look, Seen, look};
-use crate::clock::random;
 use crate::diff::{Change, Side, compare};
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform;
-use crate::snapshot::{Manifest, RelPath, Time, add_sizes};
+use crate::snapshot::{Deed, Intent, JournalMount, Manifest, RelPath, StagePlace, Time, add_sizes};
 use crate::store::Blobs;
 
-/// One mount under way.
-pub(super) struct Work<'a> {
+/// One mount under way: everything new is staged, and every move is known.
+pub(super) struct Job<'a> {
     /// Its number in the proposal.
     pub(super) index: usize,
-    mount: &'a ProposedMount,
     /// What the emergency snapshot holds, and when it began to look; `None`: the root did not exist.
-    before: Option<(&'a Manifest, Time)>,
-    root: Option<Root>,
+    pub(super) before: Option<(&'a Manifest, Time)>,
+    /// The mount root on the host.
+    pub(super) host: std::path::PathBuf,
+    /// It, opened; none when it does not exist.
+    pub(super) root: Option<Root>,
     /// Where new content waits and old content goes.
     pub(super) stage: Stage,
-    moves: Moves,
-    problems: Vec<(RelPath, String)>,
-    touched: BTreeSet<RelPath>,
-    /// What the staging directory may hold in the end.
-    known: Known,
+    /// Its moves.
+    pub(super) journal: JournalMount,
+    /// What could not be made or moved, or not exactly.
+    pub(super) problems: Vec<(RelPath, String)>,
 }
 
-/// Stages all mounts that have anything to do.
+impl Job<'_> {
+    /// The moves, to be carried out or taken back.
+    pub(super) fn carry<'b>(&'b self, observer: &'b dyn Observer) -> Carry<'b> {
+        Carry {
+            root: self.root.as_ref(),
+            stage: &self.stage,
+            mount: &self.journal,
+            host: self.host.clone(),
+            before: self.before.map(|(manifest, _)| manifest),
+            observer,
+            failed: Vec::new(),
+        }
+    }
+
+    /// The directories whose entries changed, when all went well but what `failed`.
+    pub(super) fn touched(&self, failed: &[Failed]) -> BTreeSet<RelPath> {
+        let failed: BTreeSet<&RelPath> = failed.iter().map(|failed| &failed.path).collect();
+        let moved = self
+            .journal
+            .moves
+            .iter()
+            .filter(|step| !matches!(step.deed, Deed::Metadata { .. }) && !failed.contains(&step.path));
+        moved.filter_map(|step| Some(step.path.split()?.0)).collect()
+    }
+
+    /// Removes the staging directory, and what the journal knows in it.
+    pub(super) fn settle(&self) -> Result<(), RestoreError> {
+        self.stage.settle(&Known::of(&self.journal.known))
+    }
+}
+
+/// Stages all mounts that have anything to do. When one fails, nothing is left of any but what is named.
 pub(super) fn stage_all<'a>(
     proposal: &'a Proposal,
+    intent: &Intent,
     emergency: &'a Captured,
     blobs: &Blobs,
     acting: &Acting<'_>,
-    works: &mut Vec<Work<'a>>,
-) -> Result<(), RestoreError> {
+) -> Result<Vec<Job<'a>>, RestoreError> {
+    let mut jobs = Vec::new();
     let captured = emergency.manifests.iter().zip(&emergency.record.mounts);
-    for ((index, mount), (manifest, record)) in proposal.mounts.iter().enumerate().zip(captured) {
-        let Some(target) = mount.target.as_ref().or(manifest.as_ref()) else {
+    let mounts = proposal.mounts.iter().zip(&intent.mounts).zip(captured);
+    for (index, ((mount, meant), (manifest, record))) in mounts.enumerate() {
+        let before = manifest.as_ref().map(|manifest| (manifest, record.started_at));
+        let target = mount.target.as_ref().or(manifest.as_ref());
+        let (Some(place), Some(target)) = (&meant.stage, target) else {
             continue;
         };
-        if mount.plan.steps.is_empty() {
-            continue;
-        }
-        let path = mount.request.coverage.root.to_path();
-        let root = match Root::open(&path) {
-            Ok(root) => Some(root),
-            Err(MountError::Missing { .. }) if manifest.is_none() => None,
-            Err(error) => return Err(error.into()),
-        };
-        let contents = mount.plan.steps.iter().filter_map(|step| {
-            let is_written = matches!(step.action, Action::Create | Action::Replace);
-            step.change.from.as_ref().filter(|_| is_written)?.content()
-        });
-        let (files, bytes) = contents.fold((0, 0), |(files, bytes), content| {
-            (files + 1, add_sizes(bytes, content.size))
-        });
         acting.observer.begin(Phase::Stage);
-        acting.observer.expect(files, bytes);
-        works.push(Work {
-            index,
-            mount,
-            before: manifest.as_ref().map(|manifest| (manifest, record.started_at)),
-            root,
-            stage: Stage::create(&mount.location, &path, random(acting.entropy))?,
-            moves: Moves::new(),
-            problems: Vec::new(),
-            touched: BTreeSet::new(),
-            known: Known::default(),
-        });
-        let Some(work) = works.last_mut() else { continue };
-        let steps = &mount.plan.steps;
-        let times = if acting.exact_mtimes {
-            Times::Recorded
-        } else {
-            let recorded = steps.iter().filter_map(|step| step.change.from.as_ref());
-            Times::rank(platform::fine_clock(), recorded.map(|entry| entry.mtime))
-        };
-        let mut builder = Builder {
-            blobs,
-            observer: acting.observer,
-            times,
-            problems: Vec::new(),
-        };
-        let root = work.root.as_ref();
-        let moves = prepare(root, &work.stage, steps, target, manifest.as_ref(), &mut builder);
-        work.problems = builder.problems;
-        // Also when staging stopped half way: all that lies there is ours.
-        work.known = known(&work.stage, steps)?;
-        work.moves = moves?;
+        match stage(mount, place, target, before, blobs, acting) {
+            Ok(mut job) => {
+                job.index = index;
+                jobs.push(job);
+            }
+            Err(cause) => return Err(discard(&jobs, cause)),
+        }
         acting.observer.end();
     }
-    Ok(())
+    Ok(jobs)
+}
+
+fn stage<'a>(
+    mount: &'a ProposedMount,
+    place: &StagePlace,
+    target: &'a Manifest,
+    before: Option<(&'a Manifest, Time)>,
+    blobs: &Blobs,
+    acting: &Acting<'_>,
+) -> Result<Job<'a>, RestoreError> {
+    let coverage = &mount.request.coverage;
+    let host = coverage.root.to_path();
+    let root = match Root::open(&host) {
+        Ok(root) => Some(root),
+        Err(MountError::Missing { .. }) if before.is_none() => None,
+        Err(error) => return Err(error.into()),
+    };
+    let steps = &mount.plan.steps;
+    let contents = steps.iter().filter_map(|step| {
+        let is_written = matches!(step.action, Action::Create | Action::Replace);
+        step.change.from.as_ref().filter(|_| is_written)?.content()
+    });
+    let (files, bytes) = contents.fold((0, 0), |(files, bytes), content| {
+        (files + 1, add_sizes(bytes, content.size))
+    });
+    acting.observer.expect(files, bytes);
+    let times = if acting.exact_mtimes {
+        Times::Recorded
+    } else {
+        let recorded = steps.iter().filter_map(|step| step.change.from.as_ref());
+        Times::rank(platform::fine_clock(), recorded.map(|entry| entry.mtime))
+    };
+    let mut builder = Builder {
+        blobs,
+        observer: acting.observer,
+        times,
+        problems: Vec::new(),
+    };
+    let stage = Stage::create(place)?;
+    acting.observer.reached("staging");
+    let now = before.map(|(manifest, _)| manifest);
+    let moves = prepare(root.as_ref(), &stage, steps, target, now, &mut builder);
+    // Also when staging stopped half way: all that lies there is ours.
+    let known = known(&stage, steps)?;
+    let written = moves.and_then(|moves| {
+        let draft = Draft {
+            label: &coverage.label,
+            root: root.as_ref(),
+            stage: &stage,
+            before: now,
+            steps,
+            moves: &moves,
+            known: &known,
+        };
+        draft.write().map_err(|source| RestoreError::Stage {
+            path: stage.path().to_path_buf(),
+            source,
+        })
+    });
+    match written {
+        Ok(journal) => Ok(Job {
+            index: 0,
+            before,
+            host,
+            root,
+            stage,
+            journal,
+            problems: builder.problems,
+        }),
+        Err(cause) => Err(left(cause, stage.settle(&known))),
+    }
 }
 
 /// What was staged, and what the steps will move aside.
@@ -120,88 +185,49 @@ fn known(stage: &Stage, steps: &[Step]) -> Result<Known, RestoreError> {
 }
 
 /// Removes what was staged for a restore that stopped with `cause`, and names what stays.
-pub(super) fn discard(works: Vec<Work<'_>>, cause: RestoreError) -> RestoreError {
-    let mut cause = cause;
-    for work in works {
-        if let Err(left) = work.stage.settle(&work.known) {
-            cause = RestoreError::Left {
-                cause: Box::new(cause),
-                left: Box::new(left),
-            };
-        }
-    }
-    cause
+pub(super) fn discard(jobs: &[Job<'_>], cause: RestoreError) -> RestoreError {
+    jobs.iter().fold(cause, |cause, job| left(cause, job.settle()))
 }
 
-/// Moves everything into place on all mounts, or nothing on any.
-pub(super) fn apply_all(works: &mut [Work<'_>], acting: &Acting<'_>) -> Result<(), RestoreError> {
-    acting.observer.begin(Phase::Apply);
-    let mut applies: Vec<(usize, Apply<'_>)> = Vec::new();
-    let mut made: Vec<&Work<'_>> = Vec::new();
-    for (at, work) in works.iter().enumerate() {
-        let result = match (&work.root, work.before) {
-            (Some(root), Some((before, _))) => {
-                let mut apply = Apply::new(root, &work.stage, before, acting.observer);
-                let result = apply.run(&work.moves);
-                applies.push((at, apply));
-                result
-            }
-            _ => make_root(work, true)
-                .map(|()| made.push(work))
-                .map_err(|source| RestoreError::Apply {
-                    path: work.mount.request.coverage.root.to_path(),
-                    source,
-                }),
+fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> RestoreError {
+    match settled {
+        Ok(()) => cause,
+        Err(left) => RestoreError::Left {
+            cause: Box::new(cause),
+            left: Box::new(left),
+        },
+    }
+}
+
+/// Puts a time right that only our staging directory disturbed, and under `--mtimes exact` those of the directories whose
+/// entries changed (`touched`). A time that cannot be set harms nothing.
+pub(super) fn settle_times(
+    job: &Job<'_>,
+    touched: &BTreeSet<RelPath>,
+    target: Option<&Manifest>,
+    exact: bool,
+) {
+    let Some(root) = &job.root else { return };
+    for parent in job.journal.parents.iter().rev() {
+        let recorded = target.and_then(|target| target.entry(&parent.path));
+        let time = match (touched.contains(&parent.path), recorded) {
+            (false, _) => parent.mtime.into(),
+            (true, Some(entry)) if exact => entry.mtime,
+            (true, _) => continue,
         };
-        if let Err(error) = result {
-            // The mount that failed has taken its own moves back.
-            let mut error = error;
-            for (_, apply) in applies.iter_mut().rev() {
-                error = apply.take_back(error)?;
-            }
-            for work in made {
-                let _ = make_root(work, false);
-            }
-            return Err(error);
-        }
+        let _ = root
+            .dir(&parent.path)
+            .and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), time));
     }
-    let outcomes: Vec<_> = applies
-        .into_iter()
-        .map(|(at, apply)| (at, apply.into_outcome()))
-        .collect();
-    for (at, (touched, failed)) in outcomes {
-        if let Some(work) = works.get_mut(at) {
-            work.touched = touched;
-            work.problems.extend(failed);
-        }
-    }
-    acting.observer.end();
-    Ok(())
 }
 
-/// A root that is gone comes back as a whole (`true`), or goes again when another mount failed.
-fn make_root(work: &Work<'_>, come: bool) -> io::Result<()> {
-    let path = work.mount.request.coverage.root.to_path();
-    let (Some(Move::In(place)), Some(name)) = (work.moves.get(&RelPath::root()), path.file_name()) else {
-        return Err(io::ErrorKind::NotFound.into());
-    };
-    let (stage, parent) = (work.stage.dir(), work.stage.parent());
-    if come {
-        platform::rename_new(stage, place, parent, name)?;
-    } else {
-        platform::rename_new(parent, name, stage, place)?;
-    }
-    platform::sync_directory(parent)
-}
-
-/// Looks at what is there now, sorts the steps into done and failed, and removes the staging directory. What was moved
-/// cannot be taken back here any more, so nothing stops this, and the receipt follows in any case.
-pub(super) fn finish(work: Work<'_>, acting: &Acting<'_>) -> (MountReport, Result<(), RestoreError>) {
-    let mount = work.mount;
+/// Looks at what is there now, and sorts the steps into done and failed. What was moved cannot be taken back here any more, so
+/// nothing stops this.
+pub(super) fn verify(job: &mut Job<'_>, mount: &ProposedMount, acting: &Acting<'_>) -> MountReport {
     // What was not touched is as the emergency snapshot found it; only what was restored is read.
     let request = Look {
         coverage: &mount.request.coverage,
-        reference: work.before.map(|(manifest, started_at)| Earlier {
+        reference: job.before.map(|(manifest, started_at)| Earlier {
             manifest,
             started_at,
             same_rules: true,
@@ -210,11 +236,11 @@ pub(super) fn finish(work: Work<'_>, acting: &Acting<'_>) -> (MountReport, Resul
     };
     let seen = look(&request, &Unstoppable(acting.observer));
     let mut reasons: BTreeMap<RelPath, Vec<String>> = BTreeMap::new();
-    for (path, reason) in work.problems {
+    for (path, reason) in std::mem::take(&mut job.problems) {
         reasons.entry(path).or_default().push(reason);
     }
     let mut report = MountReport::default();
-    let verified = seen.as_ref().map(|seen| Verified::new(mount, work.before, seen));
+    let verified = seen.as_ref().map(|seen| Verified::new(mount, job.before, seen));
     for step in &mount.plan.steps {
         let path = &step.change.path;
         let mut said = reasons.remove(path).unwrap_or_default();
@@ -247,22 +273,7 @@ pub(super) fn finish(work: Work<'_>, acting: &Acting<'_>) -> (MountReport, Resul
         reason: said.join("; "),
     });
     report.failed.extend(rest);
-    let inside = work.root.as_ref().filter(|root| work.stage.is_inside(root));
-    let quiet = inside.filter(|_| !work.touched.contains(&RelPath::root()));
-    let kept_time = quiet.zip(work.before.map(|(before, _)| before.root.mtime));
-    let settled = work.stage.settle(&work.known);
-    if let (Some(root), Some(target)) = (&work.root, &mount.target) {
-        if acting.exact_mtimes {
-            exact_times(root, target, &work.touched);
-        }
-        if let Some((root, mtime)) = kept_time {
-            // Staging inside a root that nothing else touched must not show in its time.
-            let _ = root
-                .dir(&RelPath::root())
-                .and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), mtime));
-        }
-    }
-    (report, settled)
+    report
 }
 
 /// What a look afterwards shows.
@@ -329,15 +340,5 @@ impl Observer for Unstoppable<'_> {
 
     fn cancelled(&self) -> bool {
         false
-    }
-}
-
-/// `--mtimes exact` also holds for directories whose entries changed. A time that cannot be set harms nothing.
-fn exact_times(root: &Root, target: &Manifest, touched: &BTreeSet<RelPath>) {
-    for path in touched.iter().rev() {
-        let Some(entry) = target.entry(path) else { continue };
-        let _ = root
-            .dir(path)
-            .and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), entry.mtime));
     }
 }

@@ -1,8 +1,7 @@
 //! The beginning: the instance is recorded, its baseline taken.
 
-use std::path::PathBuf;
-
 use super::end::settle_lost_on;
+use super::pending::{make_way, roots};
 use super::{SessionError, World};
 use crate::capture::{CaptureError, Captured, Limits, Request, take};
 use crate::clock::random;
@@ -50,17 +49,17 @@ pub struct Begun {
 pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Result<Begun, SessionError> {
     // An earlier session on the same files whose end nobody saw is closed first: afterwards nobody could tell its
     // changes from this one's.
+    let roots = roots(&request.coverages);
+    {
+        let _no_restore = store.lock_restore(&roots)?;
+        make_way(store, world, &roots)?;
+    }
     settle_lost_on(store, world, &request.coverages)?;
     let instance = InstanceId::new(random(world.entropy), request.label);
     let lock = store.lock_instance(&instance)?;
     // No session begins in the middle of a restore: its baseline would hold half of it. From the receipt on it is
     // active, and a restore that comes later refuses; so the lock is held no longer, and sessions do not exclude each
     // other.
-    let roots: Vec<PathBuf> = request
-        .coverages
-        .iter()
-        .map(|mount| mount.root.to_path())
-        .collect();
     let no_restore = store.lock_restore(&roots)?;
     let act = Act::Begin {
         workspace: request.workspace.map(str::to_owned),

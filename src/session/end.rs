@@ -1,6 +1,7 @@
 //! The end: the closing snapshot, seen or late.
 
 use super::guard::overlap;
+use super::pending::is_torn;
 use super::state::state;
 use super::{SessionError, State, World};
 use crate::capture::{CaptureError, Captured, Limits, Request, take};
@@ -84,7 +85,7 @@ pub fn settle_lost(
     world: World<'_>,
     row: &InstanceRow,
 ) -> Result<Option<Closed>, SessionError> {
-    if row.ended_at.is_some() || state(store, row) != State::Lost {
+    if row.ended_at.is_some() || state(store, row) != State::Lost || is_torn(store, &row.mounts)? {
         return Ok(None);
     }
     // Two commands may find it dead at once; the lock lets one of them close it.

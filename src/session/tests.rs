@@ -80,6 +80,7 @@ fn acts(place: &Place, id: &InstanceId) -> Vec<&'static str> {
             Act::CaptureFailed { .. } => "capture failed",
             Act::End { .. } => "end",
             Act::Restore { .. } => "restore",
+            Act::Abort { .. } => "abort",
         })
         .collect()
 }

@@ -111,6 +111,20 @@ id!(
         text.strip_prefix("ar-").is_some_and(|random| is_random_text(random, 12))
     }
 );
+id!(
+    /// One restore: `rt-<12 random letters>`.
+    RestoreId, "a restore", |text| {
+        text.strip_prefix("rt-").is_some_and(|random| is_random_text(random, 12))
+    }
+);
+
+impl RestoreId {
+    /// A new id from random bytes.
+    #[must_use]
+    pub fn new(random: [u8; 12]) -> Self {
+        Self(format!("rt-{}", random_text(&random)))
+    }
+}
 
 impl InstanceId {
     /// A new id from random bytes and a label of [`label_from`].

@@ -150,4 +150,16 @@ pub enum Act {
         /// Paths that could not be changed.
         failed: u64,
     },
+    /// A restore was taken back before it was done: by `abort`, or because something came in its way.
+    Abort {
+        /// Which command had begun it.
+        kind: RestoreKind,
+        /// The snapshot that it was to bring back.
+        target: SnapshotId,
+        /// The snapshot that shows what was there before, and is there again.
+        emergency: SnapshotId,
+        /// Nothing was taken back: the operator wanted everything left as it was then.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        as_is: bool,
+    },
 }

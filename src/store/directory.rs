@@ -41,13 +41,14 @@ pub(super) fn inspect(layout: &Layout) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-fn all(layout: &Layout) -> [std::path::PathBuf; 5] {
+fn all(layout: &Layout) -> [std::path::PathBuf; 6] {
     [
         layout.root().to_path_buf(),
         layout.snapshots(),
         layout.archives(),
         layout.locks(),
         layout.drafts(),
+        layout.restores(),
     ]
 }
 

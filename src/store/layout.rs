@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::snapshot::{ArchiveId, SnapshotId};
+use crate::snapshot::{ArchiveId, RestoreId, SnapshotId};
 
 /// The names below one store directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +78,18 @@ impl Layout {
     #[must_use]
     pub fn lock(&self, name: &str) -> PathBuf {
         self.locks().join(name)
+    }
+
+    /// The directory of restores that are under way or were interrupted.
+    #[must_use]
+    pub fn restores(&self) -> PathBuf {
+        self.root.join("restores")
+    }
+
+    /// What a restore wrote down: `restores/<id>/`.
+    #[must_use]
+    pub fn restore(&self, id: &RestoreId) -> PathBuf {
+        self.restores().join(id.as_str())
     }
 
     /// The directory of drafts.

@@ -134,14 +134,18 @@ pub(super) fn instance(layout: &Layout, id: &InstanceId) -> Result<LockGuard, St
 
 /// Whether somebody holds the lock of an instance. Makes nothing.
 pub(super) fn instance_is_held(layout: &Layout, id: &InstanceId) -> Result<bool, StoreError> {
-    let path = instance_path(layout, id);
-    let Some(file) = durable::open(&path)? else {
+    is_taken(&instance_path(layout, id))
+}
+
+/// Whether somebody holds the lock on the file at `path` exclusively. Makes nothing.
+pub(super) fn is_taken(path: &Path) -> Result<bool, StoreError> {
+    let Some(file) = durable::open(path)? else {
         return Ok(false);
     };
     // Shared, so that two who look do not take each other for the holder.
-    let free = attempt(&file, &path, Mode::Shared)?;
+    let free = attempt(&file, path, Mode::Shared)?;
     if free {
-        file.unlock().map_err(StoreError::io("unlock", &path))?;
+        file.unlock().map_err(StoreError::io("unlock", path))?;
     }
     Ok(!free)
 }

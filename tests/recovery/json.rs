@@ -51,6 +51,17 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["restore", id, "--to", &fresh, "--yes", "--json"], 0);
     run(&["restore", id, "--yes", "--json"], 6);
     run(&["undo", "--yes", "--json"], 0);
+    let die = || {
+        let restore = sandbox.command(["restore", id, "--yes"]);
+        let killed = restore.with("JACKIN_RECOVERY_FAIL_AT", "moved").run();
+        assert_eq!(killed.exit(), None, "{killed}");
+    };
+    die();
+    run(&["abort", id, "--dry-run", "--json"], 0);
+    run(&["abort", id, "--yes", "--json"], 0);
+    die();
+    run(&["resume", "--yes", "--json"], 6);
+    run(&["undo", "--yes", "--json"], 0);
     run(&["show", id, "--json"], 0);
     run(&["list", "--json"], 0);
     run(&["verify", "--read-data", "--json"], 0);

@@ -25,6 +25,7 @@ mod completing;
 mod configured;
 mod content;
 mod contract;
+mod crashing;
 mod damaged_witness;
 mod doctor;
 mod edges;

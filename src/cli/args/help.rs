@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 17] = [
+pub(in crate::cli) const VERBS: [&str; 19] = [
     "explain",
     "launch",
     "begin",
@@ -19,6 +19,8 @@ pub(in crate::cli) const VERBS: [&str; 17] = [
     "diff",
     "restore",
     "undo",
+    "resume",
+    "abort",
     "verify",
     "log",
     "rebuild",
@@ -35,7 +37,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["explain", "launch", "begin", "end", "checkpoint"],
     ),
     ("Look", &["list", "show", "diff"]),
-    ("Go back", &["restore", "undo"]),
+    ("Go back", &["restore", "undo", "resume", "abort"]),
     ("The store", &["verify", "log", "rebuild", "doctor"]),
     ("Fitting it in", &["init", "completions", "man"]),
 ];

@@ -215,14 +215,15 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
                 Some("-n") => Some("--dry-run"),
                 _ => None,
             };
-            let made = match meant.filter(|_| matches!(verb, "restore" | "undo" | "init")) {
-                Some(flag) => {
-                    let mut made = made.hint(format!("did you mean {flag}?"));
-                    made.hints.retain(|hint| !hint.starts_with("to pass"));
-                    made
-                }
-                None => made,
-            };
+            let made =
+                match meant.filter(|_| matches!(verb, "restore" | "undo" | "resume" | "abort" | "init")) {
+                    Some(flag) => {
+                        let mut made = made.hint(format!("did you mean {flag}?"));
+                        made.hints.retain(|hint| !hint.starts_with("to pass"));
+                        made
+                    }
+                    None => made,
+                };
             let made = match usage_of(command, called_as, verb) {
                 Some(usage) => made.hint(format!("the form is: {usage}")),
                 None => made,

@@ -68,6 +68,43 @@ pub struct RestoreArgs {
     pub json: bool,
 }
 
+/// Arguments of `resume`.
+#[derive(Clone, Debug, Args)]
+pub struct ResumeArgs {
+    /// The session; without it the one whose restore was interrupted
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+    /// Print what the restore does and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `abort`.
+#[derive(Clone, Debug, Args)]
+pub struct AbortArgs {
+    /// The session; without it the one whose restore was interrupted
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+    /// Take nothing back: leave every path as it is now, and forget the restore
+    #[arg(long)]
+    pub as_is: bool,
+    /// Print what the restore does and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `undo`.
 #[derive(Clone, Debug, Args)]
 pub struct UndoArgs {

@@ -91,6 +91,8 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "jackin recovery undo --receipt 12",
             ),
         ],
+        "resume" => &[("", "jackin recovery resume")],
+        "abort" => &[("", "jackin recovery abort")],
         "verify" => &[("", "jackin recovery verify --read-data")],
         "log" => &[("", "jackin recovery log --verify")],
         "rebuild" => &[("", "jackin recovery rebuild")],
@@ -157,6 +159,15 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
         "undo" => {
             "Puts back what the last restore replaced or deleted, and only that. It is a restore itself: a second `undo` takes the first \
             one back."
+        }
+        "resume" => {
+            "A restore that was killed, or lost its power, waits: until it is finished or taken back some paths may be old and some \
+            new, every command says so, and nothing else may be restored or begun there (exit code 8). This finishes it: afterwards \
+            every path is new. What you changed meanwhile at a path that was not put back yet stops it."
+        }
+        "abort" => {
+            "The other way out of an interrupted restore: afterwards every path is as it was before it. What you changed meanwhile \
+            at a path that had been put back is kept aside and named."
         }
         "verify" => "Checks that every snapshot has all that it needs and names each one that does not.",
         "log" => {

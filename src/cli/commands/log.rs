@@ -82,5 +82,9 @@ fn words(act: &Act) -> String {
                 size::counted(changed.len() as u64, "path", "paths")
             )
         }
+        Act::Abort { target, as_is, .. } => match as_is {
+            false => format!("taken back before it was done: the restore to {target}"),
+            true => format!("left as it was in the middle: the restore to {target}"),
+        },
     }
 }

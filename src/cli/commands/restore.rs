@@ -6,10 +6,12 @@ mod to;
 
 use std::path::PathBuf;
 
-pub(super) use carry::{How, carry_out};
+pub(super) use carry::{How, carry_out, tell};
+pub(super) use document::document;
 
 use super::diff::{no_store, nothing, settle_and_say};
 use super::paths;
+use super::pending::{make_way_and_say, refuse_torn};
 use super::words::Words;
 use crate::cli::args::{Mtimes, RestoreArgs};
 use crate::cli::context::{Context, settle_path};
@@ -34,11 +36,13 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
     let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
     // Looking needs no lock and writes nothing.
     let (store, _locks) = if args.dry_run {
+        refuse_torn(&reading, &row)?;
         (reading, None)
     } else {
         drop(reading);
         let store = context.store_for_writing()?;
         let locks = (store.lock_restore(&roots)?, store.share()?);
+        make_way_and_say(context, &store, &row)?;
         settle_and_say(context, &store, &row)?;
         (store, Some(locks))
     };

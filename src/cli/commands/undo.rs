@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::diff::no_store;
+use super::pending::{make_way_and_say, refuse_torn};
 use super::restore::{How, carry_out};
 use super::words::Words;
 use crate::cli::args::UndoArgs;
@@ -22,18 +23,22 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         (None, Some(wanted)) => return Err(no_store(wanted)),
         (None, None) => return Err(nothing_to_undo(args.receipt)),
     };
-    let (row, undone) = find(&reading, args)?;
+    let (row, _) = find(&reading, args)?;
     refuse_inside(&reading, context.environment, Allowed::Nothing)?;
     refuse_active(&reading, &row)?;
     let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
     let (store, _locks) = if args.dry_run {
+        refuse_torn(&reading, &row)?;
         (reading, None)
     } else {
         drop(reading);
         let store = context.store_for_writing()?;
         let locks = (store.lock_restore(&roots)?, store.share()?);
+        make_way_and_say(context, &store, &row)?;
         (store, Some(locks))
     };
+    // What was cleared up may have been a restore that is the last one now.
+    let (row, undone) = find(&store, args)?;
     let target = store.record(&undone.emergency)?;
     let mut requests = Vec::new();
     for mount in &target.mounts {

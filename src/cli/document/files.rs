@@ -34,9 +34,11 @@ pub(in crate::cli) enum RestoreOutcome {
     Restored,
     /// A conflict was kept, or a path could not be changed; each is named.
     Partial,
+    /// `abort`: an interrupted restore was taken back.
+    Aborted,
 }
 
-/// `restore --json`, `undo --json`; with `--dry-run` the plan under the same names.
+/// `restore --json`, `undo --json`, `resume --json`, `abort --json`; with `--dry-run` the plan under the same names.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::cli) struct RestoreDocument {
     #[serde(flatten)]
@@ -62,6 +64,34 @@ pub(in crate::cli) struct RestoreDocument {
     pub(in crate::cli) not_covered: Vec<ReasonDocument>,
     /// Excluded directories that hold something newer than the snapshot.
     pub(in crate::cli) not_checked: Vec<ReasonDocument>,
+    /// What stays beside the mounts because it is nothing that the restore knows, in words.
+    pub(in crate::cli) left: Vec<String>,
+}
+
+impl RestoreDocument {
+    /// One that names no path.
+    pub(in crate::cli) fn bare(
+        instance: &str,
+        outcome: RestoreOutcome,
+        target: String,
+        left: Vec<String>,
+    ) -> Self {
+        Self {
+            head: Head::default(),
+            instance: instance.to_owned(),
+            outcome,
+            target,
+            receipt: None,
+            emergency: None,
+            applied: Vec::new(),
+            kept: Vec::new(),
+            conflicts: Vec::new(),
+            failed: Vec::new(),
+            not_covered: Vec::new(),
+            not_checked: Vec::new(),
+            left,
+        }
+    }
 }
 
 /// `restore --to DIR --json`.

@@ -24,6 +24,24 @@ pub(in crate::cli) fn plan(proposal: &Proposal, columns: usize) -> String {
     lines.join("\n")
 }
 
+/// Only what is done, for a restore that is under way already.
+pub(in crate::cli) fn steps(proposal: &Proposal, columns: usize) -> String {
+    let mut lines = Vec::new();
+    for mount in proposal
+        .mounts
+        .iter()
+        .filter(|mount| !mount.plan.steps.is_empty())
+    {
+        lines.push(style::paint(
+            Role::Heading,
+            &changes::host(&mount.request.coverage),
+        ));
+        mount_lines(mount, columns, &mut lines);
+    }
+    lines.extend(width::wrap(&counts(proposal), columns));
+    lines.join("\n")
+}
+
 /// The directories that will come and go while content is written; each once, on a line that may be long.
 fn staging(proposal: &Proposal) -> Vec<String> {
     let steps = |mount: &&ProposedMount| !mount.plan.steps.is_empty();

@@ -34,12 +34,13 @@ fn beside_the_root_where_that_is_the_same_mount_else_inside() {
 fn a_staging_directory_is_ours_alone_and_goes_with_everything_in_it() {
     let place = Place::new();
     let location = Location::choose(&place.root);
-    let stage = Stage::create(&location, &place.root, [7; 8]).unwrap();
+    let stage_place = Stage::place(&location, &place.root, [7; 8]);
+    let stage = Stage::create(&stage_place).unwrap();
     let path = stage.path().to_path_buf();
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o700);
     let name = path.file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with(STAGING_PREFIX), "{name}: a capture must know it");
-    let again = Stage::create(&location, &place.root, [7; 8]);
+    let again = Stage::create(&stage_place);
     assert!(
         matches!(again, Err(RestoreError::Stage { .. })),
         "never one that is there"

@@ -35,6 +35,7 @@ fn word(act: &Act) -> &'static str {
         Act::CaptureFailed { .. } => "capture-failed",
         Act::End { .. } => "end",
         Act::Restore { .. } => "restore",
+        Act::Abort { .. } => "abort",
     }
 }
 
@@ -138,7 +139,7 @@ impl<'a> Tables<'a> {
                     params![instance, at.rfc3339(), json(ending)?, json(survivors)?],
                 )?;
             }
-            Act::CaptureFailed { .. } | Act::Restore { .. } => {}
+            Act::CaptureFailed { .. } | Act::Restore { .. } | Act::Abort { .. } => {}
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension as _, Row};
 
 use super::Catalog;
 use super::row::{self, Count, Json, RestoreRow, Word};
-use crate::snapshot::{InstanceId, Receipt};
+use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId};
 use crate::store::StoreError;
 use crate::store::log::Place;
 
@@ -57,6 +57,34 @@ impl Catalog {
                 .collect()
         })?;
         Ok(found.into_iter().filter_map(row::restore).collect())
+    }
+
+    /// The receipt that tells how the restore with this emergency snapshot ended, when there is one. Nothing else can have become
+    /// of its instance since.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn end_of_restore(
+        &self,
+        instance: &InstanceId,
+        emergency: &SnapshotId,
+    ) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT json FROM receipts WHERE instance = ?1 AND act IN ('restore', 'abort')
+                   ORDER BY number DESC LIMIT 1";
+        let found: Option<Receipt> = self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([instance.as_str()], receipt)
+                .optional()
+        })?;
+        Ok(found.and_then(|receipt| match &receipt.act {
+            Act::Restore { emergency: taken, .. } | Act::Abort { emergency: taken, .. }
+                if taken == emergency =>
+            {
+                Some(receipt.number)
+            }
+            _ => None,
+        }))
     }
 
     /// The last receipt that was applied.

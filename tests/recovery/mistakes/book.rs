@@ -112,12 +112,15 @@ impl Book {
 
 /// `text` with `head`, and what follows it as long as `more` holds, replaced.
 fn masked(text: &str, head: &str, more: impl Fn(char) -> bool, instead: &str) -> String {
-    let mut parts = text.split(head);
-    let mut made = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let rest = part.trim_start_matches(&more);
-        made.push_str(if rest.len() == part.len() { head } else { instead });
-        made.push_str(rest);
+    let mut made = String::new();
+    let mut left = text;
+    while let Some((before, after)) = left.split_once(head) {
+        // What is masked may hold the head itself.
+        let rest = after.trim_start_matches(&more);
+        made.push_str(before);
+        made.push_str(if rest.len() == after.len() { head } else { instead });
+        left = rest;
     }
+    made.push_str(left);
     made
 }

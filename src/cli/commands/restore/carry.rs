@@ -33,9 +33,6 @@ pub(in crate::cli::commands) fn carry_out(
     how: &How<'_>,
 ) -> Result<Status, CliError> {
     let terminal = context.terminal;
-    if !how.dry_run {
-        warn_of_leftovers(context, row, proposal);
-    }
     if !how.json {
         warn_of_gaps(context, proposal);
         terminal.out(&view::plan::plan(proposal, terminal.width_out()));
@@ -43,17 +40,13 @@ pub(in crate::cli::commands) fn carry_out(
         // Who is asked must see it. Where nobody can be asked, stderr holds the error's document alone.
         terminal.err(&view::plan::plan(proposal, terminal.width_err()));
     }
-    let conflicts = proposal
-        .mounts
-        .iter()
-        .any(|mount| !mount.plan.conflicts.is_empty());
     if how.dry_run {
         if how.json {
             terminal.json(&document(row, proposal, None));
         } else {
             propose_next(context, proposal, how);
         }
-        return Ok(if conflicts {
+        return Ok(if proposal.has_conflicts() {
             ExitCode::Partial
         } else {
             ExitCode::Done
@@ -137,7 +130,13 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How<'_>) {
     }
 }
 
-fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &Report, how: &How<'_>) {
+pub(in crate::cli::commands) fn tell(
+    context: &Context<'_>,
+    row: &InstanceRow,
+    proposal: &Proposal,
+    report: &Report,
+    how: &How<'_>,
+) {
     let terminal = context.terminal;
     let mut failed = 0;
     for (mount, done) in proposal.mounts.iter().zip(&report.mounts) {
@@ -164,17 +163,5 @@ fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &
     propose_next(context, proposal, how);
     if report.emergency.is_some() {
         context.propose("take it back", &format!("undo {}", row.id));
-    }
-}
-
-/// What a killed restore left. Without the lock that a dry run does not take, it could be one that is under way.
-fn warn_of_leftovers(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal) {
-    for left in proposal.mounts.iter().flat_map(|mount| &mount.leftovers) {
-        context.terminal.warn(&format!(
-            "an earlier restore was interrupted; what it had moved aside lies in {}, and `show {}` lists the emergency \
-             snapshot of what was there before it; remove it once you have looked",
-            sanitize::path(left),
-            row.id
-        ));
     }
 }

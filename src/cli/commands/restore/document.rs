@@ -1,14 +1,16 @@
 //! The JSON of a restore or an undo: a plan, or what was done, under the same names.
 
-use crate::cli::document::{
-    ChangeDocument, Head, ReasonDocument, RestoreDocument, RestoreOutcome, why_words,
-};
+use crate::cli::document::{ChangeDocument, ReasonDocument, RestoreDocument, RestoreOutcome, why_words};
 use crate::cli::view;
 use crate::restore::{Outcome, Proposal, Report};
 use crate::store::InstanceRow;
 
 /// The document of a plan, or of what was done.
-pub(super) fn document(row: &InstanceRow, proposal: &Proposal, report: Option<&Report>) -> RestoreDocument {
+pub(in crate::cli::commands) fn document(
+    row: &InstanceRow,
+    proposal: &Proposal,
+    report: Option<&Report>,
+) -> RestoreDocument {
     let conflicts = proposal
         .mounts
         .iter()
@@ -20,22 +22,12 @@ pub(super) fn document(row: &InstanceRow, proposal: &Proposal, report: Option<&R
         None if proposal.is_empty() && !conflicts => RestoreOutcome::Nothing,
         None => RestoreOutcome::Planned,
     };
-    let mut made = RestoreDocument {
-        head: Head::default(),
-        instance: row.id.to_string(),
-        outcome,
-        target: proposal.target.id.to_string(),
-        receipt: report.and_then(|report| report.receipt),
-        emergency: report
-            .and_then(|report| report.emergency.as_ref())
-            .map(ToString::to_string),
-        applied: Vec::new(),
-        kept: Vec::new(),
-        conflicts: Vec::new(),
-        failed: Vec::new(),
-        not_covered: Vec::new(),
-        not_checked: Vec::new(),
-    };
+    let left = report.map(|report| report.left.clone()).unwrap_or_default();
+    let target = proposal.target.id.to_string();
+    let mut made = RestoreDocument::bare(row.id.as_str(), outcome, target, left);
+    made.receipt = report.and_then(|report| report.receipt);
+    let emergency = report.and_then(|report| report.emergency.as_ref());
+    made.emergency = emergency.map(ToString::to_string);
     for (at, mount) in proposal.mounts.iter().enumerate() {
         let coverage = &mount.request.coverage;
         let done = report.and_then(|report| report.mounts.get(at));

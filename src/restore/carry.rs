@@ -1,0 +1,338 @@
+//! Carries the moves of a journal out, or takes them back. How far a move came is told by the identity of what lies where, never
+//! by what exists: so the same code acts the first time, after a crash at any point, and after a crash of that.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::io;
+
+use super::RestoreError;
+use super::aside::is_as_before;
+use super::build::{is_out_of_space, set_metadata};
+use super::moves::{aside_name, exchange, finish_steps, fits, relocate, with_metadata_of};
+use super::progress::{Progress, Seat, place, progress, seat};
+use super::stage::Stage;
+use crate::capture::words;
+use crate::mount::Root;
+use crate::observer::Observer;
+use crate::platform::{self, Stat};
+use crate::snapshot::{Deed, Entry, JournalMount, JournalMove, JournalParent, Manifest, RelPath};
+
+/// The moves of one mount under way.
+pub(super) struct Carry<'a> {
+    /// None when the root did not exist and comes back as a whole.
+    pub(super) root: Option<&'a Root>,
+    pub(super) stage: &'a Stage,
+    pub(super) mount: &'a JournalMount,
+    /// The mount root on the host, for messages and for a root that is missing.
+    pub(super) host: std::path::PathBuf,
+    /// What the emergency snapshot says was there.
+    pub(super) before: Option<&'a Manifest>,
+    pub(super) observer: &'a dyn Observer,
+    /// Paths that could not be changed, with the reason.
+    pub(super) failed: Vec<(RelPath, String)>,
+}
+
+impl Carry<'_> {
+    /// Makes every move that was not made yet. Everything is looked at before the first one.
+    ///
+    /// # Errors
+    /// [`RestoreError::Drift`], [`RestoreError::Interrupted`], [`RestoreError::Apply`]: what was done is still done, and
+    /// [`Carry::back`] takes it back.
+    pub(super) fn forward(&mut self) -> Result<(), RestoreError> {
+        let mount = self.mount;
+        for step in mount.moves.iter().filter(|step| step.old.is_some()) {
+            if self.progress(step)? == Progress::Before {
+                self.check(step)?;
+            }
+        }
+        // What goes makes room for what comes: two names may be one to a file system that ignores case.
+        let (metadata, renames): (Vec<_>, Vec<_>) = mount
+            .moves
+            .iter()
+            .partition(|step| matches!(step.deed, Deed::Metadata { .. }));
+        let (outs, others): (Vec<_>, Vec<_>) = renames
+            .into_iter()
+            .partition(|step| matches!(step.deed, Deed::Out(_)));
+        for step in outs.into_iter().chain(others) {
+            if self.observer.cancelled() {
+                return Err(RestoreError::Interrupted);
+            }
+            self.observer.reached("move");
+            self.advance(step)?;
+        }
+        self.close_parents();
+        // Children before their directories: a mode that shuts us out comes last.
+        for step in metadata.into_iter().rev() {
+            self.observer.reached("move");
+            self.advance(step)?;
+        }
+        Ok(())
+    }
+
+    /// Makes durable what was moved.
+    pub(super) fn sync(&self) -> Result<(), RestoreError> {
+        platform::sync_file_system(self.stage.dir()).map_err(|source| RestoreError::Apply {
+            path: self.host.clone(),
+            source,
+        })
+    }
+
+    /// What lies aside must be what the emergency snapshot holds; otherwise somebody wrote to it meanwhile.
+    ///
+    /// # Errors
+    /// [`RestoreError::Drift`] with the first path of which that is not so.
+    pub(super) fn compare(&self) -> Result<(), RestoreError> {
+        let changed: HashMap<u64, &Entry> = self
+            .mount
+            .moves
+            .iter()
+            .filter_map(|step| match &step.deed {
+                Deed::Metadata { will, .. } => Some((step.old.as_ref()?.ino, &*will.0)),
+                _ => None,
+            })
+            .collect();
+        for step in &self.mount.moves {
+            let (Deed::Swap(name) | Deed::Out(name)) = &step.deed else {
+                continue;
+            };
+            if self.progress(step)? != Progress::After {
+                // It could not be moved, which was noted.
+                continue;
+            }
+            let was = self
+                .before
+                .and_then(|before| before.entry(&step.path).zip(Some(before)));
+            let same = was.is_some_and(|(was, before)| {
+                is_as_before(self.stage.dir(), place(name), &step.path, was, before, &changed)
+                    .unwrap_or(false)
+            });
+            if !same {
+                return Err(self.drift(&step.path));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes every move back that was made. Goes on where one cannot be, and says which: the old object of a path is then gone,
+    /// or lies in the staging directory.
+    pub(super) fn back(&self) -> Vec<(RelPath, io::Error)> {
+        let mut failed = Vec::new();
+        let mut opened = BTreeSet::new();
+        let mount = self.mount;
+        let (metadata, renames): (Vec<_>, Vec<_>) = mount
+            .moves
+            .iter()
+            .partition(|step| matches!(step.deed, Deed::Metadata { .. }));
+        let (outs, others): (Vec<_>, Vec<_>) = renames
+            .into_iter()
+            .partition(|step| matches!(step.deed, Deed::Out(_)));
+        for step in others.into_iter().rev().chain(outs.into_iter().rev()) {
+            self.observer.reached("back");
+            let done = self.open(step, &mut opened).and_then(|()| self.retreat(step));
+            if let Err(error) = done {
+                failed.push((step.path.clone(), error));
+            }
+        }
+        for step in metadata.into_iter().rev() {
+            self.observer.reached("back");
+            if let Err(error) = self.retreat(step) {
+                failed.push((step.path.clone(), error));
+            }
+        }
+        for parent in mount.parents.iter().rev() {
+            if let Err(error) = self.as_it_was(parent, true) {
+                failed.push((parent.path.clone(), error));
+            }
+        }
+        failed
+    }
+
+    fn drift(&self, path: &RelPath) -> RestoreError {
+        RestoreError::Drift {
+            path: path.on_host(&self.host),
+        }
+    }
+
+    fn seat(&self, step: &JournalMove) -> io::Result<Seat> {
+        seat(step, self.root, &self.host)
+    }
+
+    fn progress(&self, step: &JournalMove) -> Result<Progress, RestoreError> {
+        let told = self.seat(step).and_then(|seat| progress(step, &seat, self.stage));
+        told.map_err(|_| self.drift(&step.path))
+    }
+
+    /// Whether the path still holds what the emergency snapshot says.
+    fn check(&self, step: &JournalMove) -> Result<Seat, RestoreError> {
+        let drift = || self.drift(&step.path);
+        let seat = self.seat(step).map_err(|_| drift())?;
+        let is = seat.dir.look(&seat.name).map_err(|_| drift())?;
+        let was = self.before.and_then(|before| before.entry(&step.path));
+        let expected = match (was, &is) {
+            (None, None) => true,
+            (Some(was), Some(is)) => self.still_fits(step, was, is),
+            _ => false,
+        };
+        if expected { Ok(seat) } else { Err(drift()) }
+    }
+
+    fn still_fits(&self, step: &JournalMove, was: &Entry, is: &Stat) -> bool {
+        let several = was.nlink > 1;
+        let linked = matches!(&step.deed, Deed::Metadata { will, .. } if will.0.nlink > 1);
+        // Directories that we changed ourselves, files whose other names we replaced, and files that a name was linked to while
+        // we staged have another ctime by now.
+        if fits(was, is, several || linked || was.is_dir()) {
+            return true;
+        }
+        let Deed::Metadata { will, .. } = &step.deed else {
+            return false;
+        };
+        // Put back before a crash, or through another name of the same file.
+        fits(&with_metadata_of(was, &will.0), is, true)
+    }
+
+    fn advance(&mut self, step: &JournalMove) -> Result<(), RestoreError> {
+        let outcome = match self.progress(step)? {
+            Progress::After => return Ok(()),
+            Progress::Parted | Progress::Joined => self.seat(step).and_then(|seat| self.rejoin(step, &seat)),
+            // What came in was removed by somebody, or replaced, since the restore was interrupted.
+            Progress::Lost if matches!(step.deed, Deed::In(_)) => return Ok(()),
+            Progress::Lost => return Err(self.drift(&step.path)),
+            Progress::Before => {
+                let seat = self.check(step)?;
+                self.open_parent(step, &seat).and_then(|()| self.act(step, &seat))
+            }
+        };
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(error) if is_out_of_space(&error) => Err(RestoreError::Apply {
+                path: step.path.on_host(&self.host),
+                source: error,
+            }),
+            // Something came into the way, or went, between the look and the move.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound
+                ) =>
+            {
+                Err(self.drift(&step.path))
+            }
+            Err(error) => {
+                self.failed.push((step.path.clone(), words(&error)));
+                Ok(())
+            }
+        }
+    }
+
+    fn act(&mut self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
+        let stage = self.stage.dir();
+        match &step.deed {
+            Deed::In(name) => relocate(stage, place(name), &seat.dir, &seat.name),
+            Deed::Out(name) => relocate(&seat.dir, &seat.name, stage, place(name)),
+            Deed::Swap(name) => exchange(stage, place(name), &seat.dir, &seat.name, self.observer),
+            Deed::Metadata { will, .. } => {
+                let notes = set_metadata(&seat.dir, &seat.name, &will.0)?;
+                self.failed
+                    .extend(notes.into_iter().map(|note| (step.path.clone(), note)));
+                Ok(())
+            }
+        }
+    }
+
+    fn rejoin(&self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
+        match &step.deed {
+            Deed::Swap(name) => finish_steps(self.stage.dir(), place(name), &seat.dir, &seat.name),
+            _ => Ok(()),
+        }
+    }
+
+    fn retreat(&self, step: &JournalMove) -> io::Result<()> {
+        let stage = self.stage.dir();
+        let seat = self.seat(step)?;
+        let progress = progress(step, &seat, self.stage)?;
+        let taken = seat.dir.look(&seat.name)?.is_some();
+        let bring = |name: &OsStr| -> io::Result<()> {
+            if taken {
+                // Whatever is there now goes aside: it is ours, or somebody's, and then it stays there and is named.
+                exchange(stage, name, &seat.dir, &seat.name, self.observer)
+            } else {
+                relocate(stage, name, &seat.dir, &seat.name)
+            }
+        };
+        match (&step.deed, progress) {
+            (Deed::In(name), Progress::After) => relocate(&seat.dir, &seat.name, stage, place(name)),
+            (Deed::Swap(name) | Deed::Out(name), Progress::After) => bring(place(name)),
+            (Deed::Swap(name), Progress::Parted | Progress::Joined) => {
+                // The place is free when the new object is at the path.
+                if taken {
+                    relocate(&seat.dir, &seat.name, stage, place(name))?;
+                }
+                relocate(stage, &aside_name(place(name)), &seat.dir, &seat.name)
+            }
+            (Deed::Metadata { was, .. }, Progress::Before) => {
+                let notes = set_metadata(&seat.dir, &seat.name, &was.0)?;
+                notes
+                    .into_iter()
+                    .next()
+                    .map_or(Ok(()), |note| Err(io::Error::other(note)))
+            }
+            (Deed::Swap(_) | Deed::Out(_), Progress::Lost) => Err(io::ErrorKind::NotFound.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a directory of ours writable for the time of the restore when its owner took that right away.
+    fn open_parent(&self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
+        if platform::is_privileged() || matches!(step.deed, Deed::Metadata { .. }) {
+            return Ok(());
+        }
+        let stat = seat.dir.stat()?;
+        if stat.mode & 0o300 == 0o300 || stat.uid != platform::own_ids().0 {
+            return Ok(());
+        }
+        platform::chmod_handle(&seat.dir, stat.mode | 0o700)
+    }
+
+    /// As [`Self::open_parent`], once for each directory.
+    fn open(&self, step: &JournalMove, opened: &mut BTreeSet<RelPath>) -> io::Result<()> {
+        let parent = step.path.split().map(|(parent, _)| parent).unwrap_or_default();
+        if opened.insert(parent) {
+            self.open_parent(step, &self.seat(step)?)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the directories that had to be opened their modes again.
+    fn close_parents(&mut self) {
+        for parent in self.mount.parents.iter().rev() {
+            if let Err(error) = self.as_it_was(parent, false) {
+                let note = format!("its mode could not be set: {}", words(&error));
+                self.failed.push((parent.path.clone(), note));
+            }
+        }
+    }
+
+    fn as_it_was(&self, parent: &JournalParent, times: bool) -> io::Result<()> {
+        let Some(root) = self.root else { return Ok(()) };
+        let dir = match root.dir(&parent.path) {
+            // Somebody removed it since: there is nothing to put right.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        let stat = dir.stat()?;
+        if stat.mode != parent.mode && !self.sets_mode(&parent.path) {
+            platform::chmod_handle(&dir, parent.mode)?;
+        }
+        if times && stat.mtime != parent.mtime.into() {
+            platform::set_mtime(&dir, OsStr::new("."), parent.mtime.into())?;
+        }
+        Ok(())
+    }
+
+    /// Whether a move of its own gives the directory its mode.
+    fn sets_mode(&self, path: &RelPath) -> bool {
+        let mut own = self.mount.moves.iter().filter(|step| step.path == *path);
+        own.any(|step| matches!(step.deed, Deed::Metadata { .. }))
+    }
+}

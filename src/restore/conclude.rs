@@ -1,0 +1,268 @@
+//! From the journal to the receipt: all mounts forward and one decision, or all of them back. Whoever takes up an interrupted
+//! restore comes in here as well.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use super::RestoreError;
+use super::execute::{Acting, MountReport, Outcome, Report};
+use super::plan::Step;
+use super::propose::Proposal;
+use super::work::{Job, settle_times, verify};
+use crate::observer::Phase;
+use crate::snapshot::{Act, Decision, PathChange, SnapshotId};
+use crate::store::{Papers, Store};
+
+/// What the end of a restore needs to know.
+pub(super) struct Conclusion<'a> {
+    pub(super) store: &'a Store,
+    pub(super) papers: &'a Papers,
+    pub(super) emergency: &'a SnapshotId,
+    pub(super) acting: &'a Acting<'a>,
+}
+
+impl Conclusion<'_> {
+    /// Moves everything into place on all mounts, or nothing on any.
+    ///
+    /// # Errors
+    /// Why it was taken back; when [`RestoreError::is_pending`], why it waits.
+    pub(super) fn carry_through(
+        &self,
+        proposal: &Proposal,
+        jobs: &mut [Job<'_>],
+    ) -> Result<Report, RestoreError> {
+        self.acting.observer.begin(Phase::Apply);
+        let moved = self.forward(jobs).and_then(|()| {
+            self.reached("compared");
+            self.papers.decide(Decision::Commit).map_err(RestoreError::from)
+        });
+        self.acting.observer.end();
+        if let Err(cause) = moved {
+            return Err(self.take_back(jobs, cause));
+        }
+        self.reached("decided");
+        self.finish(proposal, jobs)
+    }
+
+    fn reached(&self, point: &'static str) {
+        self.acting.observer.reached(point);
+    }
+
+    fn forward(&self, jobs: &mut [Job<'_>]) -> Result<(), RestoreError> {
+        for job in &mut *jobs {
+            let mut carry = job.carry(self.acting.observer);
+            carry.forward()?;
+            let failed = carry.failed;
+            job.problems.extend(failed);
+        }
+        self.reached("moved");
+        for job in &*jobs {
+            job.carry(self.acting.observer).sync()?;
+        }
+        self.reached("synced");
+        jobs.iter()
+            .try_for_each(|job| job.carry(self.acting.observer).compare())
+    }
+
+    /// As [`Self::carry_through`], for a restore that was interrupted: what was moved until then stays moved when it cannot be
+    /// finished, and the operator decides.
+    ///
+    /// # Errors
+    /// Why it still waits.
+    pub(super) fn carry_on(&self, proposal: &Proposal, jobs: &mut [Job<'_>]) -> Result<Report, RestoreError> {
+        if self.papers.decision()?.is_none() {
+            self.acting.observer.begin(Phase::Apply);
+            let moved = self.forward(jobs);
+            self.acting.observer.end();
+            moved.map_err(|cause| self.waits(cause))?;
+            self.reached("compared");
+            self.papers.decide(Decision::Commit)?;
+            self.reached("decided");
+        }
+        self.finish(proposal, jobs)
+    }
+
+    fn waits(&self, cause: RestoreError) -> RestoreError {
+        RestoreError::Waits {
+            cause: Box::new(cause),
+            instance: self.papers.intent().instance.clone(),
+        }
+    }
+
+    /// Takes everything back and gives the cause again. Where that fails the restore waits for somebody who can.
+    pub(super) fn take_back(&self, jobs: &[Job<'_>], cause: RestoreError) -> RestoreError {
+        match self.give_back(jobs) {
+            Ok(left) => left.into_iter().fold(cause, |cause, left| RestoreError::Left {
+                cause: Box::new(cause),
+                left: Box::new(left),
+            }),
+            Err(RestoreError::RollBack {
+                path, aside, source, ..
+            }) => RestoreError::RollBack {
+                cause: Some(Box::new(cause)),
+                path,
+                aside,
+                source,
+            },
+            Err(_) => self.waits(cause),
+        }
+    }
+
+    /// Takes everything back, and calls the restore off. Gives what stays in the staging directories, and the paths whose old
+    /// objects are nowhere any more.
+    ///
+    /// # Errors
+    /// [`RestoreError::RollBack`] for a path that cannot be brought back now; the restore waits then.
+    pub(super) fn give_back(&self, jobs: &[Job<'_>]) -> Result<Vec<RestoreError>, RestoreError> {
+        let mut gone = Vec::new();
+        let mut first = None;
+        for job in jobs.iter().rev() {
+            for (path, source) in job.carry(self.acting.observer).back() {
+                let path = path.on_host(&job.host);
+                if source.kind() == io::ErrorKind::NotFound {
+                    gone.push(RestoreError::Gone { path });
+                } else if first.is_none() {
+                    let aside = job.stage.path().to_path_buf();
+                    first = Some(RestoreError::RollBack {
+                        cause: None,
+                        path,
+                        aside,
+                        source,
+                    });
+                }
+            }
+        }
+        self.reached("taken-back");
+        jobs.iter()
+            .try_for_each(|job| job.carry(self.acting.observer).sync())?;
+        if let Some(error) = first {
+            return Err(error);
+        }
+        self.reached("back-synced");
+        gone.extend(self.call_off(jobs)?);
+        Ok(gone)
+    }
+
+    /// The old tree is back: decides so, clears up, writes the receipt. Gives what stays in the staging directories.
+    pub(super) fn call_off(&self, jobs: &[Job<'_>]) -> Result<Vec<RestoreError>, RestoreError> {
+        if self.papers.decision()?.is_none() {
+            self.papers.decide(Decision::Abort)?;
+        }
+        self.reached("abort-decided");
+        let mut left = Vec::new();
+        for job in jobs {
+            left.extend(job.settle().err());
+            settle_times(job, &BTreeSet::new(), None, false);
+        }
+        self.reached("abort-settled");
+        let intent = self.papers.intent();
+        if self
+            .store
+            .catalog()
+            .end_of_restore(&intent.instance, self.emergency)?
+            .is_none()
+        {
+            let act = Act::Abort {
+                kind: intent.kind,
+                target: intent.target.clone(),
+                emergency: self.emergency.clone(),
+                as_is: false,
+            };
+            self.store
+                .append(self.acting.now, self.acting.uid, &intent.instance, act)?;
+        }
+        self.reached("abort-receipt");
+        Ok(left)
+    }
+
+    /// The new tree stays: verifies it, clears up, writes the receipt.
+    ///
+    /// # Errors
+    /// [`RestoreError::Unrecorded`]: it waits for a command that can write the receipt.
+    pub(super) fn finish(&self, proposal: &Proposal, jobs: &mut [Job<'_>]) -> Result<Report, RestoreError> {
+        let mut mounts: Vec<MountReport> = proposal.mounts.iter().map(|_| MountReport::default()).collect();
+        let mut left = Vec::new();
+        for job in &mut *jobs {
+            let Some((mount, place)) = proposal.mounts.get(job.index).zip(mounts.get_mut(job.index)) else {
+                continue;
+            };
+            *place = verify(job, mount, self.acting);
+            self.reached("verified");
+            left.extend(job.settle().err().map(|error| error.to_string()));
+            let touched = job.touched(&place.failed);
+            settle_times(
+                job,
+                &touched,
+                mount.target.as_ref(),
+                self.papers.intent().exact_mtimes,
+            );
+            self.reached("settled");
+        }
+        let receipt = match self.receipt(proposal, &mounts) {
+            Ok(receipt) => receipt,
+            Err(source) => {
+                return Err(RestoreError::Unrecorded {
+                    emergency: self.emergency.clone(),
+                    source,
+                });
+            }
+        };
+        self.reached("receipt");
+        let failed = mounts.iter().any(|mount| !mount.failed.is_empty());
+        let conflicts = self
+            .papers
+            .intent()
+            .mounts
+            .iter()
+            .any(|mount| mount.conflicts > 0);
+        Ok(Report {
+            outcome: if conflicts || failed || !left.is_empty() {
+                Outcome::Partial
+            } else {
+                Outcome::Done
+            },
+            emergency: Some(self.emergency.clone()),
+            receipt: Some(receipt),
+            mounts,
+            left,
+        })
+    }
+
+    /// Writes the receipt, unless it was written before a crash.
+    fn receipt(&self, proposal: &Proposal, mounts: &[MountReport]) -> Result<u64, crate::store::StoreError> {
+        let intent = self.papers.intent();
+        let catalog = self.store.catalog();
+        if let Some(number) = catalog.end_of_restore(&intent.instance, self.emergency)? {
+            return Ok(number);
+        }
+        let mut changed = Vec::new();
+        for (mount, report) in proposal.mounts.iter().zip(mounts) {
+            let label = &mount.request.coverage.label;
+            changed.extend(report.applied.iter().map(|step| change(label, step, false)));
+            changed.extend(report.inexact.iter().map(|step| change(label, step, true)));
+        }
+        let act = Act::Restore {
+            kind: intent.kind,
+            target: intent.target.clone(),
+            emergency: self.emergency.clone(),
+            undoes: intent.undoes,
+            changed,
+            conflicts: intent.mounts.iter().map(|mount| mount.conflicts).sum(),
+            failed: mounts.iter().map(|mount| mount.failed.len() as u64).sum(),
+        };
+        let receipt = self
+            .store
+            .append(self.acting.now, self.acting.uid, &intent.instance, act)?;
+        Ok(receipt.number)
+    }
+}
+
+fn change(label: &str, step: &Step, inexact: bool) -> PathChange {
+    PathChange {
+        mount: label.to_owned(),
+        path: step.change.path.clone(),
+        act: step.action.into(),
+        overrode: step.overrode,
+        inexact,
+    }
+}

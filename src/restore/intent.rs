@@ -1,0 +1,81 @@
+//! The confirmed proposal as an intent, and back: what a restore may touch has to be known after a crash as well.
+
+use super::plan::Scope;
+use super::propose::{Proposal, ProposedMount, Purpose};
+use super::stage::Stage;
+use crate::clock::{Entropy, random};
+use crate::snapshot::{Intent, IntentMount, IntentScope, RestoreId, RestoreKind};
+
+use super::execute::Acting;
+
+impl From<&Scope> for IntentScope {
+    fn from(scope: &Scope) -> Self {
+        match scope {
+            Scope::All => Self::All,
+            Scope::Below(tops) => Self::Below(tops.clone()),
+            Scope::Exactly(paths) => Self::Exactly(paths.iter().cloned().collect()),
+        }
+    }
+}
+
+impl From<&IntentScope> for Scope {
+    fn from(scope: &IntentScope) -> Self {
+        match scope {
+            IntentScope::All => Self::All,
+            IntentScope::Below(tops) => Self::Below(tops.clone()),
+            IntentScope::Exactly(paths) => Self::Exactly(paths.iter().cloned().collect()),
+        }
+    }
+}
+
+impl Purpose {
+    /// Which command, and for an undo the receipt that it takes back.
+    pub(super) fn kind(self) -> (RestoreKind, Option<u64>) {
+        match self {
+            Self::Restore => (RestoreKind::Restore, None),
+            Self::Undo(number) => (RestoreKind::Undo, Some(number)),
+        }
+    }
+
+    /// Why an interrupted restore was under way.
+    #[must_use]
+    pub fn of(intent: &Intent) -> Self {
+        match (intent.kind, intent.undoes) {
+            (RestoreKind::Undo, Some(number)) => Self::Undo(number),
+            _ => Self::Restore,
+        }
+    }
+}
+
+/// The intent of a proposal that was confirmed.
+pub(super) fn intent(proposal: &Proposal, acting: &Acting<'_>) -> Intent {
+    let (kind, undoes) = proposal.purpose.kind();
+    Intent {
+        id: RestoreId::new(random(acting.entropy)),
+        at: acting.now,
+        uid: acting.uid,
+        instance: proposal.target.instance.clone(),
+        kind,
+        undoes,
+        target: proposal.target.id.clone(),
+        overwrite_later: proposal.allow.overwrite_later,
+        delete_later: proposal.allow.delete_later,
+        exact_mtimes: acting.exact_mtimes,
+        mounts: proposal
+            .mounts
+            .iter()
+            .map(|mount| of_mount(mount, acting.entropy))
+            .collect(),
+    }
+}
+
+fn of_mount(mount: &ProposedMount, entropy: &dyn Entropy) -> IntentMount {
+    let root = mount.request.coverage.root.to_path();
+    let busy = !mount.plan.steps.is_empty();
+    IntentMount {
+        coverage: mount.request.coverage.clone(),
+        scope: IntentScope::from(&mount.request.scope),
+        stage: busy.then(|| Stage::place(&mount.location, &root, random(entropy))),
+        conflicts: mount.plan.conflicts.len() as u64,
+    }
+}

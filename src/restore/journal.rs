@@ -1,0 +1,130 @@
+//! Writes the journal of one mount: every move with the identities of what it moves, every directory as it is before.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::aside::Known;
+use super::identity::identity;
+use super::plan::{Action, Step};
+use super::prepare::{Move, Moves};
+use super::stage::Stage;
+use crate::mount::{Dir, Root};
+use crate::snapshot::{
+    ByteString, Deed, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep, Manifest,
+    PathAct, Recorded, RelPath,
+};
+
+/// What the journal of one mount is made of.
+pub(super) struct Draft<'a> {
+    pub(super) label: &'a str,
+    pub(super) root: Option<&'a Root>,
+    pub(super) stage: &'a Stage,
+    pub(super) before: Option<&'a Manifest>,
+    pub(super) steps: &'a [Step],
+    pub(super) moves: &'a Moves,
+    pub(super) known: &'a Known,
+}
+
+impl From<Action> for PathAct {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Create => Self::Created,
+            Action::Replace => Self::Replaced,
+            Action::Delete => Self::Deleted,
+            Action::Metadata => Self::Metadata,
+        }
+    }
+}
+
+fn found(dir: &Dir, name: &OsStr) -> io::Result<Option<Identity>> {
+    Ok(dir.look(name)?.as_ref().map(identity))
+}
+
+impl Draft<'_> {
+    /// The journal; nothing is moved yet.
+    pub(super) fn write(&self) -> io::Result<JournalMount> {
+        let root = self.root.map(Root::stat);
+        let mut parents: BTreeMap<RelPath, JournalParent> = BTreeMap::new();
+        let mut moves = Vec::new();
+        if let (true, Some(before)) = (self.stage.is_inside(), self.before) {
+            // Staging in the root already shows in its time.
+            let top = RelPath::root();
+            parents.insert(
+                top.clone(),
+                parent(top, before.root.mode, before.root.mtime.into()),
+            );
+        }
+        let mut held: Option<(RelPath, Dir)> = None;
+        for (path, step) in self.moves {
+            let above = path.split();
+            let old = match (&above, self.root) {
+                (Some((above, name)), Some(root)) => {
+                    if held.as_ref().is_none_or(|(path, _)| path != above) {
+                        held = Some((above.clone(), root.dir(above)?));
+                    }
+                    let Some((_, dir)) = &held else { continue };
+                    if !matches!(step, Move::Metadata(_)) && !parents.contains_key(above) {
+                        let stat = dir.stat()?;
+                        parents.insert(above.clone(), parent(above.clone(), stat.mode, stat.mtime.into()));
+                    }
+                    found(dir, name.as_os_str())?
+                }
+                (None, Some(root)) => found(&root.dir(&RelPath::root())?, OsStr::new("."))?,
+                (_, None) => None,
+            };
+            moves.push(JournalMove {
+                path: path.clone(),
+                deed: self.deed(path, step),
+                old,
+                new: self.staged(step)?,
+            });
+        }
+        Ok(JournalMount {
+            label: self.label.to_owned(),
+            root: root.as_ref().map(identity),
+            stage: identity(&self.stage.dir().stat()?),
+            steps: self.steps.iter().map(step).collect(),
+            moves,
+            parents: parents.into_values().collect(),
+            known: self.known.objects(),
+        })
+    }
+
+    fn deed(&self, path: &RelPath, step: &Move) -> Deed {
+        let place = |name: &OsStr| ByteString(name.as_bytes().to_vec());
+        match step {
+            Move::In(name) => Deed::In(place(name)),
+            Move::Swap(name) => Deed::Swap(place(name)),
+            Move::Out(name) => Deed::Out(place(name)),
+            Move::Metadata(will) => {
+                let was = self.before.and_then(|before| before.entry(path));
+                let recorded = |entry: &Entry| Recorded(Box::new(entry.clone()));
+                Deed::Metadata {
+                    was: recorded(was.unwrap_or(will)),
+                    will: recorded(will),
+                }
+            }
+        }
+    }
+
+    fn staged(&self, step: &Move) -> io::Result<Option<Identity>> {
+        match step {
+            Move::In(name) | Move::Swap(name) => found(self.stage.dir(), name),
+            Move::Out(_) | Move::Metadata(_) => Ok(None),
+        }
+    }
+}
+
+fn parent(path: RelPath, mode: u32, mtime: crate::snapshot::Stamp) -> JournalParent {
+    JournalParent { path, mode, mtime }
+}
+
+fn step(step: &Step) -> JournalStep {
+    JournalStep {
+        path: step.change.path.clone(),
+        act: step.action.into(),
+        overrode: step.overrode,
+    }
+}

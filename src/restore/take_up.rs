@@ -1,0 +1,358 @@
+//! Takes up what an interrupted restore left: finishes it, takes it back, or clears up after it.
+
+use std::path::{Path, PathBuf};
+
+use super::RestoreError;
+use super::conclude::Conclusion;
+use super::execute::{Acting, Report};
+use super::identity::identity;
+use super::plan::{Allow, Plan, Scope, Step};
+use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
+use super::stage::{Location, Stage};
+use super::work::Job;
+use super::{Action, Witness};
+use crate::capture::Seen;
+use crate::diff::{Side, compare};
+use crate::mount::{MountError, Root};
+use crate::snapshot::{
+    Act, Coverage, Decision, Identity, Intent, IntentMount, Journal, JournalMount, Manifest, PathAct,
+    SnapshotRecord, StagePlace,
+};
+use crate::store::{Papers, PendingRestore, RestoreStage, Store, StoreError};
+
+/// What was cleared up before something else could begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleared {
+    /// The restore.
+    pub intent: Intent,
+    /// What became of it; none: it had not touched anything yet.
+    pub decision: Option<Decision>,
+    /// What stays in staging directories, in words.
+    pub left: Vec<String>,
+}
+
+/// The restores below or above one of `roots`.
+///
+/// # Errors
+/// [`RestoreError::Store`].
+pub fn pending(store: &Store, roots: &[PathBuf]) -> Result<Vec<PendingRestore>, RestoreError> {
+    let meets = |mount: &IntentMount| {
+        let theirs = mount.coverage.root.to_path();
+        roots
+            .iter()
+            .any(|root| root.starts_with(&theirs) || theirs.starts_with(root))
+    };
+    let mut found = store.pending_restores()?;
+    found.retain(|pending| pending.intent.mounts.iter().any(meets));
+    Ok(found)
+}
+
+/// Makes way for a command that works on `roots`: what was decided is finished, what was not begun is forgotten.
+///
+/// # Errors
+/// [`RestoreError::Pending`] when a restore waits for `resume` or `abort`; [`StoreError::Locked`] when one is under way.
+pub fn clear_up(store: &Store, roots: &[PathBuf], acting: &Acting<'_>) -> Result<Vec<Cleared>, RestoreError> {
+    let mut cleared = Vec::new();
+    for found in pending(store, roots)? {
+        let root = roots.first().cloned().unwrap_or_default();
+        let busy = || StoreError::Locked {
+            object: crate::store::LockedObject::Root(root.clone()),
+        };
+        if found.alive {
+            return Err(busy().into());
+        }
+        if found.stage == RestoreStage::Moving {
+            return Err(RestoreError::Pending(Box::new(found.intent)));
+        }
+        let papers = store.take_up(&found.intent.id)?.ok_or_else(busy)?;
+        cleared.push(settle(store, papers, acting)?);
+    }
+    Ok(cleared)
+}
+
+/// Finishes a restore that was decided, or forgets one that never began to move anything.
+///
+/// # Errors
+/// [`RestoreError`]; the papers stay then.
+pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Cleared, RestoreError> {
+    let intent = papers.intent().clone();
+    let decision = papers.decision()?;
+    let left = match (decision, papers.journal()?) {
+        (Some(Decision::Commit), Some(journal)) => {
+            let proposal = again(store, &intent, &journal)?;
+            let mut jobs = jobs(&intent, &journal, Some(&proposal), Missing::Made)?;
+            let work = conclusion(store, &papers, &journal, acting);
+            work.finish(&proposal, &mut jobs)?.left
+        }
+        (Some(Decision::Abort), Some(journal)) => {
+            let jobs = jobs(&intent, &journal, None, Missing::Made)?;
+            let left = conclusion(store, &papers, &journal, acting).call_off(&jobs)?;
+            left.iter().map(ToString::to_string).collect()
+        }
+        // The papers were being thrown away: everything is done.
+        (Some(_), None) => Vec::new(),
+        (None, _) => forget(&intent),
+    };
+    papers.close()?;
+    Ok(Cleared {
+        intent,
+        decision,
+        left,
+    })
+}
+
+/// Removes the staging directories of a restore that moved nothing. What is older than they are was never staged there.
+fn forget(intent: &Intent) -> Vec<String> {
+    let mut left = Vec::new();
+    for place in intent.mounts.iter().filter_map(|mount| mount.stage.as_ref()) {
+        let emptied = Stage::reopen(place, None).and_then(|stage| match stage {
+            Some(stage) => stage.forget(),
+            None => Ok(()),
+        });
+        left.extend(emptied.err().map(|error| error.to_string()));
+    }
+    left
+}
+
+/// Finishes an interrupted restore: afterwards the tree is the new one.
+///
+/// # Errors
+/// [`RestoreError::Drift`] and others: it still waits then, and can be taken back.
+pub fn resume(
+    store: &Store,
+    papers: Papers,
+    acting: &Acting<'_>,
+) -> Result<(Proposal, Report), RestoreError> {
+    let intent = papers.intent().clone();
+    let Some(journal) = papers.journal()? else {
+        return Err(RestoreError::NotBegun(Box::new(intent)));
+    };
+    let proposal = again(store, &intent, &journal)?;
+    let report = {
+        let missing = match papers.decision()? {
+            Some(_) => Missing::Made,
+            None => Missing::Stops,
+        };
+        let mut jobs = jobs(&intent, &journal, Some(&proposal), missing)?;
+        let work = conclusion(store, &papers, &journal, acting);
+        work.carry_on(&proposal, &mut jobs)?
+    };
+    papers.close()?;
+    Ok((proposal, report))
+}
+
+/// Takes an interrupted restore back: afterwards the tree is the old one. Gives what stays in staging directories.
+///
+/// # Errors
+/// [`RestoreError::RollBack`] when a path cannot be brought back now: it still waits then.
+pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<String>, RestoreError> {
+    let intent = papers.intent().clone();
+    let left = match papers.journal()? {
+        Some(journal) => {
+            let jobs = jobs(&intent, &journal, None, Missing::Made)?;
+            let work = conclusion(store, &papers, &journal, acting);
+            let left = work.give_back(&jobs)?;
+            left.iter().map(ToString::to_string).collect()
+        }
+        None => forget(&intent),
+    };
+    papers.close()?;
+    Ok(left)
+}
+
+/// Forgets an interrupted restore and leaves everything as it is now, the staging directories too. Gives those that are there.
+///
+/// # Errors
+/// [`RestoreError::Store`].
+pub fn leave(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<PathBuf>, RestoreError> {
+    let intent = papers.intent().clone();
+    if let Some(journal) = papers.journal()? {
+        let act = Act::Abort {
+            kind: intent.kind,
+            target: intent.target.clone(),
+            emergency: journal.emergency,
+            as_is: true,
+        };
+        store.append(acting.now, acting.uid, &intent.instance, act)?;
+    }
+    papers.close()?;
+    let places = intent.mounts.iter().filter_map(|mount| mount.stage.as_ref());
+    Ok(places
+        .map(StagePlace::path)
+        .filter(|path| path.symlink_metadata().is_ok())
+        .collect())
+}
+
+/// The proposal that was confirmed, as the journal and the snapshots tell of it.
+///
+/// # Errors
+/// [`RestoreError::Store`].
+pub fn proposal(store: &Store, papers: &Papers) -> Result<Option<Proposal>, RestoreError> {
+    match papers.journal()? {
+        Some(journal) => again(store, papers.intent(), &journal).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn conclusion<'a>(
+    store: &'a Store,
+    papers: &'a Papers,
+    journal: &'a Journal,
+    acting: &'a Acting<'a>,
+) -> Conclusion<'a> {
+    Conclusion {
+        store,
+        papers,
+        emergency: &journal.emergency,
+        acting,
+    }
+}
+
+fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, RestoreError> {
+    let target = store.record(&intent.target)?;
+    let emergency = store.record(&journal.emergency)?;
+    let mut mounts = Vec::new();
+    for meant in &intent.mounts {
+        let coverage = &meant.coverage;
+        let steps = journal.mounts.iter().find(|mount| mount.label == coverage.label);
+        let then = manifest(store, &target, coverage)?;
+        let now = manifest(store, &emergency, coverage)?;
+        let root = coverage.root.to_path();
+        let plan = Plan {
+            steps: steps
+                .map(|mount| steps_of(mount, then.as_ref(), now.as_ref()))
+                .unwrap_or_default(),
+            ..Plan::default()
+        };
+        mounts.push(ProposedMount {
+            request: MountRequest {
+                coverage: coverage.clone(),
+                scope: Scope::from(&meant.scope),
+                witness: Witness::default(),
+            },
+            target: then,
+            now: Seen {
+                manifest: now,
+                skipped: Vec::new(),
+            },
+            plan,
+            location: Location::Beside(root),
+            leftovers: Vec::new(),
+            not_checked: Vec::new(),
+        });
+    }
+    Ok(Proposal {
+        target,
+        purpose: Purpose::of(intent),
+        allow: Allow {
+            overwrite_later: intent.overwrite_later,
+            delete_later: intent.delete_later,
+        },
+        mounts,
+    })
+}
+
+fn manifest(
+    store: &Store,
+    record: &SnapshotRecord,
+    coverage: &Coverage,
+) -> Result<Option<Manifest>, RestoreError> {
+    let mut mounts = record.mounts.iter();
+    match mounts.find(|mount| mount.coverage.label == coverage.label) {
+        Some(mount) => Ok(store.manifest(record, mount)?),
+        None => Ok(None),
+    }
+}
+
+/// The steps as the plan had them: the same comparison gives the same changes.
+fn steps_of(mount: &JournalMount, then: Option<&Manifest>, now: Option<&Manifest>) -> Vec<Step> {
+    let side = |manifest| Side {
+        manifest,
+        skipped: &[],
+    };
+    let changes = compare(&side(then), &side(now)).changes;
+    let mut steps = Vec::new();
+    let mut wanted = mount.steps.iter().peekable();
+    // Both are sorted by path.
+    for change in changes {
+        while wanted.next_if(|step| step.path < change.path).is_some() {}
+        if let Some(step) = wanted.next_if(|step| step.path == change.path) {
+            steps.push(Step {
+                action: match step.act {
+                    PathAct::Created => Action::Create,
+                    PathAct::Replaced => Action::Replace,
+                    PathAct::Deleted => Action::Delete,
+                    PathAct::Metadata => Action::Metadata,
+                },
+                change,
+                overrode: step.overrode,
+            });
+        }
+    }
+    steps
+}
+
+/// What a staging directory that is not there means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    /// What has to be moved is gone.
+    Stops,
+    /// An empty one does: it was removed when all was decided, or what came in goes into it.
+    Made,
+}
+
+fn jobs<'a>(
+    intent: &Intent,
+    journal: &Journal,
+    proposal: Option<&'a Proposal>,
+    missing: Missing,
+) -> Result<Vec<Job<'a>>, RestoreError> {
+    let mut jobs = Vec::new();
+    for mount in &journal.mounts {
+        let mut meant = intent.mounts.iter().enumerate();
+        let meant = meant.find(|(_, meant)| meant.coverage.label == mount.label);
+        let Some((index, place, host)) = meant
+            .and_then(|(index, meant)| Some((index, meant.stage.as_ref()?, meant.coverage.root.to_path())))
+        else {
+            continue;
+        };
+        let root = match &mount.root {
+            Some(then) => Some(root(&host, then)?),
+            None => None,
+        };
+        let stage = match (Stage::reopen(place, Some(&mount.stage))?, missing) {
+            (Some(stage), _) => stage,
+            (None, Missing::Made) => Stage::create(place)?,
+            (None, Missing::Stops) => return Err(RestoreError::StageGone { path: place.path() }),
+        };
+        let before = proposal.and_then(|proposal| proposal.mounts.get(index));
+        jobs.push(Job {
+            index,
+            before: before.and_then(|before| Some((before.now.manifest.as_ref()?, intent.at))),
+            host,
+            root,
+            stage,
+            journal: mount.clone(),
+            problems: Vec::new(),
+        });
+    }
+    Ok(jobs)
+}
+
+/// The mount root, if it still is the directory that the restore began in.
+fn root(host: &Path, then: &Identity) -> Result<Root, RestoreError> {
+    let other = || RestoreError::OtherRoot {
+        path: host.to_path_buf(),
+    };
+    let root = match Root::open(host) {
+        Err(MountError::Missing { .. } | MountError::NotADirectory { .. }) => return Err(other()),
+        opened => opened?,
+    };
+    let now = identity(&root.stat());
+    let born = then.born.zip(now.born);
+    if then.ino == now.ino && born.is_none_or(|(then, now)| then == now) {
+        Ok(root)
+    } else {
+        Err(other())
+    }
+}

@@ -1,0 +1,46 @@
+//! Interrupted restores, seen from a session: nothing begins or ends in the middle of one.
+
+use std::path::PathBuf;
+
+use super::{SessionError, World};
+use crate::restore::{Acting, Cleared, clear_up, pending};
+use crate::snapshot::Coverage;
+use crate::store::{RestoreStage, Store};
+
+impl World<'_> {
+    /// Who acts in a restore.
+    #[must_use]
+    pub fn acting(&self) -> Acting<'_> {
+        Acting {
+            observer: self.observer,
+            entropy: self.entropy,
+            now: self.clock.now(),
+            uid: self.uid,
+            exact_mtimes: false,
+        }
+    }
+}
+
+/// The mount roots of coverages.
+#[must_use]
+pub fn roots(coverages: &[Coverage]) -> Vec<PathBuf> {
+    coverages.iter().map(|mount| mount.root.to_path()).collect()
+}
+
+/// Makes way for what works on `roots`: a restore that was decided is finished, one that had not begun is forgotten. Call it with
+/// the restore's locks held.
+///
+/// # Errors
+/// [`SessionError::Restore`] when one waits for `resume` or `abort`.
+pub fn make_way(store: &Store, world: World<'_>, roots: &[PathBuf]) -> Result<Vec<Cleared>, SessionError> {
+    Ok(clear_up(store, roots, &world.acting())?)
+}
+
+/// Whether a restore of what `coverages` hold is in its middle, waiting or under way: what lies there is neither old nor new.
+///
+/// # Errors
+/// [`SessionError::Restore`].
+pub fn is_torn(store: &Store, coverages: &[Coverage]) -> Result<bool, SessionError> {
+    let found = pending(store, &roots(coverages))?;
+    Ok(found.iter().any(|found| found.stage == RestoreStage::Moving))
+}

@@ -1,0 +1,303 @@
+//! What restores write down, below `restores/<id>/`: the intent, the journal, the decision. Each file appears whole or not at
+//! all, and says the BLAKE3 of its own text; what a killed process left half is not seen.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::draft::DRAFTS;
+use super::lock::{self, LockGuard};
+use super::{Layout, LockedObject, Store, StoreError, durable};
+use crate::snapshot::{Decision, Digest, Intent, Journal, RestoreId};
+
+/// Version of the three files.
+const FORMAT: u32 = 1;
+/// A journal has some hundred bytes a move: longer than this it is none (bytes).
+const LIMIT: u64 = 4 << 30;
+
+/// How far an interrupted restore came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Nothing below the mounts was touched yet; a staging directory may lie beside them.
+    Begun,
+    /// Some moves may have been made, or all, or none.
+    Moving,
+    /// All that counts is done; only clearing up is left.
+    Decided(Decision),
+}
+
+/// A restore that was not finished, or is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingRestore {
+    /// What was confirmed.
+    pub intent: Intent,
+    /// How far it came.
+    pub stage: Stage,
+    /// The process that does it lives.
+    pub alive: bool,
+}
+
+/// The papers of a restore, held by the process that does it, or that takes up what another one left.
+#[derive(Debug)]
+pub struct Papers {
+    directory: PathBuf,
+    intent: Intent,
+    _lock: LockGuard,
+}
+
+#[derive(Serialize)]
+struct Written<'a, T> {
+    format: u32,
+    content: &'a T,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    format: u64,
+}
+
+#[derive(Deserialize)]
+struct Read<T> {
+    content: T,
+}
+
+const INTENT: &str = "intent";
+const JOURNAL: &str = "journal";
+const DECISION: &str = "decision";
+const LOCK: &str = "lock";
+
+fn write<T: Serialize>(directory: &Path, name: &str, content: &T) -> Result<(), StoreError> {
+    let path = directory.join(name);
+    let written = Written {
+        format: FORMAT,
+        content,
+    };
+    let json =
+        serde_json::to_vec(&written).map_err(|why| StoreError::io("write", &path)(io::Error::other(why)))?;
+    let mut bytes = format!("{}\n", Digest::of(&json)).into_bytes();
+    bytes.extend(json);
+    let draft = directory.join(format!("{name}.new"));
+    // A process that was killed here may have left one.
+    durable::remove(&draft)?;
+    durable::write(&draft, &bytes)?;
+    durable::publish(&draft, &path)
+}
+
+fn read<T: DeserializeOwned>(directory: &Path, name: &str) -> Result<Option<T>, StoreError> {
+    let path = directory.join(name);
+    let Some(bytes) = durable::read(&path, LIMIT)? else {
+        return Ok(None);
+    };
+    let damaged = |why: String| StoreError::Damaged {
+        path: path.clone(),
+        why,
+    };
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(bytes.len());
+    let (head, json) = (
+        bytes.get(..end).unwrap_or_default(),
+        bytes.get(end + 1..).unwrap_or_default(),
+    );
+    if head != Digest::of(json).to_string().as_bytes() {
+        return Err(damaged("its text is not what its first line says".to_owned()));
+    }
+    let version: Version = serde_json::from_slice(json).map_err(|why| damaged(why.to_string()))?;
+    if version.format > u64::from(FORMAT) {
+        return Err(StoreError::Newer {
+            path,
+            found: version.format,
+            known: FORMAT.into(),
+        });
+    }
+    let read: Read<T> = serde_json::from_slice(json).map_err(|why| damaged(why.to_string()))?;
+    Ok(Some(read.content))
+}
+
+impl Papers {
+    /// What was confirmed.
+    #[must_use]
+    pub fn intent(&self) -> &Intent {
+        &self.intent
+    }
+
+    /// The journal, when the restore came so far.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
+    pub fn journal(&self) -> Result<Option<Journal>, StoreError> {
+        read(&self.directory, JOURNAL)
+    }
+
+    /// The decision, when the restore came so far.
+    ///
+    /// # Errors
+    /// As [`Self::journal`].
+    pub fn decision(&self) -> Result<Option<Decision>, StoreError> {
+        read(&self.directory, DECISION)
+    }
+
+    /// Writes the journal; it is on disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; then there is none.
+    pub fn write_journal(&self, journal: &Journal) -> Result<(), StoreError> {
+        write(&self.directory, JOURNAL, journal)
+    }
+
+    /// Writes the decision; it is on disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; then none was made.
+    pub fn decide(&self, decision: Decision) -> Result<(), StoreError> {
+        write(&self.directory, DECISION, &decision)
+    }
+
+    /// Throws the papers away: nothing of the restore is left to do. What proves most goes last, so that a crash in between
+    /// leaves what still says the truth.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn close(self) -> Result<(), StoreError> {
+        clear(&self.directory)
+    }
+}
+
+fn clear(directory: &Path) -> Result<(), StoreError> {
+    let draft = |name: &str| directory.join(format!("{name}.new"));
+    for path in [draft(JOURNAL), draft(DECISION), draft(INTENT)] {
+        durable::remove(&path)?;
+    }
+    // A decision without a journal says that everything is done; an intent alone would say that nothing was.
+    for name in [JOURNAL, INTENT, DECISION, LOCK] {
+        durable::remove(&directory.join(name))?;
+    }
+    match fs::remove_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::io("remove", directory)(error))
+        }
+        _ => durable::sync_parent(directory),
+    }
+}
+
+fn ids(layout: &Layout) -> Result<Vec<RestoreId>, StoreError> {
+    let directory = layout.restores();
+    let listed = match fs::read_dir(&directory) {
+        Ok(listed) => listed,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::io("list", &directory)(error)),
+    };
+    let mut ids = Vec::new();
+    for entry in listed {
+        let name = entry.map_err(StoreError::io("list", &directory))?.file_name();
+        ids.extend(name.to_str().and_then(|name| RestoreId::parse(name).ok()));
+    }
+    ids.sort();
+    Ok(ids)
+}
+
+/// Removes what is left of restores whose papers were being made or thrown away when their process died.
+pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
+    let swept = || -> Result<Vec<StoreError>, StoreError> {
+        let _making = lock::wait(layout, DRAFTS)?;
+        let mut failed = Vec::new();
+        for id in ids(layout)? {
+            let directory = layout.restore(&id);
+            let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+            if has(INTENT) || lock::is_taken(&directory.join(LOCK))? {
+                continue;
+            }
+            failed.extend(clear(&directory).err());
+        }
+        Ok(failed)
+    };
+    swept().unwrap_or_else(|error| vec![error])
+}
+
+impl Store {
+    /// Begins the papers of a restore: its intent is on disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`]; [`StoreError::Create`]; [`StoreError::Io`].
+    pub fn undertake(&self, intent: Intent) -> Result<Papers, StoreError> {
+        self.must_be_writable()?;
+        let layout = self.layout();
+        let directory = layout.restore(&intent.id);
+        let lock = {
+            let _making = lock::wait(layout, DRAFTS)?;
+            durable::make_directory(&layout.restores())?;
+            if !durable::make_directory(&directory)? {
+                return Err(StoreError::Create {
+                    path: directory,
+                    source: io::ErrorKind::AlreadyExists.into(),
+                });
+            }
+            lock::draft(directory.join(LOCK))?
+        };
+        let Some(lock) = lock else {
+            return Err(StoreError::Locked {
+                object: LockedObject::File(directory.join(LOCK)),
+            });
+        };
+        if let Err(error) = write(&directory, INTENT, &intent) {
+            // What cannot be removed now is swept by the next command that writes.
+            let _ = clear(&directory);
+            return Err(error);
+        }
+        Ok(Papers {
+            directory,
+            intent,
+            _lock: lock,
+        })
+    }
+
+    /// The restores that are under way or were interrupted, oldest first. Makes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
+    pub fn pending_restores(&self) -> Result<Vec<PendingRestore>, StoreError> {
+        let mut found = Vec::new();
+        for id in ids(self.layout())? {
+            let directory = self.layout().restore(&id);
+            let alive = lock::is_taken(&directory.join(LOCK))?;
+            let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+            // What is written last is looked at first.
+            let decision: Option<Decision> = read(&directory, DECISION)?;
+            let stage = match decision {
+                Some(decision) => Stage::Decided(decision),
+                None if has(JOURNAL) => Stage::Moving,
+                None => Stage::Begun,
+            };
+            if let Some(intent) = read::<Intent>(&directory, INTENT)? {
+                found.push(PendingRestore { intent, stage, alive });
+            }
+        }
+        found.sort_by(|a, b| (a.intent.at, &a.intent.id).cmp(&(b.intent.at, &b.intent.id)));
+        Ok(found)
+    }
+
+    /// Takes up the papers of an interrupted restore; `None` when its process lives, or when they are gone by now.
+    ///
+    /// # Errors
+    /// As [`Self::pending_restores`].
+    pub fn take_up(&self, id: &RestoreId) -> Result<Option<Papers>, StoreError> {
+        self.must_be_writable()?;
+        let directory = self.layout().restore(id);
+        if directory.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        let Some(lock) = lock::draft(directory.join(LOCK))? else {
+            return Ok(None);
+        };
+        let intent: Option<Intent> = read(&directory, INTENT)?;
+        Ok(intent.map(|intent| Papers {
+            directory,
+            intent,
+            _lock: lock,
+        }))
+    }
+}

@@ -1,0 +1,204 @@
+//! kill -9 at every step of a restore, and of what takes it up: afterwards `resume` gives the new tree and `abort` the old one,
+//! exactly, and until then every command says that one waits.
+
+use std::path::PathBuf;
+
+use crate::support::build::Build;
+use crate::support::compare::{Exactness, assert_same_tree, differences};
+use crate::support::machine::{is_root, skip};
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+/// Dies where the program's own points of a restore say.
+const VARIABLE: &str = "JACKIN_RECOVERY_FAIL_AT";
+
+/// A session that did a bit of everything, and the trees before and after it.
+struct Wreck {
+    sandbox: Sandbox,
+    project: PathBuf,
+    id: String,
+    before: Tree,
+    wrecked: Tree,
+}
+
+const DAMAGE: &str = "
+    echo more >> a/one; rm -rf gone a/deep; echo file > a/deep; mkdir -p made/in; echo new > made/in/new
+    rm swapped; mkdir swapped; echo inside > swapped/file; chmod 600 mode; chmod 700 shut; rm a/link; ln -s two a/link
+    : > big; rm a/hard; echo single > a/hard; mv old-name new-name; chmod 500 locked; rm 'odd
+name'";
+
+impl Wreck {
+    fn new(sandbox: Sandbox) -> Self {
+        let project = sandbox.project("wreck");
+        Build::at(&project)
+            .file("a/one", "one\n")
+            .file("a/deep/two", "two\n")
+            .hard_link("a/hard", "a/one")
+            .symlink("a/link", "one")
+            .file("gone/in/file", "gone\n")
+            .file("mode", "m\n")
+            .mode("mode", 0o644)
+            .file("swapped", "a file\n")
+            .dir("shut")
+            .mode("shut", 0o755)
+            .dir("locked")
+            .mode("locked", 0o755)
+            .file("old-name", "moved\n")
+            .file("odd\nname", "odd\n")
+            .big("big", 300_000)
+            .file("still", "still\n")
+            .aged();
+        sandbox.give(&project);
+        let before = Tree::read(&project);
+        let id = sandbox.launch(&project, DAMAGE);
+        let wrecked = Tree::read(&project);
+        Self {
+            sandbox,
+            project,
+            id,
+            before,
+            wrecked,
+        }
+    }
+
+    fn run(&self, args: &[&str]) -> Run {
+        self.sandbox.jackin(args)
+    }
+
+    /// Runs a verb that dies at `point`; `None` when it did not get there.
+    fn killed(&self, verb: &str, point: &str) -> Option<()> {
+        let run = self
+            .sandbox
+            .command([verb, &self.id, "--yes"])
+            .with(VARIABLE, point)
+            .run();
+        match run.exit() {
+            None => Some(()),
+            Some(0) => None,
+            Some(code) => panic!("{point}: {code}\n{run}"),
+        }
+    }
+
+    /// Whether a restore waits; insists that every command says the same.
+    #[track_caller]
+    fn waits(&self, about: &str) -> bool {
+        let plan = self.run(&["restore", &self.id, "--dry-run"]);
+        let waits = plan.exit() == Some(8);
+        assert!(waits || plan.exit() == Some(0), "{about}\n{plan}");
+        for verb in ["list", "show", "diff", "log"] {
+            let args: Vec<&str> = [verb]
+                .into_iter()
+                .chain((verb != "list" && verb != "log").then_some(self.id.as_str()))
+                .collect();
+            let said = self.run(&args).ok().text();
+            assert_eq!(said.contains("was interrupted"), waits, "{about}: {verb}\n{said}");
+        }
+        waits
+    }
+
+    #[track_caller]
+    fn is_new(&self, about: &str) {
+        let lines = differences(&self.before, &Tree::read(&self.project), Exactness::Content);
+        assert!(
+            lines.is_empty(),
+            "{about}: not the new tree\n{}",
+            lines.join("\n")
+        );
+        self.is_clean(about);
+    }
+
+    /// The old tree: the same objects with the same times.
+    #[track_caller]
+    fn is_old(&self, about: &str) {
+        let lines = differences(&self.wrecked, &Tree::read(&self.project), Exactness::Identity);
+        assert!(
+            lines.is_empty(),
+            "{about}: not the old tree\n{}",
+            lines.join("\n")
+        );
+        self.is_clean(about);
+    }
+
+    #[track_caller]
+    fn is_clean(&self, about: &str) {
+        self.sandbox.no_litter();
+        let papers = std::fs::read_dir(self.sandbox.store().join("restores")).unwrap();
+        assert_eq!(papers.count(), 0, "{about}: papers are left");
+        self.run(&["log", "--verify"]).ok();
+    }
+}
+
+/// Where a restore was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    Before,
+    Middle,
+    After,
+}
+
+/// Kills restores at one point after the other, and looks at each what `how` makes of it; `how` is killed at a point too.
+fn at_every_point(mut wreck: Wreck, how: &str) {
+    let mut seen = Vec::new();
+    for n in 1.. {
+        if wreck.killed("restore", &format!("any:{n}")).is_none() {
+            break;
+        }
+        let waits = wreck.waits(&format!("killed at {n}"));
+        let same = differences(&wreck.wrecked, &Tree::read(&wreck.project), Exactness::Content).is_empty();
+        let moment = match (waits, same) {
+            (true, _) => Moment::Middle,
+            (false, true) => Moment::Before,
+            (false, false) => Moment::After,
+        };
+        seen.push(moment);
+        let about = format!("{how} after a restore killed at {n} ({moment:?})");
+        if moment == Moment::Middle {
+            // It may be done before it gets there.
+            let _ = wreck.killed(how, &format!("any:{}", n % 11 + 1));
+        }
+        let run = wreck.run(&[how, &wreck.id, "--yes"]).code_in(&[0, 5]);
+        match (how, moment) {
+            ("abort", Moment::Before | Moment::Middle) => wreck.is_old(&about),
+            _ => {
+                assert!(
+                    run.exit() == Some(0) || moment != Moment::Before,
+                    "{about}\n{run}"
+                );
+                wreck.is_new(&about);
+                // The agent's tree again, as other objects.
+                wreck.run(&["undo", &wreck.id, "--yes"]).ok();
+                wreck.wrecked = {
+                    let now = Tree::read(&wreck.project);
+                    assert_same_tree(&wreck.wrecked, &now);
+                    now
+                };
+            }
+        }
+    }
+    wreck.is_new("at last");
+    let count = |wanted| seen.iter().filter(|moment| **moment == wanted).count();
+    let counts = [Moment::Before, Moment::Middle, Moment::After].map(count);
+    assert!(counts[0] >= 3 && counts[1] >= 15 && counts[2] >= 4, "{counts:?}");
+}
+
+#[test]
+fn s29_killed_at_every_point_and_taken_back() {
+    at_every_point(Wreck::new(Sandbox::new()), "abort");
+}
+
+#[test]
+fn s29_killed_at_every_point_and_finished() {
+    at_every_point(Wreck::new(Sandbox::new()), "resume");
+}
+
+#[test]
+fn s29_killed_at_every_point_as_an_ordinary_user() {
+    if !is_root() {
+        return skip("an ordinary user", "the other tests ran as one");
+    }
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        return skip("an ordinary user", "setpriv or the binary is out of reach");
+    };
+    at_every_point(Wreck::new(sandbox), "abort");
+}
