@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::config;
 use crate::environment::Environment;
-use crate::store::Survey;
+use crate::store::{Layout, Survey};
 
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -212,14 +212,15 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     let config = config::survey(environment);
     configuration::judge(&config, &mut findings);
     let root = environment.store_directory();
-    let survey = root.as_deref().and_then(Survey::of);
+    let root = root.map(|root| Layout::new(root).kept_by(environment.operator));
+    let survey = root.as_ref().and_then(Survey::of);
     let space = guarded::judge(environment, survey.as_ref(), &mut findings);
     // Nothing is said about what could not be seen; why it could not is said above.
     let closed = survey.as_ref().is_some_and(Survey::is_closed);
     if let Some(survey) = survey.as_ref().filter(|_| !closed) {
         stored::judge(survey, &mut findings);
     }
-    let seen = root.as_deref().filter(|_| !closed);
+    let seen = root.as_ref().filter(|_| !closed);
     sessions::judge(seen, &config, &mut findings);
     program::judge(environment, program, &mut findings);
     findings.sort_by_key(|finding| (finding.group, std::cmp::Reverse(finding.severity)));

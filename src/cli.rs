@@ -13,6 +13,7 @@ mod failure;
 pub mod generate;
 mod schema;
 mod streams;
+mod sudo;
 mod view;
 
 use std::ffi::OsString;

@@ -4,6 +4,15 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+/// A user whom root acts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// Numeric user.
+    pub uid: u32,
+    /// Numeric group.
+    pub gid: u32,
+}
+
 /// Environment variables, home and current directory of the caller.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -13,6 +22,10 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// The current directory, absolute.
     pub current: PathBuf,
+    /// This is root, called by `sudo`, and jackin's home is that of this user: what is made there must stay theirs.
+    pub operator: Option<Operator>,
+    /// This is root, called by `sudo` for this user, and where they are at home is not known.
+    pub homeless: Option<u32>,
 }
 
 impl Environment {
@@ -41,6 +54,19 @@ impl Environment {
     #[must_use]
     pub fn store_directory(&self) -> Option<PathBuf> {
         self.jackin_home().map(|home| home.join("data/recovery"))
+    }
+
+    /// Who called `sudo`: `SUDO_UID` and `SUDO_GID`, when both are numbers and the user is not root.
+    #[must_use]
+    pub fn sudo_caller(&self) -> Option<Operator> {
+        // The largest number means "as it is" to the kernel.
+        let number = |name| {
+            let text = self.get(name)?.to_str()?;
+            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().ok().filter(|id| digits && *id != u32::MAX)
+        };
+        let (uid, gid) = (number("SUDO_UID")?, number("SUDO_GID")?);
+        (uid != 0).then_some(Operator { uid, gid })
     }
 
     /// `path` made absolute against the current directory; nothing is resolved.

@@ -1,6 +1,8 @@
 //! System calls on files, relative to held directory handles. The one place that differs between systems; nothing of
 //! it leaks into a public signature of the layers above.
 
+mod accounts;
+mod acting;
 mod attributes;
 mod change;
 mod file_system;
@@ -8,6 +10,8 @@ mod open;
 pub mod parallel;
 mod stat;
 
+pub use accounts::home_of;
+pub use acting::{ActingAs, act_as};
 pub use attributes::{handle_attributes, list_attributes, remove_attribute, set_attribute};
 pub use change::{
     append_own, chmod_handle, chmod_node, chown, create_file, exchange, hard_link, make_device, make_dir,

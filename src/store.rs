@@ -20,7 +20,7 @@ mod restores;
 mod survey;
 mod verify;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,6 +58,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn free_bytes(&self) -> Result<u64, StoreError> {
+        let _kept = self.layout.enter()?;
         let root = self.layout.root();
         let free = std::fs::File::open(root).and_then(platform::free_bytes);
         free.map_err(StoreError::io("ask for free room in", root))
@@ -67,8 +68,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Unsafe`], [`StoreError::Io`].
-    pub fn is_there(root: &Path) -> Result<bool, StoreError> {
-        directory::inspect(&Layout::new(root.to_path_buf()))
+    pub fn is_there(root: impl Into<Layout>) -> Result<bool, StoreError> {
+        let layout = root.into();
+        let _kept = layout.enter()?;
+        directory::inspect(&layout)
     }
 
     /// Opens the store at `root` for reading; `None` when there is none. Makes and changes nothing. When the
@@ -76,15 +79,17 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Unsafe`], [`StoreError::Newer`], [`StoreError::Chain`], [`StoreError::Io`].
-    pub fn open_read(root: &Path) -> Result<Option<Self>, StoreError> {
-        let layout = Layout::new(root.to_path_buf());
+    pub fn open_read(root: impl Into<Layout>) -> Result<Option<Self>, StoreError> {
+        let layout = root.into();
+        let _kept = layout.enter()?;
         if !directory::inspect(&layout)? {
             return Ok(None);
         }
         let (catalog, warnings) = projection::for_reading(&layout)?;
+        let keeper = layout.keeper();
         Ok(Some(Self {
             layout,
-            catalog: Arc::new(catalog),
+            catalog: Arc::new(catalog.kept_by(keeper)),
             writable: false,
             warnings,
             decoded: Arc::default(),
@@ -96,16 +101,18 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Self::open_read`]; also when somebody is writing to the catalog.
-    pub fn glance(root: &Path) -> Result<Option<Self>, StoreError> {
+    pub fn glance(root: impl Into<Layout>) -> Result<Option<Self>, StoreError> {
         const PATIENCE: Duration = Duration::from_millis(20);
-        let layout = Layout::new(root.to_path_buf());
+        let layout = root.into();
+        let _kept = layout.enter()?;
         if !directory::inspect(&layout)? {
             return Ok(None);
         }
         let catalog = Catalog::open_read_within(&layout.catalog(), PATIENCE)?;
+        let keeper = layout.keeper();
         Ok(catalog.map(|catalog| Self {
             layout,
-            catalog: Arc::new(catalog),
+            catalog: Arc::new(catalog.kept_by(keeper)),
             writable: false,
             warnings: Vec::new(),
             decoded: Arc::default(),
@@ -119,8 +126,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::Create`], [`StoreError::Unsafe`], [`StoreError::Newer`], [`StoreError::Chain`],
     /// [`StoreError::Locked`], [`StoreError::Catalog`], [`StoreError::Io`].
-    pub fn open_write(root: &Path) -> Result<Self, StoreError> {
-        let layout = Layout::new(root.to_path_buf());
+    pub fn open_write(root: impl Into<Layout>) -> Result<Self, StoreError> {
+        let layout = root.into();
+        let _kept = layout.enter()?;
         directory::prepare(&layout)?;
         let mut warnings = Vec::new();
         let catalog = {
@@ -144,9 +152,10 @@ impl Store {
         };
         warnings.extend(draft::sweep(&layout));
         warnings.extend(restores::sweep(&layout));
+        let keeper = layout.keeper();
         Ok(Self {
             layout,
-            catalog: Arc::new(catalog),
+            catalog: Arc::new(catalog.kept_by(keeper)),
             writable: true,
             warnings,
             decoded: Arc::default(),
@@ -177,6 +186,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn record_ids(&self) -> Result<Vec<SnapshotId>, StoreError> {
+        let _kept = self.layout.enter()?;
         record::ids(&self.layout)
     }
 
@@ -186,6 +196,7 @@ impl Store {
     /// [`StoreError::NoSnapshot`]; [`StoreError::Newer`]; [`StoreError::Damaged`] when it is not what its
     /// receipt says, or holds what no record may hold.
     pub fn record(&self, id: &SnapshotId) -> Result<SnapshotRecord, StoreError> {
+        let _kept = self.layout.enter()?;
         record::read(&self.layout, id, self.catalog.recorded_digest(id)?)
     }
 
@@ -194,6 +205,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Chain`] with the first link that does not hold; [`StoreError::UnknownReceipt`].
     pub fn receipts(&self) -> Result<Vec<Receipt>, StoreError> {
+        let _kept = self.layout.enter()?;
         let mut receipts = Vec::new();
         log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
             receipts.push(link.receipt);
@@ -209,6 +221,7 @@ impl Store {
     /// [`StoreError::ReadOnly`], [`StoreError::Locked`], [`StoreError::Chain`] when the end of the chain is
     /// damaged, [`StoreError::Io`]. The chain is then as it was.
     pub fn append(&self, at: Time, uid: u32, instance: &InstanceId, act: Act) -> Result<Receipt, StoreError> {
+        let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         let _receipts = lock::wait(&self.layout, RECEIPTS)?;
         if self.catalog.is_behind() {
@@ -244,6 +257,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Exists`]; [`StoreError::Create`]; [`StoreError::Io`].
     pub fn draft(&self, id: SnapshotId) -> Result<Draft, StoreError> {
+        let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         Draft::new(&self.layout, Arc::clone(&self.catalog), id)
     }
@@ -253,6 +267,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Locked`] when another process holds it; [`StoreError::ReadOnly`]; [`StoreError::Io`].
     pub fn lock_instance(&self, id: &InstanceId) -> Result<LockGuard, StoreError> {
+        let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         lock::instance(&self.layout, id)
     }
@@ -262,6 +277,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`]: then it is not known.
     pub fn instance_locked(&self, id: &InstanceId) -> Result<bool, StoreError> {
+        let _kept = self.layout.enter()?;
         lock::instance_is_held(&self.layout, id)
     }
 
@@ -271,6 +287,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Locked`] with the root; [`StoreError::ReadOnly`]; [`StoreError::Io`].
     pub fn lock_restore(&self, roots: &[PathBuf]) -> Result<LockGuard, StoreError> {
+        let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         lock::restore(&self.layout, roots)
     }
@@ -280,6 +297,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Locked`] while somebody has it exclusively; [`StoreError::Io`].
     pub fn share(&self) -> Result<LockGuard, StoreError> {
+        let _kept = self.layout.enter()?;
         lock::share(&self.layout)
     }
 
@@ -288,6 +306,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Locked`] while somebody shares it; [`StoreError::ReadOnly`]; [`StoreError::Io`].
     pub fn exclusive(&self) -> Result<LockGuard, StoreError> {
+        let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         lock::exclusive(&self.layout)
     }
@@ -298,6 +317,7 @@ impl Store {
     /// [`StoreError::ReadOnly`], [`StoreError::Chain`], [`StoreError::Catalog`], [`StoreError::Io`]. The
     /// catalog is then as it was.
     pub fn rebuild(&self) -> Result<Vec<StoreError>, StoreError> {
+        let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         let _receipts = lock::wait(&self.layout, RECEIPTS)?;
         match projection::renew(&self.catalog, &self.layout) {

@@ -31,14 +31,17 @@ pub(super) fn judge(
         findings.push(found(Severity::Error, what.to_owned()).words("set HOME or JACKIN_HOME_DIR"));
         return None;
     };
-    jackin_home(&home, findings);
+    let user = environment
+        .operator
+        .map_or_else(|| platform::own_ids().0, |operator| operator.uid);
+    jackin_home(&home, user, findings);
     match survey {
         None => {
             let what = format!("{}: not there yet; the first session makes it", shown(&root));
             findings.push(found(Severity::Ok, what).at(&root));
         }
         Some(survey) => {
-            places(survey, findings);
+            places(survey, user, findings);
             let failures = survey.failures.iter().filter(|_| !survey.is_closed());
             findings.extend(failures.map(|error| {
                 let step = format!("ls -la {}", shell::word(&survey.root));
@@ -65,7 +68,7 @@ pub(super) fn judge(
     })
 }
 
-fn jackin_home(home: &Path, findings: &mut Vec<Finding>) {
+fn jackin_home(home: &Path, user: u32, findings: &mut Vec<Finding>) {
     let word = shell::word(home);
     let name = format!("jackin's home {}", shown(home));
     let meta = match fs::metadata(home) {
@@ -84,7 +87,7 @@ fn jackin_home(home: &Path, findings: &mut Vec<Finding>) {
             return;
         }
     };
-    let (user, mode) = (platform::own_ids().0, meta.mode() & 0o7777);
+    let mode = meta.mode() & 0o7777;
     let finding = if !meta.is_dir() {
         found(Severity::Error, format!("{name} is not a directory")).shell(format!("ls -ld {word}"))
     } else if meta.uid() != user {
@@ -95,15 +98,15 @@ fn jackin_home(home: &Path, findings: &mut Vec<Finding>) {
             format!("{name} has mode {mode:04o}: others could put another store in the place of yours");
         found(Severity::Warning, what).shell(format!("chmod go-w {word}"))
     } else {
-        found(Severity::Ok, format!("{name}: yours, mode {mode:04o}"))
+        found(Severity::Ok, format!("{name}: {}, mode {mode:04o}", whose(user)))
     };
     findings.push(finding.at(home));
 }
 
-fn places(survey: &Survey, findings: &mut Vec<Finding>) {
+fn places(survey: &Survey, user: u32, findings: &mut Vec<Finding>) {
     let root = &survey.root;
     if survey.odd.is_empty() {
-        let what = format!("{}: yours alone, no links in it", shown(root));
+        let what = format!("{}: {} alone, no links in it", shown(root), whose(user));
         findings.push(found(Severity::Ok, what).at(root));
         return;
     }
@@ -117,7 +120,12 @@ fn places(survey: &Survey, findings: &mut Vec<Finding>) {
         }
         _ => true,
     };
-    let mut judged: Vec<Finding> = survey.odd.iter().filter(tells).map(odd).collect();
+    let mut judged: Vec<Finding> = survey
+        .odd
+        .iter()
+        .filter(tells)
+        .map(|place| odd(place, user))
+        .collect();
     judged.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let more = judged.split_off(judged.len().min(NAMED));
     findings.extend(judged);
@@ -131,9 +139,17 @@ fn places(survey: &Survey, findings: &mut Vec<Finding>) {
     }
 }
 
-fn odd(place: &OddPlace) -> Finding {
+/// Whose it is, in words to who runs this.
+fn whose(user: u32) -> String {
+    if user == platform::own_ids().0 {
+        "yours".to_owned()
+    } else {
+        format!("user {user}'s")
+    }
+}
+
+fn odd(place: &OddPlace, user: u32) -> Finding {
     let (path, word) = (shown(&place.path), shell::word(&place.path));
-    let user = platform::own_ids().0;
     let finding = match &place.lapse {
         Lapse::Link => found(
             Severity::Error,

@@ -11,9 +11,9 @@ use crate::config::{self, settle, shown};
 use crate::contract::STAGING_PREFIX;
 use crate::session::{Reason, State, state};
 use crate::snapshot::InstanceId;
-use crate::store::{HeldLock, InstanceRow, LockName, Store, StoreError, Survey};
+use crate::store::{HeldLock, InstanceRow, Layout, LockName, Store, StoreError, Survey};
 
-pub(super) fn judge(root: Option<&Path>, config: &config::Survey, findings: &mut Vec<Finding>) {
+pub(super) fn judge(root: Option<&Layout>, config: &config::Survey, findings: &mut Vec<Finding>) {
     let mut roots = Roots::default();
     for mount in config.workspaces.iter().flat_map(|workspace| &workspace.mounts) {
         roots.configured.insert(settle(&mount.src));

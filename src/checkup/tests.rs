@@ -38,6 +38,7 @@ impl Home {
             variables: [("PATH".into(), path.into())].into(),
             home: Some(self.path().to_path_buf()),
             current: self.path().to_path_buf(),
+            ..Environment::default()
         }
     }
 

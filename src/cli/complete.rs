@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::session::find_instance;
 use crate::snapshot::Time;
-use crate::store::{InstanceRow, SnapshotRow, Store};
+use crate::store::{InstanceRow, Layout, SnapshotRow, Store};
 use crate::terminal::{sanitize, size};
 
 /// What the shell itself knows best how to complete.
@@ -203,7 +203,8 @@ struct Source {
 
 impl Source {
     fn store(&self) -> Option<Store> {
-        Store::glance(&self.environment.store_directory()?).ok()?
+        let layout = Layout::new(self.environment.store_directory()?).kept_by(self.environment.operator);
+        Store::glance(layout).ok()?
     }
 
     fn rows(&self) -> Vec<InstanceRow> {

@@ -7,14 +7,16 @@ use super::args::CalledAs;
 use super::commands::warn_of_pending;
 use super::error::{CliError, ErrorKind};
 use super::fail_point::FailPoint;
+use super::sudo;
 use crate::clock::{Clock, Entropy};
 use crate::environment::Environment;
+use crate::platform;
 use crate::process::Interrupts;
 use crate::session::World;
 use crate::snapshot::Time;
-use crate::store::Store;
+use crate::store::{Layout, Store};
 use crate::terminal::progress::Progress;
-use crate::terminal::{Terminal, sanitize, width};
+use crate::terminal::{Terminal, sanitize, shell, width};
 
 /// The system's clock.
 pub(super) struct SystemClock;
@@ -66,6 +68,11 @@ impl<'a> Context<'a> {
     ) -> Result<Self, CliError> {
         let interrupts = Interrupts::install_with(terminal.patience())
             .map_err(|error| CliError::new(ErrorKind::Failed, "signals cannot be caught").because(&error))?;
+        if let Some(uid) = environment.homeless {
+            terminal.warn(&format!(
+                "user {uid}, who called sudo, is not in /etc/passwd, so the home of HOME is used; name theirs in JACKIN_HOME_DIR"
+            ));
+        }
         let progress = FailPoint::new(environment, Progress::new(terminal, interrupts.flag()));
         let (clock, entropy) = (SystemClock, SystemEntropy);
         Ok(Self {
@@ -86,7 +93,7 @@ impl<'a> Context<'a> {
             observer: &self.progress,
             clock: &self.clock,
             entropy: &self.entropy,
-            uid: crate::platform::own_ids().0,
+            uid: platform::own_ids().0,
         }
     }
 
@@ -106,12 +113,17 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// Where things lie in it, and whose they are.
+    pub(super) fn layout(&self) -> Result<Layout, CliError> {
+        Ok(Layout::new(self.store_directory()?).kept_by(self.environment.operator))
+    }
+
     /// Opens the store for writing; makes it when there is none.
     pub(super) fn store_for_writing(&self) -> Result<Store, CliError> {
-        let directory = self.store_directory()?;
+        let layout = self.layout()?;
         self.warn_of_foreign_home();
-        let store = Store::open_write(&directory)?;
-        self.tell_store(&directory, "opened for writing");
+        let store = Store::open_write(&layout)?;
+        self.tell_store(layout.root(), "opened for writing");
         self.warn_about(&store);
         Ok(store)
     }
@@ -119,10 +131,11 @@ impl<'a> Context<'a> {
     /// After `sudo` or `su` HOME may still be another user's, and what is made there would lock its owner out.
     fn warn_of_foreign_home(&self) {
         use std::os::unix::fs::MetadataExt as _;
-        let Some(home) = self.environment.jackin_home().filter(|home| !home.exists()) else {
+        let home = self.environment.jackin_home().filter(|home| !home.exists());
+        let Some(home) = home.filter(|_| self.environment.operator.is_none()) else {
             return;
         };
-        let own = crate::platform::own_ids().0;
+        let own = platform::own_ids().0;
         let above = home.parent().and_then(|above| above.metadata().ok());
         if let Some(owner) = above
             .map(|above| above.uid())
@@ -138,19 +151,19 @@ impl<'a> Context<'a> {
 
     /// Whether there is a store.
     pub(super) fn has_store(&self) -> Result<bool, CliError> {
-        Ok(Store::is_there(&self.store_directory()?)?)
+        Ok(Store::is_there(self.layout()?)?)
     }
 
     /// Opens the store for reading; `None` when there is none.
     pub(super) fn store_for_reading(&self) -> Result<Option<Store>, CliError> {
-        let directory = self.store_directory()?;
-        let store = Store::open_read(&directory)?;
+        let layout = self.layout()?;
+        let store = Store::open_read(&layout)?;
         let how = if store.is_some() {
             "opened for reading"
         } else {
             "not there"
         };
-        self.tell_store(&directory, how);
+        self.tell_store(layout.root(), how);
         if let Some(store) = &store {
             self.warn_about(store);
             if self.tells_pending {
@@ -162,7 +175,10 @@ impl<'a> Context<'a> {
 
     fn tell_store(&self, directory: &Path, how: &str) {
         let shown = sanitize::path(directory);
-        self.terminal.detail(&format!("store {shown}: {how}"));
+        let whose = self.environment.operator.map_or_else(String::new, |operator| {
+            format!(", as its owner, user {} (sudo)", operator.uid)
+        });
+        self.terminal.detail(&format!("store {shown}: {how}{whose}"));
     }
 
     fn warn_about(&self, store: &Store) {
@@ -180,18 +196,35 @@ impl<'a> Context<'a> {
     /// `purpose: command`, or the command on a line of its own when that is wider than `columns`, so that the terminal does
     /// not break it more than it must.
     pub(super) fn proposal(&self, purpose: &str, words: &str, columns: usize) -> String {
-        let command = self.command(words);
-        let line = format!("{purpose}: {command}");
-        if width::of(&line) <= columns {
-            line
-        } else {
-            format!("{}:\n  {command}", purpose.trim_end())
-        }
+        on_one_line_or_two(purpose, &self.command(words), columns)
+    }
+
+    /// As [`Self::propose`], for root to do. `sudo` forgets the variables, so that what they name goes with the command.
+    pub(super) fn propose_to_root(&self, purpose: &str, words: &str) {
+        let named = ["JACKIN_HOME_DIR", "JACKIN_CONFIG_DIR"].map(|name| {
+            let value = self.environment.get(name);
+            value.map_or_else(String::new, |value| {
+                let place = self.environment.absolute(Path::new(value));
+                format!("{name}={} ", shell::word(place.as_os_str()))
+            })
+        });
+        let command = format!("sudo {}{}", named.concat(), self.command(words));
+        let width = self.terminal.width_err();
+        self.terminal.note(&on_one_line_or_two(purpose, &command, width));
     }
 
     /// A command of this program as the operator would type it.
     pub(super) fn command(&self, words: &str) -> String {
         format!("{} {words}", self.called_as.prefix())
+    }
+}
+
+fn on_one_line_or_two(purpose: &str, command: &str, columns: usize) -> String {
+    let line = format!("{purpose}: {command}");
+    if width::of(&line) <= columns {
+        line
+    } else {
+        format!("{}:\n  {command}", purpose.trim_end())
     }
 }
 
@@ -224,10 +257,16 @@ pub fn environment() -> Environment {
     let home = std::env::var_os("HOME")
         .filter(|home| !home.is_empty())
         .map(PathBuf::from);
-    Environment {
+    let environment = Environment {
         variables: std::env::vars_os().collect(),
         home: home.or_else(|| directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf())),
         current: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+        ..Environment::default()
+    };
+    if platform::is_privileged() {
+        sudo::settle(environment, platform::home_of)
+    } else {
+        environment
     }
 }
 

@@ -341,8 +341,21 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
                 "the next command that writes to the store writes it; until then no undo knows of this restore",
             ),
         ),
+        _ if is_forbidden(error) => (
+            ErrorKind::Io,
+            Some("root may do what you may not: the same command after `sudo`"),
+        ),
         _ => (ErrorKind::Io, None),
     }
+}
+
+/// Whether the system refused it to a user who is not root.
+fn is_forbidden(error: &RestoreError) -> bool {
+    let cause = error
+        .source()
+        .and_then(|source| source.downcast_ref::<std::io::Error>());
+    let refused = cause.is_some_and(|cause| cause.kind() == ErrorCause::PermissionDenied);
+    refused && !crate::platform::is_privileged()
 }
 
 impl From<LaunchError> for CliError {

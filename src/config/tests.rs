@@ -49,6 +49,7 @@ impl Home {
             variables: BTreeMap::new(),
             home: Some(self.path()),
             current: self.path(),
+            ..Environment::default()
         }
     }
 

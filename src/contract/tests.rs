@@ -64,6 +64,7 @@ impl Host {
             variables: self.variables.clone(),
             home: Some(self.path("home")),
             current: self.path("src"),
+            ..Environment::default()
         }
     }
 

@@ -67,12 +67,17 @@ impl Blobs {
             decoded: Arc::clone(&store.decoded),
         };
         for wanted in refs {
-            match Archive::open(&store.layout().archive(&wanted.id), Some(wanted)) {
+            let path = store.layout().archive(&wanted.id);
+            let opened = store
+                .layout()
+                .enter()
+                .and_then(|_kept| Ok(Archive::open(&path, Some(wanted))?));
+            match opened {
                 Ok(archive) => {
                     blobs.archives.push(archive);
                     blobs.refs.push(wanted.clone());
                 }
-                Err(error) => blobs.damaged.push((wanted.id.clone(), error.into())),
+                Err(error) => blobs.damaged.push((wanted.id.clone(), error)),
             }
         }
         blobs

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::{StoreError, durable};
+use super::{StoreError, durable, layout};
+use crate::environment::Operator;
 
 mod apply;
 mod health;
@@ -34,6 +35,8 @@ pub struct Catalog {
     connection: Mutex<Connection>,
     /// A write failed: what stands here may lack something.
     behind: AtomicBool,
+    /// Whose store it is, when root acts for them.
+    keeper: Option<Operator>,
 }
 
 /// Names the catalog in an error of SQLite.
@@ -66,7 +69,13 @@ impl Catalog {
             path: path.to_path_buf(),
             connection: Mutex::new(connection),
             behind: AtomicBool::new(false),
+            keeper: None,
         }
+    }
+
+    /// The same, in the store of somebody whom root acts for.
+    pub(super) fn kept_by(self, keeper: Option<Operator>) -> Self {
+        Self { keeper, ..self }
     }
 
     /// Opens the file for writing; makes it, and brings an older one to today's tables.
@@ -131,6 +140,7 @@ impl Catalog {
         work: impl FnOnce(&Tables<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let failed = |error| failure(&self.path, error);
+        let _kept = layout::enter(self.keeper, &self.path)?;
         let mut connection = self.lock();
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -172,6 +182,8 @@ impl Catalog {
 
     /// Runs a query for catching up.
     fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        // SQLite looks for a journal beside the file, by its path, and plays it back.
+        let _kept = layout::enter(self.keeper, &self.path)?;
         ask(&self.lock()).map_err(|error| failure(&self.path, error))
     }
 }

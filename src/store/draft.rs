@@ -40,7 +40,7 @@ impl Draft {
         if !durable::make_directory(&directory)? {
             return Err(StoreError::Exists { id });
         }
-        let Some(lock) = lock::draft(directory.join("lock"))? else {
+        let Some(lock) = lock::draft(layout, directory.join("lock"))? else {
             return Err(StoreError::Exists { id });
         };
         Ok(Self {
@@ -73,6 +73,7 @@ impl Draft {
     /// # Errors
     /// [`StoreError::Create`], also when it was made already.
     pub fn archive_file(&self) -> Result<File, StoreError> {
+        let _kept = self.layout.enter()?;
         durable::create(&self.archive_path())
     }
 
@@ -88,6 +89,7 @@ impl Draft {
                 other: id.to_string(),
             });
         }
+        let _kept = self.layout.enter()?;
         // Said before it is done: when the sync after the rename fails, the archive must go all the same.
         self.archived.store(true, Ordering::Relaxed);
         durable::publish(&self.archive_path(), &self.layout.archive(id))
@@ -111,6 +113,7 @@ impl Draft {
                 other: record.id.to_string(),
             });
         }
+        let _kept = self.layout.enter()?;
         let path = self.layout.record(&self.id);
         record::check(record, &self.id).map_err(|why| StoreError::Damaged {
             path: path.clone(),
@@ -137,6 +140,7 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         // What cannot be removed now is swept by the next command that writes.
+        let Ok(_kept) = self.layout.enter() else { return };
         let unnamed = is_missing(&self.layout.record(&self.id));
         if self.archived.load(Ordering::Relaxed) && unnamed {
             let _ = durable::remove(&self.layout.archive(&self.id.archive()));
@@ -178,7 +182,7 @@ fn sweep_all(layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
 
 fn sweep_one(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
     let directory = layout.draft(id);
-    let _dead = match lock::draft(directory.join("lock")) {
+    let _dead = match lock::draft(layout, directory.join("lock")) {
         Ok(Some(lock)) => lock,
         Ok(None) => return Ok(()),
         // Its own process removed it in this moment.

@@ -1,13 +1,35 @@
-//! Where each thing lies in the store (`docs/format.md`). Only names; nothing is opened here.
+//! Where each thing lies in the store (`docs/format.md`), and whose it is. Only names; nothing is opened here.
 
 use std::path::{Path, PathBuf};
 
+use super::StoreError;
+use crate::environment::Operator;
+use crate::platform::{self, ActingAs};
 use crate::snapshot::{ArchiveId, RestoreId, SnapshotId};
 
 /// The names below one store directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     root: PathBuf,
+    keeper: Option<Operator>,
+}
+
+impl From<&Path> for Layout {
+    fn from(root: &Path) -> Self {
+        Self::new(root.to_path_buf())
+    }
+}
+
+impl From<&PathBuf> for Layout {
+    fn from(root: &PathBuf) -> Self {
+        Self::new(root.clone())
+    }
+}
+
+impl From<&Layout> for Layout {
+    fn from(layout: &Layout) -> Self {
+        layout.clone()
+    }
 }
 
 impl Layout {
@@ -17,7 +39,25 @@ impl Layout {
     pub fn new(root: PathBuf) -> Self {
         Self {
             root: root.components().collect(),
+            keeper: None,
         }
+    }
+
+    /// The same, for a store that belongs to somebody else, whom root acts for.
+    #[must_use]
+    pub fn kept_by(self, keeper: Option<Operator>) -> Self {
+        Self { keeper, ..self }
+    }
+
+    /// Whose store it is, when it is not that of who runs.
+    pub(super) fn keeper(&self) -> Option<Operator> {
+        self.keeper
+    }
+
+    /// Lets this thread act as who the store belongs to, as long as the value lives. Everything in the store is done so:
+    /// files stay the operator's, and links that they planted lead root nowhere.
+    pub(super) fn enter(&self) -> Result<Option<ActingAs>, StoreError> {
+        enter(self.keeper, &self.root)
     }
 
     /// The store directory.
@@ -103,4 +143,12 @@ impl Layout {
     pub fn draft(&self, id: &SnapshotId) -> PathBuf {
         self.drafts().join(id.as_str())
     }
+}
+
+/// Lets this thread act as `keeper` at `path`; as itself when there is none.
+pub(super) fn enter(keeper: Option<Operator>, path: &Path) -> Result<Option<ActingAs>, StoreError> {
+    let acting = keeper.map(|keeper| platform::act_as(keeper.uid, keeper.gid));
+    acting
+        .transpose()
+        .map_err(StoreError::io("act as the owner of", path))
 }

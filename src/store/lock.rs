@@ -17,7 +17,8 @@ use std::time::Duration;
 pub use held::{HeldLock, Holder, LockName};
 pub(super) use held::{held, is_held};
 
-use super::{Layout, LockedObject, StoreError, durable};
+use super::{Layout, LockedObject, StoreError, durable, layout};
+use crate::environment::Operator;
 use crate::snapshot::{Digest, InstanceId};
 
 /// Time between two attempts.
@@ -43,6 +44,7 @@ struct Held {
     file: File,
     /// The file goes with the lock.
     passing: bool,
+    keeper: Option<Operator>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +61,9 @@ impl LockGuard {
 
 impl Drop for Held {
     fn drop(&mut self) {
+        let kept = layout::enter(self.keeper, &self.path);
         // Only who holds the file alone, and under its name, may remove it.
-        if self.passing && self.file.try_lock().is_ok() && is_named(&self.file, &self.path) {
+        if self.passing && kept.is_ok() && self.file.try_lock().is_ok() && is_named(&self.file, &self.path) {
             let _ = fs::remove_file(&self.path);
         }
         // Said aloud, because a child between fork and exec still has the open file. Closing it does the same
@@ -89,14 +92,25 @@ fn attempt(file: &File, path: &Path, mode: Mode) -> Result<bool, StoreError> {
     }
 }
 
-fn acquire(path: PathBuf, mode: Mode, attempts: u32, passing: bool) -> Result<Option<Held>, StoreError> {
+fn acquire(
+    layout: &Layout,
+    path: PathBuf,
+    mode: Mode,
+    attempts: u32,
+    passing: bool,
+) -> Result<Option<Held>, StoreError> {
     for number in 0..attempts {
         if number > 0 {
             sleep(PAUSE);
         }
         let file = durable::open_or_create(&path)?;
         if attempt(&file, &path, mode)? && is_named(&file, &path) {
-            return Ok(Some(Held { path, file, passing }));
+            return Ok(Some(Held {
+                path,
+                file,
+                passing,
+                keeper: layout.keeper(),
+            }));
         }
     }
     Ok(None)
@@ -105,7 +119,7 @@ fn acquire(path: PathBuf, mode: Mode, attempts: u32, passing: bool) -> Result<Op
 /// The exclusive lock `name`, waited for.
 pub(super) fn wait(layout: &Layout, name: &str) -> Result<LockGuard, StoreError> {
     let path = layout.lock(name);
-    match acquire(path.clone(), Mode::Exclusive, WAIT, false)? {
+    match acquire(layout, path.clone(), Mode::Exclusive, WAIT, false)? {
         Some(held) => Ok(LockGuard::one(held)),
         None => Err(StoreError::Locked {
             object: LockedObject::File(path),
@@ -114,8 +128,8 @@ pub(super) fn wait(layout: &Layout, name: &str) -> Result<LockGuard, StoreError>
 }
 
 /// The lock of a draft; `None` when somebody holds it, so that the draft lives.
-pub(super) fn draft(path: PathBuf) -> Result<Option<LockGuard>, StoreError> {
-    Ok(acquire(path, Mode::Exclusive, 1, false)?.map(LockGuard::one))
+pub(super) fn draft(layout: &Layout, path: PathBuf) -> Result<Option<LockGuard>, StoreError> {
+    Ok(acquire(layout, path, Mode::Exclusive, 1, false)?.map(LockGuard::one))
 }
 
 fn instance_path(layout: &Layout, id: &InstanceId) -> PathBuf {
@@ -124,7 +138,7 @@ fn instance_path(layout: &Layout, id: &InstanceId) -> PathBuf {
 
 /// The exclusive lock of an instance.
 pub(super) fn instance(layout: &Layout, id: &InstanceId) -> Result<LockGuard, StoreError> {
-    match acquire(instance_path(layout, id), Mode::Exclusive, TRY, true)? {
+    match acquire(layout, instance_path(layout, id), Mode::Exclusive, TRY, true)? {
         Some(held) => Ok(LockGuard::one(held)),
         None => Err(StoreError::Locked {
             object: LockedObject::Instance(id.clone()),
@@ -174,7 +188,7 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf]) -> Result<LockGuard, S
     }
     let mut held = Vec::new();
     for (path, (mode, root)) in wanted {
-        match acquire(layout.lock(&root_name(path)), mode, TRY, true)? {
+        match acquire(layout, layout.lock(&root_name(path)), mode, TRY, true)? {
             Some(lock) => held.push(lock),
             None => {
                 return Err(StoreError::Locked {
@@ -209,6 +223,7 @@ pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
                 path,
                 file,
                 passing: false,
+                keeper: layout.keeper(),
             }));
         }
     }
@@ -219,7 +234,7 @@ pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
 
 /// The lock of the whole store, exclusive: archives may go.
 pub(super) fn exclusive(layout: &Layout) -> Result<LockGuard, StoreError> {
-    match acquire(layout.lock(STORE), Mode::Exclusive, TRY, false)? {
+    match acquire(layout, layout.lock(STORE), Mode::Exclusive, TRY, false)? {
         Some(held) => Ok(LockGuard::one(held)),
         None => Err(StoreError::Locked {
             object: LockedObject::Store(layout.root().to_path_buf()),

@@ -4,7 +4,7 @@
 mod contents;
 mod places;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::catalog::{self, Health};
 use super::lock::{self, Holder};
@@ -103,10 +103,11 @@ pub struct Survey {
 impl Survey {
     /// Looks at the store at `root`; `None` when nothing is there.
     #[must_use]
-    pub fn of(root: &Path) -> Option<Self> {
-        let layout = Layout::new(root.to_path_buf());
-        let seen = places::look(layout.root())?;
+    pub fn of(root: impl Into<Layout>) -> Option<Self> {
+        let layout = root.into();
         let mut failures = Vec::new();
+        let _kept = layout.enter().map_err(|error| failures.push(error));
+        let seen = places::look(layout.root())?;
         // In this order: what a capture that is under way publishes in between is never taken for left over.
         let archives = contents::archives(&layout, &mut failures);
         let drafts = contents::drafts(&layout, &mut failures);
@@ -140,8 +141,12 @@ impl Survey {
     /// The locks that are held in the store at `root`, and what could not be looked at. `roots`: mount roots that restores may
     /// be at work on.
     #[must_use]
-    pub fn locks(root: &Path, roots: &[PathBuf]) -> (Vec<HeldLock>, Vec<StoreError>) {
-        lock::held(&Layout::new(root.to_path_buf()), roots)
+    pub fn locks(root: impl Into<Layout>, roots: &[PathBuf]) -> (Vec<HeldLock>, Vec<StoreError>) {
+        let layout = root.into();
+        match layout.enter() {
+            Ok(_kept) => lock::held(&layout, roots),
+            Err(error) => (Vec::new(), vec![error]),
+        }
     }
 }
 

@@ -46,6 +46,7 @@ impl Store {
     /// # Errors
     /// Only when the store's directory cannot be listed; damage is a finding.
     pub fn verify(&self, read_data: bool, observer: &dyn Observer) -> Result<Verified, StoreError> {
+        let _kept = self.layout.enter()?;
         let mut check = Check {
             store: self,
             read_data,

@@ -60,6 +60,7 @@ mod real_tree;
 mod repeat;
 mod second_names;
 mod slips;
+mod sudo;
 mod support;
 mod support_compare;
 mod support_trees;

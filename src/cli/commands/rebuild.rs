@@ -11,7 +11,7 @@ use crate::terminal::size;
 
 pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, CliError> {
     // Where there is no store none is made.
-    if Store::open_read(&context.store_directory()?)?.is_none() {
+    if Store::open_read(context.layout()?)?.is_none() {
         tell(context, args, 0, &[]);
         return Ok(ExitCode::Done.into());
     }

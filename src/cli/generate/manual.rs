@@ -125,6 +125,10 @@ fn surroundings() -> Roff {
             "Where jackin's configuration lies, instead of ~/.config/jackin.",
         ),
         (
+            "SUDO_UID, SUDO_GID",
+            "Whom root acts for: their home and their store are used, and what is made in the store is theirs.",
+        ),
+        (
             "JACKIN_RECOVERY_INSTANCE",
             "Set for the launched command: the session that it runs in.",
         ),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::machine::NOBODY;
 use super::run::Run;
 use super::sandbox::Sandbox;
 use super::schema;
@@ -20,6 +21,7 @@ pub(crate) struct Invocation<'a> {
     directory: PathBuf,
     environment: Vec<(OsString, OsString)>,
     through: Vec<OsString>,
+    by_root: bool,
 }
 
 impl<'a> Invocation<'a> {
@@ -32,7 +34,20 @@ impl<'a> Invocation<'a> {
             directory,
             environment: Vec::new(),
             through: Vec::new(),
+            by_root: false,
         }
+    }
+
+    /// As the user who runs the tests, also where the sandbox's own user is another one.
+    pub(crate) fn by_root(mut self) -> Self {
+        self.by_root = true;
+        self
+    }
+
+    /// As root, called by the sandbox's own user with `sudo`, which keeps HOME.
+    pub(crate) fn by_sudo(self) -> Self {
+        let number = NOBODY.to_string();
+        self.by_root().with("SUDO_UID", &number).with("SUDO_GID", &number)
     }
 
     /// In this directory instead of the projects' one.
@@ -58,7 +73,7 @@ impl<'a> Invocation<'a> {
     pub(crate) fn start(self) -> Started {
         let sandbox = self.sandbox;
         let mut words: Vec<OsString> = Vec::new();
-        if sandbox.unprivileged {
+        if sandbox.unprivileged && !self.by_root {
             words.extend(
                 [
                     "setpriv",

@@ -8,6 +8,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::diff::ChangeKind;
+use crate::platform::is_privileged;
 use crate::restore::{Acting, Outcome, Proposal, Report, Why, execute};
 use crate::session::refuse_active;
 use crate::store::{InstanceRow, Store};
@@ -138,11 +139,12 @@ pub(in crate::cli::commands) fn tell(
     how: &How<'_>,
 ) {
     let terminal = context.terminal;
-    let mut failed = 0;
+    let (mut failed, mut forbidden) = (0, false);
     for (mount, done) in proposal.mounts.iter().zip(&report.mounts) {
         let root = mount.request.coverage.root.to_path();
         for failure in &done.failed {
             failed += 1;
+            forbidden |= is_forbidden(&failure.reason);
             let host = sanitize::path(&failure.path.on_host(&root));
             terminal.warn(&format!("{host}: {}", failure.reason));
         }
@@ -161,7 +163,29 @@ pub(in crate::cli::commands) fn tell(
         });
     }
     propose_next(context, proposal, how);
+    if (forbidden || hides_what_was_known(proposal)) && !is_privileged() {
+        context.propose_to_root("root may change what you may not", &how.again.clone().text());
+    }
     if report.emergency.is_some() {
         context.propose("take it back", &format!("undo {}", row.id));
     }
+}
+
+/// Whether the system refused it to this user. A reason is told in words, those of the system among them.
+fn is_forbidden(reason: &str) -> bool {
+    ["permission denied", "not permitted", "owner ", "cannot be listed"]
+        .iter()
+        .any(|words| reason.contains(words))
+}
+
+/// Whether something that the snapshot holds cannot even be looked at by this user any more.
+fn hides_what_was_known(proposal: &Proposal) -> bool {
+    proposal.mounts.iter().any(|mount| {
+        let is_known = |path| {
+            let target = mount.target.as_ref();
+            target.is_some_and(|target| target.entry(path).is_some())
+        };
+        let mut hidden = mount.plan.not_covered.iter();
+        hidden.any(|gap| is_forbidden(&gap.reason) && is_known(&gap.path))
+    })
 }
