@@ -30,6 +30,7 @@ mod damaged_witness;
 mod doctor;
 mod edges;
 mod emergency;
+mod file_systems;
 mod git_content;
 mod git_state;
 mod guidance;

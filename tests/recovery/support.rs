@@ -13,3 +13,4 @@ pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod schema;
 pub(crate) mod tree;
+pub(crate) mod volume;

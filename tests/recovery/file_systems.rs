@@ -1,0 +1,298 @@
+//! A session, its restore and the undo of that on file systems that are not like the others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::build::Build;
+use crate::support::compare::assert_same_tree;
+use crate::support::documents::Restored;
+use crate::support::machine::{run_tool, skip, tool};
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::{Kind, Tree};
+use crate::support::volume::Volume;
+
+/// What there is before the session.
+fn build(project: &Path) {
+    Build::at(project)
+        .file("kept", "kept\n")
+        .file("edited", "before\n")
+        .file("gone", "gone\n")
+        .file("program", "#!/bin/sh\n")
+        .mode("program", 0o755)
+        .file("dir/old/deep/file", "deep\n")
+        .file("dir/kept", "kept\n")
+        .file("was-dir/a", "a\n")
+        .file("was-dir/sub/b", "b\n")
+        .file("was-file", "file\n")
+        .file("moded/inside", "inside\n")
+        .file("moved/inside", "inside\n")
+        .file("opaque/of-before", "before\n")
+        .file("whole/a", "a\n")
+        .file("whole/sub/b", "b\n")
+        .dir("empty")
+        .symlink("link", "kept")
+        .aged();
+}
+
+/// What the agent does: every kind of change, to what was there and to what it made.
+const DAMAGE: &str = "set -e
+    echo agent > edited; rm gone; chmod 644 program; rm -r dir/old; echo new > dir/new; mkdir -p added/x; echo a > added/x/f
+    rm -r was-dir; echo file > was-dir; rm was-file; mkdir was-file; echo in > was-file/in
+    chmod 700 moded; echo more > moded/more; mv moved moved-to; rm -r opaque; mkdir opaque; echo fresh > opaque/fresh
+    rm -r whole; rmdir empty; rm link; ln -s elsewhere link";
+
+/// Baseline, damage, restore, undo, and forward again; every tree is what it must be.
+#[track_caller]
+fn there_and_back(sandbox: &Sandbox, project: &Path) {
+    let before = Tree::read(project);
+    let id = sandbox.launch(project, DAMAGE);
+    let damaged = Tree::read(project);
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(project));
+    sandbox.undo(&id);
+    assert_same_tree(&damaged, &Tree::read(project));
+    sandbox.undo(&id);
+    assert_same_tree(&before, &Tree::read(project));
+    sandbox.jackin(["verify", "--read-data"]).ok();
+}
+
+/// The same where the project is the file system's root, and where it lies in it.
+fn on(mount: impl Fn(&Path) -> Option<Volume>) {
+    let sandbox = Sandbox::new();
+    let root = sandbox.sources().join("root");
+    let Some(_volume) = mount(&root) else { return };
+    build(&root);
+    there_and_back(&sandbox, &root);
+    drop(_volume);
+
+    let sandbox = Sandbox::new();
+    let disk = sandbox.sources().join("disk");
+    let Some(_volume) = mount(&disk) else { return };
+    let project = disk.join("inside");
+    build(&project);
+    there_and_back(&sandbox, &project);
+}
+
+#[test]
+fn tmpfs_there_and_back() {
+    on(Volume::tmpfs);
+}
+
+#[test]
+fn btrfs_there_and_back() {
+    on(|at| Volume::image(at, "btrfs", 160 << 20, &["mkfs.btrfs", "-q", "-f"]));
+}
+
+#[test]
+fn xfs_there_and_back() {
+    on(|at| Volume::image(at, "xfs", 320 << 20, &["mkfs.xfs", "-q", "-f"]));
+}
+
+/// An overlay on a file system in memory, whose lower layer holds the project at `below`.
+struct Overlay {
+    merged: PathBuf,
+    // In this order: the overlay lies on the layers.
+    _overlay: Volume,
+    _layers: Option<Volume>,
+}
+
+impl Overlay {
+    /// With the layers in memory, or (`None`: not here) on the disk that the tests use.
+    fn new(sandbox: &Sandbox, in_memory: bool, build: impl Fn(&Path)) -> Option<Self> {
+        let layers = sandbox.scratch("layers");
+        fs::create_dir_all(&layers).unwrap();
+        let volume = if in_memory {
+            Some(Volume::tmpfs(&layers)?)
+        } else {
+            None
+        };
+        let lower = layers.join("lower");
+        fs::create_dir(&lower).unwrap();
+        build(&lower);
+        let merged = sandbox.sources().join("merged");
+        Some(Self {
+            _overlay: Volume::overlay(&merged, &lower, &layers)?,
+            _layers: volume,
+            merged,
+        })
+    }
+}
+
+#[test]
+fn overlay_in_memory_whose_root_is_the_project() {
+    let sandbox = Sandbox::new();
+    let Some(overlay) = Overlay::new(&sandbox, true, build) else {
+        return;
+    };
+    there_and_back(&sandbox, &overlay.merged);
+}
+
+#[test]
+fn overlay_on_disk_whose_root_is_the_project() {
+    let sandbox = Sandbox::new();
+    let Some(overlay) = Overlay::new(&sandbox, false, build) else {
+        return;
+    };
+    there_and_back(&sandbox, &overlay.merged);
+}
+
+#[test]
+fn overlay_with_a_project_in_it() {
+    let sandbox = Sandbox::new();
+    let inside = |lower: &Path| build(&lower.join("inside"));
+    let Some(overlay) = Overlay::new(&sandbox, true, inside) else {
+        return;
+    };
+    there_and_back(&sandbox, &overlay.merged.join("inside"));
+}
+
+#[test]
+fn overlay_on_disk_with_a_project_in_it() {
+    let sandbox = Sandbox::new();
+    let inside = |lower: &Path| build(&lower.join("inside"));
+    let Some(overlay) = Overlay::new(&sandbox, false, inside) else {
+        return;
+    };
+    there_and_back(&sandbox, &overlay.merged.join("inside"));
+}
+
+/// The agent adds a directory that holds a directory: it exists in the upper layer only.
+#[test]
+fn overlay_with_all_kinds_that_only_add() {
+    let sandbox = Sandbox::new();
+    let Some(overlay) = Overlay::new(&sandbox, true, build) else {
+        return;
+    };
+    let project = &overlay.merged;
+    let before = Tree::read(project);
+    let id = sandbox.launch(
+        project,
+        "mkdir -p dir/old/new/x; echo a > dir/old/new/x/f; echo a > whole/sub/n; ln kept kept2",
+    );
+    let damaged = Tree::read(project);
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(project));
+    sandbox.undo(&id);
+    assert_same_tree(&damaged, &Tree::read(project));
+}
+
+/// One change at a time, so that it is seen which one an overlay does not bear.
+#[test]
+fn overlay_each_change_alone() {
+    let changes = [
+        ("a file of the lower layer is edited", "echo agent > edited"),
+        ("a file of the lower layer is removed", "rm gone"),
+        ("a directory of the lower layer is removed", "rm -r whole"),
+        ("an empty directory of the lower layer is removed", "rmdir empty"),
+        (
+            "a file is added to a directory of the lower layer",
+            "echo new > dir/new",
+        ),
+        (
+            "a directory of the lower layer becomes a file",
+            "rm -r was-dir; echo x > was-dir",
+        ),
+        (
+            "a file becomes a directory",
+            "rm was-file; mkdir was-file; echo x > was-file/x",
+        ),
+        ("the mode of a directory of the lower layer", "chmod 700 moded"),
+        (
+            "a directory of the lower layer is made anew",
+            "rm -r opaque; mkdir opaque; echo x > opaque/x",
+        ),
+        ("a directory of the lower layer is moved", "mv moved moved-to"),
+        (
+            "a link of the lower layer is replaced",
+            "rm link; ln -s elsewhere link",
+        ),
+    ];
+    let mut failed = Vec::new();
+    for (what, damage) in changes {
+        let sandbox = Sandbox::new();
+        let Some(overlay) = Overlay::new(&sandbox, true, build) else {
+            return;
+        };
+        let project = &overlay.merged;
+        let before = Tree::read(project);
+        let id = sandbox.launch(project, damage);
+        let damaged = Tree::read(project);
+        for (verb, wanted) in [("restore", &before), ("undo", &damaged)] {
+            let run = sandbox.jackin([verb, &id, "--yes", "--json"]);
+            let now = Tree::read(project);
+            let differs = crate::support::compare::changed_paths(wanted, &now);
+            if run.exit() != Some(0) || !differs.is_empty() {
+                let differs: Vec<_> = differs
+                    .iter()
+                    .map(|path| path.escape_ascii().to_string())
+                    .collect();
+                failed.push(format!("{what}: {verb}: differs {differs:?}\n{run}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn a_name_that_only_changed_its_case_comes_back_where_case_does_not_count() {
+    let sandbox = Sandbox::new();
+    let disk = sandbox.sources().join("disk");
+    if !Path::new("/sys/fs/ext4/features/casefold").exists() {
+        return skip("names without case", "this kernel's ext4 has none");
+    }
+    let Some(_volume) = Volume::image(&disk, "ext4", 64 << 20, &["mkfs.ext4", "-q", "-O", "casefold"]) else {
+        return;
+    };
+    let project = disk.join("inside");
+    fs::create_dir(&project).unwrap();
+    run_tool(Command::new("chattr").arg("+F").arg(&project));
+    Build::at(&project)
+        .file("README", "read me\n")
+        .file("Dir/File", "x\n")
+        .aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "mv README readme; mv Dir dir; mv dir/File dir/FILE");
+    let damaged = Tree::read(&project);
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+    sandbox.undo(&id);
+    assert_same_tree(&damaged, &Tree::read(&project));
+    sandbox.restore(&id, &[]);
+    sandbox
+        .diff(&id, &["--from", "baseline", "--to", "now"])
+        .are::<&str>(&[]);
+}
+
+/// Neither modes, owners, links nor exchanged names: what a file system without them can bear comes back.
+#[test]
+fn content_comes_back_on_fat() {
+    let sandbox = Sandbox::new();
+    let disk = sandbox.sources().join("disk");
+    if tool("mkfs.vfat").is_none() {
+        return skip("fat", "mkfs.vfat is not installed");
+    }
+    let Some(_volume) = Volume::image(&disk, "vfat", 32 << 20, &["mkfs.vfat"]) else {
+        return;
+    };
+    let project = disk.join("inside");
+    fs::create_dir(&project).unwrap();
+    for (path, content) in [("edited", "before\n"), ("gone", "gone\n"), ("kept", "kept\n")] {
+        fs::write(project.join(path), content).unwrap();
+    }
+    let contents = |tree: &Tree| -> Vec<(Vec<u8>, Kind)> {
+        let all = tree.nodes.iter();
+        all.map(|(path, node)| (path.clone(), node.kind.clone()))
+            .collect()
+    };
+    let before = contents(&Tree::read(&project));
+    let id = sandbox.launch(
+        &project,
+        "echo agent > edited; rm gone; mkdir new; echo x > new/x",
+    );
+    let run = sandbox
+        .jackin(["restore", &id, "--yes", "--json"])
+        .code_in(&[0, 6]);
+    Restored::of(&run);
+    assert!(contents(&Tree::read(&project)) == before, "{run}");
+}

@@ -1,0 +1,83 @@
+//! A file system of any kind, mounted for the life of the value.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::machine::{is_root, run_tool, skip, tool};
+
+/// What is mounted; a test that cannot have it here says so and is `None`.
+pub(crate) struct Volume {
+    at: PathBuf,
+}
+
+impl Volume {
+    /// A file system in memory.
+    pub(crate) fn tmpfs(at: &Path) -> Option<Self> {
+        Self::mount(at, &["-t", "tmpfs", "none"])
+    }
+
+    /// A new file system of this kind in a file of so many bytes; `make` is what makes it, with its flags.
+    pub(crate) fn image(at: &Path, kind: &str, bytes: u64, make: &[&str]) -> Option<Self> {
+        let image = Self::made(at, bytes, make)?;
+        Self::mount(at, &["-t", kind, "-o", "loop", image.to_str().unwrap()])
+    }
+
+    /// An overlay of `lower` and a new upper layer; `layers` is where that lies.
+    pub(crate) fn overlay(at: &Path, lower: &Path, layers: &Path) -> Option<Self> {
+        let [upper, work] = ["upper", "work"].map(|name| layers.join(name));
+        for directory in [&upper, &work] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        let options = format!(
+            "lowerdir={},upperdir={},workdir={}",
+            lower.display(),
+            upper.display(),
+            work.display()
+        );
+        Self::mount(at, &["-t", "overlay", "-o", &options, "none"])
+    }
+
+    fn made(at: &Path, bytes: u64, make: &[&str]) -> Option<PathBuf> {
+        if !is_root() {
+            Self::none(at, "only root can mount")?;
+        }
+        let (program, flags) = make.split_first().unwrap();
+        if tool(program).is_none() {
+            Self::none(at, &format!("{program} is not installed"))?;
+        }
+        let image = at.with_extension("image");
+        fs::File::create(&image).unwrap().set_len(bytes).unwrap();
+        run_tool(Command::new(program).args(flags).arg(&image));
+        Some(image)
+    }
+
+    fn mount(at: &Path, words: &[&str]) -> Option<Self> {
+        if !is_root() {
+            return Self::none(at, "only root can mount");
+        }
+        Self::done(at, Command::new("mount").args(words).arg(at))
+    }
+
+    fn done(at: &Path, command: &mut Command) -> Option<Self> {
+        fs::create_dir_all(at).unwrap();
+        let output = command.stdin(Stdio::null()).output();
+        match output {
+            Ok(output) if output.status.success() => Some(Self { at: at.to_path_buf() }),
+            Ok(output) => Self::none(at, String::from_utf8_lossy(&output.stderr).trim()),
+            Err(error) => Self::none(at, &error.to_string()),
+        }
+    }
+
+    fn none(at: &Path, because: &str) -> Option<Self> {
+        skip(&at.display().to_string(), because);
+        None
+    }
+}
+
+impl Drop for Volume {
+    fn drop(&mut self) {
+        // Lazily, so that a process which a failed test left behind cannot keep the mount.
+        let _ = Command::new("umount").arg("-l").arg(&self.at).status();
+    }
+}
