@@ -176,7 +176,7 @@ impl<'a> Context<'a> {
     fn tell_store(&self, directory: &Path, how: &str) {
         let shown = sanitize::path(directory);
         let whose = self.environment.operator.map_or_else(String::new, |operator| {
-            format!(", as its owner, user {} (sudo)", operator.uid)
+            format!("; root acts as user {} in it (sudo)", operator.uid)
         });
         self.terminal.detail(&format!("store {shown}: {how}{whose}"));
     }
