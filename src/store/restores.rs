@@ -43,6 +43,7 @@ pub struct PendingRestore {
 /// The papers of a restore, held by the process that does it, or that takes up what another one left.
 #[derive(Debug)]
 pub struct Papers {
+    layout: Layout,
     directory: PathBuf,
     intent: Intent,
     _lock: LockGuard,
@@ -130,6 +131,7 @@ impl Papers {
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
     pub fn journal(&self) -> Result<Option<Journal>, StoreError> {
+        let _kept = self.layout.enter()?;
         read(&self.directory, JOURNAL)
     }
 
@@ -138,6 +140,7 @@ impl Papers {
     /// # Errors
     /// As [`Self::journal`].
     pub fn decision(&self) -> Result<Option<Decision>, StoreError> {
+        let _kept = self.layout.enter()?;
         read(&self.directory, DECISION)
     }
 
@@ -146,6 +149,7 @@ impl Papers {
     /// # Errors
     /// [`StoreError::Io`]; then there is none.
     pub fn write_journal(&self, journal: &Journal) -> Result<(), StoreError> {
+        let _kept = self.layout.enter()?;
         write(&self.directory, JOURNAL, journal)
     }
 
@@ -154,6 +158,7 @@ impl Papers {
     /// # Errors
     /// [`StoreError::Io`]; then none was made.
     pub fn decide(&self, decision: Decision) -> Result<(), StoreError> {
+        let _kept = self.layout.enter()?;
         write(&self.directory, DECISION, &decision)
     }
 
@@ -163,6 +168,7 @@ impl Papers {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn close(self) -> Result<(), StoreError> {
+        let _kept = self.layout.enter()?;
         clear(&self.directory)
     }
 }
@@ -226,6 +232,7 @@ impl Store {
     pub fn undertake(&self, intent: Intent) -> Result<Papers, StoreError> {
         self.must_be_writable()?;
         let layout = self.layout();
+        let _kept = layout.enter()?;
         let directory = layout.restore(&intent.id);
         let lock = {
             let _making = lock::wait(layout, DRAFTS)?;
@@ -249,6 +256,7 @@ impl Store {
             return Err(error);
         }
         Ok(Papers {
+            layout: layout.clone(),
             directory,
             intent,
             _lock: lock,
@@ -260,6 +268,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
     pub fn pending_restores(&self) -> Result<Vec<PendingRestore>, StoreError> {
+        let _kept = self.layout().enter()?;
         let mut found = Vec::new();
         for id in ids(self.layout())? {
             let directory = self.layout().restore(&id);
@@ -286,6 +295,7 @@ impl Store {
     /// As [`Self::pending_restores`].
     pub fn take_up(&self, id: &RestoreId) -> Result<Option<Papers>, StoreError> {
         self.must_be_writable()?;
+        let _kept = self.layout().enter()?;
         let directory = self.layout().restore(id);
         if directory.symlink_metadata().is_err() {
             return Ok(None);
@@ -295,6 +305,7 @@ impl Store {
         };
         let intent: Option<Intent> = read(&directory, INTENT)?;
         Ok(intent.map(|intent| Papers {
+            layout: self.layout().clone(),
             directory,
             intent,
             _lock: lock,
