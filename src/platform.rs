@@ -6,6 +6,7 @@ mod acting;
 mod attributes;
 mod change;
 mod file_system;
+mod inode_flags;
 mod open;
 pub mod parallel;
 mod stat;
@@ -21,6 +22,7 @@ pub use change::{
 pub use file_system::{
     FileSystem, data_segments, file_clock, file_system, fine_clock, free_bytes, may_write,
 };
+pub use inode_flags::set_inode_flags;
 pub use open::{
     careful_flags, is_link_refused, is_sync_unsupported, names, open_beneath, open_child_dir,
     open_child_file, open_child_file_blindly, open_root, read_link,

@@ -8,6 +8,7 @@ mod coverage;
 mod digest;
 mod entry;
 mod id;
+mod inode_flags;
 mod journal;
 mod manifest;
 mod path;
@@ -23,6 +24,7 @@ pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldR
 pub use digest::{Content, Digest, DigestMethod, Hasher};
 pub use entry::{Entry, Kind, Xattr};
 pub use id::{ArchiveId, IdError, InstanceId, RestoreId, SnapshotId, label_from};
+pub use inode_flags::InodeFlags;
 pub use journal::{
     Decision, Deed, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove,
     JournalParent, JournalStep, KnownObject, KnownState, Recorded, StagePlace, Stamp,

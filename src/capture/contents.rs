@@ -304,6 +304,7 @@ fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
     (entry.uid, entry.gid) = (stat.uid, stat.gid);
     (entry.mtime, entry.ctime) = (stat.mtime, stat.ctime);
     (entry.ino, entry.nlink) = (stat.ino, stat.nlink);
+    entry.flags = stat.flags;
     if let Some(content) = content {
         entry.kind = Kind::File(Content {
             size: stat.size,

@@ -22,6 +22,8 @@ pub(crate) fn same_moment(old: &Entry, stat: &Stat) -> bool {
         && old.ctime == stat.ctime
         && old.mode == stat.mode
         && (old.uid, old.gid) == (stat.uid, stat.gid)
+        // A manifest of a version that did not record them says none: then it is looked at anew.
+        && old.flags == stat.flags
 }
 
 /// An entry with the facts of `stat`, no attributes, no link.
@@ -35,6 +37,7 @@ pub(crate) fn entry(name: Name, stat: &Stat, kind: Kind) -> Entry {
         mtime: stat.mtime,
         ctime: stat.ctime,
         ino: stat.ino,
+        flags: stat.flags,
         xattrs: Vec::new(),
         link: None,
         nlink: links(stat),

@@ -1,4 +1,4 @@
-//! Compares two manifests path by path. Compared are type, bytes, mode, owner, target, attributes and link group;
+//! Compares two manifests path by path. Compared are type, bytes, mode, owner, target, attributes, flags and link group;
 //! never times or inodes. What one side does not know is neither added nor deleted: it is not covered.
 
 use std::cmp::Ordering;
@@ -34,7 +34,7 @@ pub enum ChangeKind {
     Type,
     /// Only the permission bits differ.
     Mode,
-    /// Owner, attributes or hard links differ (and maybe the permission bits).
+    /// Owner, attributes, flags or hard links differ (and maybe the permission bits).
     Metadata,
     /// The same content under another path; `from_path` is the earlier one.
     Renamed,

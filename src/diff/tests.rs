@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::Side;
 use crate::capture::Skipped;
 use crate::snapshot::{
-    Content, Digest, DigestMethod, Directory, Entry, Gap, GapReason, Kind, Listing, Manifest, Name, RelPath,
-    Time, Xattr,
+    Content, Digest, DigestMethod, Directory, Entry, Gap, GapReason, InodeFlags, Kind, Listing, Manifest,
+    Name, RelPath, Time, Xattr,
 };
 
 pub(crate) fn path(text: &str) -> RelPath {
@@ -31,6 +31,7 @@ pub(crate) fn object(kind: Kind, mode: u32) -> Entry {
         mtime: Time { sec: 100, nsec: 0 },
         ctime: Time { sec: 100, nsec: 0 },
         ino: 0,
+        flags: InodeFlags::default(),
         xattrs: Vec::new(),
         link: None,
         nlink: 1,

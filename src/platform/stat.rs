@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, FileType};
 
-use crate::snapshot::Time;
+use crate::snapshot::{InodeFlags, Time};
 
 /// The type of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub struct Stat {
     pub nlink: u32,
     /// Major and minor number of a device node.
     pub rdev: (u32, u32),
+    /// What `chattr` set; only regular files and directories have any.
+    pub flags: InodeFlags,
     /// Which file system, and through which mount (0: the system does not tell); only for comparing objects looked at
     /// within one run.
     pub place: (u64, u64),
@@ -72,6 +74,7 @@ impl Stat {
             && self.ctime == other.ctime
             && self.mode == other.mode
             && (self.uid, self.gid) == (other.uid, other.gid)
+            && self.flags == other.flags
     }
 
     /// Whether this object lies on the mount whose root has `place`. On an overlay a file shows the device of the layer
@@ -115,17 +118,18 @@ fn kind(file_type: FileType) -> NodeKind {
 
 #[cfg(target_os = "linux")]
 mod imp {
-    use rustix::fs::{StatxFlags, StatxTimestamp, statx};
+    use rustix::fs::{StatxAttributes, StatxFlags, StatxTimestamp, statx};
 
-    use super::{AsFd, AtFlags, FileType, OsStr, Stat, Time, io, kind};
+    use super::{AsFd, AtFlags, FileType, InodeFlags, NodeKind, OsStr, Stat, Time, io, kind};
 
     pub(super) fn stat(dir: impl AsFd, name: &OsStr, flags: AtFlags) -> io::Result<Stat> {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID | StatxFlags::BTIME;
         let x = statx(dir, name, flags | AtFlags::NO_AUTOMOUNT, wanted)?;
         let mode = u32::from(x.stx_mode);
         let told = StatxFlags::from_bits_retain(x.stx_mask);
+        let kind = kind(FileType::from_raw_mode(mode));
         Ok(Stat {
-            kind: kind(FileType::from_raw_mode(mode)),
+            kind,
             mode: mode & 0o7777,
             uid: x.stx_uid,
             gid: x.stx_gid,
@@ -137,6 +141,7 @@ mod imp {
             born: told.contains(StatxFlags::BTIME).then(|| time(x.stx_btime)),
             nlink: x.stx_nlink,
             rdev: (x.stx_rdev_major, x.stx_rdev_minor),
+            flags: inode_flags(kind, x.stx_attributes),
             place: (
                 (u64::from(x.stx_dev_major) << 32) | u64::from(x.stx_dev_minor),
                 if told.contains(StatxFlags::MNT_ID) {
@@ -146,6 +151,23 @@ mod imp {
                 },
             ),
         })
+    }
+
+    /// Links and pipes inherit some from their directory on some file systems, and nobody can set them there.
+    fn inode_flags(kind: NodeKind, told: StatxAttributes) -> InodeFlags {
+        let mut flags = InodeFlags::default();
+        if matches!(kind, NodeKind::File | NodeKind::Directory) {
+            for (theirs, ours) in [
+                (StatxAttributes::IMMUTABLE, InodeFlags::IMMUTABLE),
+                (StatxAttributes::APPEND, InodeFlags::APPEND),
+                (StatxAttributes::NODUMP, InodeFlags::NODUMP),
+            ] {
+                if told.contains(theirs) {
+                    flags = flags.with(ours);
+                }
+            }
+        }
+        flags
     }
 
     fn time(stamp: StatxTimestamp) -> Time {
@@ -160,7 +182,7 @@ mod imp {
 mod imp {
     use rustix::fs::{major, minor, statat};
 
-    use super::{AsFd, AtFlags, FileType, OsStr, Stat, Time, io, kind};
+    use super::{AsFd, AtFlags, FileType, InodeFlags, OsStr, Stat, Time, io, kind};
 
     pub(super) fn stat(dir: impl AsFd, name: &OsStr, flags: AtFlags) -> io::Result<Stat> {
         let s = if name.is_empty() {
@@ -190,6 +212,7 @@ mod imp {
             born: None,
             nlink: u32::from(s.st_nlink),
             rdev: (major(s.st_rdev), minor(s.st_rdev)),
+            flags: InodeFlags::default(),
             place: (s.st_dev.unsigned_abs().into(), 0),
         })
     }

@@ -10,6 +10,9 @@ use super::{DecodeError, Digest, Directory, Entry, Gap, GapReason, Listing, Mani
 /// First bytes of a chunk and of a manifest list; the last byte is the version.
 const CHUNK_MAGIC: &[u8; 8] = b"JKRCHNK\x01";
 const LIST_MAGIC: &[u8; 8] = b"JKRLIST\x01";
+/// The version of those that hold an entry with inode flags. All others are written as version 1: an older program reads
+/// them, and what did not change keeps its digest.
+const WITH_FLAGS: u8 = 2;
 
 /// A boundary lies on average behind this many entries.
 const MEAN_ENTRIES: u64 = 256;
@@ -101,6 +104,7 @@ impl Run {
     pub fn encode(&self, manifest: &Manifest) -> Chunk {
         let mut bytes = CHUNK_MAGIC.to_vec();
         let directories = manifest.directories.get(self.first.0..=self.last.0);
+        let mut flagged = false;
         for (at, dir) in (self.first.0..).zip(directories.unwrap_or_default()) {
             let start = if at == self.first.0 { self.first.1 } else { 0 };
             let end = if at == self.last.0 {
@@ -108,15 +112,23 @@ impl Run {
             } else {
                 dir.entries.len()
             };
-            put_directory(&mut bytes, dir, start, end);
+            flagged |= put_directory(&mut bytes, dir, start, end);
         }
+        set_version(&mut bytes, flagged);
         let digest = Digest::of(&bytes);
         Chunk { digest, bytes }
     }
 }
 
-/// Appends the entries `start..end` of a directory.
-fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) {
+/// Puts the version into what begins with a magic.
+fn set_version(bytes: &mut [u8], flagged: bool) {
+    if let Some(version) = bytes.get_mut(CHUNK_MAGIC.len() - 1).filter(|_| flagged) {
+        *version = WITH_FLAGS;
+    }
+}
+
+/// Appends the entries `start..end` of a directory; gives whether one of them has inode flags.
+fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) -> bool {
     put_bytes(out, dir.path.as_bytes());
     let listing = match dir.listing {
         Listing::Proven => 0,
@@ -130,9 +142,11 @@ fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) {
     let entries = dir.entries.get(start..end).unwrap_or_default();
     put_number(out, entries.len() as u64);
     let mut ino = 0;
+    let mut flagged = false;
     for entry in entries {
         entry.encode(out, ino);
         ino = entry.ino;
+        flagged |= !entry.flags.is_empty();
     }
     let gaps = if start == 0 { dir.gaps.as_slice() } else { &[] };
     put_number(out, gaps.len() as u64);
@@ -150,6 +164,7 @@ fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) {
         out.push(tag);
         put_bytes(out, text.as_bytes());
     }
+    flagged
 }
 
 impl ManifestList {
@@ -158,6 +173,7 @@ impl ManifestList {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = LIST_MAGIC.to_vec();
         self.root.encode(&mut out, 0);
+        set_version(&mut out, !self.root.flags.is_empty());
         put_number(&mut out, self.chunks.len() as u64);
         for chunk in &self.chunks {
             out.extend_from_slice(&chunk.0);
@@ -325,14 +341,18 @@ fn open<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Reader<'a>, DecodeError>
     let head: [u8; 8] = reader.array()?;
     let (word, version) = (head.split_last(), magic.split_last());
     match (word, version) {
-        (Some((got, a)), Some((known, b))) if a == b => match got.cmp(known) {
-            std::cmp::Ordering::Equal => Ok(reader),
-            std::cmp::Ordering::Greater => Err(DecodeError::Newer(u64::from(*got))),
-            std::cmp::Ordering::Less => Err(DecodeError::Tag {
-                what: "version",
-                value: u64::from(*got),
-            }),
-        },
+        (Some((got, a)), Some((first, b))) if a == b => {
+            if *got < *first {
+                Err(DecodeError::Tag {
+                    what: "version",
+                    value: u64::from(*got),
+                })
+            } else if *got > WITH_FLAGS {
+                Err(DecodeError::Newer(u64::from(*got)))
+            } else {
+                Ok(reader)
+            }
+        }
         _ => Err(DecodeError::Structure(
             "it is not what its place says (wrong first bytes)",
         )),

@@ -1,7 +1,7 @@
 //! One file system object as a manifest records it: type, metadata, stat identity, content digest.
 
 use super::codec::{Reader, put_bytes, put_number, put_signed, put_time};
-use super::{Content, DecodeError, Digest, DigestMethod, Name, RelPath, Time};
+use super::{Content, DecodeError, Digest, DigestMethod, InodeFlags, Name, RelPath, Time};
 
 /// An extended attribute, name and value as the kernel gives them. ACLs are the attributes `system.posix_acl_*`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +50,8 @@ pub struct Entry {
     pub ctime: Time,
     /// Inode number; part of the stat identity.
     pub ino: u64,
+    /// What `chattr` set.
+    pub flags: InodeFlags,
     /// Extended attributes, sorted by name.
     pub xattrs: Vec<Xattr>,
     /// For all but the first path of a hard link group inside the mount: the first path of that group.
@@ -73,7 +75,8 @@ const HAS_LINK: u64 = 2;
 const HAS_NLINK: u64 = 4;
 const UNSTABLE: u64 = 8;
 const BLOCKS: u64 = 16;
-const KNOWN: u64 = 31;
+const HAS_FLAGS: u64 = 32;
+const KNOWN: u64 = 63;
 
 impl Entry {
     /// The content, when this is a regular file.
@@ -91,14 +94,14 @@ impl Entry {
         matches!(self.kind, Kind::Directory)
     }
 
-    /// Whether both describe the same state: type, bytes, mode, owner, target, attributes and link group. Never
+    /// Whether both describe the same state: type, bytes, mode, owner, target, attributes, flags and link group. Never
     /// times, never inodes, never the name.
     #[must_use]
     pub fn same_state(&self, other: &Self) -> bool {
         self.kind == other.kind && self.same_metadata(other) && self.link == other.link
     }
 
-    /// Whether mode, owner and attributes agree. The mode of a symbolic link says nothing and is not compared.
+    /// Whether mode, owner, attributes and flags agree. The mode of a symbolic link says nothing and is not compared.
     #[must_use]
     pub fn same_metadata(&self, other: &Self) -> bool {
         let links = matches!((&self.kind, &other.kind), (Kind::Symlink(_), Kind::Symlink(_)));
@@ -106,6 +109,7 @@ impl Entry {
             && self.uid == other.uid
             && self.gid == other.gid
             && self.xattrs == other.xattrs
+            && self.flags == other.flags
     }
 
     pub(super) fn encode(&self, out: &mut Vec<u8>, previous_ino: u64) {
@@ -119,6 +123,7 @@ impl Entry {
                 self.content().is_some_and(|c| c.method == DigestMethod::Blocks),
                 BLOCKS,
             ),
+            (!self.flags.is_empty(), HAS_FLAGS),
         ] {
             flags |= if set { flag } else { 0 };
         }
@@ -156,6 +161,9 @@ impl Entry {
         }
         if flags & HAS_NLINK != 0 {
             put_number(out, u64::from(self.nlink));
+        }
+        if flags & HAS_FLAGS != 0 {
+            put_number(out, u64::from(self.flags.bits()));
         }
     }
 
@@ -209,6 +217,16 @@ impl Entry {
             1
         };
         let unstable = flags & UNSTABLE != 0;
+        let flags = if flags & HAS_FLAGS != 0 {
+            if !matches!(kind, Kind::File(_) | Kind::Directory) {
+                return Err(DecodeError::Structure(
+                    "only files and directories have inode flags",
+                ));
+            }
+            Self::decode_flags(reader)?
+        } else {
+            InodeFlags::default()
+        };
         Ok(Self {
             name,
             kind,
@@ -218,10 +236,20 @@ impl Entry {
             mtime,
             ctime,
             ino,
+            flags,
             xattrs,
             link,
             nlink,
             unstable,
+        })
+    }
+
+    fn decode_flags(reader: &mut Reader<'_>) -> Result<InodeFlags, DecodeError> {
+        let bits = reader.small()?;
+        let flags = InodeFlags::from_bits(bits).filter(|flags| !flags.is_empty());
+        flags.ok_or(DecodeError::Tag {
+            what: "inode flag",
+            value: u64::from(bits),
         })
     }
 

@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod flags;
+
 fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap()
 }
@@ -36,6 +38,7 @@ fn plain(text: &str, kind: Kind) -> Entry {
             nsec: 999_999_999,
         },
         ino: 77,
+        flags: InodeFlags::default(),
         xattrs: Vec::new(),
         link: None,
         nlink: 1,
@@ -337,7 +340,7 @@ proptest! {
         let mut chunk = b"JKRCHNK\x01".to_vec();
         chunk.extend(&bytes);
         let _ = Chunk::decode(&chunk);
-        let mut list = b"JKRLIST\x01".to_vec();
+        let mut list = b"JKRLIST\x02".to_vec();
         list.extend(&bytes);
         let _ = ManifestList::decode(&list);
     }

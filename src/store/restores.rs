@@ -243,7 +243,7 @@ impl Store {
                     source: io::ErrorKind::AlreadyExists.into(),
                 });
             }
-            lock::draft(directory.join(LOCK))?
+            lock::draft(layout, directory.join(LOCK))?
         };
         let Some(lock) = lock else {
             return Err(StoreError::Locked {
@@ -300,7 +300,7 @@ impl Store {
         if directory.symlink_metadata().is_err() {
             return Ok(None);
         }
-        let Some(lock) = lock::draft(directory.join(LOCK))? else {
+        let Some(lock) = lock::draft(self.layout(), directory.join(LOCK))? else {
             return Ok(None);
         };
         let intent: Option<Intent> = read(&directory, INTENT)?;

@@ -74,6 +74,10 @@ pub(in crate::cli) fn detail(change: &Change) -> String {
     if from.xattrs != to.xattrs {
         parts.push("attributes".to_owned());
     }
+    if from.flags != to.flags {
+        // The letters of lsattr(1).
+        parts.push(format!("flags {} -> {}", from.flags, to.flags));
+    }
     if from.link != to.link && change.kind != ChangeKind::Renamed {
         parts.push("hard links".to_owned());
     }

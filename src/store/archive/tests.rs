@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::snapshot::{
-    ArchiveId, ArchiveRef, Content, DigestMethod, Entry, Kind, Name, RelPath, Time, Xattr,
+    ArchiveId, ArchiveRef, Content, DigestMethod, Entry, InodeFlags, Kind, Name, RelPath, Time, Xattr,
 };
 
 /// An archive in a temporary directory.
@@ -74,6 +74,7 @@ fn entry(kind: Kind) -> Entry {
         },
         ctime: Time::default(),
         ino: 1,
+        flags: InodeFlags::default(),
         xattrs: Vec::new(),
         link: None,
         nlink: 1,

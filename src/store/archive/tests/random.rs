@@ -80,6 +80,7 @@ fn meta(given: &Given, kind: Kind) -> Entry {
             sec: given.time.0,
             nsec: given.time.1,
         },
+        flags: InodeFlags::default(),
         xattrs: xattrs.collect(),
         ..entry(kind)
     }
