@@ -7,6 +7,7 @@ mod build;
 mod carry;
 mod conclude;
 mod execute;
+mod flags;
 mod history;
 mod identity;
 mod intent;

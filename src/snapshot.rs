@@ -26,8 +26,8 @@ pub use entry::{Entry, Kind, Xattr};
 pub use id::{ArchiveId, IdError, InstanceId, RestoreId, SnapshotId, label_from};
 pub use inode_flags::InodeFlags;
 pub use journal::{
-    Decision, Deed, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove,
-    JournalParent, JournalStep, KnownObject, KnownState, Recorded, StagePlace, Stamp,
+    BoundObject, Decision, Deed, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount,
+    JournalMove, JournalParent, JournalStep, KnownObject, KnownState, Recorded, StagePlace, Stamp,
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};

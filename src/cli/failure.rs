@@ -318,6 +318,13 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
             ErrorKind::Io,
             Some("nothing was changed; make room and try again"),
         ),
+        RestoreError::Stage { source, .. } if source.kind() == ErrorCause::PermissionDenied => (
+            ErrorKind::Io,
+            Some(
+                "nothing was changed; if the directory is immutable or append-only (lsattr -d), `chattr -i -a` takes \
+                 that off",
+            ),
+        ),
         RestoreError::Pending(_) | RestoreError::RollBack { .. } | RestoreError::Waits { .. } => {
             (ErrorKind::Pending, None)
         }

@@ -118,9 +118,12 @@ fn read(id: rustix::time::ClockId) -> Time {
     }
 }
 
-/// Whether this process may create names in a directory.
+/// Whether this process may create names in a directory, and remove them again: in one that can only be added to
+/// (`chattr +a`) nobody can.
 #[must_use]
 pub fn may_write(directory: &std::path::Path) -> bool {
     use rustix::fs::Access;
-    rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+    let facts = super::stat_child(rustix::fs::CWD, directory.as_os_str());
+    !facts.is_ok_and(|facts| facts.flags.bind())
+        && rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }

@@ -193,7 +193,8 @@ fn one_fits(
     let Some(is) = dir.look(name)? else {
         return Ok(false);
     };
-    let loose = top || was.nlink > 1;
+    // Taking off the flags that were in the way moved the ctime as well.
+    let loose = top || was.nlink > 1 || was.flags.bind();
     let done = changed.get(&was.ino).map(|will| with_metadata_of(was, will));
     if !fits(was, &is, loose) && !done.is_some_and(|done| fits(&done, &is, true)) {
         return Ok(false);

@@ -180,8 +180,8 @@ impl Carry<'_> {
         let several = was.nlink > 1;
         let linked = matches!(&step.deed, Deed::Metadata { will, .. } if will.0.nlink > 1);
         // Directories that we changed ourselves, files whose other names we replaced, and files that a name was linked to while
-        // we staged have another ctime by now.
-        if fits(was, is, several || linked || was.is_dir()) {
+        // we staged, and those whose flags were in the way have another ctime by now.
+        if fits(was, is, several || linked || was.is_dir() || was.flags.bind()) {
             return true;
         }
         let Deed::Metadata { will, .. } = &step.deed else {

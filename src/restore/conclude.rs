@@ -6,11 +6,12 @@ use std::io;
 
 use super::RestoreError;
 use super::execute::{Acting, MountReport, Outcome, Report};
+use super::flags;
 use super::plan::Step;
 use super::propose::Proposal;
 use super::work::{Job, settle_times, verify};
 use crate::observer::Phase;
-use crate::snapshot::{Act, Decision, PathChange, SnapshotId};
+use crate::snapshot::{Act, Decision, PathChange, RelPath, SnapshotId};
 use crate::store::{Papers, Store};
 
 /// What the end of a restore needs to know.
@@ -153,6 +154,7 @@ impl Conclusion<'_> {
         for job in jobs {
             left.extend(job.settle().err());
             settle_times(job, &BTreeSet::new(), None, false);
+            job.bind_again();
         }
         self.reached("abort-settled");
         let intent = self.papers.intent();
@@ -186,17 +188,19 @@ impl Conclusion<'_> {
             let Some((mount, place)) = proposal.mounts.get(job.index).zip(mounts.get_mut(job.index)) else {
                 continue;
             };
+            let inherits = flags::inherits(&job.stage);
+            left.extend(job.settle().err().map(|error| error.to_string()));
+            self.reached("settled");
+            let failed: BTreeSet<&RelPath> = job.problems.iter().map(|(path, _)| path).collect();
+            let touched = job.touched(&failed);
+            let exact = self.papers.intent().exact_mtimes;
+            settle_times(job, &touched, mount.target.as_ref(), exact);
+            // After everything else: what is immutable takes no time, and a name of it that lies aside could not be removed.
+            let unset = flags::set(&job.host, inherits, &mount.plan.steps);
+            job.problems.extend(unset);
+            self.reached("flags");
             *place = verify(job, mount, self.acting);
             self.reached("verified");
-            left.extend(job.settle().err().map(|error| error.to_string()));
-            let touched = job.touched(&place.failed);
-            settle_times(
-                job,
-                &touched,
-                mount.target.as_ref(),
-                self.papers.intent().exact_mtimes,
-            );
-            self.reached("settled");
         }
         let receipt = match self.receipt(proposal, &mounts) {
             Ok(receipt) => receipt,

@@ -1,5 +1,6 @@
 //! The confirmed proposal as an intent, and back: what a restore may touch has to be known after a crash as well.
 
+use super::flags;
 use super::plan::Scope;
 use super::propose::{Proposal, ProposedMount, Purpose};
 use super::stage::Stage;
@@ -77,5 +78,6 @@ fn of_mount(mount: &ProposedMount, entropy: &dyn Entropy) -> IntentMount {
         scope: IntentScope::from(&mount.request.scope),
         stage: busy.then(|| Stage::place(&mount.location, &root, random(entropy))),
         conflicts: mount.plan.conflicts.len() as u64,
+        bound: flags::bound(&mount.plan.steps),
     }
 }

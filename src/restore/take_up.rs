@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::RestoreError;
 use super::conclude::Conclusion;
 use super::execute::{Acting, Report};
+use super::flags;
 use super::identity::identity;
 use super::plan::{Allow, Plan, Scope, Step};
 use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
@@ -104,12 +105,16 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
 /// Removes the staging directories of a restore that moved nothing. What is older than they are was never staged there.
 fn forget(intent: &Intent) -> Vec<String> {
     let mut left = Vec::new();
-    for place in intent.mounts.iter().filter_map(|mount| mount.stage.as_ref()) {
+    for mount in &intent.mounts {
+        let Some(place) = &mount.stage else { continue };
         let emptied = Stage::reopen(place, None).and_then(|stage| match stage {
             Some(stage) => stage.forget(),
             None => Ok(()),
         });
         left.extend(emptied.err().map(|error| error.to_string()));
+        if let Ok(root) = Root::open(&mount.coverage.root.to_path()) {
+            flags::put_back(&root, &mount.bound);
+        }
     }
     left
 }
@@ -311,11 +316,9 @@ fn jobs<'a>(
     for mount in &journal.mounts {
         let mut meant = intent.mounts.iter().enumerate();
         let meant = meant.find(|(_, meant)| meant.coverage.label == mount.label);
-        let Some((index, place, host)) = meant
-            .and_then(|(index, meant)| Some((index, meant.stage.as_ref()?, meant.coverage.root.to_path())))
-        else {
-            continue;
-        };
+        let Some((index, meant)) = meant else { continue };
+        let Some(place) = &meant.stage else { continue };
+        let host = meant.coverage.root.to_path();
         let root = match &mount.root {
             Some(then) => Some(root(&host, then)?),
             None => None,
@@ -333,6 +336,7 @@ fn jobs<'a>(
             root,
             stage,
             journal: mount.clone(),
+            bound: meant.bound.clone(),
             problems: Vec::new(),
         });
     }

@@ -2,6 +2,7 @@
 
 mod drift;
 mod executing;
+mod flags;
 mod knowing;
 mod linked;
 mod meddling;

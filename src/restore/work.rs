@@ -7,6 +7,7 @@ use super::aside::Known;
 use super::build::{Builder, Times};
 use super::carry::Carry;
 use super::execute::{Acting, Failed, MountReport};
+use super::flags;
 use super::journal::Draft;
 use super::names::only_link_differs;
 use super::plan::{Action, Step};
@@ -18,7 +19,9 @@ use crate::diff::{Change, Side, compare};
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform;
-use crate::snapshot::{Deed, Intent, JournalMount, Manifest, RelPath, StagePlace, Time, add_sizes};
+use crate::snapshot::{
+    BoundObject, Deed, Intent, JournalMount, Manifest, RelPath, StagePlace, Time, add_sizes,
+};
 use crate::store::Blobs;
 
 /// One mount under way: everything new is staged, and every move is known.
@@ -35,6 +38,8 @@ pub(super) struct Job<'a> {
     pub(super) stage: Stage,
     /// Its moves.
     pub(super) journal: JournalMount,
+    /// What was immutable or append-only.
+    pub(super) bound: Vec<BoundObject>,
     /// What could not be made or moved, or not exactly.
     pub(super) problems: Vec<(RelPath, String)>,
 }
@@ -54,14 +59,21 @@ impl Job<'_> {
     }
 
     /// The directories whose entries changed, when all went well but what `failed`.
-    pub(super) fn touched(&self, failed: &[Failed]) -> BTreeSet<RelPath> {
-        let failed: BTreeSet<&RelPath> = failed.iter().map(|failed| &failed.path).collect();
+    pub(super) fn touched(&self, failed: &BTreeSet<&RelPath>) -> BTreeSet<RelPath> {
         let moved = self
             .journal
             .moves
             .iter()
             .filter(|step| !matches!(step.deed, Deed::Metadata { .. }) && !failed.contains(&step.path));
         moved.filter_map(|step| Some(step.path.split()?.0)).collect()
+    }
+
+    /// Puts back the flags that were in the way. What was staged may hold another name of what was immutable, and could not be
+    /// removed then: so the staging directory goes first.
+    pub(super) fn bind_again(&self) {
+        if let Some(root) = &self.root {
+            flags::put_back(root, &self.bound);
+        }
     }
 
     /// Removes the staging directory, and what the journal knows in it.
@@ -139,7 +151,13 @@ fn stage<'a>(
     let stage = Stage::create(place)?;
     acting.observer.reached("staging");
     let now = before.map(|(manifest, _)| manifest);
-    let moves = prepare(root.as_ref(), &stage, steps, target, now, &mut builder);
+    if let Some(root) = &root {
+        flags::lift_linked(root, steps);
+    }
+    let mut moves = prepare(root.as_ref(), &stage, steps, target, now, &mut builder);
+    if let (Some(root), Some(before), Ok(moves)) = (&root, now, &mut moves) {
+        builder.problems.extend(flags::lift(root, before, steps, moves));
+    }
     // Also when staging stopped half way: all that lies there is ours.
     let known = known(&stage, steps)?;
     let written = moves.and_then(|moves| {
@@ -165,9 +183,16 @@ fn stage<'a>(
             root,
             stage,
             journal,
+            bound: flags::bound(steps),
             problems: builder.problems,
         }),
-        Err(cause) => Err(left(cause, stage.settle(&known))),
+        Err(cause) => {
+            let cause = left(cause, stage.settle(&known));
+            if let Some(root) = &root {
+                flags::put_back(root, &flags::bound(steps));
+            }
+            Err(cause)
+        }
     }
 }
 
@@ -186,7 +211,11 @@ fn known(stage: &Stage, steps: &[Step]) -> Result<Known, RestoreError> {
 
 /// Removes what was staged for a restore that stopped with `cause`, and names what stays.
 pub(super) fn discard(jobs: &[Job<'_>], cause: RestoreError) -> RestoreError {
-    jobs.iter().fold(cause, |cause, job| left(cause, job.settle()))
+    jobs.iter().fold(cause, |cause, job| {
+        let cause = left(cause, job.settle());
+        job.bind_again();
+        cause
+    })
 }
 
 fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> RestoreError {

@@ -6,7 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::codec::Reader;
 use super::{
-    ByteString, Coverage, Entry, InstanceId, PathAct, RelPath, RestoreId, RestoreKind, SnapshotId, Time,
+    ByteString, Coverage, Entry, InodeFlags, InstanceId, PathAct, RelPath, RestoreId, RestoreKind,
+    SnapshotId, Time,
 };
 
 /// What was confirmed. It is on disk before anything of the restore is.
@@ -47,6 +48,38 @@ pub struct IntentMount {
     pub stage: Option<StagePlace>,
     /// Paths that stay as they are because of later work.
     pub conflicts: u64,
+    /// Objects whose flags are in the way: they are taken off before the moves, and put back when the restore is taken back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bound: Vec<BoundObject>,
+}
+
+/// An object that is immutable or append-only.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundObject {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// Its inode.
+    pub ino: u64,
+    /// Its flags.
+    #[serde(with = "flag_bits")]
+    pub flags: InodeFlags,
+}
+
+/// Flags as a number.
+mod flag_bits {
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use crate::snapshot::InodeFlags;
+
+    pub(super) fn serialize<S: Serializer>(flags: &InodeFlags, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(flags.bits())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<InodeFlags, D::Error> {
+        let bits = u32::deserialize(deserializer)?;
+        InodeFlags::from_bits(bits).ok_or_else(|| D::Error::custom("unknown flags"))
+    }
 }
 
 /// Which paths a restore may touch.

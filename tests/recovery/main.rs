@@ -31,6 +31,7 @@ mod doctor;
 mod edges;
 mod emergency;
 mod file_systems;
+mod flags;
 mod git_content;
 mod git_state;
 mod guidance;

@@ -1,0 +1,240 @@
+//! Inode flags (`chattr`) around the moves. What keeps an object from being changed is taken off just before, where the
+//! plan changes that object and it still is what the emergency snapshot holds; what an object shall have is set last.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::Path;
+
+use super::moves::fits;
+use super::plan::{Action, Step};
+use super::prepare::{Move, Moves};
+use super::stage::Stage;
+use crate::capture::words;
+use crate::mount::Root;
+use crate::platform::{self, NodeKind, Stat};
+use crate::snapshot::{BoundObject, Entry, InodeFlags, Manifest, RelPath};
+
+/// Takes the flags that bind off what `steps` change. Moves that cannot be done because of a flag that stays are taken
+/// out of `moves` and given with the reason: nothing is moved aside that could not be removed there.
+pub(super) fn lift(
+    root: &Root,
+    before: &Manifest,
+    steps: &[Step],
+    moves: &mut Moves,
+) -> Vec<(RelPath, String)> {
+    let bound = take_off_all(root, steps, |_| true);
+    let changed: BTreeMap<&RelPath, &Step> = steps.iter().map(|step| (&step.change.path, step)).collect();
+    let mut stuck = Vec::new();
+    moves.retain(|path, step| {
+        let reason = stuck_by_itself(&bound, path, step)
+            .or_else(|| stuck_by_directory(&bound, &changed, before, path, step));
+        let moved = reason.is_none();
+        stuck.extend(reason.map(|reason| (path.clone(), reason)));
+        moved
+    });
+    stuck
+}
+
+/// The same before anything is staged, for files that another name shall be linked to: one that is immutable takes none.
+/// What fails is tried again by [`lift`], which says so.
+pub(super) fn lift_linked(root: &Root, steps: &[Step]) {
+    take_off_all(root, steps, |step| {
+        let linked = |entry: &Entry| entry.nlink > 1 && !entry.is_dir();
+        step.action == Action::Metadata && step.change.from.as_ref().is_some_and(linked)
+    });
+}
+
+fn take_off_all(
+    root: &Root,
+    steps: &[Step],
+    wanted: impl Fn(&Step) -> bool,
+) -> BTreeMap<RelPath, InodeFlags> {
+    let mut names: HashMap<u64, u32> = HashMap::new();
+    for was in steps.iter().filter_map(|step| step.change.to.as_ref()) {
+        *names.entry(was.ino).or_default() += 1;
+    }
+    let mut bound = BTreeMap::new();
+    for (path, was) in bound_now(steps.iter().filter(|step| wanted(step))) {
+        // A flag belongs to all names of a file, and the others are not to change.
+        let elsewhere = !was.is_dir() && names.get(&was.ino).is_none_or(|here| *here < was.nlink);
+        if elsewhere || take_off(root, path, was).is_err() {
+            bound.insert(path.clone(), was.flags);
+        }
+    }
+    bound
+}
+
+/// What [`lift`] may take off, for the papers: a crash must not leave it off.
+pub(super) fn bound(steps: &[Step]) -> Vec<BoundObject> {
+    bound_now(steps.iter())
+        .map(|(path, was)| BoundObject {
+            path: path.clone(),
+            ino: was.ino,
+            flags: was.flags,
+        })
+        .collect()
+}
+
+/// Puts back what was taken off, after every move was taken back. What cannot be reached stays without.
+pub(super) fn put_back(root: &Root, bound: &[BoundObject]) {
+    for was in bound {
+        let _ = on_object(root, &was.path, |handle, is| {
+            if is.ino == was.ino && is.flags == was.flags.unbound() {
+                platform::set_inode_flags(handle, was.flags)
+            } else {
+                Ok(())
+            }
+        });
+    }
+}
+
+/// Whether what is made in the staging directory has flags from there.
+pub(super) fn inherits(stage: &Stage) -> bool {
+    stage.dir().stat().is_ok_and(|stat| !stat.flags.is_empty())
+}
+
+/// Gives everything at the paths of `steps` the flags that it shall have, when all else is done; also to what could not
+/// be changed the flags that it had. Gives what could not be set, with the reason.
+pub(super) fn set(root: &Path, inherits: bool, steps: &[Step]) -> Vec<(RelPath, String)> {
+    let mut problems = Vec::new();
+    let has = |entry: &Option<Entry>| entry.as_ref().is_some_and(|entry| !entry.flags.is_empty());
+    let concerned: Vec<&Step> = steps
+        .iter()
+        .filter(|step| inherits || has(&step.change.from) || has(&step.change.to))
+        .collect();
+    if concerned.is_empty() {
+        return problems;
+    }
+    let Ok(root) = Root::open(root) else {
+        // The look that follows says so.
+        return problems;
+    };
+    // What lies in a directory before the directory.
+    for step in concerned.into_iter().rev() {
+        let path = &step.change.path;
+        let done = on_object(&root, path, |handle, is| {
+            let Some(wanted) = wanted(step, is).filter(|wanted| *wanted != is.flags) else {
+                return Ok(());
+            };
+            platform::set_inode_flags(handle, wanted)
+        });
+        match done {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                problems.push((
+                    path.clone(),
+                    format!("its flags could not be set: {}", words(&error)),
+                ));
+            }
+            _ => {}
+        }
+    }
+    problems
+}
+
+/// The flags of what is at the path of a step now.
+fn wanted(step: &Step, is: &Stat) -> Option<InodeFlags> {
+    let (from, to) = (&step.change.from, &step.change.to);
+    let stayed = to
+        .as_ref()
+        .filter(|to| to.ino == is.ino && step.action != Action::Metadata);
+    stayed.or(from.as_ref()).map(|entry| entry.flags)
+}
+
+/// The steps whose object binds, as it was before.
+fn bound_now<'s>(steps: impl Iterator<Item = &'s Step>) -> impl Iterator<Item = (&'s RelPath, &'s Entry)> {
+    steps
+        .filter_map(|step| Some((&step.change.path, step.change.to.as_ref()?)))
+        .filter(|(_, was)| was.flags.bind())
+}
+
+/// Takes the flags that bind off one object, when it still is what was recorded.
+fn take_off(root: &Root, path: &RelPath, was: &Entry) -> io::Result<()> {
+    on_object(root, path, |handle, is| {
+        let same = fits(was, is, was.is_dir() || was.nlink > 1);
+        if same && is.flags == was.flags {
+            platform::set_inode_flags(handle, was.flags.unbound())
+        } else {
+            // It has another name that was met before; or it changed, which whoever moves it notices.
+            Ok(())
+        }
+    })
+}
+
+/// Why a move cannot be done: what is moved, or something in it, cannot be.
+fn stuck_by_itself(bound: &BTreeMap<RelPath, InodeFlags>, path: &RelPath, step: &Move) -> Option<String> {
+    let (first, flags) = bound.range(path..).next()?;
+    if first == path {
+        Some(format!("it {}", says(*flags)))
+    } else if first.is_within(path) && matches!(step, Move::Out(_) | Move::Swap(_)) {
+        Some(format!("what lies in it {}", says(*flags)))
+    } else {
+        None
+    }
+}
+
+/// Why a move cannot be done: the directory takes no new names, or gives none away.
+fn stuck_by_directory(
+    bound: &BTreeMap<RelPath, InodeFlags>,
+    changed: &BTreeMap<&RelPath, &Step>,
+    before: &Manifest,
+    path: &RelPath,
+    step: &Move,
+) -> Option<String> {
+    let (parent, _) = path.split()?;
+    let flags = before.entry(&parent)?.flags;
+    let adds = matches!(step, Move::In(_)) && !flags.contains(InodeFlags::IMMUTABLE);
+    let lifted = changed.contains_key(&parent) && !bound.contains_key(&parent);
+    let free = !flags.bind() || lifted || adds || matches!(step, Move::Metadata(_));
+    (!free).then(|| format!("its directory {}", says(flags)))
+}
+
+fn says(flags: InodeFlags) -> String {
+    let (immutable, append) = (
+        flags.contains(InodeFlags::IMMUTABLE),
+        flags.contains(InodeFlags::APPEND),
+    );
+    let (what, letters) = match (immutable, append) {
+        (true, true) => ("immutable and append-only", "ia"),
+        (true, false) => ("immutable", "i"),
+        _ => ("append-only", "a"),
+    };
+    format!("is {what}; `chattr -{letters}` takes that off")
+}
+
+/// Does something with a file or directory through its own handle, to which no link and no mount led.
+fn on_object(
+    root: &Root,
+    path: &RelPath,
+    act: impl FnOnce(BorrowedFd<'_>, &Stat) -> io::Result<()>,
+) -> io::Result<()> {
+    let Some((parent, name)) = path.split() else {
+        let dir = root.dir(path)?;
+        return act(dir.as_fd(), &dir.stat()?);
+    };
+    let dir = root.dir(&parent)?;
+    let name = name.as_os_str();
+    match dir.look(name)?.map(|stat| stat.kind) {
+        Some(NodeKind::File) => {
+            let (file, stat) = dir.file(name)?;
+            on_this_mount(root, &stat)?;
+            act(file.as_fd(), &stat)
+        }
+        Some(NodeKind::Directory) => {
+            let child = dir.dir(name)?;
+            let stat = child.stat()?;
+            on_this_mount(root, &stat)?;
+            act(child.as_fd(), &stat)
+        }
+        // Nothing else has any.
+        _ => Ok(()),
+    }
+}
+
+fn on_this_mount(root: &Root, stat: &Stat) -> io::Result<()> {
+    if stat.is_on(root.place()) {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::CrossesDevices.into())
+    }
+}
