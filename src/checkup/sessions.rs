@@ -201,7 +201,22 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
         Ok(meta) => !meta.is_dir(),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     };
-    for root in roots.configured.iter().filter(gone) {
+    let (files, missing): (Vec<&PathBuf>, Vec<&PathBuf>) = roots
+        .configured
+        .iter()
+        .filter(gone)
+        .partition(|root| root.is_file());
+    // With the directory that another mount is, it is covered.
+    let alone = |file: &&PathBuf| !file.ancestors().skip(1).any(|dir| roots.configured.contains(dir));
+    for root in files.into_iter().filter(alone) {
+        let what = format!(
+            "{}: a workspace mounts it, and it is a single file, which no snapshot holds",
+            shown(root)
+        );
+        let step = "to have it covered, mount the directory it lies in";
+        judged.push(found(Severity::Note, what).at(root).words(step));
+    }
+    for root in missing {
         let what = format!("{}: a workspace mounts it, and it is not there", shown(root));
         let step = format!("mkdir -p {}", shell::word(root));
         judged.push(found(Severity::Warning, what).at(root).shell(step));

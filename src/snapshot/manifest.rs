@@ -202,7 +202,7 @@ impl GapReason {
     pub fn words(&self) -> String {
         match self {
             Self::Unreadable(words) => format!("cannot be read: {words}"),
-            Self::MountPoint => "another file system is mounted here".to_owned(),
+            Self::MountPoint => "another mount begins here".to_owned(),
             Self::Sensitive => "withheld: the operator's own secrets".to_owned(),
             Self::Store => "withheld: the recovery store itself".to_owned(),
             Self::Moving => "vanished or changed while it was looked at".to_owned(),

@@ -48,6 +48,7 @@ mod log_file;
 mod metadata;
 mod mistakes;
 mod modes;
+mod mount_points;
 mod names;
 mod newer_store;
 mod outside;

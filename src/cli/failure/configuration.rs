@@ -61,6 +61,10 @@ impl From<ContractError> for CliError {
                 "correct `src` there, or make the directory:\n  mkdir -p {}",
                 shell::word(path.as_os_str())
             )),
+            (made, ContractError::NothingToCapture { .. }) => made.hint(
+                "a snapshot needs a directory that the agent may write: instead of a single file mount the \
+                 directory it lies in, or set snapshot = \"off\"",
+            ),
             (made, _) => made,
         }
     }

@@ -1,0 +1,300 @@
+//! Mounts below a mount: another file system's, or a bind mount of a directory or of a single file. They are found by their
+//! mount's number, named, and never touched, whenever they came. And mounts of a workspace that are single files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::build::Build;
+use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::documents::{Changes, Restored, instances};
+use crate::support::machine::{is_root, skip};
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+/// Bind mounts that only the runs of the binary see.
+struct Bound<'a> {
+    sandbox: &'a Sandbox,
+    /// What is mounted, and over what.
+    pairs: Vec<(PathBuf, PathBuf)>,
+}
+
+impl<'a> Bound<'a> {
+    /// Says so and gives `None` where nothing can be mounted.
+    fn new(sandbox: &'a Sandbox, what: &str, pairs: &[(&Path, PathBuf)]) -> Option<Self> {
+        let works = is_root()
+            && Command::new("unshare")
+                .args(["-m", "mount", "--bind", "/", "/"])
+                .output()
+                .is_ok_and(|output| output.status.success());
+        if !works {
+            skip(what, "no bind mount can be made here");
+            return None;
+        }
+        let pairs = pairs
+            .iter()
+            .map(|(from, over)| (from.to_path_buf(), over.clone()))
+            .collect();
+        Some(Self { sandbox, pairs })
+    }
+
+    fn run(&self, args: &[&str]) -> Run {
+        let mut script: String = self
+            .pairs
+            .iter()
+            .map(|(from, over)| format!("mount --bind '{}' '{}' && ", from.display(), over.display()))
+            .collect();
+        script.push_str("exec \"$@\"");
+        let through = ["unshare", "-m", "sh", "-c", &script, "sh"];
+        self.sandbox.command(args).through(&through).run()
+    }
+}
+
+/// What is mounted: a directory and a file outside the project.
+fn elsewhere(sandbox: &Sandbox) -> (PathBuf, PathBuf) {
+    let other = sandbox.world().join("elsewhere");
+    fs::create_dir(&other).unwrap();
+    Build::at(&other)
+        .file("dir/a", "elsewhere\n")
+        .file("dir/only-here", "elsewhere\n")
+        .file("file", "elsewhere\n")
+        .aged();
+    (other.join("dir"), other.join("file"))
+}
+
+fn begin(run: &Run) -> String {
+    String::from_utf8_lossy(&run.stdout).trim().to_owned()
+}
+
+fn lossy(paths: &[Vec<u8>]) -> Vec<String> {
+    paths
+        .iter()
+        .map(|path| String::from_utf8_lossy(path).into_owned())
+        .collect()
+}
+
+#[test]
+fn bind_mounts_below_the_root_are_not_covered_and_never_touched() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("bound");
+    let (dir, file) = elsewhere(&sandbox);
+    Build::at(&project)
+        .file("data/a", "hidden\n")
+        .file("conf/settings", "hidden\n")
+        .file("conf/plain", "before\n")
+        .file("b", "before\n")
+        .aged();
+    let pairs = [
+        (dir.as_path(), project.join("data")),
+        (file.as_path(), project.join("conf/settings")),
+    ];
+    let Some(bound) = Bound::new(&sandbox, "bind mounts below the root", &pairs) else {
+        return;
+    };
+    let before = Tree::read(&project);
+    let outside = Tree::read(&sandbox.world().join("elsewhere"));
+    let target = project.to_str().unwrap();
+    let id = begin(&bound.run(&["begin", "--snapshot", "project", target]).ok());
+    fs::write(project.join("b"), "agent\n").unwrap();
+    fs::write(project.join("conf/plain"), "agent\n").unwrap();
+    fs::write(project.join("new"), "agent\n").unwrap();
+    bound.run(&["end", &id]).ok();
+    bound
+        .run(&["show", &id])
+        .ok()
+        .shows("data")
+        .shows("conf/settings")
+        .shows("another mount begins here");
+    let changes = Changes::of(&bound.run(&["diff", &id, "--json"]).ok());
+    changes.are(&[("modified", "b"), ("modified", "conf/plain"), ("added", "new")]);
+    assert_eq!(lossy(&changes.not_covered), ["conf/settings", "data"]);
+
+    // Where the mounts are, and where they are not: what lies there is not known, and stays.
+    let restored = Restored::of(&bound.run(&["restore", &id, "--yes", "--json"]).ok());
+    restored.touched(&["b", "conf/plain", "new"]);
+    assert_same_tree(&before, &Tree::read(&project));
+    assert_untouched(&outside, &Tree::read(&sandbox.world().join("elsewhere")));
+    fs::write(project.join("data/a"), "another state\n").unwrap();
+    let changed = Tree::read(&project);
+    sandbox.restore(&id, &[]).nothing();
+    assert_untouched(&changed, &Tree::read(&project));
+    let run = sandbox.jackin(["list", "--json"]).ok();
+    assert!(!instances(&run)[0].snapshot("baseline").complete, "{run}");
+}
+
+#[test]
+fn a_mount_that_came_after_the_snapshot_is_not_written_through() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("came-later");
+    let (dir, file) = elsewhere(&sandbox);
+    Build::at(&project)
+        .file("data/a", "before\n")
+        .file("data/gone", "before\n")
+        .file("deep/conf", "before\n")
+        .file("b", "before\n")
+        .aged();
+    let pairs = [
+        (dir.as_path(), project.join("data")),
+        (file.as_path(), project.join("deep/conf")),
+    ];
+    let Some(bound) = Bound::new(&sandbox, "mounts that came later", &pairs) else {
+        return;
+    };
+    let before = Tree::read(&project);
+    let outside = Tree::read(&sandbox.world().join("elsewhere"));
+    let id = sandbox.launch(
+        &project,
+        "echo agent > data/a; rm data/gone; echo agent > deep/conf; echo agent > b; chmod 700 deep",
+    );
+    let damaged = Tree::read(&project);
+    let plan = bound.run(&["restore", &id, "--dry-run"]).code_in(&[0, 6]);
+    plan.shows("data").shows("deep/conf").shows("another mount");
+    let restored = Restored::of(&bound.run(&["restore", &id, "--yes", "--json"]).code_in(&[0, 6]));
+    restored.touched(&["b", "deep"]);
+    assert_untouched(&outside, &Tree::read(&sandbox.world().join("elsewhere")));
+    let now = Tree::read(&project);
+    assert_untouched(&damaged.only("data"), &now.only("data"));
+    assert_untouched(&damaged.only("deep/conf"), &now.only("deep/conf"));
+    sandbox.no_litter();
+
+    // Without the mounts the rest comes back.
+    sandbox
+        .restore(&id, &[])
+        .touched(&["data/a", "data/gone", "deep/conf"]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn a_directory_that_holds_a_mount_point_stays() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("holds");
+    let (dir, file) = elsewhere(&sandbox);
+    Build::at(&project)
+        .file("was-a-file", "before\n")
+        .file("b", "before\n")
+        .aged();
+    let pairs = [
+        (dir.as_path(), project.join("new/deep/point")),
+        (file.as_path(), project.join("was-a-file/point")),
+    ];
+    let Some(bound) = Bound::new(&sandbox, "a directory that holds a mount point", &pairs) else {
+        return;
+    };
+    let before = Tree::read(&project);
+    let outside = Tree::read(&sandbox.world().join("elsewhere"));
+    let id = sandbox.launch(
+        &project,
+        "mkdir -p new/deep/point; echo x > new/side; rm was-a-file; mkdir was-a-file; : > was-a-file/point; echo agent > b",
+    );
+    let restored = Restored::of(&bound.run(&["restore", &id, "--yes", "--json"]).code_in(&[0, 6]));
+    restored.touched(&["b", "new/side"]);
+    for path in ["new", "new/deep", "was-a-file"] {
+        assert!(
+            restored.names(path),
+            "{path} is not named: {:#}",
+            restored.document
+        );
+    }
+    let now = Tree::read(&project);
+    assert!(now.has("new/deep/point") && now.has("was-a-file/point"));
+    assert_untouched(&outside, &Tree::read(&sandbox.world().join("elsewhere")));
+    sandbox.no_litter();
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn a_mount_point_over_itself_is_not_covered_either() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("itself");
+    Build::at(&project)
+        .file("data/a", "before\n")
+        .file("conf", "before\n")
+        .file("b", "before\n")
+        .aged();
+    let data = project.join("data");
+    let conf = project.join("conf");
+    let pairs = [(data.as_path(), data.clone()), (conf.as_path(), conf.clone())];
+    let Some(bound) = Bound::new(&sandbox, "a bind mount over itself", &pairs) else {
+        return;
+    };
+    let id = sandbox.launch(&project, "echo agent > data/a; echo agent > conf; echo agent > b");
+    let damaged = Tree::read(&project);
+    let restored = Restored::of(&bound.run(&["restore", &id, "--yes", "--json"]).code_in(&[0, 6]));
+    restored.touched(&["b"]);
+    let now = Tree::read(&project);
+    assert_untouched(&damaged.only("data"), &now.only("data"));
+    assert_untouched(&damaged.only("conf"), &now.only("conf"));
+}
+
+const FILES: &str = concat!(
+    "version = \"v1alpha8\"\n",
+    "[recovery]\n",
+    "snapshot = \"project\"\n",
+    "[[mounts]]\n",
+    "src = \"~/notes.txt\"\n",
+    "dst = \"/workspace/notes.txt\"\n",
+);
+
+#[test]
+fn workspace_of_a_single_file_is_refused_up_front() {
+    let sandbox = Sandbox::new();
+    let notes = sandbox.home().join("notes.txt");
+    fs::write(&notes, "mine\n").unwrap();
+    sandbox.configure("workspaces/files.toml", FILES);
+    let before = Tree::read(&sandbox.home());
+    for args in [&["explain", "files"][..], &["begin", "files"], &["doctor"]] {
+        let run = sandbox.jackin(args);
+        assert!(run.exit() != Some(0) || args == ["doctor"], "{run}");
+        run.shows("notes.txt").shows("a single file");
+    }
+    let run = sandbox.jackin(["explain", "files"]).code(2);
+    run.shows("directory it lies in");
+    let ran = sandbox.scratch("ran");
+    sandbox
+        .jackin(["launch", "files", "--", "touch", ran.to_str().unwrap()])
+        .code(2)
+        .shows("a single file");
+    assert!(!ran.exists());
+    assert_untouched(&before, &Tree::read(&sandbox.home()));
+}
+
+#[test]
+fn single_file_beside_a_directory_is_named_as_not_covered() {
+    let sandbox = Sandbox::new();
+    let notes = sandbox.home().join("notes.txt");
+    fs::write(&notes, "mine\n").unwrap();
+    let project = sandbox.project("app");
+    Build::at(&project)
+        .file("a", "before\n")
+        .file("inside.txt", "before\n")
+        .aged();
+    let more = concat!(
+        "[[mounts]]\n",
+        "src = \"~/src/app\"\n",
+        "dst = \"/workspace/app\"\n",
+        "[[mounts]]\n",
+        "src = \"~/src/app/inside.txt\"\n",
+        "dst = \"/workspace/inside.txt\"\n",
+    );
+    sandbox.configure("workspaces/files.toml", &format!("{FILES}{more}"));
+    sandbox
+        .jackin(["explain", "files"])
+        .ok()
+        .shows("notes.txt")
+        .shows("a single file; only directories can be captured");
+    let script = format!(
+        "echo agent > a; echo agent > inside.txt; echo agent > '{}'",
+        notes.display()
+    );
+    sandbox
+        .command(["launch", "files", "--", "sh", "-c", &script])
+        .inside(&project)
+        .run()
+        .ok()
+        .shows("a single file");
+    // The one inside the directory is covered with it.
+    sandbox.restore("files", &[]).touched(&["a", "inside.txt"]);
+    assert_eq!(fs::read_to_string(notes).unwrap(), "agent\n");
+}
