@@ -53,8 +53,8 @@ impl Entropy for Ticking {
 enum Moment {
     /// So many moves are done.
     Moved(u32),
-    /// Everything is in place and is looked at.
-    Checking,
+    /// Everything is in place, and that is decided.
+    Decided,
 }
 
 type Deed = Box<dyn FnMut(Moment) -> bool + Send>;
@@ -79,16 +79,18 @@ impl Observer for Intruder {
 
     fn begin(&self, phase: Phase) {
         let mut state = self.phase.lock().unwrap();
-        match phase {
-            Phase::Apply => state.0 = true,
-            Phase::Compare if state.1 > 0 => {
-                (self.deed.lock().unwrap())(Moment::Checking);
-            }
-            _ => {}
+        if phase == Phase::Apply {
+            state.0 = true;
         }
     }
 
     fn advance(&self, _: u64, _: u64) {}
+
+    fn reached(&self, point: &'static str) {
+        if point == "decided" {
+            (self.deed.lock().unwrap())(Moment::Decided);
+        }
+    }
 
     fn end(&self) {
         self.phase.lock().unwrap().0 = false;
@@ -285,7 +287,7 @@ fn what_is_written_to_an_open_file_after_it_was_moved_aside_is_kept_and_named() 
         .unwrap();
     let report = place
         .restore(move |moment| {
-            if moment == Moment::Checking {
+            if moment == Moment::Decided {
                 open.write_all(b"written meanwhile\n").unwrap();
             }
             false

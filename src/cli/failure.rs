@@ -318,7 +318,7 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
             ErrorKind::Io,
             Some("nothing was changed; make room and try again"),
         ),
-        RestoreError::Stage { source, .. } if source.kind() == ErrorCause::PermissionDenied => (
+        RestoreError::Stage { source, .. } if crate::platform::is_bound(source) => (
             ErrorKind::Io,
             Some(
                 "nothing was changed; if the directory is immutable or append-only (lsattr -d), `chattr -i -a` takes \

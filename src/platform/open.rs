@@ -183,6 +183,12 @@ pub fn is_link_refused(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
+/// Whether the object itself forbids it (EPERM), which its mode would have said with EACCES.
+#[must_use]
+pub fn is_bound(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::PERM.raw_os_error())
+}
+
 /// Whether syncing failed because the file system cannot sync a directory (some network and FUSE ones, fsync(2)).
 #[must_use]
 pub fn is_sync_unsupported(error: &io::Error) -> bool {
