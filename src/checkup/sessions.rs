@@ -10,8 +10,8 @@ use super::{Finding, Group, Severity, counted, shell};
 use crate::config::{self, settle, shown};
 use crate::contract::STAGING_PREFIX;
 use crate::session::{Reason, State, state};
-use crate::snapshot::InstanceId;
-use crate::store::{HeldLock, InstanceRow, Layout, LockName, Store, StoreError, Survey};
+use crate::snapshot::{InstanceId, StagePlace};
+use crate::store::{HeldLock, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey};
 
 pub(super) fn judge(root: Option<&Layout>, config: &config::Survey, findings: &mut Vec<Finding>) {
     let mut roots = Roots::default();
@@ -31,6 +31,7 @@ pub(super) fn judge(root: Option<&Layout>, config: &config::Survey, findings: &m
                         }
                     }
                     instances(&store, &rows, findings);
+                    waiting(&store, &mut roots.staged, findings);
                 }
                 Err(error) => findings.push(unknown(&error)),
             },
@@ -97,6 +98,48 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
     }
 }
 
+/// Restores that were interrupted.
+fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Finding>) {
+    let found = |severity, what: String| Finding::new(Group::Sessions, severity, what);
+    let pending = match store.pending_restores() {
+        Ok(pending) => pending,
+        Err(error) => {
+            let what = format!("which restores wait cannot be told: {error}");
+            return findings.push(found(Severity::Error, what).words(
+                "put the file back from a copy, or move the directory that it lies in away; what was moved aside lies in the \
+                 staging directories that it names",
+            ));
+        }
+    };
+    for restore in pending {
+        let places = restore
+            .intent
+            .mounts
+            .iter()
+            .filter_map(|mount| mount.stage.as_ref());
+        staged.extend(places.map(StagePlace::path));
+        if restore.alive {
+            continue;
+        }
+        let id = &restore.intent.instance;
+        let (severity, what) = match restore.stage {
+            RestoreStage::Moving => (
+                Severity::Error,
+                format!(
+                    "a restore of {id} was interrupted: some paths may be old and some new until `resume` or `abort`"
+                ),
+            ),
+            RestoreStage::Begun | RestoreStage::Decided(_) => (
+                Severity::Warning,
+                format!(
+                    "a restore of {id} was interrupted before it changed anything, or after all was done; only clearing up is left"
+                ),
+            ),
+        };
+        findings.push(found(severity, what).verb(format!("resume {id}")));
+    }
+}
+
 fn work(locks: &[HeldLock], failures: &[StoreError], findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Work, severity, what);
     let before = findings.len();
@@ -144,6 +187,8 @@ struct Roots {
     configured: BTreeSet<PathBuf>,
     /// By sessions, with the newest one.
     recorded: BTreeMap<PathBuf, InstanceId>,
+    /// Staging directories of restores that wait or are under way: whoever takes them up removes them.
+    staged: BTreeSet<PathBuf>,
 }
 
 impl Roots {
@@ -184,7 +229,7 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
     };
     for path in left
         .iter()
-        .filter(|path| !at_work(path) && path.symlink_metadata().is_ok())
+        .filter(|path| !at_work(path) && !roots.staged.contains(*path) && path.symlink_metadata().is_ok())
     {
         let what = format!(
             "{}: left by a restore that was interrupted; it may hold the only copy of something",

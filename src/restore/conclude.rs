@@ -213,12 +213,8 @@ impl Conclusion<'_> {
         };
         self.reached("receipt");
         let failed = mounts.iter().any(|mount| !mount.failed.is_empty());
-        let conflicts = self
-            .papers
-            .intent()
-            .mounts
-            .iter()
-            .any(|mount| mount.conflicts > 0);
+        let mut meant = self.papers.intent().mounts.iter();
+        let conflicts = meant.any(|mount| mount.conflicts + mount.hidden > 0);
         Ok(Report {
             outcome: if conflicts || failed || !left.is_empty() {
                 Outcome::Partial

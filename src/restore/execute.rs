@@ -80,7 +80,7 @@ pub struct Report {
 /// [`RestoreError`]; nothing is changed then, or the text says what is.
 pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<Report, RestoreError> {
     if proposal.is_empty() {
-        let outcome = if proposal.has_conflicts() {
+        let outcome = if proposal.is_in_part() {
             Outcome::Partial
         } else {
             Outcome::Nothing

@@ -49,6 +49,20 @@ pub struct ProposedMount {
     pub not_checked: Vec<Skipped>,
 }
 
+impl ProposedMount {
+    /// How many paths the target snapshot knows that cannot be looked at now: whether they changed cannot be told.
+    #[must_use]
+    pub fn hidden(&self) -> u64 {
+        let known = |path| {
+            self.target
+                .as_ref()
+                .is_some_and(|target| target.entry(path).is_some())
+        };
+        let gaps = self.plan.not_covered.iter();
+        gaps.filter(|gap| known(&gap.path)).count() as u64
+    }
+}
+
 /// The proposal for all mounts.
 pub struct Proposal {
     /// The snapshot whose state comes back.
@@ -68,10 +82,12 @@ impl Proposal {
         self.mounts.iter().all(|mount| mount.plan.steps.is_empty())
     }
 
-    /// Whether anything that differs is kept because of later work.
+    /// Whether something stays undone whatever happens: it is kept because of later work, or cannot be looked at any more.
     #[must_use]
-    pub fn has_conflicts(&self) -> bool {
-        self.mounts.iter().any(|mount| !mount.plan.conflicts.is_empty())
+    pub fn is_in_part(&self) -> bool {
+        self.mounts
+            .iter()
+            .any(|mount| !mount.plan.conflicts.is_empty() || mount.hidden() > 0)
     }
 }
 

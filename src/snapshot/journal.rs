@@ -48,6 +48,9 @@ pub struct IntentMount {
     pub stage: Option<StagePlace>,
     /// Paths that stay as they are because of later work.
     pub conflicts: u64,
+    /// Paths that could not be looked at.
+    #[serde(default)]
+    pub hidden: u64,
     /// Objects whose flags are in the way: they are taken off before the moves, and put back when the restore is taken back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<BoundObject>,

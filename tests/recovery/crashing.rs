@@ -2,6 +2,7 @@
 //! exactly, and until then every command says that one waits.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use crate::support::build::Build;
 use crate::support::compare::{Exactness, assert_same_tree, differences};
@@ -30,7 +31,15 @@ name'";
 
 impl Wreck {
     fn new(sandbox: Sandbox) -> Self {
+        Self::with(sandbox, 0)
+    }
+
+    /// With so many files more that the session wrote to.
+    fn with(sandbox: Sandbox, many: u32) -> Self {
         let project = sandbox.project("wreck");
+        for n in 0..many {
+            Build::at(&project).file(format!("many/{n}"), format!("before {n}\n"));
+        }
         Build::at(&project)
             .file("a/one", "one\n")
             .file("a/deep/two", "two\n")
@@ -51,7 +60,8 @@ impl Wreck {
             .aged();
         sandbox.give(&project);
         let before = Tree::read(&project);
-        let id = sandbox.launch(&project, DAMAGE);
+        let damage = format!("{DAMAGE}\nfor f in many/*; do [ ! -e $f ] || echo agent > $f; done");
+        let id = sandbox.launch(&project, &damage);
         let wrecked = Tree::read(&project);
         Self {
             sandbox,
@@ -123,8 +133,10 @@ impl Wreck {
     #[track_caller]
     fn is_clean(&self, about: &str) {
         self.sandbox.no_litter();
+        // One without an intent was only being made: the next command that writes sweeps it.
         let papers = std::fs::read_dir(self.sandbox.store().join("restores")).unwrap();
-        assert_eq!(papers.count(), 0, "{about}: papers are left");
+        let left = papers.filter(|entry| entry.as_ref().unwrap().path().join("intent").exists());
+        assert_eq!(left.count(), 0, "{about}: papers are left");
         self.run(&["log", "--verify"]).ok();
     }
 }
@@ -201,4 +213,57 @@ fn s29_killed_at_every_point_as_an_ordinary_user() {
         return skip("an ordinary user", "setpriv or the binary is out of reach");
     };
     at_every_point(Wreck::new(sandbox), "abort");
+}
+
+/// How many random moments are tried; `JACKIN_KILLS` asks for more or fewer.
+fn kills() -> u32 {
+    let wanted = std::env::var("JACKIN_KILLS").ok();
+    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(40)
+}
+
+#[test]
+fn s29_killed_at_random_moments() {
+    let mut wreck = Wreck::with(Sandbox::new(), 400);
+    // From outside, whatever the program is doing just then. The first one stores more than those that follow.
+    let mut takes = Duration::ZERO;
+    for _ in 0..2 {
+        let begun = Instant::now();
+        wreck.run(&["restore", &wreck.id, "--yes"]).ok();
+        takes = begun.elapsed();
+        wreck.run(&["undo", &wreck.id, "--yes"]).ok();
+    }
+    wreck.wrecked = Tree::read(&wreck.project);
+    let (mut moments, mut seed) = ([0_u32; 3], 0x9e37_79b9_u32);
+    for n in 0..kills() {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let mut restore = wreck.sandbox.command(["restore", &wreck.id, "--yes"]).start();
+        std::thread::sleep(takes.mul_f64(f64::from(seed >> 8) / f64::from(1 << 24)));
+        restore.child.kill().unwrap();
+        restore.child.wait().unwrap();
+        let waits = wreck.run(&["restore", &wreck.id, "--dry-run"]).exit() == Some(8);
+        let same = differences(&wreck.wrecked, &Tree::read(&wreck.project), Exactness::Content).is_empty();
+        let how = if n % 2 == 0 { "abort" } else { "resume" };
+        let about = format!("{how} after kill {n}");
+        wreck.run(&[how, &wreck.id, "--yes"]).code_in(&[0, 5]);
+        let now = Tree::read(&wreck.project);
+        let is_old = differences(&wreck.wrecked, &now, Exactness::Content).is_empty();
+        let moment = match (waits, same) {
+            (true, _) => 1,
+            (false, true) => 0,
+            (false, false) => 2,
+        };
+        moments[moment] += 1;
+        if is_old {
+            assert!(moment == 0 || how == "abort", "{about}: not the new tree");
+            wreck.is_old(&about);
+        } else {
+            assert!(moment != 1 || how == "resume", "{about}: not the old tree");
+            wreck.is_new(&about);
+            wreck.run(&["undo", &wreck.id, "--yes"]).ok();
+            let now = Tree::read(&wreck.project);
+            assert_same_tree(&wreck.wrecked, &now);
+            wreck.wrecked = now;
+        }
+    }
+    eprintln!("killed before, in the middle, behind: {moments:?}");
 }

@@ -14,7 +14,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 /// Takes all flags off again, so that the sandbox can be removed.
-struct Flagged(PathBuf);
+pub(crate) struct Flagged(PathBuf);
 
 impl Drop for Flagged {
     fn drop(&mut self) {
@@ -26,7 +26,7 @@ impl Drop for Flagged {
 }
 
 /// Says so and gives `None` where flags cannot be set.
-fn flagged(sandbox: &Sandbox, what: &str) -> Option<Flagged> {
+pub(crate) fn flagged(sandbox: &Sandbox, what: &str) -> Option<Flagged> {
     let probe = sandbox.world().join("probe");
     File::create(&probe).unwrap();
     let can = is_root()
@@ -51,13 +51,13 @@ fn flagged(sandbox: &Sandbox, what: &str) -> Option<Flagged> {
 }
 
 #[track_caller]
-fn chattr(change: &str, path: &Path) {
+pub(crate) fn chattr(change: &str, path: &Path) {
     run_tool(Command::new("chattr").arg(change).arg(path));
 }
 
 /// The letters of lsattr(1) that matter here.
 #[track_caller]
-fn flags(path: &Path) -> String {
+pub(crate) fn flags(path: &Path) -> String {
     let Ok(found) = ioctl_getflags(File::open(path).unwrap()) else {
         return String::new();
     };

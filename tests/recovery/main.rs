@@ -32,6 +32,7 @@ mod edges;
 mod emergency;
 mod file_systems;
 mod flags;
+mod flags_killed;
 mod git_content;
 mod git_state;
 mod guidance;

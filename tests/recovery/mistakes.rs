@@ -230,6 +230,17 @@ fn sessions(book: &mut Book, shop: &Path, plain: &Path, full: &Path) {
     );
     book.mistake("a session that is over", ("failed", 1), &["checkpoint", id], shop);
     book.mistake("outside of a session", ("usage", 2), &["checkpoint"], shop);
+    book.mistake("nothing that waits", nothing, &["resume", id], shop);
+    let restore = book.sandbox.command(["restore", id, "--yes"]);
+    restore.with("JACKIN_RECOVERY_FAIL_AT", "moved").run();
+    let waits = ("pending", 8);
+    book.mistake(
+        "a restore that was killed",
+        waits,
+        &["restore", id, "--yes"],
+        shop,
+    );
+    book.sandbox.jackin(["abort", id, "--yes"]).ok();
     let session = Background::launch(&book.sandbox, shop, "true");
     let active = book.sandbox.newest();
     book.mistake(

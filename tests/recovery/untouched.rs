@@ -1,7 +1,10 @@
 //! What a restore has no business with is not touched (scenarios 22, 24, 26).
 
+use std::fs;
+
 use crate::support::build::Build;
 use crate::support::compare::{assert_kept, assert_same_tree, assert_untouched};
+use crate::support::machine::{skip, tool};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -144,9 +147,7 @@ fn s24_session_that_changed_nothing_is_restored_by_writing_nothing() {
     sandbox.jackin(["restore", &id]).ok();
     assert_untouched(&before, &Tree::read(&project));
     // Two captures of the same tree: the second stores no content again.
-    let archives = std::fs::read_dir(sandbox.store().join("archives"))
-        .unwrap()
-        .count();
+    let archives = fs::read_dir(sandbox.store().join("archives")).unwrap().count();
     assert_eq!(archives, 1, "an unchanged tree needs a record only");
 }
 
@@ -207,4 +208,77 @@ fn s26_path_that_no_snapshot_knows_is_an_error() {
             .shows(path);
     }
     assert_untouched(&damaged, &Tree::read(&project));
+}
+
+#[test]
+fn s24_nothing_to_do_issues_no_writing_call_below_the_mount() {
+    /// Calls that change something, by what they name: a path, or with `-y` the file behind a descriptor.
+    const WRITING: &str = "trace=write,pwrite64,writev,pwritev,ftruncate,truncate,fallocate,copy_file_range,sendfile,mkdir,mkdirat,\
+                           mknod,mknodat,unlink,unlinkat,rmdir,rename,renameat,renameat2,link,linkat,symlink,symlinkat,chmod,\
+                           fchmod,fchmodat,fchmodat2,chown,fchown,lchown,fchownat,utime,utimes,utimensat,futimesat,setxattr,\
+                           lsetxattr,fsetxattr,removexattr,lremovexattr,fremovexattr,ioctl,open,openat,openat2,creat";
+    if tool("strace").is_none() {
+        return skip("s24 by system calls", "strace is not installed");
+    }
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("still");
+    Build::at(&project)
+        .file("a/b", "b\n")
+        .file("c", "c\n")
+        .symlink("l", "c")
+        .aged();
+    let id = sandbox.launch(&project, "cat c");
+    // Another one, to see that the test looks for the right thing.
+    let busy = sandbox.launch(&project, "echo agent > c");
+    sandbox.restore(&busy, &[]);
+    sandbox.jackin(["undo", &busy, "--yes"]).ok();
+    let traced = |args: &[&str]| {
+        let log = sandbox.scratch("trace");
+        let run = sandbox
+            .command(args)
+            .through(&[
+                "strace",
+                "-f",
+                "-qq",
+                "-y",
+                "-s",
+                "4096",
+                "-e",
+                WRITING,
+                "-o",
+                log.to_str().unwrap(),
+            ])
+            .run();
+        let trace = fs::read_to_string(&log).unwrap_or_default();
+        if trace.is_empty() || trace.contains("ptrace(PTRACE_TRACEME") {
+            return None;
+        }
+        run.ok();
+        let root = sandbox.sources().to_str().unwrap().to_owned();
+        let opens =
+            |line: &str| line.contains(" open") && !line.contains("O_CREAT") && !line.contains("O_TRUNC");
+        let reads = |line: &str| opens(line) || line.contains("FS_IOC_GETFLAGS");
+        let found: Vec<String> = trace
+            .lines()
+            .filter(|line| line.contains(&root) && !reads(line))
+            .map(str::to_owned)
+            .collect();
+        Some(found)
+    };
+    let Some(writes) = traced(&["restore", &busy, "--yes"]) else {
+        return skip("s24 by system calls", "tracing is not allowed here");
+    };
+    assert!(
+        writes.iter().any(|line| line.contains("rename")),
+        "the trace shows no rename: {writes:#?}"
+    );
+    let before = Tree::read(&project);
+    for args in [
+        &["restore", &id, "--yes"][..],
+        &["restore", &busy, "--yes"],
+        &["restore", &busy, "--dry-run"],
+    ] {
+        assert_eq!(traced(args).unwrap_or_default(), Vec::<String>::new(), "{args:?}");
+    }
+    assert_untouched(&before, &Tree::read(&project));
 }

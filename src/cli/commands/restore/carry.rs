@@ -47,7 +47,7 @@ pub(in crate::cli::commands) fn carry_out(
         } else {
             propose_next(context, proposal, how);
         }
-        return Ok(if proposal.has_conflicts() {
+        return Ok(if proposal.is_in_part() {
             ExitCode::Partial
         } else {
             ExitCode::Done

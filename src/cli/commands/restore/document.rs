@@ -11,15 +11,11 @@ pub(in crate::cli::commands) fn document(
     proposal: &Proposal,
     report: Option<&Report>,
 ) -> RestoreDocument {
-    let conflicts = proposal
-        .mounts
-        .iter()
-        .any(|mount| !mount.plan.conflicts.is_empty());
     let outcome = match report.map(|report| report.outcome) {
         Some(Outcome::Done) => RestoreOutcome::Restored,
         Some(Outcome::Nothing) => RestoreOutcome::Nothing,
         Some(Outcome::Partial) => RestoreOutcome::Partial,
-        None if proposal.is_empty() && !conflicts => RestoreOutcome::Nothing,
+        None if proposal.is_empty() && !proposal.is_in_part() => RestoreOutcome::Nothing,
         None => RestoreOutcome::Planned,
     };
     let left = report.map(|report| report.left.clone()).unwrap_or_default();
