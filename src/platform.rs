@@ -13,11 +13,14 @@ mod stat;
 
 pub use accounts::home_of;
 pub use acting::{ActingAs, act_as};
-pub use attributes::{handle_attributes, list_attributes, remove_attribute, set_attribute};
+pub use attributes::{
+    handle_attributes, list_attributes, remove_attribute, remove_handle_attribute, set_attribute,
+    set_handle_attribute,
+};
 pub use change::{
-    append_own, chmod_handle, chmod_node, chown, create_file, exchange, hard_link, make_device, make_dir,
-    make_fifo, make_symlink, remove_dir, remove_file, rename_new, set_mtime, sync_directory,
-    sync_file_system,
+    append_own, chmod_handle, chmod_node, chown, chown_handle, create_file, exchange, hard_link, make_device,
+    make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, set_mtime, set_mtime_handle,
+    sync_directory, sync_file_system,
 };
 pub use file_system::{
     FileSystem, data_segments, file_clock, file_system, fine_clock, free_bytes, may_write,

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use blobs::Blobs;
+pub use blobs::{BlobPlace, BlobReader, Blobs};
 pub use catalog::{
     CATALOG_FORMAT, Catalog, InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow, sqlite_version,
 };

@@ -6,7 +6,10 @@ use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use rustix::fs::{XattrFlags, fgetxattr, flistxattr, lgetxattr, llistxattr, lremovexattr, lsetxattr};
+use rustix::fs::{
+    XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr, lgetxattr, llistxattr, lremovexattr,
+    lsetxattr,
+};
 use rustix::io::Errno;
 
 use crate::snapshot::Xattr;
@@ -117,4 +120,21 @@ pub fn set_attribute(dir: impl AsFd, name: &OsStr, attribute: &Xattr) -> io::Res
 /// What the system says.
 pub fn remove_attribute(dir: impl AsFd, name: &OsStr, attribute: &[u8]) -> io::Result<()> {
     Ok(lremovexattr(address(dir, name), OsStr::from_bytes(attribute))?)
+}
+
+/// As [`set_attribute`], of an open file or directory.
+///
+/// # Errors
+/// What the system says.
+pub fn set_handle_attribute(handle: impl AsFd, attribute: &Xattr) -> io::Result<()> {
+    let key = OsStr::from_bytes(&attribute.name);
+    Ok(fsetxattr(handle, key, &attribute.value, XattrFlags::empty())?)
+}
+
+/// As [`remove_attribute`], of an open file or directory.
+///
+/// # Errors
+/// What the system says.
+pub fn remove_handle_attribute(handle: impl AsFd, attribute: &[u8]) -> io::Result<()> {
+    Ok(fremovexattr(handle, OsStr::from_bytes(attribute))?)
 }

@@ -162,6 +162,15 @@ pub fn chown(dir: impl AsFd, name: &OsStr, uid: u32, gid: u32) -> io::Result<()>
     )?)
 }
 
+/// Sets owner and group of an open file or directory.
+///
+/// # Errors
+/// What the system says.
+pub fn chown_handle(handle: impl AsFd, uid: u32, gid: u32) -> io::Result<()> {
+    let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    Ok(rustix::fs::fchown(handle, uid, gid)?)
+}
+
 /// Sets the permission bits of an open file or directory.
 ///
 /// # Errors
@@ -205,7 +214,24 @@ pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 pub fn set_mtime(dir: impl AsFd, name: &OsStr, mtime: Time) -> io::Result<()> {
-    let times = Timestamps {
+    Ok(rustix::fs::utimensat(
+        dir,
+        name,
+        &only_mtime(mtime),
+        AtFlags::SYMLINK_NOFOLLOW,
+    )?)
+}
+
+/// Sets the modification time of an open file or directory, leaving the access time.
+///
+/// # Errors
+/// What the system says.
+pub fn set_mtime_handle(handle: impl AsFd, mtime: Time) -> io::Result<()> {
+    Ok(rustix::fs::futimens(handle, &only_mtime(mtime))?)
+}
+
+fn only_mtime(mtime: Time) -> Timestamps {
+    Timestamps {
         last_access: Timespec {
             tv_sec: 0,
             tv_nsec: rustix::fs::UTIME_OMIT,
@@ -214,13 +240,7 @@ pub fn set_mtime(dir: impl AsFd, name: &OsStr, mtime: Time) -> io::Result<()> {
             tv_sec: mtime.sec,
             tv_nsec: mtime.nsec.into(),
         },
-    };
-    Ok(rustix::fs::utimensat(
-        dir,
-        name,
-        &times,
-        AtFlags::SYMLINK_NOFOLLOW,
-    )?)
+    }
 }
 
 /// Makes the names in a directory durable.

@@ -9,16 +9,27 @@ use super::threads;
 
 /// Does `work` on every item, on as many threads as [`threads`] says. The results are in the order of the items.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    map_with(items, || (), |(), item| work(item))
+}
+
+/// As [`map`], where each thread has something of its own, which `start` gives it, in hand all the while. The items are
+/// begun in their order.
+pub fn map_with<T: Sync, S, R: Send>(
+    items: &[T],
+    start: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &T) -> R + Sync,
+) -> Vec<R> {
     if items.len() < 2 {
-        return items.iter().map(work).collect();
+        let mut own = start();
+        return items.iter().map(|item| work(&mut own, item)).collect();
     }
     let next = AtomicUsize::new(0);
     let some = || {
-        let mut done = Vec::new();
+        let (mut own, mut done) = (start(), Vec::new());
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else { break done };
-            done.push((at, work(item)));
+            done.push((at, work(&mut own, item)));
         }
     };
     let mut all: Vec<(usize, R)> = together(threads().min(items.len()), some)

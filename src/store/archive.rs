@@ -10,6 +10,7 @@ mod frame;
 mod frames;
 mod header;
 mod index;
+mod kept;
 mod members;
 mod pax;
 mod pool;
@@ -21,7 +22,7 @@ mod writer;
 
 pub use error::{ArchiveError, Damage};
 pub use members::{Member, MemberKind, Members};
-pub use reader::Archive;
+pub use reader::{Archive, Desk};
 pub use writer::{Finished, Stored, Writer};
 
 use crate::snapshot::Digest;

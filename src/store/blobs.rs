@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use foldhash::fast::RandomState;
 
-use super::archive::{Archive, Blob, Piece};
+use super::archive::{Archive, Blob, Desk, Piece};
 use super::{Store, StoreError};
 use crate::platform::parallel;
 use crate::snapshot::{
@@ -28,6 +28,26 @@ pub struct Blobs {
     damaged: Vec<(ArchiveId, StoreError)>,
     decoded: Arc<Decoded>,
 }
+
+/// Where content lies. Who reads in this order decompresses each frame once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BlobPlace {
+    archive: u32,
+    frame: u32,
+    offset: u32,
+}
+
+impl BlobPlace {
+    /// Whether both begin in the same frame.
+    #[must_use]
+    pub fn is_beside(&self, other: &Self) -> bool {
+        (self.archive, self.frame) == (other.archive, other.frame)
+    }
+}
+
+/// One thread's way through the content: what it decompressed last.
+#[derive(Default)]
+pub struct BlobReader(Option<(u32, Desk)>);
 
 /// The chunks of manifests that are in memory, by digest. Two manifests that have a chunk in common share its directories, so
 /// that nothing is decoded twice and what is shared needs no comparison.
@@ -140,6 +160,19 @@ impl Blobs {
         usize::try_from(*archive).ok()
     }
 
+    /// Where the content lies.
+    #[must_use]
+    pub fn place_of(&self, digest: &Digest) -> Option<BlobPlace> {
+        let (archive, _) = *self.places().get(digest)?;
+        let (_, blob) = self.find(digest)?;
+        let (frame, offset) = (blob.frame, blob.offset);
+        Some(BlobPlace {
+            archive,
+            frame,
+            offset,
+        })
+    }
+
     /// Gives the content piece by piece. The bytes are not compared with the digest: the caller hashes what it takes.
     ///
     /// # Errors
@@ -151,6 +184,25 @@ impl Blobs {
     ) -> Result<(), StoreError> {
         let (archive, blob) = self.place(digest)?;
         Ok(archive.stream(blob, each)?)
+    }
+
+    /// As [`Blobs::stream`], for a thread that reads a lot, in the order of [`Blobs::place_of`].
+    ///
+    /// # Errors
+    /// As [`Blobs::stream`].
+    pub fn stream_by(
+        &self,
+        reader: &mut BlobReader,
+        digest: &Digest,
+        each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        let Some((at, _)) = self.places().get(digest).copied() else {
+            return self.stream(digest, each);
+        };
+        let (archive, blob) = self.place(digest)?;
+        reader.0.take_if(|(held, _)| *held != at);
+        let (_, desk) = reader.0.get_or_insert_with(|| (at, Desk::default()));
+        Ok(archive.stream_at(desk, blob, each)?)
     }
 
     /// The whole content, checked against its digest; only for manifest parts, whose digest is plain.

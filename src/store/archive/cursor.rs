@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::kept::Kept;
 use super::source::Source;
 use super::{ArchiveError, Damage, Piece};
 
@@ -9,6 +10,7 @@ use super::{ArchiveError, Damage, Piece};
 #[derive(Clone)]
 pub(super) struct Cursor<'a> {
     source: &'a Source,
+    kept: &'a Kept,
     at: u64,
     end: u64,
     /// The frame that was used last, and where in the stream it begins.
@@ -17,9 +19,10 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// The stream from `at` up to `end`, in bytes.
-    pub(super) fn new(source: &'a Source, at: u64, end: u64) -> Self {
+    pub(super) fn new(source: &'a Source, kept: &'a Kept, at: u64, end: u64) -> Self {
         Self {
             source,
+            kept,
             at,
             end,
             held: None,
@@ -48,7 +51,9 @@ impl<'a> Cursor<'a> {
                 .is_some_and(|offset| offset < bytes.len() as u64)
         };
         if !self.held.as_ref().is_some_and(covers) {
-            self.held = Some(self.source.frame_at(self.at)?);
+            // First it is let go: its memory may take the next one.
+            self.held = None;
+            self.held = Some(self.source.frame_at(self.at, self.kept)?);
         }
         let outside = Damage::SeekTable("a frame ends before the stream does");
         let Some((start, bytes)) = &self.held else {

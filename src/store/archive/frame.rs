@@ -44,27 +44,46 @@ pub(super) fn packed_bound(raw: usize) -> usize {
 /// Decompresses exactly one frame of exactly `raw` bytes. Reserves memory only after the frame's own header has
 /// confirmed the size.
 pub(super) fn unpack(bytes: &[u8], raw: u32) -> Result<Vec<u8>, &'static str> {
-    let raw = usize::try_from(raw).map_err(|_| "its content does not fit into memory")?;
-    if !matches!(get_frame_content_size(bytes), Ok(Some(size)) if usize::try_from(size) == Ok(raw)) {
-        return Err("its content size is not that of the seek table");
-    }
-    if bytes
-        .get(4)
-        .is_none_or(|descriptor| descriptor & CHECKSUM_FLAG == 0)
-    {
-        return Err("it has no content checksum");
-    }
-    if find_frame_compressed_size(bytes) != Ok(bytes.len()) {
-        return Err("it does not end where the next one begins");
-    }
-    let mut content = Vec::new();
-    content
-        .try_reserve_exact(raw)
-        .map_err(|_| "its content does not fit into memory")?;
-    let mut context = Decompressor::new().map_err(|_| "no memory to decompress it")?;
-    match context.decompress_to_buffer(bytes, &mut content) {
-        Ok(length) if length == raw => Ok(content),
-        Ok(_) => Err("it has less content than it says"),
-        Err(_) => Err("it cannot be decompressed"),
+    Unpacker::default().unpack(bytes, raw, Vec::new())
+}
+
+/// Decompresses one frame after another, with one context for all of them.
+#[derive(Default)]
+pub(super) struct Unpacker(Option<Decompressor<'static>>);
+
+impl Unpacker {
+    /// As [`unpack`], into the memory of `content`.
+    pub(super) fn unpack(
+        &mut self,
+        bytes: &[u8],
+        raw: u32,
+        mut content: Vec<u8>,
+    ) -> Result<Vec<u8>, &'static str> {
+        let raw = usize::try_from(raw).map_err(|_| "its content does not fit into memory")?;
+        if !matches!(get_frame_content_size(bytes), Ok(Some(size)) if usize::try_from(size) == Ok(raw)) {
+            return Err("its content size is not that of the seek table");
+        }
+        if bytes
+            .get(4)
+            .is_none_or(|descriptor| descriptor & CHECKSUM_FLAG == 0)
+        {
+            return Err("it has no content checksum");
+        }
+        if find_frame_compressed_size(bytes) != Ok(bytes.len()) {
+            return Err("it does not end where the next one begins");
+        }
+        content.clear();
+        content
+            .try_reserve_exact(raw)
+            .map_err(|_| "its content does not fit into memory")?;
+        let context = match &mut self.0 {
+            Some(context) => context,
+            none => none.insert(Decompressor::new().map_err(|_| "no memory to decompress it")?),
+        };
+        match context.decompress_to_buffer(bytes, &mut content) {
+            Ok(length) if length == raw => Ok(content),
+            Ok(_) => Err("it has less content than it says"),
+            Err(_) => Err("it cannot be decompressed"),
+        }
     }
 }

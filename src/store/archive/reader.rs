@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::cursor::Cursor;
+use super::kept::Kept;
 use super::members::Members;
 use super::source::Source;
 use super::{ArchiveError, Blob, BlobKind, Damage, Piece, frame, index, sparse};
@@ -13,6 +14,18 @@ use crate::snapshot::{ArchiveRef, Digest, DigestMethod, Hasher};
 pub struct Archive {
     pub(super) source: Source,
     blobs: Vec<Blob>,
+    kept: Kept,
+}
+
+/// What one thread decompressed last in one archive, for itself: threads that read in order, each in frames of its own,
+/// do not take each other's away.
+pub struct Desk(Kept);
+
+impl Default for Desk {
+    fn default() -> Self {
+        // The data of a file with holes, and its map.
+        Self(Kept::new(2))
+    }
 }
 
 impl std::fmt::Debug for Archive {
@@ -53,6 +66,7 @@ impl Archive {
         Ok(Self {
             source,
             blobs: index.blobs,
+            kept: Kept::new(4),
         })
     }
 
@@ -117,6 +131,28 @@ impl Archive {
         blob: &Blob,
         each: &mut dyn FnMut(Piece<'_>) -> io::Result<()>,
     ) -> Result<(), ArchiveError> {
+        self.stream_by(&self.kept, blob, each)
+    }
+
+    /// As [`Archive::stream`], for a thread that reads many blobs. A desk is used for one archive.
+    ///
+    /// # Errors
+    /// As [`Archive::stream`].
+    pub fn stream_at(
+        &self,
+        desk: &Desk,
+        blob: &Blob,
+        each: &mut dyn FnMut(Piece<'_>) -> io::Result<()>,
+    ) -> Result<(), ArchiveError> {
+        self.stream_by(&desk.0, blob, each)
+    }
+
+    fn stream_by(
+        &self,
+        kept: &Kept,
+        blob: &Blob,
+        each: &mut dyn FnMut(Piece<'_>) -> io::Result<()>,
+    ) -> Result<(), ArchiveError> {
         let path = self.source.path();
         let mut hand_on = |piece: Piece<'_>| {
             each(piece).map_err(|source| ArchiveError::Receiver {
@@ -140,7 +176,7 @@ impl Archive {
         let (Some(start), Some(end)) = (start, end.filter(|end| Some(end) <= starts.last())) else {
             return Err(wrong("it lies outside the archive"));
         };
-        let mut cursor = Cursor::new(&self.source, start, end);
+        let mut cursor = Cursor::new(&self.source, kept, start, end);
         if blob.kind == BlobKind::Sparse {
             return sparse::stream(&cursor, blob, &mut hand_on);
         }
@@ -179,6 +215,6 @@ impl Archive {
     /// Every member of the tar stream in order, read from the headers alone, the index and the chunks among them.
     #[must_use]
     pub fn members(&self) -> Members<'_> {
-        Members::new(Cursor::new(&self.source, 0, self.source.end()))
+        Members::new(Cursor::new(&self.source, &self.kept, 0, self.source.end()))
     }
 }

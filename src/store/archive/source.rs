@@ -5,16 +5,13 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use super::kept::{Kept, Tools};
 use super::seek::{self, Sizes};
-use super::{ArchiveError, Damage, frame};
+use super::{ArchiveError, Damage};
 use crate::platform;
 use crate::snapshot::Digest;
-
-/// Decompressed frames that are kept, and how many bytes one may have to be kept.
-const KEPT: usize = 4;
-const KEPT_BYTES: usize = 8 << 20;
 
 /// One compressed frame.
 struct Frame {
@@ -34,8 +31,6 @@ pub(super) struct Source {
     frames: Vec<Frame>,
     /// Where each frame begins in the decompressed stream, and, last, where that ends.
     starts: Vec<u64>,
-    /// The frame used last stands in front.
-    kept: Mutex<Vec<(usize, Arc<Vec<u8>>)>>,
 }
 
 impl Source {
@@ -56,14 +51,13 @@ impl Source {
         if !metadata.is_file() {
             return Err(unreadable(io::Error::other("it is not a regular file")));
         }
-        let (frames, starts, kept) = (Vec::new(), vec![0], Mutex::default());
+        let (frames, starts) = (Vec::new(), vec![0]);
         let mut source = Self {
             path,
             file,
             size: metadata.len(),
             frames,
             starts,
-            kept,
         };
         source.check_size(expected)?;
         let (mut place, mut start) = (0, 0);
@@ -113,46 +107,55 @@ impl Source {
     }
 
     /// The frame that holds byte `at` of the decompressed stream, and where it begins there.
-    pub(super) fn frame_at(&self, at: u64) -> Result<(u64, Arc<Vec<u8>>), ArchiveError> {
+    pub(super) fn frame_at(&self, at: u64, kept: &Kept) -> Result<(u64, Arc<Vec<u8>>), ArchiveError> {
         let number = self
             .starts
             .partition_point(|start| *start <= at)
             .saturating_sub(1);
         let start = self.starts.get(number).copied().unwrap_or(0);
-        if let Some(content) = self.kept_frame(number) {
+        if let Some(content) = kept.find(number) {
             return Ok((start, content));
         }
-        let content = Arc::new(self.unpacked(number)?);
-        if content.len() <= KEPT_BYTES {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.insert(0, (number, Arc::clone(&content)));
-            kept.truncate(KEPT);
-        }
-        Ok((start, content))
+        let mut tools = kept.tools();
+        let content = self.unpack(number, &mut tools)?;
+        Ok((start, kept.put(number, content, tools)))
     }
 
     /// The content of a frame, after its digest was found right.
     pub(super) fn unpacked(&self, number: usize) -> Result<Vec<u8>, ArchiveError> {
-        let (sizes, packed) = self.packed(number)?;
-        if Some(Digest::of(&packed)) != self.digest(number) {
+        self.unpack(number, &mut Tools::default())
+    }
+
+    fn unpack(&self, number: usize, tools: &mut Tools) -> Result<Vec<u8>, ArchiveError> {
+        let sizes = self.read(number, &mut tools.packed)?;
+        if Some(Digest::of(&tools.packed)) != self.digest(number) {
             return Err(self.wrong(number, "its bytes are not those that were written"));
         }
-        frame::unpack(&packed, sizes.raw).map_err(|why| self.wrong(number, why))
+        let room = std::mem::take(&mut tools.content);
+        let content = tools.unpacker.unpack(&tools.packed, sizes.raw, room);
+        content.map_err(|why| self.wrong(number, why))
     }
 
     /// A frame as it stands in the file.
     pub(super) fn packed(&self, number: usize) -> Result<(Sizes, Vec<u8>), ArchiveError> {
+        let mut packed = Vec::new();
+        let sizes = self.read(number, &mut packed)?;
+        Ok((sizes, packed))
+    }
+
+    fn read(&self, number: usize, packed: &mut Vec<u8>) -> Result<Sizes, ArchiveError> {
         let memory = |_| self.wrong(number, "it does not fit into memory");
         let Some(Frame { place, sizes, .. }) = self.frames.get(number) else {
             return Err(self.wrong(number, "the archive has no such frame"));
         };
         // Not more than the file has: the sizes in the seek table add up to it.
         let length = usize::try_from(sizes.packed).unwrap_or(usize::MAX);
-        let mut packed = Vec::new();
-        packed.try_reserve_exact(length).map_err(memory)?;
+        packed
+            .try_reserve_exact(length.saturating_sub(packed.len()))
+            .map_err(memory)?;
         packed.resize(length, 0);
-        self.read_at(&mut packed, *place)?;
-        Ok((*sizes, packed))
+        self.read_at(packed, *place)?;
+        Ok(*sizes)
     }
 
     /// Calls `each` with the whole file, piece by piece.
@@ -195,15 +198,6 @@ impl Source {
             frame: u32::try_from(number).unwrap_or(u32::MAX),
             why,
         })
-    }
-
-    fn kept_frame(&self, number: usize) -> Option<Arc<Vec<u8>>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = kept.iter().position(|(held, _)| *held == number)?;
-        let found = kept.remove(place);
-        let content = Arc::clone(&found.1);
-        kept.insert(0, found);
-        Some(content)
     }
 
     fn seek_table(&self) -> Result<Vec<Sizes>, ArchiveError> {

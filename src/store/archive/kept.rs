@@ -1,0 +1,122 @@
+//! Frames that were decompressed last, for whoever reads on in them, and the memory of earlier ones, to be used again: a new
+//! buffer for each frame costs the kernel as much as a third of the decompression.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::frame::Unpacker;
+
+/// How many bytes a frame, or a buffer, may have to be kept.
+const LARGEST: usize = 8 << 20;
+
+/// The frames of one archive that were used last. One reader's own, or shared by all of an archive.
+pub(super) struct Kept {
+    most: usize,
+    shelf: Mutex<Shelf>,
+}
+
+/// What is needed to decompress a frame, with buffers that were used before.
+#[derive(Default)]
+pub(super) struct Tools {
+    pub(super) unpacker: Unpacker,
+    /// Takes the compressed frame.
+    pub(super) packed: Vec<u8>,
+    /// Takes its content.
+    pub(super) content: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    /// By number; the frame used last stands in front.
+    frames: Vec<(usize, Arc<Vec<u8>>)>,
+    tools: Option<Tools>,
+}
+
+impl Kept {
+    /// Keeps so many frames.
+    pub(super) fn new(most: usize) -> Self {
+        let shelf = Mutex::default();
+        Self { most, shelf }
+    }
+
+    /// The content of a frame, when it is kept.
+    pub(super) fn find(&self, number: usize) -> Option<Arc<Vec<u8>>> {
+        let frames = &mut self.shelf().frames;
+        let place = frames.iter().position(|(held, _)| *held == number)?;
+        frames.get_mut(..=place)?.rotate_right(1);
+        frames.first().map(|(_, content)| Arc::clone(content))
+    }
+
+    /// Something to decompress one more frame with: the memory of the one that would have to go.
+    pub(super) fn tools(&self) -> Tools {
+        let mut shelf = self.shelf();
+        let mut tools = shelf.tools.take().unwrap_or_default();
+        while shelf.frames.len() >= self.most {
+            // Somebody may still read in it.
+            let last = shelf.frames.pop().and_then(|(_, last)| Arc::into_inner(last));
+            tools.content = last.unwrap_or_default();
+        }
+        tools
+    }
+
+    /// Keeps the content of a frame, and what it was decompressed with.
+    pub(super) fn put(&self, number: usize, content: Vec<u8>, mut tools: Tools) -> Arc<Vec<u8>> {
+        let content = Arc::new(content);
+        if tools.packed.capacity() > LARGEST {
+            tools.packed = Vec::new();
+        }
+        let mut shelf = self.shelf();
+        shelf.tools = Some(tools);
+        if content.capacity() <= LARGEST {
+            shelf.frames.insert(0, (number, Arc::clone(&content)));
+            // Others may have put theirs meanwhile.
+            shelf.frames.truncate(self.most);
+        }
+        content
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::Kept;
+
+    fn numbers(kept: &Kept) -> Vec<usize> {
+        kept.shelf().frames.iter().map(|(number, _)| *number).collect()
+    }
+
+    #[test]
+    fn the_frames_used_last_stay_and_their_memory_is_used_again() {
+        let kept = Kept::new(2);
+        for number in 0..2 {
+            let tools = kept.tools();
+            assert_eq!(tools.content.capacity(), 0, "nothing had to go yet");
+            drop(kept.put(number, Vec::with_capacity(100 + number), tools));
+        }
+        assert!(kept.find(0).is_some() && kept.find(7).is_none());
+        assert_eq!(numbers(&kept), [0, 1]);
+        let tools = kept.tools();
+        assert_eq!(
+            tools.content.capacity(),
+            101,
+            "that of the frame that was used longest ago"
+        );
+        drop(kept.put(2, vec![2], tools));
+        assert_eq!(numbers(&kept), [2, 0]);
+    }
+
+    #[test]
+    fn what_is_read_still_is_not_overwritten_and_what_is_large_not_kept() {
+        let kept = Kept::new(1);
+        let read = kept.put(0, vec![1; 10], kept.tools());
+        let tools = kept.tools();
+        assert_eq!(tools.content.capacity(), 0);
+        assert_eq!(*read, [1; 10]);
+        let large = kept.put(1, vec![1; super::LARGEST + 1], tools);
+        assert_eq!((Arc::strong_count(&large), numbers(&kept).len()), (1, 0));
+    }
+}
