@@ -7,7 +7,8 @@ use std::io;
 
 use super::RestoreError;
 use super::aside::is_as_before;
-use super::build::{is_out_of_space, set_metadata};
+use super::build::is_out_of_space;
+use super::metadata::set_metadata;
 use super::moves::{aside_name, exchange, finish_steps, fits, relocate, with_metadata_of};
 use super::progress::{Progress, Seat, place, progress, seat};
 use super::stage::Stage;

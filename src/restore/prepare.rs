@@ -1,13 +1,14 @@
 //! Turns the steps of a plan into moves, and stages the new content for them: afterwards only renames and metadata are
 //! left to do.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::ffi::{OsStr, OsString};
 
 use super::RestoreError;
 use super::build::Builder;
 use super::plan::{Action, Step};
+use super::site::{Origin, Site};
 use super::stage::{Stage, new_name, old_name};
 use crate::mount::{Dir, Root};
 use crate::platform;
@@ -29,15 +30,11 @@ pub(super) enum Move {
 /// The moves of one mount, by path. A path below another one of these is part of that one's object.
 pub(super) type Moves = BTreeMap<RelPath, Move>;
 
-/// Whether the move of the directory above carries this step out as well.
-fn is_carried(steps: &BTreeMap<RelPath, Step>, path: &RelPath) -> bool {
-    let above = path.split().and_then(|(parent, _)| steps.get(&parent));
-    match (
-        steps.get(path).map(|step| step.action),
-        above.map(|step| step.action),
-    ) {
-        (Some(Action::Create), Some(above)) => above == Action::Create || above == Action::Replace,
-        (Some(Action::Delete), Some(above)) => above == Action::Delete || above == Action::Replace,
+/// Whether the move of the directory above carries a step out as well.
+fn is_carried(step: &Step, above: Option<&Step>) -> bool {
+    match (step.action, above.map(|step| step.action)) {
+        (Action::Create, Some(above)) => above == Action::Create || above == Action::Replace,
+        (Action::Delete, Some(above)) => above == Action::Delete || above == Action::Replace,
         _ => false,
     }
 }
@@ -51,95 +48,141 @@ pub(super) fn prepare(
     now: Option<&Manifest>,
     builder: &mut Builder<'_>,
 ) -> Result<Moves, RestoreError> {
-    let steps: BTreeMap<RelPath, Step> = steps.iter().map(|s| (s.change.path.clone(), s.clone())).collect();
-    let links = Links {
-        root,
-        target,
-        now,
-        steps: &steps,
-        groups: groups(target),
+    let mut sorted: Vec<&Step> = steps.iter().collect();
+    sorted.sort_by(|a, b| a.change.path.cmp(&b.change.path));
+    let mut layout = Layout {
+        site: Site::new(stage.dir()),
+        links: Links {
+            root,
+            target,
+            now,
+            steps: &sorted,
+            groups: groups(target),
+            first: HashMap::new(),
+        },
+        above: Vec::new(),
+        moves: Moves::new(),
+        staged: Vec::new(),
+        number: 0,
     };
-    let mut staged: HashMap<RelPath, OsString> = HashMap::new();
-    let mut unfinished: Vec<(RelPath, OsString)> = Vec::new();
-    let mut moves = Moves::new();
-    let mut number = 0;
-    for (path, step) in &steps {
-        let Some(entry) = &step.change.from else {
-            if !is_carried(&steps, path) {
-                moves.insert(path.clone(), Move::Out(old_name(number)));
-                number += 1;
-            }
-            continue;
-        };
-        if step.action == Action::Metadata {
-            moves.insert(path.clone(), Move::Metadata(Box::new(entry.clone())));
-            continue;
-        }
-        let carried = is_carried(&steps, path);
-        let place = if carried {
-            let above = path
-                .split()
-                .and_then(|(parent, name)| Some((staged.get(&parent)?, name)));
-            // Below an object that could not be made nothing can be made either.
-            let Some((parent, name)) = above else { continue };
-            join(parent, name.as_bytes())
-        } else {
-            number += 1;
-            new_name(number - 1)
-        };
-        let (dir, name) = open(stage, &place, path)?;
-        let linked = links.link(path, entry, &staged, stage, &dir, &name)?;
-        if linked || builder.build(&dir, &name, path, entry)? {
-            if entry.is_dir() {
-                unfinished.push((path.clone(), place.clone()));
-            }
-            if !carried {
-                let action = if step.action == Action::Create {
-                    Move::In
-                } else {
-                    Move::Swap
-                };
-                moves.insert(path.clone(), action(place.clone()));
-            }
-            staged.insert(path.clone(), place);
+    for step in &sorted {
+        layout.add(step)?;
+    }
+    let Layout {
+        mut site,
+        links,
+        mut moves,
+        staged,
+        ..
+    } = layout;
+    site.make_folders()?;
+    links.take_from_live(&mut site)?;
+    let made = site.fill(builder)?;
+    for (number, path, action) in staged {
+        if made.get(number).copied().unwrap_or(false) {
+            moves.insert(path.clone(), action);
         }
     }
-    // Deepest first: a directory gets its mode and time when nothing more is made in it.
-    for (path, place) in unfinished.into_iter().rev() {
-        let Some(entry) = target.entry(&path) else {
-            continue;
-        };
-        let (dir, name) = open(stage, &place, &path)?;
-        builder.finish(&dir, &name, &path, entry)?;
-    }
+    site.finish_folders(builder)?;
     stage.sync()?;
     Ok(moves)
 }
 
-fn join(parent: &OsString, name: &[u8]) -> OsString {
-    let mut bytes = parent.as_bytes().to_vec();
-    bytes.push(b'/');
-    bytes.extend_from_slice(name);
-    OsString::from_vec(bytes)
+/// The steps as objects in the staging directory, and the moves that follow.
+struct Layout<'a> {
+    site: Site<'a>,
+    links: Links<'a>,
+    /// The steps above the one that is looked at, and the number of the directory each of them stages.
+    above: Vec<(&'a Step, Option<usize>)>,
+    moves: Moves,
+    /// What is moved when it could be made, by its number as an object.
+    staged: Vec<(usize, &'a RelPath, Move)>,
+    /// Number of the next new or old object.
+    number: usize,
 }
 
-/// The directory that `place` lies in, and its name there.
-fn open(stage: &Stage, place: &OsString, path: &RelPath) -> Result<(Dir, OsString), RestoreError> {
-    let fail = |source| RestoreError::Build {
-        path: path.clone(),
-        source,
-    };
-    let bytes = place.as_bytes();
-    let (parent, name) = match bytes.iter().rposition(|b| *b == b'/') {
-        Some(at) => (
-            bytes.get(..at).unwrap_or_default(),
-            bytes.get(at + 1..).unwrap_or_default(),
-        ),
-        None => (&[][..], bytes),
-    };
-    let parent = RelPath::new(parent).map_err(|error| fail(std::io::Error::other(error)))?;
-    let dir = stage.dir().dir_below(&parent).map_err(fail)?;
-    Ok((dir, OsString::from_vec(name.to_vec())))
+impl<'a> Layout<'a> {
+    /// Takes the next step in the order of paths.
+    fn add(&mut self, step: &'a Step) -> Result<(), RestoreError> {
+        let path = &step.change.path;
+        while self
+            .above
+            .pop_if(|(above, _)| !path.is_within(&above.change.path))
+            .is_some()
+        {}
+        // The nearest step above is that of the directory only when it is one part shorter.
+        let depth = path.parts().count();
+        let above = self.above.last().copied();
+        let above = above.filter(|(above, _)| above.change.path.parts().count() + 1 == depth);
+        let carried = is_carried(step, above.map(|(step, _)| step));
+        let mut folder = None;
+        match &step.change.from {
+            None if carried => {}
+            None => {
+                let name = old_name(self.next());
+                self.moves.insert(path.clone(), Move::Out(name));
+            }
+            Some(entry) if step.action == Action::Metadata => {
+                let action = Move::Metadata(Box::new(entry.clone()));
+                self.moves.insert(path.clone(), action);
+            }
+            Some(entry) if carried => {
+                // Below an object that could not be made nothing can be made either.
+                if let Some(within) = above.and_then(|(_, folder)| folder) {
+                    (folder, _) = self.object(within, Cow::Borrowed(entry.name.as_os_str()), path, entry)?;
+                }
+            }
+            Some(entry) => {
+                let place = new_name(self.next());
+                let object;
+                (folder, object) = self.object(Site::TOP, Cow::Owned(place.clone()), path, entry)?;
+                let action = if step.action == Action::Create {
+                    Move::In(place)
+                } else {
+                    Move::Swap(place)
+                };
+                match object {
+                    Some(number) => self.staged.push((number, path, action)),
+                    None => drop(self.moves.insert(path.clone(), action)),
+                }
+            }
+        }
+        self.above.push((step, folder));
+        Ok(())
+    }
+
+    fn next(&mut self) -> usize {
+        self.number += 1;
+        self.number - 1
+    }
+
+    /// Plans what a step makes; gives its number as a directory or as an object.
+    fn object(
+        &mut self,
+        within: usize,
+        name: Cow<'a, OsStr>,
+        path: &'a RelPath,
+        entry: &'a Entry,
+    ) -> Result<(Option<usize>, Option<usize>), RestoreError> {
+        if entry.is_dir() {
+            let entry = self.links.target.entry(path).unwrap_or(entry);
+            return Ok((Some(self.site.folder(within, &name, path, entry)?), None));
+        }
+        let leader = self.links.leader(path, entry).cloned();
+        let first = leader.as_ref().and_then(|leader| self.links.first.get(leader));
+        let origin = first.map_or(Origin::Store, |first| Origin::NameOf(first.number));
+        let number = self.site.object(within, name, path, entry, origin);
+        if let (Some(leader), Origin::Store) = (leader, origin) {
+            self.links.first.insert(leader, First { number, path });
+        }
+        Ok((None, Some(number)))
+    }
+}
+
+/// The member of a hard link group that is staged first.
+struct First<'a> {
+    number: usize,
+    path: &'a RelPath,
 }
 
 /// Restores hard link groups: a member is linked to one that is staged or untouched, else it is made new.
@@ -147,73 +190,90 @@ struct Links<'a> {
     root: Option<&'a Root>,
     target: &'a Manifest,
     now: Option<&'a Manifest>,
-    steps: &'a BTreeMap<RelPath, Step>,
+    /// Sorted by path.
+    steps: &'a [&'a Step],
     /// First path of each group to all its paths.
     groups: HashMap<RelPath, Vec<RelPath>>,
+    /// First path of each group to what is staged of it first.
+    first: HashMap<RelPath, First<'a>>,
 }
 
 fn groups(manifest: &Manifest) -> HashMap<RelPath, Vec<RelPath>> {
     let mut groups: HashMap<RelPath, Vec<RelPath>> = HashMap::new();
-    for (path, entry) in manifest.entries() {
-        if let Some(first) = &entry.link {
-            groups
-                .entry(first.clone())
-                .or_insert_with(|| vec![first.clone()])
-                .push(path);
+    for dir in &manifest.directories {
+        for entry in &dir.entries {
+            if let Some(first) = &entry.link {
+                groups
+                    .entry(first.clone())
+                    .or_insert_with(|| vec![first.clone()])
+                    .push(dir.path.join(&entry.name));
+            }
         }
     }
     groups
 }
 
 impl Links<'_> {
-    fn link(
-        &self,
-        path: &RelPath,
-        entry: &Entry,
-        staged: &HashMap<RelPath, OsString>,
-        stage: &Stage,
-        dir: &Dir,
-        name: &OsString,
-    ) -> Result<bool, RestoreError> {
-        if entry.nlink < 2 || entry.is_dir() {
-            return Ok(false);
+    /// The first path of the group that `path` belongs to.
+    fn leader<'p>(&self, path: &'p RelPath, entry: &'p Entry) -> Option<&'p RelPath> {
+        let leader = entry.link.as_ref().unwrap_or(path);
+        (entry.nlink > 1 && self.groups.contains_key(leader)).then_some(leader)
+    }
+
+    /// Gives the first of each group that is staged to a live file that is one of the group and stays: then all of them
+    /// are names of that one.
+    fn take_from_live(&self, site: &mut Site<'_>) -> Result<(), RestoreError> {
+        let Some(root) = self.root else { return Ok(()) };
+        let mut firsts: Vec<(&RelPath, &First<'_>)> = self.first.iter().collect();
+        firsts.sort_unstable_by_key(|(_, first)| first.number);
+        for (leader, first) in firsts {
+            let members = self.groups.get(leader).map(Vec::as_slice).unwrap_or_default();
+            let stays = |member: &&RelPath| *member != first.path && self.stays(member);
+            let live: Vec<&RelPath> = members.iter().filter(stays).collect();
+            if live.is_empty() {
+                continue;
+            }
+            site.link_in(first.number, |dir, name| {
+                link_to_one(root, &live, first.path, dir, name)
+            })?;
         }
-        let fail = |source| RestoreError::Build {
+        Ok(())
+    }
+
+    /// Whether what is at the path of a member now is, or will be without being moved, what it is to be.
+    fn stays(&self, member: &RelPath) -> bool {
+        let states = (
+            self.target.entry(member),
+            self.now.and_then(|now| now.entry(member)),
+        );
+        let at = self.steps.binary_search_by(|step| step.change.path.cmp(member));
+        let step = at.ok().and_then(|at| self.steps.get(at));
+        match (states, step.map(|step| step.action)) {
+            ((Some(then), Some(now)), None) => then.kind == now.kind && then.same_metadata(now),
+            // Its metadata come back in place, and through it those of every name that is linked to it.
+            ((Some(then), Some(now)), Some(Action::Metadata)) => then.kind == now.kind,
+            _ => false,
+        }
+    }
+}
+
+/// Links `name` in `dir` to the first of the live files that allows it.
+fn link_to_one(
+    root: &Root,
+    live: &[&RelPath],
+    path: &RelPath,
+    dir: &Dir,
+    name: &OsStr,
+) -> Result<bool, RestoreError> {
+    for (parent, member) in live.iter().filter_map(|member| member.split()) {
+        let from = root.dir(&parent).map_err(|source| RestoreError::Build {
             path: path.clone(),
             source,
-        };
-        let leader = entry.link.as_ref().unwrap_or(path);
-        let Some(members) = self.groups.get(leader) else {
-            return Ok(false);
-        };
-        for member in members.iter().filter(|member| *member != path) {
-            if let Some(place) = staged.get(member) {
-                let (from, from_name) = open(stage, place, member)?;
-                platform::hard_link(&from, &from_name, dir, name).map_err(fail)?;
-                return Ok(true);
-            }
+        })?;
+        // Nothing was checked by handle yet: the live file is looked at again when it is compared in the end.
+        if platform::hard_link(&from, member.as_os_str(), dir, name).is_ok() {
+            return Ok(true);
         }
-        let Some(root) = self.root else { return Ok(false) };
-        for member in members.iter().filter(|member| *member != path) {
-            let states = (
-                self.target.entry(member),
-                self.now.and_then(|now| now.entry(member)),
-            );
-            let same = match (states, self.steps.get(member).map(|step| step.action)) {
-                ((Some(then), Some(now)), None) => then.kind == now.kind && then.same_metadata(now),
-                // Its metadata come back in place, and through it those of every name that is linked to it.
-                ((Some(then), Some(now)), Some(Action::Metadata)) => then.kind == now.kind,
-                _ => false,
-            };
-            let Some((parent, member_name)) = member.split().filter(|_| same) else {
-                continue;
-            };
-            let from = root.dir(&parent).map_err(fail)?;
-            // Nothing was checked by handle yet: the live file is looked at again when it is compared in the end.
-            if platform::hard_link(&from, member_name.as_os_str(), dir, name).is_ok() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
+    Ok(false)
 }

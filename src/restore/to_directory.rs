@@ -1,16 +1,18 @@
 //! Writes a snapshot into a directory of its own, with the recorded times. Touches nothing else.
 
-use std::collections::{BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
 use super::RestoreError;
 use super::build::{Builder, Times};
 use super::plan::Scope;
+use super::site::{Origin, Site};
 use crate::mount::Dir;
 use crate::observer::{Observer, Phase};
 use crate::platform;
-use crate::snapshot::{Kind, Manifest, RelPath, add_sizes};
+use crate::snapshot::{Entry, Kind, Manifest, RelPath, add_sizes};
 use crate::store::Blobs;
 
 /// What was written.
@@ -92,59 +94,78 @@ fn fill(
     scope: &Scope,
     builder: &mut Builder<'_>,
 ) -> Result<Vec<RelPath>, RestoreError> {
-    // A directory on the way to a wanted path is wanted as well.
-    let wanted: Vec<_> = manifest
-        .entries()
-        .filter(|(path, _)| scope.holds(path))
-        .map(|(path, _)| path)
+    let wanted = wanted(manifest, scope);
+    let mut site = Site::new(top);
+    // The numbers of what is planned: the directories on the way down, the first of each hard link group, everything.
+    let mut way: Vec<(&RelPath, usize)> = Vec::new();
+    let mut groups: HashMap<&RelPath, usize> = HashMap::new();
+    let mut numbers: Vec<Option<usize>> = Vec::with_capacity(wanted.len());
+    for (path, entry) in &wanted {
+        while way.pop_if(|(above, _)| !path.is_within(above)).is_some() {}
+        let within = way.last().map_or(Site::TOP, |(_, number)| *number);
+        let name = entry.name.as_os_str();
+        if entry.is_dir() {
+            way.push((path, site.folder(within, name, path, entry)?));
+            numbers.push(None);
+            continue;
+        }
+        let leader = entry.link.as_ref().unwrap_or(path);
+        let first = groups.get(leader).filter(|_| entry.nlink > 1);
+        let origin = first.map_or(Origin::Store, |first| Origin::NameOf(*first));
+        let number = site.object(within, Cow::Borrowed(name), path, entry, origin);
+        if entry.nlink > 1 && origin == Origin::Store {
+            groups.insert(leader, number);
+        }
+        numbers.push(Some(number));
+    }
+    site.make_folders()?;
+    let made = site.fill(builder)?;
+    site.finish_folders(builder)?;
+    let is_made: Vec<bool> = numbers
+        .iter()
+        .map(|number| number.is_none_or(|number| made.get(number).copied().unwrap_or(false)))
         .collect();
-    let mut needed: BTreeSet<RelPath> = wanted.iter().flat_map(RelPath::ancestors).collect();
-    needed.extend(wanted);
-    needed.remove(&RelPath::root());
-    let mut paths: Vec<RelPath> = Vec::new();
-    let mut directories = Vec::new();
-    // First path of each hard link group to the member that is written already.
-    let mut groups: HashMap<RelPath, RelPath> = HashMap::new();
-    for path in needed {
-        let (Some(entry), Some((parent, name))) = (manifest.entry(&path), path.split()) else {
-            continue;
-        };
-        if entry.kind == Kind::Socket {
-            // Named by the manifest, made by nobody but the program that listens on it.
-            continue;
-        }
-        let fail = |source| RestoreError::Build {
-            path: path.clone(),
-            source,
-        };
-        let dir = top.dir_below(&parent).map_err(fail)?;
-        let leader = entry.link.as_ref().unwrap_or(&path);
-        let linked = match groups.get(leader).and_then(RelPath::split) {
-            Some((first_dir, first_name)) => {
-                let from = top.dir_below(&first_dir).map_err(fail)?;
-                platform::hard_link(&from, first_name.as_os_str(), &dir, name.as_os_str()).map_err(fail)?;
-                true
+    drop(site);
+    let paths = wanted.into_iter().map(|(path, _)| path).zip(is_made);
+    Ok(paths
+        .filter_map(|(path, is_made)| is_made.then_some(path))
+        .collect())
+}
+
+/// What `scope` takes, in the order of paths, with the directories on the way there. Without sockets: the manifest names
+/// them, and nobody makes them but the program that listens.
+fn wanted<'a>(manifest: &'a Manifest, scope: &Scope) -> Vec<(RelPath, &'a Entry)> {
+    // A directory on the way to a wanted path is wanted as well.
+    let mut needed: HashSet<RelPath> = HashSet::new();
+    if *scope != Scope::All {
+        for dir in &manifest.directories {
+            if dir
+                .entries
+                .iter()
+                .any(|entry| scope.holds(&dir.path.join(&entry.name)))
+            {
+                needed.extend(dir.path.ancestors());
+                needed.insert(dir.path.clone());
             }
-            None => false,
-        };
-        if linked || builder.build(&dir, name.as_os_str(), &path, entry)? {
-            if entry.is_dir() {
-                directories.push(path.clone());
-            } else if entry.nlink > 1 {
-                groups.entry(leader.clone()).or_insert_with(|| path.clone());
-            }
-            paths.push(path.clone());
         }
     }
-    for path in directories.iter().rev() {
-        let (Some(entry), Some((parent, name))) = (manifest.entry(path), path.split()) else {
+    let mut wanted = Vec::new();
+    let entries = |path: &RelPath| manifest.directory(path).map(|dir| (dir, dir.entries.iter()));
+    let mut open: Vec<_> = entries(&RelPath::root()).into_iter().collect();
+    while let Some((dir, left)) = open.last_mut() {
+        let Some(entry) = left.next() else {
+            open.pop();
             continue;
         };
-        let dir = top.dir_below(&parent).map_err(|source| RestoreError::Build {
-            path: path.clone(),
-            source,
-        })?;
-        builder.finish(&dir, name.as_os_str(), path, entry)?;
+        let path = dir.path.join(&entry.name);
+        let is_wanted = scope.holds(&path) || needed.contains(&path);
+        if !is_wanted || entry.kind == Kind::Socket {
+            continue;
+        }
+        if entry.is_dir() {
+            open.extend(entries(&path));
+        }
+        wanted.push((path, entry));
     }
-    Ok(paths)
+    wanted
 }

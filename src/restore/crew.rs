@@ -1,0 +1,138 @@
+//! The crew that fills a site: all cores, each with a piece of work at a time, in the order in which content lies in the
+//! store, so that each frame is decompressed once.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::RestoreError;
+use super::build::{Builder, Built, is_out_of_space};
+use super::site::{Origin, Planned, Site, failed};
+use crate::mount::Dir;
+use crate::store::{BlobPlace, BlobReader, Blobs};
+
+/// A file of so many bytes is begun before all smaller ones: one that is begun last is written while the other cores have
+/// nothing left to do.
+const LARGE: u64 = 4 << 20;
+
+/// So many objects without content in the store are one piece of work.
+const SMALL: usize = 64;
+
+/// So many directories a thread holds open.
+const OPEN: usize = 8;
+
+/// What is to be built, in pieces of work: large files first, then what lies together in the store, then what needs
+/// nothing from there.
+pub(super) fn runs(objects: &[Planned<'_>], blobs: &Blobs) -> Vec<Vec<usize>> {
+    let (mut large, mut stored, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, object) in objects.iter().enumerate() {
+        if object.origin != Origin::Store {
+            continue;
+        }
+        let content = object.entry.content().filter(|content| content.size > 0);
+        match content.and_then(|content| Some((content, blobs.place_of(&content.digest)?))) {
+            Some((content, _)) if blobs.stored_bytes(&content.digest) >= Some(LARGE) => {
+                large.push((std::cmp::Reverse(content.size), number));
+            }
+            Some((_, place)) => stored.push((place, number)),
+            None => rest.push(number),
+        }
+    }
+    large.sort_unstable();
+    stored.sort_unstable();
+    let beside = |a: &(BlobPlace, usize), b: &(BlobPlace, usize)| a.0.is_beside(&b.0);
+    let large = large.into_iter().map(|(_, number)| vec![number]);
+    let stored = stored
+        .chunk_by(beside)
+        .map(|run| run.iter().map(|(_, number)| *number).collect());
+    let rest = rest.chunks(SMALL).map(<[usize]>::to_vec);
+    large.chain(stored).chain(rest).collect()
+}
+
+/// What became of a piece of work.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) made: Vec<usize>,
+    /// Those that were not made, or not exactly.
+    pub(super) odd: Vec<(usize, Built)>,
+    pub(super) error: Option<(usize, RestoreError)>,
+}
+
+/// One thread at work.
+pub(super) struct Hand<'s, 'a> {
+    site: &'s Site<'a>,
+    reader: BlobReader,
+    /// The directories that were filled last, by number; the last one in front.
+    open: Vec<(usize, Dir)>,
+}
+
+impl<'s, 'a> Hand<'s, 'a> {
+    pub(super) fn new(site: &'s Site<'a>) -> Self {
+        Self {
+            site,
+            reader: BlobReader::default(),
+            open: Vec::with_capacity(OPEN),
+        }
+    }
+
+    /// Builds what a run names. After a failure, here or elsewhere, only what comes before it in the order of paths is
+    /// built still, so that the first failure in that order is always the one that is told.
+    pub(super) fn work(&mut self, run: &[usize], builder: &Builder<'_>, limit: &AtomicUsize) -> Done {
+        let mut done = Done::default();
+        for number in run.iter().copied() {
+            let Some(object) = self.site.planned(number) else {
+                continue;
+            };
+            if number >= limit.load(Ordering::Relaxed) {
+                continue;
+            }
+            match self.build(object, builder) {
+                Ok(built) if built.is_made && built.notes.is_empty() => done.made.push(number),
+                Ok(built) => done.odd.push((number, built)),
+                Err(error) => {
+                    limit.fetch_min(if is_final(&error) { 0 } else { number }, Ordering::Relaxed);
+                    if done.error.as_ref().is_none_or(|(first, _)| number < *first) {
+                        done.error = Some((number, error));
+                    }
+                }
+            }
+        }
+        done
+    }
+
+    pub(super) fn build(
+        &mut self,
+        object: &Planned<'_>,
+        builder: &Builder<'_>,
+    ) -> Result<Built, RestoreError> {
+        let mut reader = std::mem::take(&mut self.reader);
+        let built = self
+            .dir(object.folder)
+            .map_err(|source| failed(object.path, source))
+            .and_then(|dir| builder.build(dir, &object.name, object.path, object.entry, &mut reader));
+        self.reader = reader;
+        built
+    }
+
+    pub(super) fn dir(&mut self, number: usize) -> io::Result<&Dir> {
+        match self.open.iter().position(|(held, _)| *held == number) {
+            Some(0) => {}
+            Some(at) => self.open.swap(0, at),
+            None => {
+                let dir = self.site.dir(number)?;
+                self.open.truncate(OPEN - 1);
+                self.open.insert(0, (number, dir));
+            }
+        }
+        let first = self.open.first().map(|(_, dir)| dir);
+        first.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Whether nothing that comes before would be told instead: the operator stopped it, or no room is left for anything.
+fn is_final(error: &RestoreError) -> bool {
+    match error {
+        RestoreError::Interrupted => true,
+        RestoreError::Build { source, .. } => is_out_of_space(source),
+        _ => false,
+    }
+}

@@ -1,0 +1,153 @@
+//! Puts owner, attributes, mode and time of an object to what they were, by its name or by a handle.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use super::build::is_out_of_space;
+use crate::mount::Dir;
+use crate::platform::{self, NodeKind, Stat};
+use crate::snapshot::{Entry, Kind, Time, Xattr};
+
+/// How the object is addressed.
+#[derive(Clone, Copy)]
+pub(super) enum Object<'o> {
+    /// By its name: whatever lies there, itself and not what it points to.
+    Named(&'o Dir, &'o OsStr),
+    /// By a handle, which takes fewer calls: a file or a directory.
+    Open(BorrowedFd<'o>),
+}
+
+impl Object<'_> {
+    fn stat(self) -> io::Result<Stat> {
+        match self {
+            Self::Named(dir, name) => dir.look(name)?.ok_or_else(|| io::ErrorKind::NotFound.into()),
+            Self::Open(handle) => platform::stat_handle(handle),
+        }
+    }
+
+    fn attributes(self) -> io::Result<Vec<Xattr>> {
+        match self {
+            Self::Named(dir, name) => dir.attributes(name),
+            Self::Open(handle) => platform::handle_attributes(handle),
+        }
+    }
+
+    fn chown(self, uid: u32, gid: u32) -> io::Result<()> {
+        match self {
+            Self::Named(dir, name) => platform::chown(dir, name, uid, gid),
+            Self::Open(handle) => platform::chown_handle(handle, uid, gid),
+        }
+    }
+
+    fn chmod(self, mode: u32) -> io::Result<()> {
+        match self {
+            Self::Named(dir, name) => platform::chmod_node(dir, name, mode),
+            Self::Open(handle) => platform::chmod_handle(handle, mode),
+        }
+    }
+
+    fn set_attribute(self, attribute: &Xattr) -> io::Result<()> {
+        match self {
+            Self::Named(dir, name) => platform::set_attribute(dir, name, attribute),
+            Self::Open(handle) => platform::set_handle_attribute(handle, attribute),
+        }
+    }
+
+    fn remove_attribute(self, attribute: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Named(dir, name) => platform::remove_attribute(dir, name, attribute),
+            Self::Open(handle) => platform::remove_handle_attribute(handle, attribute),
+        }
+    }
+
+    /// Sets the modification time.
+    pub(super) fn set_mtime(self, mtime: Time) -> io::Result<()> {
+        match self {
+            Self::Named(dir, name) => platform::set_mtime(dir, name, mtime),
+            Self::Open(handle) => platform::set_mtime_handle(handle, mtime),
+        }
+    }
+
+    /// Puts owner, attributes and mode to what `entry` says. What the system does not allow is returned in words; the
+    /// rest is done.
+    pub(super) fn set_metadata(self, entry: &Entry) -> io::Result<Vec<String>> {
+        let mut notes = Vec::new();
+        let now = self.stat()?;
+        let mut mode = entry.mode;
+        // A change of the owner clears bits of the mode, an access list is a part of it.
+        let mut is_mode_known = true;
+        if (now.uid, now.gid) != (entry.uid, entry.gid) {
+            is_mode_known = false;
+            let both = self.chown(entry.uid, entry.gid);
+            if both.is_err() {
+                // The group alone may be one of ours.
+                let _ = self.chown(now.uid, entry.gid);
+                let owner = format!("{}:{}", entry.uid, entry.gid);
+                notes.push(format!("owner {owner} could not be set"));
+                // A set-id bit under another owner would be a right that nobody gave.
+                mode &= 0o1777;
+            }
+        }
+        let present = self.attributes()?;
+        if present != entry.xattrs {
+            is_mode_known = false;
+            if !may_write(&now) {
+                // A user's attributes can be set only where the content could be written; the mode follows below.
+                self.chmod(now.mode | 0o200)?;
+            }
+            self.set_attributes(&present, &entry.xattrs, &mut notes)?;
+        }
+        if !matches!(entry.kind, Kind::Symlink(_)) {
+            let now = if is_mode_known {
+                now.mode
+            } else {
+                self.stat()?.mode
+            };
+            if now != mode {
+                self.chmod(mode)?;
+            }
+        }
+        Ok(notes)
+    }
+
+    fn set_attributes(self, present: &[Xattr], wanted: &[Xattr], notes: &mut Vec<String>) -> io::Result<()> {
+        for extra in present
+            .iter()
+            .filter(|have| !wanted.iter().any(|want| want.name == have.name))
+        {
+            if let Err(error) = self.remove_attribute(&extra.name) {
+                notes.push(attribute_note(extra, "could not be removed", &error));
+            }
+        }
+        for want in wanted.iter().filter(|want| !present.contains(want)) {
+            if let Err(error) = self.set_attribute(want) {
+                if is_out_of_space(&error) {
+                    return Err(error);
+                }
+                notes.push(attribute_note(want, "could not be set", &error));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// [`Object::set_metadata`] of a name.
+pub(super) fn set_metadata(dir: &Dir, name: &OsStr, entry: &Entry) -> io::Result<Vec<String>> {
+    Object::Named(dir, name).set_metadata(entry)
+}
+
+/// Whether attributes can be set as it is: not when it is our own and its mode says that we may not write.
+fn may_write(now: &Stat) -> bool {
+    let plain = matches!(now.kind, NodeKind::File | NodeKind::Directory);
+    let ours = now.uid == platform::own_ids().0 && !platform::is_privileged();
+    !(plain && ours && now.mode & 0o200 == 0)
+}
+
+fn attribute_note(attribute: &Xattr, what: &str, error: &io::Error) -> String {
+    format!(
+        "attribute {} {what}: {}",
+        attribute.name.escape_ascii(),
+        crate::capture::words(error)
+    )
+}
