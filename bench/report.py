@@ -13,6 +13,7 @@ FLOORS = {
     "dry": "walk",
     "noop": "walk",
     "to": "write",
+    "gone": "write",
 }
 FLOOR_WORDS = {
     "walk": "walk: list and stat everything",
@@ -91,7 +92,7 @@ def markdown(about, steps, names, results, median):
         least = kib <= about.least_memory * 1.05
         return ("under " if least else "") + mebibytes(kib * 1024)
 
-    for step, title in [("cold", "memory, first capture"), ("unchanged", "memory, nothing changed"), ("restore", "memory, restore"), ("to", "memory, into an empty directory")]:
+    for step, title in [("cold", "memory, first capture"), ("unchanged", "memory, nothing changed"), ("restore", "memory, restore"), ("to", "memory, into an empty directory"), ("gone", "memory, everything deleted")]:
         line(title, results.memory, step, memory, None)
     line("store after the first capture", results.sizes, "cold", mebibytes, of(results.sizes, "floor", "pack"))
     growth = {}
@@ -106,7 +107,7 @@ def markdown(about, steps, names, results, median):
     floors = [f"{words} {seconds(of(results.seconds, 'floor', name))}" for name, words in FLOOR_WORDS.items()]
     lines += [
         "",
-        "Every time ends when what was written is on the disk. Floors, on all cores, nothing kept and nothing synced: " + "; ".join(floors) + ". Memory is the",
+        "Every time ends when what was written is on the disk. Floors, on all cores, nothing kept; only what `write` wrote is synced: " + "; ".join(floors) + ". Memory is the",
         f"peak of a tool's largest process; less than {mebibytes(about.least_memory * 1024)} cannot be seen.",
     ]
     if results.notes:

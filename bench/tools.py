@@ -29,6 +29,15 @@ def size(path):
     return total
 
 
+def remove(path):
+    """Removes a file, a link or a tree, whatever its modes are."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        subprocess.run(["chmod", "-R", "u+rwX", path], check=False)
+        shutil.rmtree(path)
+    else:
+        os.remove(path)
+
+
 class Tool:
     """One tool with a store of its own, for one run."""
 
@@ -76,6 +85,10 @@ class Tool:
         """Back to capture 0, in place."""
         return None
 
+    def restore_gone(self):
+        """The same, after everything in the tree was deleted."""
+        return self.restore()
+
     def dry_run(self):
         return None
 
@@ -121,6 +134,10 @@ class Jackin(Tool):
 
     def restore(self):
         return self.verb("restore", self.instance, "--yes")
+
+    def restore_gone(self):
+        # The session is over: that everything is gone is a later edit.
+        return self.verb("restore", self.instance, "--yes", "--overwrite-later-edits")
 
     def dry_run(self):
         return self.verb("restore", self.instance, "--dry-run")
