@@ -25,6 +25,7 @@ mod site;
 mod stage;
 mod take_up;
 mod to_directory;
+mod unfold;
 mod work;
 
 use std::io;

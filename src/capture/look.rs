@@ -59,7 +59,7 @@ pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, Capture
     let matcher = matcher(request.coverage)?;
     let reference = request
         .reference
-        .map(|earlier| Reference { earlier, known: None });
+        .map(|earlier| Reference { earlier, known: None }.on(&root));
     let trust_stat = !request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
     let walk = Walk {
         root: &root,

@@ -231,7 +231,7 @@ impl<'a> Capture<'a> {
         };
         let matcher = matcher(coverage)?;
         let trust_stat = !self.request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
-        let reference = self.known.reference(at);
+        let reference = self.known.reference(at).map(|reference| reference.on(&root));
         let walk = Walk {
             root: &root,
             matcher: &matcher,

@@ -31,6 +31,13 @@ pub(super) struct Reference<'a> {
 }
 
 impl Reference<'_> {
+    /// As far as it counts on this file system: the times of a directory that is made of layers are those of the upper one,
+    /// and say nothing of what came to a lower one.
+    pub(super) fn on(mut self, root: &Root) -> Self {
+        self.earlier.same_rules &= !root.is_layered();
+        self
+    }
+
     fn holds(&self, entry: &Entry) -> bool {
         match (self.known, entry.content()) {
             (Some(known), Some(content)) => content.size == 0 || known.contains(&content.digest),

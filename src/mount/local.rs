@@ -106,6 +106,12 @@ impl Root {
         platform::file_system(&self.handle)
     }
 
+    /// Whether the file system is made of layers, so that some of its directories may not be movable.
+    #[must_use]
+    pub fn is_layered(&self) -> bool {
+        self.file_system().is_ok_and(|facts| facts.layered)
+    }
+
     /// Opens the directory at `path`, through no link and across no mount.
     ///
     /// # Errors

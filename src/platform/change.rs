@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid};
+use rustix::io::Errno;
 
 use crate::snapshot::Time;
 
@@ -103,18 +104,22 @@ pub fn hard_link(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> i
     Ok(rustix::fs::linkat(from, name, to, new, AtFlags::empty())?)
 }
 
-/// Moves `name` to `new`, which must not exist.
+/// Moves `name` to `new`, which must not exist. Where the file system cannot insist on that it is looked at just before.
 ///
 /// # Errors
 /// What the system says; `AlreadyExists` when the new name is taken; `CrossesDevices` between mounts.
 pub fn rename_new(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> io::Result<()> {
-    Ok(rustix::fs::renameat_with(
-        from,
-        name,
-        to,
-        new,
-        RenameFlags::NOREPLACE,
-    )?)
+    match rustix::fs::renameat_with(&from, name, &to, new, RenameFlags::NOREPLACE) {
+        // The file system knows no flags (FUSE without renameat2, NFS).
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match super::stat_child(&to, new) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(rustix::fs::renameat(from, name, to, new)?)
+            }
+            Err(error) => Err(error),
+        },
+        other => Ok(other?),
+    }
 }
 
 /// Exchanges two names in one step: neither is missing at any moment.

@@ -14,6 +14,8 @@ use crate::snapshot::Time;
 pub struct FileSystem {
     /// Whether every change of a file moves its ctime, so that equal stat data prove equal content.
     pub trusted_ctime: bool,
+    /// Whether it shows several directories as one (overlayfs): what lies in a lower one is copied up when it is changed.
+    pub layered: bool,
 }
 
 /// Facts about the file system that `handle` lies on.
@@ -36,6 +38,7 @@ pub fn file_system(handle: impl AsFd) -> io::Result<FileSystem> {
         0x4d44,
     ];
     const EXFAT: u64 = 0x2011_bab0;
+    const OVERLAY: u64 = 0x794c_7630;
     let kind = rustix::fs::fstatfs(handle)?.f_type;
     #[expect(
         clippy::cast_sign_loss,
@@ -44,6 +47,7 @@ pub fn file_system(handle: impl AsFd) -> io::Result<FileSystem> {
     let kind = kind as u64 & 0xffff_ffff;
     Ok(FileSystem {
         trusted_ctime: !UNTRUSTED.contains(&kind) && kind != EXFAT,
+        layered: kind == OVERLAY,
     })
 }
 
@@ -53,7 +57,10 @@ pub fn file_system(handle: impl AsFd) -> io::Result<FileSystem> {
 /// None here.
 #[cfg(not(target_os = "linux"))]
 pub fn file_system(_: impl AsFd) -> io::Result<FileSystem> {
-    Ok(FileSystem { trusted_ctime: false })
+    Ok(FileSystem {
+        trusted_ctime: false,
+        layered: false,
+    })
 }
 
 /// Bytes that this user may still write on the file system of `handle`.

@@ -10,7 +10,7 @@ use super::aside::is_as_before;
 use super::build::is_out_of_space;
 use super::metadata::set_metadata;
 use super::moves::{aside_name, exchange, finish_steps, fits, relocate, with_metadata_of};
-use super::progress::{Progress, Seat, place, progress, seat};
+use super::progress::{Order, Progress, Seat, place, progress, seat};
 use super::stage::Stage;
 use crate::capture::words;
 use crate::mount::Root;
@@ -46,15 +46,8 @@ impl Carry<'_> {
                 self.check(step)?;
             }
         }
-        // What goes makes room for what comes: two names may be one to a file system that ignores case.
-        let (metadata, renames): (Vec<_>, Vec<_>) = mount
-            .moves
-            .iter()
-            .partition(|step| matches!(step.deed, Deed::Metadata { .. }));
-        let (outs, others): (Vec<_>, Vec<_>) = renames
-            .into_iter()
-            .partition(|step| matches!(step.deed, Deed::Out(_)));
-        for step in outs.into_iter().chain(others) {
+        let order = Order::of(mount);
+        for step in order.renames() {
             if self.observer.cancelled() {
                 return Err(RestoreError::Interrupted);
             }
@@ -63,7 +56,7 @@ impl Carry<'_> {
         }
         self.close_parents();
         // Children before their directories: a mode that shuts us out comes last.
-        for step in metadata.into_iter().rev() {
+        for step in order.metadata.iter().rev() {
             self.observer.reached("move");
             self.advance(step)?;
         }
@@ -120,21 +113,15 @@ impl Carry<'_> {
         let mut failed = Vec::new();
         let mut opened = BTreeSet::new();
         let mount = self.mount;
-        let (metadata, renames): (Vec<_>, Vec<_>) = mount
-            .moves
-            .iter()
-            .partition(|step| matches!(step.deed, Deed::Metadata { .. }));
-        let (outs, others): (Vec<_>, Vec<_>) = renames
-            .into_iter()
-            .partition(|step| matches!(step.deed, Deed::Out(_)));
-        for step in others.into_iter().rev().chain(outs.into_iter().rev()) {
+        let order = Order::of(mount);
+        for step in order.renames().rev() {
             self.observer.reached("back");
             let done = self.open(step, &mut opened).and_then(|()| self.retreat(step));
             if let Err(error) = done {
                 failed.push((step.path.clone(), error));
             }
         }
-        for step in metadata.into_iter().rev() {
+        for step in order.metadata.iter().rev() {
             self.observer.reached("back");
             if let Err(error) = self.retreat(step) {
                 failed.push((step.path.clone(), error));
@@ -159,7 +146,18 @@ impl Carry<'_> {
     }
 
     fn progress(&self, step: &JournalMove) -> Result<Progress, RestoreError> {
-        let told = self.seat(step).and_then(|seat| progress(step, &seat, self.stage));
+        let seat = match self.seat(step) {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
+            other => other.map(Some),
+        };
+        let told = seat.and_then(|seat| progress(step, seat.as_ref(), self.stage));
         told.map_err(|_| self.drift(&step.path))
     }
 
@@ -170,6 +168,8 @@ impl Carry<'_> {
         let is = seat.dir.look(&seat.name).map_err(|_| drift())?;
         let was = self.before.and_then(|before| before.entry(&step.path));
         let expected = match (was, &is) {
+            // What was there is gone by then.
+            (_, is) if matches!(step.deed, Deed::In(_)) => is.is_none(),
             (None, None) => true,
             (Some(was), Some(is)) => self.still_fits(step, was, is),
             _ => false,
@@ -214,7 +214,7 @@ impl Carry<'_> {
             Err(error)
                 if matches!(
                     error.kind(),
-                    io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound
+                    io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty
                 ) =>
             {
                 Err(self.drift(&step.path))
@@ -231,6 +231,7 @@ impl Carry<'_> {
         match &step.deed {
             Deed::In(name) => relocate(stage, place(name), &seat.dir, &seat.name),
             Deed::Out(name) => relocate(&seat.dir, &seat.name, stage, place(name)),
+            Deed::Unmake(_) => platform::remove_dir(&seat.dir, &seat.name),
             Deed::Swap(name) => exchange(stage, place(name), &seat.dir, &seat.name, self.observer),
             Deed::Metadata { will, .. } => {
                 let notes = set_metadata(&seat.dir, &seat.name, &will.0)?;
@@ -251,7 +252,7 @@ impl Carry<'_> {
     fn retreat(&self, step: &JournalMove) -> io::Result<()> {
         let stage = self.stage.dir();
         let seat = self.seat(step)?;
-        let progress = progress(step, &seat, self.stage)?;
+        let progress = progress(step, Some(&seat), self.stage)?;
         let taken = seat.dir.look(&seat.name)?.is_some();
         let bring = |name: &OsStr| -> io::Result<()> {
             if taken {
@@ -270,6 +271,13 @@ impl Carry<'_> {
                     relocate(&seat.dir, &seat.name, stage, place(name))?;
                 }
                 relocate(stage, &aside_name(place(name)), &seat.dir, &seat.name)
+            }
+            (Deed::Unmake(was), progress) => {
+                if progress == Progress::After {
+                    platform::make_dir(&seat.dir, &seat.name)?;
+                }
+                // It may have been made before a crash, and its metadata not yet.
+                set_metadata(&seat.dir, &seat.name, &was.0).map(drop)
             }
             (Deed::Metadata { was, .. }, Progress::Before) => {
                 let notes = set_metadata(&seat.dir, &seat.name, &was.0)?;
@@ -318,7 +326,14 @@ impl Carry<'_> {
         let Some(root) = self.root else { return Ok(()) };
         let dir = match root.dir(&parent.path) {
             // Somebody removed it since: there is nothing to put right.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(());
+            }
             other => other?,
         };
         let stat = dir.stat()?;

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use super::aside::Known;
 use super::identity::identity;
 use super::plan::{Action, Step};
-use super::prepare::{Move, Moves};
+use super::prepare::Move;
 use super::stage::Stage;
 use crate::mount::{Dir, Root};
 use crate::snapshot::{
@@ -23,7 +23,7 @@ pub(super) struct Draft<'a> {
     pub(super) stage: &'a Stage,
     pub(super) before: Option<&'a Manifest>,
     pub(super) steps: &'a [Step],
-    pub(super) moves: &'a Moves,
+    pub(super) moves: &'a [(RelPath, Move)],
     pub(super) known: &'a Known,
 }
 
@@ -60,6 +60,14 @@ impl Draft<'_> {
         for (path, step) in self.moves {
             let above = path.split();
             let old = match (&above, self.root) {
+                // Whatever is there goes first.
+                (Some((above, _)), Some(root)) if matches!(step, Move::In(_)) => {
+                    if !parents.contains_key(above) {
+                        let stat = root.dir(above)?.stat()?;
+                        parents.insert(above.clone(), parent(above.clone(), stat.mode, stat.mtime.into()));
+                    }
+                    None
+                }
                 (Some((above, name)), Some(root)) => {
                     if held.as_ref().is_none_or(|(path, _)| path != above) {
                         held = Some((above.clone(), root.dir(above)?));
@@ -98,6 +106,7 @@ impl Draft<'_> {
             Move::In(name) => Deed::In(place(name)),
             Move::Swap(name) => Deed::Swap(place(name)),
             Move::Out(name) => Deed::Out(place(name)),
+            Move::Unmake(was) => Deed::Unmake(Recorded(was.clone())),
             Move::Metadata(will) => {
                 let was = self.before.and_then(|before| before.entry(path));
                 let recorded = |entry: &Entry| Recorded(Box::new(entry.clone()));
@@ -112,7 +121,7 @@ impl Draft<'_> {
     fn staged(&self, step: &Move) -> io::Result<Option<Identity>> {
         match step {
             Move::In(name) | Move::Swap(name) => found(self.stage.dir(), name),
-            Move::Out(_) | Move::Metadata(_) => Ok(None),
+            Move::Out(_) | Move::Unmake(_) | Move::Metadata(_) => Ok(None),
         }
     }
 }

@@ -23,6 +23,8 @@ pub(super) enum Move {
     Swap(OsString),
     /// What is at the path goes into the staging directory.
     Out(OsString),
+    /// The directory at the path, which is empty by then, is removed.
+    Unmake(Box<Entry>),
     /// Metadata are put back in place.
     Metadata(Box<Entry>),
 }

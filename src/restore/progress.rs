@@ -9,8 +9,8 @@ use super::identity::is_same;
 use super::moves::aside_name;
 use super::stage::Stage;
 use crate::mount::{Dir, Root};
-use crate::platform::Stat;
-use crate::snapshot::{ByteString, Deed, Identity, JournalMove, RelPath};
+use crate::platform::{NodeKind, Stat};
+use crate::snapshot::{ByteString, Deed, Identity, JournalMount, JournalMove, RelPath};
 
 /// How far a move came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::
 }
 
 /// How far a move came.
-pub(super) fn progress(step: &JournalMove, seat: &Seat, stage: &Stage) -> io::Result<Progress> {
+pub(super) fn progress(step: &JournalMove, seat: Option<&Seat>, stage: &Stage) -> io::Result<Progress> {
     let stage = stage.dir();
     let is = |identity: &Option<Identity>, stat: &Option<Stat>, ours: bool| {
         identity
@@ -69,7 +69,12 @@ pub(super) fn progress(step: &JournalMove, seat: &Seat, stage: &Stage) -> io::Re
             .zip(stat.as_ref())
             .is_some_and(|(identity, stat)| is_same(identity, stat, ours))
     };
-    let live = seat.dir.look(&seat.name)?;
+    let is_dir = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.kind == NodeKind::Directory);
+    // The directory it lies in may have been removed by a later move.
+    let live = match seat {
+        Some(seat) => seat.dir.look(&seat.name)?,
+        None => None,
+    };
     Ok(match &step.deed {
         Deed::In(name) => {
             if is(&step.new, &stage.look(place(name))?, true) {
@@ -107,8 +112,41 @@ pub(super) fn progress(step: &JournalMove, seat: &Seat, stage: &Stage) -> io::Re
                 Progress::Lost
             }
         }
-        // Done twice is done once.
-        Deed::Metadata { .. } if is(&step.old, &live, false) => Progress::Before,
+        // Taking its children away may have made another inode of it; only an empty one can be removed.
+        Deed::Unmake(_) if is_dir(&live) => Progress::Before,
+        Deed::Unmake(_) => Progress::After,
+        // Done twice is done once. The times of a directory have changed with its entries.
+        Deed::Metadata { .. } if is(&step.old, &live, is_dir(&live)) => Progress::Before,
         Deed::Metadata { .. } => Progress::Lost,
     })
+}
+
+/// In which order moves are made; taking back goes the other way.
+pub(super) struct Order<'a> {
+    renames: Vec<&'a JournalMove>,
+    /// What is done in place, after all renames.
+    pub(super) metadata: Vec<&'a JournalMove>,
+}
+
+impl<'a> Order<'a> {
+    /// What goes makes room for what comes: two names may be one to a file system that ignores case, and a directory is removed
+    /// when it is empty.
+    pub(super) fn of(mount: &'a JournalMount) -> Self {
+        let of = |wanted: fn(&Deed) -> bool| mount.moves.iter().filter(move |step| wanted(&step.deed));
+        let outs = of(|deed| matches!(deed, Deed::Out(_)));
+        let emptied = of(|deed| matches!(deed, Deed::Unmake(_)));
+        let others = of(|deed| matches!(deed, Deed::In(_) | Deed::Swap(_)));
+        // The deepest directory first.
+        let mut emptied: Vec<&JournalMove> = emptied.collect();
+        emptied.sort_by(|a, b| b.path.cmp(&a.path));
+        Self {
+            renames: outs.chain(emptied).chain(others).collect(),
+            metadata: of(|deed| matches!(deed, Deed::Metadata { .. })).collect(),
+        }
+    }
+
+    /// Everything but what is done in place.
+    pub(super) fn renames(&self) -> impl DoubleEndedIterator<Item = &'a JournalMove> {
+        self.renames.iter().copied()
+    }
 }

@@ -11,9 +11,10 @@ use super::flags;
 use super::journal::Draft;
 use super::names::only_link_differs;
 use super::plan::{Action, Step};
-use super::prepare::prepare;
+use super::prepare::{Move, prepare};
 use super::propose::{Proposal, ProposedMount};
 use super::stage::Stage;
+use super::unfold::unfold;
 use crate::capture::{Captured, Earlier, Look, Seen, look};
 use crate::diff::{Change, Side, compare};
 use crate::mount::{MountError, Root};
@@ -161,6 +162,11 @@ fn stage<'a>(
     // Also when staging stopped half way: all that lies there is ours.
     let known = known(&stage, steps)?;
     let written = moves.and_then(|moves| {
+        let layered = root.as_ref().is_some_and(Root::is_layered);
+        let moves: Vec<(RelPath, Move)> = match now.filter(|_| layered) {
+            Some(before) => unfold(moves, before),
+            None => moves.into_iter().collect(),
+        };
         let draft = Draft {
             label: &coverage.label,
             root: root.as_ref(),

@@ -181,6 +181,8 @@ pub enum Deed {
     Swap(ByteString),
     /// What is at the path goes into the staging directory.
     Out(ByteString),
+    /// The directory at the path, which is empty by then, is removed; taking back makes it anew.
+    Unmake(Recorded),
     /// Mode, owner and attributes are put back in place.
     Metadata {
         /// What they are before.

@@ -1,7 +1,7 @@
 //! A session, its restore and the undo of that on file systems that are not like the others.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::build::Build;
@@ -13,7 +13,7 @@ use crate::support::tree::{Kind, Tree};
 use crate::support::volume::Volume;
 
 /// What there is before the session.
-fn build(project: &Path) {
+pub(crate) fn build(project: &Path) {
     Build::at(project)
         .file("kept", "kept\n")
         .file("edited", "before\n")
@@ -44,7 +44,7 @@ const DAMAGE: &str = "set -e
 
 /// Baseline, damage, restore, undo, and forward again; every tree is what it must be.
 #[track_caller]
-fn there_and_back(sandbox: &Sandbox, project: &Path) {
+pub(crate) fn there_and_back(sandbox: &Sandbox, project: &Path) {
     let before = Tree::read(project);
     let id = sandbox.launch(project, DAMAGE);
     let damaged = Tree::read(project);
@@ -89,149 +89,9 @@ fn xfs_there_and_back() {
     on(|at| Volume::image(at, "xfs", 320 << 20, &["mkfs.xfs", "-q", "-f"]));
 }
 
-/// An overlay on a file system in memory, whose lower layer holds the project at `below`.
-struct Overlay {
-    merged: PathBuf,
-    // In this order: the overlay lies on the layers.
-    _overlay: Volume,
-    _layers: Option<Volume>,
-}
-
-impl Overlay {
-    /// With the layers in memory, or (`None`: not here) on the disk that the tests use.
-    fn new(sandbox: &Sandbox, in_memory: bool, build: impl Fn(&Path)) -> Option<Self> {
-        let layers = sandbox.scratch("layers");
-        fs::create_dir_all(&layers).unwrap();
-        let volume = if in_memory {
-            Some(Volume::tmpfs(&layers)?)
-        } else {
-            None
-        };
-        let lower = layers.join("lower");
-        fs::create_dir(&lower).unwrap();
-        build(&lower);
-        let merged = sandbox.sources().join("merged");
-        Some(Self {
-            _overlay: Volume::overlay(&merged, &lower, &layers)?,
-            _layers: volume,
-            merged,
-        })
-    }
-}
-
 #[test]
-fn overlay_in_memory_whose_root_is_the_project() {
-    let sandbox = Sandbox::new();
-    let Some(overlay) = Overlay::new(&sandbox, true, build) else {
-        return;
-    };
-    there_and_back(&sandbox, &overlay.merged);
-}
-
-#[test]
-fn overlay_on_disk_whose_root_is_the_project() {
-    let sandbox = Sandbox::new();
-    let Some(overlay) = Overlay::new(&sandbox, false, build) else {
-        return;
-    };
-    there_and_back(&sandbox, &overlay.merged);
-}
-
-#[test]
-fn overlay_with_a_project_in_it() {
-    let sandbox = Sandbox::new();
-    let inside = |lower: &Path| build(&lower.join("inside"));
-    let Some(overlay) = Overlay::new(&sandbox, true, inside) else {
-        return;
-    };
-    there_and_back(&sandbox, &overlay.merged.join("inside"));
-}
-
-#[test]
-fn overlay_on_disk_with_a_project_in_it() {
-    let sandbox = Sandbox::new();
-    let inside = |lower: &Path| build(&lower.join("inside"));
-    let Some(overlay) = Overlay::new(&sandbox, false, inside) else {
-        return;
-    };
-    there_and_back(&sandbox, &overlay.merged.join("inside"));
-}
-
-/// The agent adds a directory that holds a directory: it exists in the upper layer only.
-#[test]
-fn overlay_with_all_kinds_that_only_add() {
-    let sandbox = Sandbox::new();
-    let Some(overlay) = Overlay::new(&sandbox, true, build) else {
-        return;
-    };
-    let project = &overlay.merged;
-    let before = Tree::read(project);
-    let id = sandbox.launch(
-        project,
-        "mkdir -p dir/old/new/x; echo a > dir/old/new/x/f; echo a > whole/sub/n; ln kept kept2",
-    );
-    let damaged = Tree::read(project);
-    sandbox.restore(&id, &[]);
-    assert_same_tree(&before, &Tree::read(project));
-    sandbox.undo(&id);
-    assert_same_tree(&damaged, &Tree::read(project));
-}
-
-/// One change at a time, so that it is seen which one an overlay does not bear.
-#[test]
-fn overlay_each_change_alone() {
-    let changes = [
-        ("a file of the lower layer is edited", "echo agent > edited"),
-        ("a file of the lower layer is removed", "rm gone"),
-        ("a directory of the lower layer is removed", "rm -r whole"),
-        ("an empty directory of the lower layer is removed", "rmdir empty"),
-        (
-            "a file is added to a directory of the lower layer",
-            "echo new > dir/new",
-        ),
-        (
-            "a directory of the lower layer becomes a file",
-            "rm -r was-dir; echo x > was-dir",
-        ),
-        (
-            "a file becomes a directory",
-            "rm was-file; mkdir was-file; echo x > was-file/x",
-        ),
-        ("the mode of a directory of the lower layer", "chmod 700 moded"),
-        (
-            "a directory of the lower layer is made anew",
-            "rm -r opaque; mkdir opaque; echo x > opaque/x",
-        ),
-        ("a directory of the lower layer is moved", "mv moved moved-to"),
-        (
-            "a link of the lower layer is replaced",
-            "rm link; ln -s elsewhere link",
-        ),
-    ];
-    let mut failed = Vec::new();
-    for (what, damage) in changes {
-        let sandbox = Sandbox::new();
-        let Some(overlay) = Overlay::new(&sandbox, true, build) else {
-            return;
-        };
-        let project = &overlay.merged;
-        let before = Tree::read(project);
-        let id = sandbox.launch(project, damage);
-        let damaged = Tree::read(project);
-        for (verb, wanted) in [("restore", &before), ("undo", &damaged)] {
-            let run = sandbox.jackin([verb, &id, "--yes", "--json"]);
-            let now = Tree::read(project);
-            let differs = crate::support::compare::changed_paths(wanted, &now);
-            if run.exit() != Some(0) || !differs.is_empty() {
-                let differs: Vec<_> = differs
-                    .iter()
-                    .map(|path| path.escape_ascii().to_string())
-                    .collect();
-                failed.push(format!("{what}: {verb}: differs {differs:?}\n{run}"));
-            }
-        }
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+fn a_file_system_that_cannot_exchange_names_there_and_back() {
+    on(Volume::served);
 }
 
 #[test]

@@ -53,6 +53,7 @@ mod mount_points;
 mod names;
 mod newer_store;
 mod outside;
+mod overlays;
 mod pager;
 mod patches;
 mod plan;

@@ -171,6 +171,22 @@ fn a_project_that_was_taken_from_the_operator_leads_to_sudo() {
     assert_operators(&sandbox);
 }
 
+/// What the session changed, and the operator cannot even read any more, is not put back: that is no complete success.
+#[test]
+fn what_the_operator_cannot_look_at_any_more_is_not_success() {
+    let Some(sandbox) = operators("sudo") else { return };
+    let project = sandbox.project("hidden");
+    Build::at(&project).file("hidden", "before\n").aged();
+    sandbox.give(&project);
+    let id = sandbox.session(&project, |project| {
+        fs::write(project.join("hidden"), "agent\n").unwrap();
+        give(&project.join("hidden"), 0);
+        Build::at(project).mode("hidden", 0o600);
+    });
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    run.shows("hidden: cannot be read: permission denied");
+}
+
 #[test]
 fn every_verb_of_root_leaves_the_store_to_the_operator() {
     let Some(sandbox) = operators("sudo") else { return };

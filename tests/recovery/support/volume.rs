@@ -23,14 +23,24 @@ impl Volume {
         Self::mount(at, &["-t", kind, "-o", "loop", image.to_str().unwrap()])
     }
 
-    /// An overlay of `lower` and a new upper layer; `layers` is where that lies.
-    pub(crate) fn overlay(at: &Path, lower: &Path, layers: &Path) -> Option<Self> {
+    /// An ext4 file system that a process serves (`fuse2fs`): it can neither exchange two names nor refuse to replace one.
+    pub(crate) fn served(at: &Path) -> Option<Self> {
+        if tool("fuse2fs").is_none() {
+            return Self::none(at, "fuse2fs is not installed");
+        }
+        let image = Self::made(at, 64 << 20, &["mkfs.ext4", "-q"])?;
+        Self::done(at, Command::new("fuse2fs").arg(&image).arg(at))
+    }
+
+    /// An overlay of `lower` and a new upper layer; `layers` is where that lies, `more` holds further options, each
+    /// behind a comma.
+    pub(crate) fn overlay(at: &Path, lower: &Path, layers: &Path, more: &str) -> Option<Self> {
         let [upper, work] = ["upper", "work"].map(|name| layers.join(name));
         for directory in [&upper, &work] {
             fs::create_dir_all(directory).unwrap();
         }
         let options = format!(
-            "lowerdir={},upperdir={},workdir={}",
+            "lowerdir={},upperdir={},workdir={}{more}",
             lower.display(),
             upper.display(),
             work.display()
