@@ -17,7 +17,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use contents::HashOnly;
-pub(crate) use facts::{same_moment, words};
+pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
 pub(crate) use known::Latest;
 pub use limit::Big;
 pub use look::{Earlier, Look, Seen, look, read_back};

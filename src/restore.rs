@@ -26,6 +26,7 @@ mod stage;
 mod take_up;
 mod to_directory;
 mod unfold;
+mod verify;
 mod work;
 
 use std::io;

@@ -9,7 +9,7 @@ use super::execute::{Acting, MountReport, Outcome, Report};
 use super::flags;
 use super::plan::Step;
 use super::propose::Proposal;
-use super::work::{Job, settle_times, verify};
+use super::work::{Job, report, settle_times};
 use crate::observer::Phase;
 use crate::snapshot::{Act, Decision, PathChange, RelPath, SnapshotId};
 use crate::store::{Papers, Store};
@@ -199,7 +199,7 @@ impl Conclusion<'_> {
             let unset = flags::set(&job.host, inherits, &mount.plan.steps);
             job.problems.extend(unset);
             self.reached("flags");
-            *place = verify(job, mount, self.acting);
+            *place = report(job, mount, self.acting);
             self.reached("verified");
         }
         let receipt = match self.receipt(proposal, &mounts) {

@@ -1,5 +1,6 @@
 //! What the store knows about whose work a path is: the snapshots of an instance and what our restores left.
 
+use std::collections::hash_map::Entry as Place;
 use std::collections::{HashMap, HashSet};
 
 use super::RestoreError;
@@ -7,7 +8,8 @@ use super::attribution::Witness;
 use super::shared::shared_paths;
 use crate::contract::Matcher;
 use crate::snapshot::{
-    Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotKind, SnapshotRecord, Time,
+    Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord,
+    Time,
 };
 use crate::store::{InstanceRow, RestoreRow, Store};
 
@@ -113,10 +115,28 @@ fn left(
 ) -> Result<Left, RestoreError> {
     let rows = store.catalog().restores(instance)?;
     let mut left = Left::default();
+    // Most restores of an instance go back to one and the same snapshot.
+    let mut targets: HashMap<&SnapshotId, Option<Manifest>> = HashMap::new();
     for row in rows.iter().filter(|row| row.at >= since) {
-        let target = manifest(store, &store.record(&row.target)?, label)?;
-        for change in row.changed.iter().filter(|change| change.mount == label) {
-            if !all && row.kind == RestoreKind::Undo && overrode(&rows, row, &change.path, label) {
+        let mut changed = row
+            .changed
+            .iter()
+            .filter(|change| change.mount == label)
+            .peekable();
+        if changed.peek().is_none() {
+            continue;
+        }
+        let target = match targets.entry(&row.target) {
+            Place::Occupied(known) => known.into_mut(),
+            Place::Vacant(place) => place.insert(manifest(store, &store.record(&row.target)?, label)?),
+        };
+        let overridden = if !all && row.kind == RestoreKind::Undo {
+            overridden(&rows, row, label)
+        } else {
+            HashSet::new()
+        };
+        for change in changed {
+            if overridden.contains(&change.path) {
                 continue;
             }
             let state = target
@@ -132,12 +152,12 @@ fn left(
     Ok(left)
 }
 
-/// Whether the restore that `undo` took back had overridden a later edit at `path`.
-fn overrode(rows: &[RestoreRow], undo: &RestoreRow, path: &RelPath, label: &str) -> bool {
+/// The paths at which the restore that `undo` took back had overridden a later edit.
+fn overridden<'a>(rows: &'a [RestoreRow], undo: &RestoreRow, label: &str) -> HashSet<&'a RelPath> {
     let undone = rows.iter().find(|row| Some(row.number) == undo.undoes);
-    undone.is_some_and(|row| {
-        row.changed
-            .iter()
-            .any(|change| change.overrode && change.path == *path && change.mount == label)
-    })
+    let changed = undone.into_iter().flat_map(|row| &row.changed);
+    changed
+        .filter(|change| change.overrode && change.mount == label)
+        .map(|change| &change.path)
+        .collect()
 }

@@ -1,11 +1,9 @@
 //! Looks at the live mounts and proposes a plan for each.
 
-use std::path::PathBuf;
-
 use super::RestoreError;
 use super::attribution::Witness;
 use super::plan::{Allow, Plan, Scope, plan};
-use super::stage::{Location, leftovers};
+use super::stage::Location;
 use crate::capture::{Earlier, Latest, Look, Seen, Skipped, look};
 use crate::diff::Side;
 use crate::observer::Observer;
@@ -43,8 +41,6 @@ pub struct ProposedMount {
     pub plan: Plan,
     /// Where new content is staged.
     pub location: Location,
-    /// What an interrupted restore left: its old objects lie there.
-    pub leftovers: Vec<PathBuf>,
     /// Excluded paths that changed since the snapshot: they are not touched, and what they hold is not vouched for.
     pub not_checked: Vec<Skipped>,
 }
@@ -141,7 +137,6 @@ pub fn propose(
         let not_checked = changed_since(&root, &now.skipped, record.started_at);
         mounts.push(ProposedMount {
             location: Location::choose(&root),
-            leftovers: leftovers(&root),
             request,
             target: manifest,
             now,

@@ -185,25 +185,6 @@ fn prefix(root: &Path) -> String {
     format!("{STAGING_PREFIX}{}-", digest.get(..8).unwrap_or_default())
 }
 
-/// Staging directories that an interrupted restore of `root` left. Call it with the restore's lock held: nobody else's
-/// restore of this root is under way then.
-#[must_use]
-pub(super) fn leftovers(root: &Path) -> Vec<PathBuf> {
-    let prefix = prefix(root);
-    let places = [root.parent().unwrap_or(root), root];
-    let mut found = Vec::new();
-    for place in places {
-        let names = Dir::open(place).and_then(|dir| dir.names()).unwrap_or_default();
-        let left = names
-            .iter()
-            .filter(|name| name.as_bytes().starts_with(prefix.as_bytes()));
-        found.extend(left.map(|name| place.join(name.as_os_str())));
-    }
-    found.sort();
-    found.dedup();
-    found
-}
-
 /// The name of the `number`-th new object.
 pub(super) fn new_name(number: usize) -> OsString {
     OsString::from(format!("new-{number}"))

@@ -242,7 +242,6 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             },
             plan,
             location: Location::Beside(root),
-            leftovers: Vec::new(),
             not_checked: Vec::new(),
         });
     }

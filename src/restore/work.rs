@@ -9,14 +9,13 @@ use super::carry::Carry;
 use super::execute::{Acting, Failed, MountReport};
 use super::flags;
 use super::journal::Draft;
-use super::names::only_link_differs;
 use super::plan::{Action, Step};
 use super::prepare::{Move, prepare};
 use super::propose::{Proposal, ProposedMount};
 use super::stage::Stage;
 use super::unfold::unfold;
-use crate::capture::{Captured, Earlier, Look, Seen, look};
-use crate::diff::{Change, Side, compare};
+use super::verify::verify;
+use crate::capture::Captured;
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform;
@@ -256,27 +255,19 @@ pub(super) fn settle_times(
     }
 }
 
-/// Looks at what is there now, and sorts the steps into done and failed. What was moved cannot be taken back here any more, so
+/// Looks at what was restored, and sorts the steps into done and failed. What was moved cannot be taken back here any more, so
 /// nothing stops this.
-pub(super) fn verify(job: &mut Job<'_>, mount: &ProposedMount, acting: &Acting<'_>) -> MountReport {
-    // What was not touched is as the emergency snapshot found it; only what was restored is read.
-    let request = Look {
-        coverage: &mount.request.coverage,
-        reference: job.before.map(|(manifest, started_at)| Earlier {
-            manifest,
-            started_at,
-            same_rules: true,
-        }),
-        check_content: false,
-    };
-    let seen = look(&request, &Unstoppable(acting.observer));
+pub(super) fn report(job: &mut Job<'_>, mount: &ProposedMount, acting: &Acting<'_>) -> MountReport {
+    let steps = &mount.plan.steps;
     let mut reasons: BTreeMap<RelPath, Vec<String>> = BTreeMap::new();
     for (path, reason) in std::mem::take(&mut job.problems) {
         reasons.entry(path).or_default().push(reason);
     }
     let mut report = MountReport::default();
-    let verified = seen.as_ref().map(|seen| Verified::new(mount, job.before, seen));
-    for step in &mount.plan.steps {
+    // A root that was missing is opened now that it is there.
+    let verified =
+        Root::open(&job.host).map(|root| verify(&root, steps, mount.target.as_ref(), acting.observer));
+    for step in steps {
         let path = &step.change.path;
         let mut said = reasons.remove(path).unwrap_or_default();
         let changed = match &verified {
@@ -309,71 +300,4 @@ pub(super) fn verify(job: &mut Job<'_>, mount: &ProposedMount, acting: &Acting<'
     });
     report.failed.extend(rest);
     report
-}
-
-/// What a look afterwards shows.
-struct Verified {
-    /// Paths that are not what they should be.
-    differ: BTreeSet<RelPath>,
-    /// Paths that are not what they were before either.
-    changed: BTreeSet<RelPath>,
-}
-
-impl Verified {
-    fn new(mount: &ProposedMount, before: Option<(&Manifest, Time)>, seen: &Seen) -> Self {
-        let now = Side {
-            manifest: seen.manifest.as_ref(),
-            skipped: &seen.skipped,
-        };
-        let from = |manifest| -> BTreeSet<RelPath> {
-            let then = Side {
-                manifest,
-                skipped: &[],
-            };
-            let changes = compare(&then, &now).changes;
-            let paths: BTreeSet<RelPath> = changes.iter().map(|change| change.path.clone()).collect();
-            // A file whose other name was not to be restored is what it should be.
-            let apart =
-                |change: &&Change| only_link_differs(change).is_some_and(|first| paths.contains(first));
-            let alone: Vec<RelPath> = changes
-                .iter()
-                .filter(apart)
-                .map(|change| change.path.clone())
-                .collect();
-            paths.into_iter().filter(|path| !alone.contains(path)).collect()
-        };
-        let differ = from(mount.target.as_ref());
-        // Most restores are exact, and then nobody asks.
-        let changed = if differ.is_empty() {
-            BTreeSet::new()
-        } else {
-            from(before.map(|(manifest, _)| manifest))
-        };
-        Self { differ, changed }
-    }
-}
-
-/// Passes progress on and lets nobody stop the work.
-struct Unstoppable<'a>(&'a dyn Observer);
-
-impl Observer for Unstoppable<'_> {
-    fn begin(&self, phase: Phase) {
-        self.0.begin(phase);
-    }
-
-    fn expect(&self, entries: u64, bytes: u64) {
-        self.0.expect(entries, bytes);
-    }
-
-    fn advance(&self, entries: u64, bytes: u64) {
-        self.0.advance(entries, bytes);
-    }
-
-    fn end(&self) {
-        self.0.end();
-    }
-
-    fn cancelled(&self) -> bool {
-        false
-    }
 }

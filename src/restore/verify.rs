@@ -1,0 +1,181 @@
+//! Reads what a restore made back from the tree, path by path, and compares it with what it should be. Nothing else is looked
+//! at: what was not touched is as it was.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use super::plan::Step;
+use crate::capture::{Source, entry_of, is_gone};
+use crate::mount::{Dir, Root};
+use crate::observer::{Observer, Phase};
+use crate::platform::{NodeKind, Stat, parallel};
+use crate::snapshot::{Content, Entry, Kind, Manifest, Name, RelPath};
+
+/// Up to so many bytes a file is read at once.
+const SMALL: u64 = 1 << 20;
+
+/// What a look afterwards shows.
+#[derive(Debug, Default)]
+pub(super) struct Verified {
+    /// Paths that are not what they should be.
+    pub(super) differ: BTreeSet<RelPath>,
+    /// Those of them that are not what they were before either.
+    pub(super) changed: BTreeSet<RelPath>,
+}
+
+/// Compares the paths of `steps` below `root` with `target`.
+pub(super) fn verify(
+    root: &Root,
+    steps: &[Step],
+    target: Option<&Manifest>,
+    observer: &dyn Observer,
+) -> Verified {
+    observer.begin(Phase::Compare);
+    observer.expect(steps.len() as u64, 0);
+    let found = parallel::map_with(
+        steps,
+        || Eye { root, held: None },
+        |eye, step| {
+            let verdict = eye.judge(step, target);
+            observer.advance(
+                1,
+                step.change
+                    .from
+                    .as_ref()
+                    .and_then(Entry::content)
+                    .map_or(0, |c| c.size),
+            );
+            verdict
+        },
+    );
+    observer.end();
+    let mut verified = Verified::default();
+    for (step, verdict) in steps.iter().zip(found) {
+        if verdict != Verdict::Right {
+            verified.differ.insert(step.change.path.clone());
+        }
+        if verdict == Verdict::Other {
+            verified.changed.insert(step.change.path.clone());
+        }
+    }
+    verified
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// As it should be.
+    Right,
+    /// As it was before.
+    Before,
+    /// Neither.
+    Other,
+}
+
+/// Looks at one path after the other, with the last directory in hand.
+struct Eye<'a> {
+    root: &'a Root,
+    held: Option<(RelPath, Dir)>,
+}
+
+impl Eye<'_> {
+    fn judge(&mut self, step: &Step, target: Option<&Manifest>) -> Verdict {
+        let (from, to) = (step.change.from.as_ref(), step.change.to.as_ref());
+        let live = match self.state(&step.change.path, from.and_then(Entry::content)) {
+            Ok(live) => live,
+            // What was put back lets its owner in no more; it was compared when it was written.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Verdict::Right,
+            Err(_) => return Verdict::Other,
+        };
+        if is_like(from, live.as_ref()) && from.is_none_or(|from| self.is_linked(from, live.as_ref(), target))
+        {
+            return Verdict::Right;
+        }
+        // Content is digested as each side has it.
+        match self.state(&step.change.path, to.and_then(Entry::content)) {
+            Ok(live) if is_like(to, live.as_ref()) => Verdict::Before,
+            _ => Verdict::Other,
+        }
+    }
+
+    /// Whether it is one file with the first name of its group. One whose first name was not to be restored stands for itself.
+    fn is_linked(&mut self, wanted: &Entry, live: Option<&Entry>, target: Option<&Manifest>) -> bool {
+        let (Some(first), Some(live)) = (&wanted.link, live) else {
+            return true;
+        };
+        let then = target.and_then(|target| target.entry(first));
+        let Ok(Some(now)) = self.state(first, then.and_then(Entry::content)) else {
+            return true;
+        };
+        now.ino == live.ino || !is_like(then, Some(&now))
+    }
+
+    /// What is at a path now; content is digested the way that `expected` was.
+    fn state(&mut self, path: &RelPath, expected: Option<&Content>) -> io::Result<Option<Entry>> {
+        let (parent, name) = match path.split() {
+            Some((parent, name)) => (parent, name),
+            // The root's own name is never used.
+            None => (RelPath::root(), Name::new(b"root").map_err(io::Error::other)?),
+        };
+        let dir = match self.dir(&parent) {
+            Err(error) if is_gone(&error) => return Ok(None),
+            other => other?,
+        };
+        let at = if path.is_root() {
+            std::ffi::OsStr::new(".")
+        } else {
+            name.as_os_str()
+        };
+        let Some(stat) = dir.look(at)? else {
+            return Ok(None);
+        };
+        let kind = kind(dir, at, &stat, expected)?;
+        let mut entry = entry_of(name.clone(), &stat, kind);
+        entry.xattrs = dir.attributes(at)?;
+        Ok(Some(entry))
+    }
+
+    fn dir(&mut self, parent: &RelPath) -> io::Result<&Dir> {
+        let held = match self.held.take() {
+            Some((path, dir)) if path == *parent => (path, dir),
+            _ => (parent.clone(), self.root.dir(parent)?),
+        };
+        Ok(&self.held.insert(held).1)
+    }
+}
+
+fn kind(dir: &Dir, name: &std::ffi::OsStr, stat: &Stat, expected: Option<&Content>) -> io::Result<Kind> {
+    Ok(match stat.kind {
+        NodeKind::File => {
+            let (file, stat) = match (dir.file(name), expected) {
+                (Err(error), Some(expected))
+                    if error.kind() == io::ErrorKind::PermissionDenied && expected.size == stat.size =>
+                {
+                    return Ok(Kind::File(*expected));
+                }
+                (opened, _) => opened?,
+            };
+            let mut source = Source::new(file, &stat, expected.map(|content| content.method))?;
+            Kind::File(if stat.size <= SMALL {
+                source.load()?.0
+            } else {
+                source.digest(|_| Ok(()))?
+            })
+        }
+        NodeKind::Directory => Kind::Directory,
+        NodeKind::Symlink => Kind::Symlink(dir.link_target(name)?.into()),
+        NodeKind::Fifo => Kind::Fifo,
+        NodeKind::Socket => Kind::Socket,
+        NodeKind::CharDevice => Kind::CharDevice(stat.rdev.0, stat.rdev.1),
+        NodeKind::BlockDevice => Kind::BlockDevice(stat.rdev.0, stat.rdev.1),
+        NodeKind::Other => return Err(io::ErrorKind::Unsupported.into()),
+    })
+}
+
+/// The same state, but for times, inodes and the hard link group.
+fn is_like(wanted: Option<&Entry>, live: Option<&Entry>) -> bool {
+    match (wanted, live) {
+        (None, None) => true,
+        (Some(wanted), Some(live)) => wanted.kind == live.kind && wanted.same_metadata(live),
+        _ => false,
+    }
+}
