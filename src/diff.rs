@@ -7,7 +7,7 @@ mod rename;
 
 pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare};
 pub use patch::{Body, Content, Line, MAX_TEXT, Patch, PatchOptions, is_secret, patch};
-pub use rename::pair_renames;
+pub use rename::{pair_renames, renames};
 
 #[cfg(test)]
 pub(crate) mod tests;

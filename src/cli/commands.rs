@@ -19,6 +19,7 @@ mod rebuild;
 mod restore;
 mod scope;
 mod show;
+mod take_up;
 mod undo;
 mod verify;
 mod words;
@@ -58,8 +59,8 @@ pub(super) fn perform(
         Verb::Diff(args) => diff::run(&context, args),
         Verb::Restore(args) => restore::run(&context, args),
         Verb::Undo(args) => undo::run(&context, args),
-        Verb::Resume(args) => pending::run_resume(&context, args),
-        Verb::Abort(args) => pending::run_abort(&context, args),
+        Verb::Resume(args) => take_up::run_resume(&context, args),
+        Verb::Abort(args) => take_up::run_abort(&context, args),
         Verb::Checkpoint(args) => checkpoint::run(&context, args),
         Verb::Verify(args) => verify::run(&context, args),
         Verb::Log(args) => log::run(&context, args),

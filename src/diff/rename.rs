@@ -5,40 +5,13 @@ use std::collections::HashMap;
 use super::{Change, ChangeKind};
 use crate::snapshot::{Content, RelPath};
 
-/// Replaces each pair of a deleted and an added regular file of the same content by one renamed path. Empty files say
-/// nothing about where they came from and are left. A pair that keeps its name is preferred.
+/// Replaces each pair of a deleted and an added regular file of the same content by one renamed path.
 #[must_use]
 pub fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
-    let mut gone: HashMap<Content, Vec<usize>> = HashMap::new();
-    for (at, change) in changes.iter().enumerate() {
-        if let Some(content) = movable(change, ChangeKind::Deleted) {
-            gone.entry(content).or_default().push(at);
-        }
-    }
-    let mut partner: HashMap<usize, usize> = HashMap::new();
-    let added = || {
-        changes
-            .iter()
-            .enumerate()
-            .filter_map(|(at, c)| Some((at, c, movable(c, ChangeKind::Added)?)))
-    };
-    // First those that kept their name, so that a whole moved directory pairs file by file.
-    for same_name in [true, false] {
-        for (at, change, content) in added() {
-            if partner.contains_key(&at) {
-                continue;
-            }
-            let Some(candidates) = gone.get_mut(&content) else {
-                continue;
-            };
-            let fits = |old: &usize| {
-                let old = changes.get(*old).map(|c| name(&c.path));
-                !same_name || old == Some(name(&change.path))
-            };
-            if let Some(found) = candidates.iter().position(fits) {
-                partner.insert(at, candidates.remove(found));
-            }
-        }
+    let all: Vec<&Change> = changes.iter().collect();
+    let partner = renames(&all);
+    if partner.is_empty() {
+        return changes;
     }
     let moved: HashMap<usize, Change> = partner
         .values()
@@ -60,6 +33,48 @@ pub fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
         }
     }
     paired
+}
+
+/// Which deleted regular file each added one was, by their numbers. Empty files say nothing about where they came from and are left.
+/// A pair that keeps its name is preferred.
+#[must_use]
+pub fn renames(changes: &[&Change]) -> HashMap<usize, usize> {
+    let any = |kind| changes.iter().any(|change| movable(change, kind).is_some());
+    if !any(ChangeKind::Added) || !any(ChangeKind::Deleted) {
+        return HashMap::new();
+    }
+    let mut gone: HashMap<Content, Vec<usize>> = HashMap::new();
+    for (at, change) in changes.iter().enumerate() {
+        if let Some(content) = movable(change, ChangeKind::Deleted) {
+            gone.entry(content).or_default().push(at);
+        }
+    }
+    let mut partner: HashMap<usize, usize> = HashMap::new();
+    let added = || {
+        changes
+            .iter()
+            .enumerate()
+            .filter_map(|(at, c)| Some((at, *c, movable(c, ChangeKind::Added)?)))
+    };
+    // First those that kept their name, so that a whole moved directory pairs file by file.
+    for same_name in [true, false] {
+        for (at, change, content) in added() {
+            if partner.contains_key(&at) {
+                continue;
+            }
+            let Some(candidates) = gone.get_mut(&content) else {
+                continue;
+            };
+            let fits = |old: &usize| {
+                let old = changes.get(*old).map(|c| name(&c.path));
+                !same_name || old == Some(name(&change.path))
+            };
+            if let Some(found) = candidates.iter().position(fits) {
+                partner.insert(at, candidates.remove(found));
+            }
+        }
+    }
+    partner
 }
 
 fn movable(change: &Change, kind: ChangeKind) -> Option<Content> {

@@ -9,7 +9,7 @@ use super::RestoreError;
 use super::aside::is_as_before;
 use super::build::is_out_of_space;
 use super::metadata::set_metadata;
-use super::moves::{aside_name, exchange, finish_steps, fits, relocate, with_metadata_of};
+use super::moves::{Exchange, aside_name, exchange, finish_steps, fits, relocate, with_metadata_of};
 use super::progress::{Order, Progress, Seat, place, progress, seat};
 use super::stage::Stage;
 use crate::capture::words;
@@ -31,6 +31,8 @@ pub(super) struct Carry<'a> {
     pub(super) observer: &'a dyn Observer,
     /// Paths that could not be changed, with the reason.
     pub(super) failed: Vec<(RelPath, String)>,
+    /// Some path was missing for a moment, because the file system cannot exchange.
+    pub(super) in_steps: bool,
 }
 
 impl Carry<'_> {
@@ -232,7 +234,11 @@ impl Carry<'_> {
             Deed::In(name) => relocate(stage, place(name), &seat.dir, &seat.name),
             Deed::Out(name) => relocate(&seat.dir, &seat.name, stage, place(name)),
             Deed::Unmake(_) => platform::remove_dir(&seat.dir, &seat.name),
-            Deed::Swap(name) => exchange(stage, place(name), &seat.dir, &seat.name, self.observer),
+            Deed::Swap(name) => {
+                let how = exchange(stage, place(name), &seat.dir, &seat.name, self.observer)?;
+                self.in_steps |= how == Exchange::InSteps;
+                Ok(())
+            }
             Deed::Metadata { will, .. } => {
                 let notes = set_metadata(&seat.dir, &seat.name, &will.0)?;
                 self.failed
@@ -257,7 +263,7 @@ impl Carry<'_> {
         let bring = |name: &OsStr| -> io::Result<()> {
             if taken {
                 // Whatever is there now goes aside: it is ours, or somebody's, and then it stays there and is named.
-                exchange(stage, name, &seat.dir, &seat.name, self.observer)
+                exchange(stage, name, &seat.dir, &seat.name, self.observer).map(drop)
             } else {
                 relocate(stage, name, &seat.dir, &seat.name)
             }

@@ -53,8 +53,9 @@ impl Conclusion<'_> {
         for job in &mut *jobs {
             let mut carry = job.carry(self.acting.observer);
             carry.forward()?;
-            let failed = carry.failed;
+            let (failed, in_steps) = (carry.failed, carry.in_steps);
             job.problems.extend(failed);
+            job.in_steps = in_steps;
         }
         self.reached("moved");
         for job in &*jobs {
@@ -183,11 +184,12 @@ impl Conclusion<'_> {
     /// [`RestoreError::Unrecorded`]: it waits for a command that can write the receipt.
     pub(super) fn finish(&self, proposal: &Proposal, jobs: &mut [Job<'_>]) -> Result<Report, RestoreError> {
         let mut mounts: Vec<MountReport> = proposal.mounts.iter().map(|_| MountReport::default()).collect();
-        let mut left = Vec::new();
+        let (mut left, mut in_steps) = (Vec::new(), Vec::new());
         for job in &mut *jobs {
             let Some((mount, place)) = proposal.mounts.get(job.index).zip(mounts.get_mut(job.index)) else {
                 continue;
             };
+            in_steps.extend(job.in_steps.then(|| job.host.clone()));
             let inherits = flags::inherits(&job.stage);
             left.extend(job.settle().err().map(|error| error.to_string()));
             self.reached("settled");
@@ -225,6 +227,7 @@ impl Conclusion<'_> {
             receipt: Some(receipt),
             mounts,
             left,
+            in_steps,
         })
     }
 

@@ -72,6 +72,8 @@ pub struct Report {
     pub mounts: Vec<MountReport>,
     /// A staging directory that could not be removed, with the reason.
     pub left: Vec<String>,
+    /// Mount roots whose file system cannot exchange names: each path that was replaced was missing for a moment.
+    pub in_steps: Vec<std::path::PathBuf>,
 }
 
 /// Carries `proposal` out.
@@ -91,6 +93,7 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
             receipt: None,
             mounts: proposal.mounts.iter().map(|_| MountReport::default()).collect(),
             left: Vec::new(),
+            in_steps: Vec::new(),
         });
     }
     let blobs = store.blobs(&proposal.target.archives);

@@ -35,6 +35,15 @@ pub(super) fn relocate(from: &Dir, name: &OsStr, to: &Dir, new: &OsStr) -> io::R
     moved
 }
 
+/// How two objects changed places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exchange {
+    /// In one call: the path is never missing.
+    AtOnce,
+    /// One after the other.
+    InSteps,
+}
+
 /// Exchanges a staged object with a live one. Where the file system cannot, in steps that [`finish_steps`] can finish: the
 /// old one goes aside first, under [`aside_name`], and comes back when the new one cannot take its place.
 pub(super) fn exchange(
@@ -43,16 +52,16 @@ pub(super) fn exchange(
     dir: &Dir,
     name: &OsStr,
     observer: &dyn Observer,
-) -> io::Result<()> {
+) -> io::Result<Exchange> {
     let modes = (loosen(stage, place)?, loosen(dir, name)?);
-    let swapped = match platform::exchange(stage, place, dir, name) {
+    let swapped = match platform::exchange(stage, place, dir, name).map(|()| Exchange::AtOnce) {
         Err(error)
             if matches!(
                 error.kind(),
                 io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
             ) =>
         {
-            exchange_in_steps(stage, place, dir, name, observer)
+            exchange_in_steps(stage, place, dir, name, observer).map(|()| Exchange::InSteps)
         }
         other => other,
     };

@@ -192,9 +192,9 @@ pub fn leave(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<P
 ///
 /// # Errors
 /// [`RestoreError::Store`].
-pub fn proposal(store: &Store, papers: &Papers) -> Result<Option<Proposal>, RestoreError> {
-    match papers.journal()? {
-        Some(journal) => again(store, papers.intent(), &journal).map(Some),
+pub fn proposal(store: &Store, intent: &Intent) -> Result<Option<Proposal>, RestoreError> {
+    match store.journal_of(&intent.id)? {
+        Some(journal) => again(store, intent, &journal).map(Some),
         None => Ok(None),
     }
 }
@@ -336,6 +336,7 @@ fn jobs<'a>(
             stage,
             journal: mount.clone(),
             bound: meant.bound.clone(),
+            in_steps: false,
             problems: Vec::new(),
         });
     }

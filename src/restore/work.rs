@@ -40,6 +40,8 @@ pub(super) struct Job<'a> {
     pub(super) journal: JournalMount,
     /// What was immutable or append-only.
     pub(super) bound: Vec<BoundObject>,
+    /// Some path was missing for a moment, because the file system cannot exchange.
+    pub(super) in_steps: bool,
     /// What could not be made or moved, or not exactly.
     pub(super) problems: Vec<(RelPath, String)>,
 }
@@ -55,6 +57,7 @@ impl Job<'_> {
             before: self.before.map(|(manifest, _)| manifest),
             observer,
             failed: Vec::new(),
+            in_steps: false,
         }
     }
 
@@ -189,6 +192,7 @@ fn stage<'a>(
             stage,
             journal,
             bound: flags::bound(steps),
+            in_steps: false,
             problems: builder.problems,
         }),
         Err(cause) => {

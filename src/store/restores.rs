@@ -289,6 +289,15 @@ impl Store {
         Ok(found)
     }
 
+    /// The journal of a restore that is pending, for a look that changes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::pending_restores`].
+    pub fn journal_of(&self, id: &RestoreId) -> Result<Option<Journal>, StoreError> {
+        let _kept = self.layout().enter()?;
+        read(&self.layout().restore(id), JOURNAL)
+    }
+
     /// Takes up the papers of an interrupted restore; `None` when its process lives, or when they are gone by now.
     ///
     /// # Errors

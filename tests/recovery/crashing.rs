@@ -104,6 +104,8 @@ impl Wreck {
             let said = self.run(&args).ok().text();
             assert_eq!(said.contains("was interrupted"), waits, "{about}: {verb}\n{said}");
         }
+        let shown = self.run(&["show", &self.id, "--json"]).ok().json();
+        assert_eq!(shown["instance"]["restore_waits"], waits, "{about}: {shown}");
         waits
     }
 

@@ -92,6 +92,37 @@ fn xfs_there_and_back() {
 #[test]
 fn a_file_system_that_cannot_exchange_names_there_and_back() {
     on(Volume::served);
+    // Who watches may have seen a path missing, so it is said.
+    let sandbox = Sandbox::new();
+    let root = sandbox.sources().join("root");
+    let Some(_volume) = Volume::served(&root) else {
+        return;
+    };
+    Build::at(&root).file("a", "before\n").aged();
+    let id = sandbox.launch(&root, "echo agent > a");
+    sandbox
+        .jackin(["restore", &id, "--yes"])
+        .ok()
+        .shows("cannot exchange names");
+    // Killed between the steps of an exchange, it goes either way.
+    for (point, how, wanted) in [
+        ("parted", "abort", "agent\n"),
+        ("joined", "abort", "agent\n"),
+        ("parted", "resume", "before\n"),
+        ("joined", "resume", "before\n"),
+    ] {
+        sandbox.jackin(["undo", &id, "--yes"]).code_in(&[0, 5]);
+        fs::write(root.join("a"), "agent\n").unwrap();
+        let restore = sandbox.command(["restore", &id, "--yes", "--overwrite-later-edits"]);
+        let killed = restore.with("JACKIN_RECOVERY_FAIL_AT", point).run();
+        assert_eq!(killed.exit(), None, "{point}: {killed}");
+        sandbox.jackin([how, &id, "--yes"]).ok();
+        assert_eq!(
+            fs::read_to_string(root.join("a")).unwrap(),
+            wanted,
+            "{point}, {how}"
+        );
+    }
 }
 
 #[test]

@@ -1,336 +1,22 @@
-//! `resume` and `abort`: what becomes of a restore that was interrupted. Also who is told that one waits.
+//! What every command does about restores that were interrupted: clears up after them, refuses, or says that they wait.
 
-use std::path::PathBuf;
-
-use super::diff::no_store;
-use super::restore::{How, carry_out, document, tell};
-use super::words::Words;
-use crate::cli::args::{AbortArgs, ResumeArgs};
-use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
-use crate::cli::document::{RestoreDocument, RestoreOutcome};
-use crate::cli::error::{CliError, ErrorKind};
-use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::view;
-use crate::restore::{
-    Allow, Cleared, MountRequest, Outcome, Purpose, RestoreError, Scope, abort, leave, of_instance,
-    of_restore, pending, proposal, propose, resume, settle,
-};
-use crate::session::{Allowed, SessionError, find_instance, make_way, refuse_active, refuse_inside, roots};
-use crate::snapshot::{Decision, Intent};
-use crate::store::{InstanceRow, LockGuard, Papers, PendingRestore, RestoreStage, Store};
+use crate::cli::error::CliError;
+use crate::restore::{Cleared, RestoreError, pending};
+use crate::session::{SessionError, make_way, roots};
+use crate::snapshot::Decision;
+use crate::store::{InstanceRow, PendingRestore, RestoreStage, Store};
 use crate::terminal::{sanitize, size};
 
-/// What `resume` and `abort` work on.
-struct Found {
-    store: Store,
-    row: InstanceRow,
-    papers: Papers,
-    _locks: (LockGuard, LockGuard),
-}
-
-pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Status, CliError> {
-    let (row, waiting) = look(context, args.instance.as_deref())?;
-    if args.dry_run {
-        return show(context, &row, &waiting, args.json, "resume");
-    }
-    let found = take(context, &row, &waiting)?;
-    let intent = found.papers.intent().clone();
-    if waiting.stage == RestoreStage::Begun {
-        return again(context, found, &intent, args);
-    }
-    let world = context.world();
-    let planned = match waiting.stage {
-        RestoreStage::Decided(Decision::Abort) => None,
-        _ => proposal(&found.store, &found.papers)?,
-    };
-    let Some(planned) = planned else {
-        let done = settle(&found.store, found.papers, &world.acting())?;
-        tell_left(context, &done.left);
-        return Err(
-            CliError::new(ErrorKind::NothingToRestore, what_was_cleared(&done)).command(
-                "put the files back",
-                how(&row, &intent, args.json, args.yes).again.text(),
-            ),
-        );
-    };
-    let proposal = planned;
-    if !args.json {
-        context
-            .terminal
-            .out(&view::plan::steps(&proposal, context.terminal.width_out()));
-    } else if !args.yes && context.terminal.can_ask() {
-        context
-            .terminal
-            .err(&view::plan::steps(&proposal, context.terminal.width_err()));
-    }
-    confirm(
-        context.terminal,
-        &context.interrupts,
-        "Finish this restore?",
-        args.yes,
-    )?;
-    let (proposal, report) = resume(&found.store, found.papers, &world.acting())?;
-    let how = how(&row, &intent, args.json, args.yes);
-    if args.json {
-        context.terminal.json(&document(&row, &proposal, Some(&report)));
-    } else {
-        tell(context, &row, &proposal, &report, &how);
-    }
-    Ok(if report.outcome == Outcome::Partial {
-        ExitCode::Partial
-    } else {
-        ExitCode::Done
-    }
-    .into())
-}
-
-pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Status, CliError> {
-    let (row, waiting) = look(context, args.instance.as_deref())?;
-    if args.dry_run {
-        return show(context, &row, &waiting, args.json, "abort");
-    }
-    let found = take(context, &row, &waiting)?;
-    if let RestoreStage::Decided(Decision::Commit) = waiting.stage {
-        let done = settle(&found.store, found.papers, &context.world().acting())?;
-        let message = format!(
-            "the restore of {} was done already; only clearing up was left",
-            row.id
-        );
-        tell_left(context, &done.left);
-        return Err(CliError::new(ErrorKind::NothingToRestore, message)
-            .command("take it back", format!("undo {}", row.id)));
-    }
-    let question = if args.as_is {
-        "Leave everything as it is now, some paths old and some new?"
-    } else {
-        "Take this restore back?"
-    };
-    // What has no readable plan can be taken back all the same: the journal knows every move.
-    if let Ok(Some(proposal)) = proposal(&found.store, &found.papers)
-        && !args.json
-    {
-        context
-            .terminal
-            .out(&view::plan::steps(&proposal, context.terminal.width_out()));
-    }
-    confirm(context.terminal, &context.interrupts, question, args.yes)?;
-    let world = context.world();
-    let acting = world.acting();
-    let intent = found.papers.intent().clone();
-    let journaled = waiting.stage != RestoreStage::Begun;
-    let left: Vec<String> = if args.as_is {
-        let places = leave(&found.store, found.papers, &acting)?;
-        let words = |place: PathBuf| {
-            format!(
-                "{} stays; what was moved aside lies in it",
-                sanitize::path(&place)
-            )
-        };
-        places.into_iter().map(words).collect()
-    } else {
-        abort(&found.store, found.papers, &acting)?
-    };
-    if args.json {
-        let outcome = if left.is_empty() {
-            RestoreOutcome::Aborted
-        } else {
-            RestoreOutcome::Partial
-        };
-        let target = intent.target.to_string();
-        context.terminal.json(&RestoreDocument::bare(
-            row.id.as_str(),
-            outcome,
-            target,
-            left.clone(),
-        ));
-    } else {
-        tell_left(context, &left);
-        context.terminal.out(match (args.as_is, journaled) {
-            (true, _) => "Left as it is.",
-            (false, true) => "Taken back: everything is as it was before the restore.",
-            (false, false) => "The restore had not changed anything yet; what it had staged is removed.",
-        });
-    }
-    Ok(if left.is_empty() {
-        ExitCode::Done
-    } else {
-        ExitCode::Partial
-    }
-    .into())
-}
-
-fn tell_left(context: &Context<'_>, left: &[String]) {
+/// Says what stays in staging directories.
+pub(super) fn tell_left(context: &Context<'_>, left: &[String]) {
     for left in left {
         context.terminal.warn(&sanitize::text(left));
     }
 }
 
-/// The restore that is meant: of the instance, or the only one that waits.
-fn look(context: &Context<'_>, instance: Option<&str>) -> Result<(InstanceRow, PendingRestore), CliError> {
-    let none = |of: &str| {
-        CliError::new(
-            ErrorKind::NothingToRestore,
-            format!("no interrupted restore{of} waits, so there is nothing to finish or to take back"),
-        )
-    };
-    let store = match (context.store_for_reading()?, instance) {
-        (Some(store), _) => store,
-        (None, Some(wanted)) => return Err(no_store(wanted)),
-        (None, None) => return Err(none("")),
-    };
-    refuse_inside(&store, context.environment, Allowed::Nothing)?;
-    let mut waiting = store.pending_restores()?;
-    let row = match instance {
-        Some(wanted) => {
-            let row = find_instance(&store, wanted)?;
-            waiting.retain(|found| found.intent.instance == row.id);
-            row
-        }
-        None => match waiting.first() {
-            Some(first) => find_instance(&store, first.intent.instance.as_str())?,
-            None => return Err(none("")),
-        },
-    };
-    let mut waiting = waiting.into_iter();
-    match (waiting.next(), waiting.next(), instance) {
-        (Some(_), Some(other), None) => Err(CliError::new(
-            ErrorKind::Usage,
-            "several interrupted restores wait; name the session",
-        )
-        .hint(format!("among them {} and {}", row.id, other.intent.instance))),
-        (Some(found), ..) if found.alive => Err(CliError::new(
-            ErrorKind::Failed,
-            format!("the restore of {} is under way in another process", row.id),
-        )
-        .hint("wait until it is done")),
-        (Some(found), ..) => Ok((row, found)),
-        (None, ..) => Err(none(&format!(" of {}", row.id))),
-    }
-}
-
-fn take(context: &Context<'_>, row: &InstanceRow, waiting: &PendingRestore) -> Result<Found, CliError> {
-    let store = context.store_for_writing()?;
-    let mounts = waiting.intent.mounts.iter();
-    let roots: Vec<PathBuf> = mounts.map(|mount| mount.coverage.root.to_path()).collect();
-    let locks = (store.lock_restore(&roots)?, store.share()?);
-    let papers = store.take_up(&waiting.intent.id)?.ok_or_else(|| {
-        CliError::new(
-            ErrorKind::Failed,
-            format!("the restore of {} is taken up by another process", row.id),
-        )
-    })?;
-    refuse_active(&store, row)?;
-    Ok(Found {
-        store,
-        row: row.clone(),
-        papers,
-        _locks: locks,
-    })
-}
-
-fn show(
-    context: &Context<'_>,
-    row: &InstanceRow,
-    waiting: &PendingRestore,
-    json: bool,
-    verb: &str,
-) -> Result<Status, CliError> {
-    let store = context.store_for_writing()?;
-    let proposal = match store.take_up(&waiting.intent.id)? {
-        Some(papers) => proposal(&store, &papers)?,
-        None => None,
-    };
-    match proposal {
-        Some(proposal) if json => context.terminal.json(&document(row, &proposal, None)),
-        Some(proposal) => context
-            .terminal
-            .out(&view::plan::steps(&proposal, context.terminal.width_out())),
-        None if json => {
-            let target = waiting.intent.target.to_string();
-            let outcome = RestoreOutcome::Planned;
-            context.terminal.json(&RestoreDocument::bare(
-                row.id.as_str(),
-                outcome,
-                target,
-                Vec::new(),
-            ));
-        }
-        None => context
-            .terminal
-            .out("The restore was interrupted before it changed anything."),
-    }
-    if !json {
-        context.propose("carry it out", &format!("{verb} {}", row.id));
-    }
-    Ok(ExitCode::Done.into())
-}
-
-fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> How<'static> {
-    let again = match Purpose::of(intent) {
-        Purpose::Restore => Words::new("restore")
-            .arg(row.id.as_str())
-            .flag("--from", Some(intent.target.to_string())),
-        Purpose::Undo(number) => Words::new("undo")
-            .arg(row.id.as_str())
-            .flag("--receipt", Some(number.to_string())),
-    };
-    How {
-        json,
-        yes,
-        dry_run: false,
-        exact_mtimes: intent.exact_mtimes,
-        question: "Restore these files?",
-        again,
-    }
-}
-
-/// A restore that had not begun to move anything is made again, as it was confirmed then.
-fn again(
-    context: &Context<'_>,
-    found: Found,
-    intent: &Intent,
-    args: &ResumeArgs,
-) -> Result<Status, CliError> {
-    let Found {
-        store,
-        row,
-        papers,
-        _locks,
-    } = found;
-    let world = context.world();
-    let done = settle(&store, papers, &world.acting())?;
-    tell_left(context, &done.left);
-    let target = store.record(&intent.target)?;
-    let purpose = Purpose::of(intent);
-    let mut requests = Vec::new();
-    for mount in &intent.mounts {
-        let coverage = mount.coverage.clone();
-        let witness = match purpose {
-            Purpose::Restore => of_instance(&store, &row, &coverage)?,
-            Purpose::Undo(_) => of_restore(&store, &row.id, &coverage)?,
-        };
-        requests.push(MountRequest {
-            coverage,
-            scope: Scope::from(&mount.scope),
-            witness,
-        });
-    }
-    let allow = Allow {
-        overwrite_later: intent.overwrite_later,
-        delete_later: intent.delete_later,
-    };
-    let proposal = propose(&store, target, purpose, requests, allow, false, world.observer)?;
-    carry_out(
-        context,
-        &store,
-        &row,
-        &proposal,
-        &how(&row, intent, args.json, args.yes),
-    )
-}
-
-fn what_was_cleared(done: &Cleared) -> String {
+/// What became of a restore that was cleared up.
+pub(super) fn what_was_cleared(done: &Cleared) -> String {
     let id = &done.intent.instance;
     match done.decision {
         Some(Decision::Commit) => {
@@ -368,6 +54,15 @@ pub(super) fn refuse_torn(store: &Store, row: &InstanceRow) -> Result<(), CliErr
         Some(found) => Err(SessionError::Restore(RestoreError::Pending(Box::new(found.intent))).into()),
         None => Ok(()),
     }
+}
+
+/// Whether a restore of the instance waits for `resume` or `abort`. Papers that cannot be read are told of elsewhere.
+pub(super) fn restore_waits(store: &Store, row: &InstanceRow) -> bool {
+    let found = store.pending_restores().unwrap_or_default();
+    let waits = |found: &PendingRestore| found.stage == RestoreStage::Moving && !found.alive;
+    found
+        .iter()
+        .any(|found| waits(found) && found.intent.instance == row.id)
 }
 
 /// Says which interrupted restores wait; what is read meanwhile may be old in one place and new in another.

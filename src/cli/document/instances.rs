@@ -82,12 +82,19 @@ pub(in crate::cli) struct InstanceDocument {
     ended_at: Option<Time>,
     /// The host path of every mount that is covered.
     mounts: Vec<String>,
+    /// A restore was interrupted and waits for `resume` or `abort`.
+    restore_waits: bool,
     /// Newest first.
     snapshots: Vec<SnapshotDocument>,
 }
 
 impl InstanceDocument {
-    pub(in crate::cli) fn new(row: &InstanceRow, state: &State, snapshots: &[SnapshotRow]) -> Self {
+    pub(in crate::cli) fn new(
+        row: &InstanceRow,
+        state: &State,
+        snapshots: &[SnapshotRow],
+        restore_waits: bool,
+    ) -> Self {
         let roots = row
             .mounts
             .iter()
@@ -100,6 +107,7 @@ impl InstanceDocument {
             started_at: row.started_at,
             ended_at: row.ended_at,
             mounts: roots.collect(),
+            restore_waits,
             snapshots: snapshots.iter().map(SnapshotDocument::from).collect(),
         }
     }

@@ -1,8 +1,11 @@
 //! The plan of a restore: every host path with what will be done, then what stays.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use super::changes;
 use crate::cli::document::why_words;
-use crate::diff::{Change, ChangeKind, pair_renames};
+use crate::diff::{Change, ChangeKind, renames};
 use crate::restore::{Action, Location, Proposal, ProposedMount, Step};
 use crate::terminal::{Role, sanitize, size, style, width};
 
@@ -156,7 +159,7 @@ fn reversed_detail(change: &Change) -> String {
 
 fn counts(proposal: &Proposal) -> String {
     // The same lines as above are counted, so that a file that moves is one, though two paths change.
-    let shown: Vec<(Change, Action)> = proposal
+    let shown: Vec<(Cow<'_, Change>, Action)> = proposal
         .mounts
         .iter()
         .flat_map(|mount| presented(&mount.plan.steps))
@@ -204,17 +207,24 @@ fn counts(proposal: &Proposal) -> String {
 }
 
 /// The steps as `diff` shows the same changes: a file that was moved is one line, not two.
-pub(in crate::cli) fn presented(steps: &[Step]) -> Vec<(Change, Action)> {
-    let paired = pair_renames(steps.iter().map(|step| step.change.clone()).collect());
-    paired
-        .into_iter()
-        .map(|change| {
-            let step = steps.binary_search_by(|step| step.change.path.cmp(&change.path));
-            let action = step
-                .ok()
-                .and_then(|at| steps.get(at))
-                .map_or(Action::Replace, |step| step.action);
-            (change, action)
+pub(in crate::cli) fn presented(steps: &[Step]) -> Vec<(Cow<'_, Change>, Action)> {
+    let changes: Vec<&Change> = steps.iter().map(|step| &step.change).collect();
+    let partner = renames(&changes);
+    let moved: HashSet<usize> = partner.values().copied().collect();
+    let shown = steps.iter().enumerate().filter(|(at, _)| !moved.contains(at));
+    shown
+        .map(|(at, step)| {
+            let old = partner.get(&at).and_then(|old| steps.get(*old));
+            let change = match old {
+                None => Cow::Borrowed(&step.change),
+                Some(old) => Cow::Owned(Change {
+                    kind: ChangeKind::Renamed,
+                    from: old.change.from.clone(),
+                    from_path: Some(old.change.path.clone()),
+                    ..step.change.clone()
+                }),
+            };
+            (change, step.action)
         })
         .collect()
 }

@@ -139,6 +139,12 @@ pub(in crate::cli::commands) fn tell(
     how: &How<'_>,
 ) {
     let terminal = context.terminal;
+    for root in &report.in_steps {
+        terminal.note(&format!(
+            "the file system of {} cannot exchange names, so each path that was replaced was missing for a moment",
+            sanitize::path(root)
+        ));
+    }
     let (mut failed, mut forbidden) = (0, false);
     for (mount, done) in proposal.mounts.iter().zip(&report.mounts) {
         let root = mount.request.coverage.root.to_path();
