@@ -33,6 +33,7 @@ mod emergency;
 mod file_systems;
 mod flags;
 mod flags_killed;
+mod full_disk;
 mod git_content;
 mod git_state;
 mod guidance;

@@ -169,6 +169,46 @@ fn s33_make_builds_again_after_a_restore() {
 }
 
 #[test]
+fn s33_cargo_builds_again_after_a_restore() {
+    if tool("cargo").is_none() {
+        return skip("s33 with cargo", "cargo is not in PATH");
+    }
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("crate");
+    let says = |text: &str| format!("fn main() {{ println!(\"{text}\"); }}\n");
+    Build::at(&project)
+        .file(
+            "Cargo.toml",
+            "[package]\nname = \"said\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+        )
+        .file("src/main.rs", says("good"))
+        .aged();
+    let build = || {
+        let mut cargo = Command::new("cargo");
+        // Nothing of the build that runs this test.
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME" {
+                cargo.env_remove(name);
+            }
+        }
+        let built = cargo
+            .args(["build", "-q", "--offline"])
+            .current_dir(&project)
+            .status();
+        assert!(built.unwrap().success());
+        let said = Command::new(project.join("target/debug/said")).output().unwrap();
+        String::from_utf8(said.stdout).unwrap()
+    };
+    assert_eq!(build(), "good\n");
+    let id = sandbox.session(&project, |project| {
+        fs::write(project.join("src/main.rs"), says("bad")).unwrap();
+        assert_eq!(build(), "bad\n");
+    });
+    sandbox.restore(&id, &[]);
+    assert_eq!(build(), "good\n", "the agent's program survived the restore");
+}
+
+#[test]
 fn s33_exact_times_on_request() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("exact-times");

@@ -17,6 +17,11 @@ impl Volume {
         Self::mount(at, &["-t", "tmpfs", "none"])
     }
 
+    /// One in memory with these limits.
+    pub(crate) fn tmpfs_of(at: &Path, limits: &str) -> Option<Self> {
+        Self::mount(at, &["-t", "tmpfs", "-o", limits, "none"])
+    }
+
     /// A new file system of this kind in a file of so many bytes; `make` is what makes it, with its flags.
     pub(crate) fn image(at: &Path, kind: &str, bytes: u64, make: &[&str]) -> Option<Self> {
         let image = Self::made(at, bytes, make)?;
