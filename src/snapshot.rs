@@ -27,7 +27,8 @@ pub use id::{ArchiveId, IdError, InstanceId, RestoreId, SnapshotId, label_from};
 pub use inode_flags::InodeFlags;
 pub use journal::{
     BoundObject, Decision, Deed, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount,
-    JournalMove, JournalParent, JournalStep, KnownObject, KnownState, Recorded, StagePlace, Stamp,
+    JournalMove, JournalParent, JournalParts, JournalStep, KnownObject, KnownState, Recorded, StagePlace,
+    Stamp,
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};

@@ -241,7 +241,8 @@ impl Conclusion<'_> {
         let mut changed = Vec::new();
         for (mount, report) in proposal.mounts.iter().zip(mounts) {
             let label = &mount.request.coverage.label;
-            changed.extend(report.applied.iter().map(|step| change(label, step, false)));
+            let applied = report.applied(&mount.plan);
+            changed.extend(applied.iter().map(|step| change(label, step, false)));
             changed.extend(report.inexact.iter().map(|step| change(label, step, true)));
         }
         let act = Act::Restore {

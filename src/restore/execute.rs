@@ -1,5 +1,8 @@
 //! Carries a proposal out: emergency snapshot, the plan made again from it, staging, moves, verification, receipt.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use super::RestoreError;
 use super::conclude::Conclusion;
 use super::intent::intent;
@@ -11,7 +14,7 @@ use crate::clock::Entropy;
 use crate::diff::Side;
 use crate::observer::Observer;
 use crate::platform;
-use crate::snapshot::{Content, Entry, Journal, RelPath, SnapshotId, SnapshotKind, Time};
+use crate::snapshot::{Content, Entry, JournalParts, RelPath, SnapshotId, SnapshotKind, Time};
 use crate::store::{Blobs, Papers, Store};
 
 /// Who acts, when, how.
@@ -51,12 +54,26 @@ pub struct Failed {
 /// What happened to one mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountReport {
-    /// What was done.
-    pub applied: Vec<Step>,
     /// What could not be done, or not exactly.
     pub failed: Vec<Failed>,
     /// Those of the failed that are another thing now than before.
     pub inexact: Vec<Step>,
+}
+
+impl MountReport {
+    /// What was done: all steps of its plan but those that failed.
+    #[must_use]
+    pub fn applied<'a>(&self, plan: &'a Plan) -> Cow<'a, [Step]> {
+        if self.failed.is_empty() {
+            return Cow::Borrowed(&plan.steps);
+        }
+        let failed: BTreeSet<&RelPath> = self.failed.iter().map(|failed| &failed.path).collect();
+        let done = plan
+            .steps
+            .iter()
+            .filter(|step| !failed.contains(&step.change.path));
+        done.cloned().collect()
+    }
 }
 
 /// What happened.
@@ -129,14 +146,13 @@ fn undertake(
     acting.observer.reached("emergency");
     let mut jobs = stage_all(proposal, papers.intent(), &emergency, blobs, acting)?;
     acting.observer.reached("staged");
-    let journal = Journal {
-        emergency: emergency.record.id.clone(),
-        mounts: jobs.iter().map(|job| job.journal.clone()).collect(),
+    let journal = JournalParts {
+        emergency: &emergency.record.id,
+        mounts: jobs.iter().map(|job| &job.journal).collect(),
     };
     if let Err(error) = papers.write_journal(&journal) {
         return Err(discard(&jobs, error.into()));
     }
-    drop(journal);
     acting.observer.reached("journaled");
     let work = Conclusion {
         store,

@@ -275,10 +275,7 @@ pub(super) fn report(job: &mut Job<'_>, mount: &ProposedMount, acting: &Acting<'
         let path = &step.change.path;
         let mut said = reasons.remove(path).unwrap_or_default();
         let changed = match &verified {
-            Ok(verified) if !verified.differ.contains(path) => {
-                report.applied.push(step.clone());
-                continue;
-            }
+            Ok(verified) if !verified.differ.contains(path) => continue,
             Ok(verified) => {
                 if said.is_empty() {
                     said.push("it is not what it should be".to_owned());

@@ -125,6 +125,15 @@ pub struct Journal {
     pub mounts: Vec<JournalMount>,
 }
 
+/// A journal that is written, of parts that somebody else holds.
+#[derive(Debug, Serialize)]
+pub struct JournalParts<'a> {
+    /// As in [`Journal`].
+    pub emergency: &'a SnapshotId,
+    /// As in [`Journal`].
+    pub mounts: Vec<&'a JournalMount>,
+}
+
 /// The moves of one mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalMount {

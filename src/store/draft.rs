@@ -130,7 +130,7 @@ impl Draft {
         let bytes = serde_json::to_vec(record)
             .map_err(|why| StoreError::io("write", &path)(io::Error::other(why)))?;
         let written = self.directory().join("record");
-        durable::write(&written, &bytes)?;
+        durable::write(&written, &[&bytes])?;
         durable::publish(&written, &path)?;
         self.catalog.follow(|tables| tables.apply_record(record));
         Ok(Digest::of(&bytes))

@@ -104,9 +104,11 @@ pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, StoreErro
 }
 
 /// Writes a new file; it is on disk when this returns, its name is not yet.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+pub(super) fn write(path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> {
     let mut file = create(path)?;
-    file.write_all(bytes).map_err(StoreError::io("write", path))?;
+    for bytes in parts {
+        file.write_all(bytes).map_err(StoreError::io("write", path))?;
+    }
     file.sync_all().map_err(StoreError::io("sync", path))
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::draft::DRAFTS;
 use super::lock::{self, LockGuard};
 use super::{Layout, LockedObject, Store, StoreError, durable};
-use crate::snapshot::{Decision, Digest, Intent, Journal, RestoreId};
+use crate::snapshot::{Decision, Digest, Intent, Journal, JournalParts, RestoreId};
 
 /// Version of the three files.
 const FORMAT: u32 = 1;
@@ -78,12 +78,11 @@ fn write<T: Serialize>(directory: &Path, name: &str, content: &T) -> Result<(), 
     };
     let json =
         serde_json::to_vec(&written).map_err(|why| StoreError::io("write", &path)(io::Error::other(why)))?;
-    let mut bytes = format!("{}\n", Digest::of(&json)).into_bytes();
-    bytes.extend(json);
+    let head = format!("{}\n", Digest::of(&json));
     let draft = directory.join(format!("{name}.new"));
     // A process that was killed here may have left one.
     durable::remove(&draft)?;
-    durable::write(&draft, &bytes)?;
+    durable::write(&draft, &[head.as_bytes(), &json])?;
     durable::publish(&draft, &path)
 }
 
@@ -148,7 +147,7 @@ impl Papers {
     ///
     /// # Errors
     /// [`StoreError::Io`]; then there is none.
-    pub fn write_journal(&self, journal: &Journal) -> Result<(), StoreError> {
+    pub fn write_journal(&self, journal: &JournalParts<'_>) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
         write(&self.directory, JOURNAL, journal)
     }

