@@ -29,7 +29,10 @@ pub(in crate::cli) fn plan(proposal: &Proposal, columns: usize) -> String {
 
 /// Only what is done, for a restore that is under way already.
 pub(in crate::cli) fn steps(proposal: &Proposal, columns: usize) -> String {
-    let mut lines = Vec::new();
+    let mut lines = width::wrap(
+        "What the interrupted restore does; some of it may be done already:",
+        columns,
+    );
     for mount in proposal
         .mounts
         .iter()
