@@ -38,7 +38,7 @@ pub use history::{of_instance, of_restore};
 pub use plan::{Action, Allow, Kept, Plan, Scope, Step, Why, plan};
 pub use propose::{MountRequest, Proposal, ProposedMount, Purpose, propose};
 pub use stage::Location;
-pub use take_up::{Cleared, abort, clear_up, leave, pending, proposal, resume, settle};
+pub use take_up::{Cleared, TakenBack, abort, clear_up, leave, pending, proposal, resume, settle};
 pub use to_directory::{Written, write_to};
 
 use crate::capture::CaptureError;
@@ -123,7 +123,7 @@ pub enum RestoreError {
     )]
     RollBack {
         /// Why the restore stopped, when it was not asked to.
-        cause: Option<Box<RestoreError>>,
+        cause: Option<String>,
         /// Where taking back stopped.
         path: PathBuf,
         /// Where the old objects lie.
@@ -132,10 +132,10 @@ pub enum RestoreError {
         source: io::Error,
     },
     /// It stopped in the middle, and can be neither finished nor taken back at this moment.
-    #[error("{cause}; the restore of {instance} waits, and some paths may be old and some new")]
+    #[error("{why}; the restore of {instance} waits, and some paths may be old and some new")]
     Waits {
         /// Why.
-        cause: Box<RestoreError>,
+        why: String,
         /// Whose session was taken back.
         instance: crate::snapshot::InstanceId,
     },
@@ -145,6 +145,14 @@ pub enum RestoreError {
     /// An interrupted restore had not touched anything yet.
     #[error("the restore of {} was interrupted before it changed anything", .0.instance)]
     NotBegun(Box<crate::snapshot::Intent>),
+    /// What a restore that waits would change is another thing now.
+    #[error("{} changed since the restore of {instance} was interrupted; it waits, as it was", path.display())]
+    Changed {
+        /// The host path.
+        path: PathBuf,
+        /// Whose session was taken back.
+        instance: crate::snapshot::InstanceId,
+    },
     /// The old object of a path is nowhere any more.
     #[error("what was at {} before is gone: somebody removed it while the restore waited", path.display())]
     Gone {
@@ -207,11 +215,25 @@ pub enum RestoreError {
 }
 
 impl RestoreError {
+    /// What happened, without what it means for the tree.
+    fn bare(&self) -> String {
+        match self {
+            Self::Interrupted => "interrupted".to_owned(),
+            Self::Drift { path } => format!("{} changed while the restore was under way", path.display()),
+            Self::Apply { path, source } => format!("{} cannot be changed: {source}", path.display()),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether the restore is neither done nor taken back: its papers stay, and `resume` or `abort` take it up.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         match self {
-            Self::RollBack { .. } | Self::Waits { .. } | Self::Pending(_) | Self::Unrecorded { .. } => true,
+            Self::RollBack { .. }
+            | Self::Waits { .. }
+            | Self::Changed { .. }
+            | Self::Pending(_)
+            | Self::Unrecorded { .. } => true,
             Self::Left { cause, .. } => cause.is_pending(),
             _ => false,
         }

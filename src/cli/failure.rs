@@ -285,6 +285,9 @@ fn way_out(made: CliError, error: &RestoreError) -> CliError {
     let instance = match error {
         RestoreError::Pending(intent) => &intent.instance,
         RestoreError::Waits { instance, .. } => instance,
+        RestoreError::Changed { instance, .. } => {
+            return made.command("take it back; what changed stays", format!("abort {instance}"));
+        }
         RestoreError::RollBack { .. } | RestoreError::StageGone { .. } => {
             return made.command("take it back, once the reason is gone", "abort");
         }
@@ -325,9 +328,10 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
                  that off",
             ),
         ),
-        RestoreError::Pending(_) | RestoreError::RollBack { .. } | RestoreError::Waits { .. } => {
-            (ErrorKind::Pending, None)
-        }
+        RestoreError::Pending(_)
+        | RestoreError::RollBack { .. }
+        | RestoreError::Changed { .. }
+        | RestoreError::Waits { .. } => (ErrorKind::Pending, None),
         RestoreError::Left { cause, .. } => restore_kind(cause),
         RestoreError::StageGone { .. } => (
             ErrorKind::Pending,

@@ -85,9 +85,13 @@ impl Conclusion<'_> {
     }
 
     fn waits(&self, cause: RestoreError) -> RestoreError {
-        RestoreError::Waits {
-            cause: Box::new(cause),
-            instance: self.papers.intent().instance.clone(),
+        let instance = self.papers.intent().instance.clone();
+        match cause {
+            RestoreError::Drift { path } => RestoreError::Changed { path, instance },
+            cause => RestoreError::Waits {
+                why: cause.bare(),
+                instance,
+            },
         }
     }
 
@@ -101,12 +105,15 @@ impl Conclusion<'_> {
             Err(RestoreError::RollBack {
                 path, aside, source, ..
             }) => RestoreError::RollBack {
-                cause: Some(Box::new(cause)),
+                cause: Some(cause.bare()),
                 path,
                 aside,
                 source,
             },
-            Err(_) => self.waits(cause),
+            Err(_) => RestoreError::Waits {
+                why: cause.bare(),
+                instance: self.papers.intent().instance.clone(),
+            },
         }
     }
 

@@ -17,7 +17,7 @@ use crate::diff::{Side, compare};
 use crate::mount::{MountError, Root};
 use crate::snapshot::{
     Act, Coverage, Decision, Identity, Intent, IntentMount, Journal, JournalMount, Manifest, PathAct,
-    SnapshotRecord, StagePlace,
+    SnapshotId, SnapshotRecord, StagePlace,
 };
 use crate::store::{Papers, PendingRestore, RestoreStage, Store, StoreError};
 
@@ -81,12 +81,12 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
     let left = match (decision, papers.journal()?) {
         (Some(Decision::Commit), Some(journal)) => {
             let proposal = again(store, &intent, &journal)?;
-            let mut jobs = jobs(&intent, &journal, Some(&proposal), Missing::Made)?;
+            let mut jobs = jobs(&intent, &journal, Some(&proposal), Missing::Settled)?;
             let work = conclusion(store, &papers, &journal, acting);
             work.finish(&proposal, &mut jobs)?.left
         }
         (Some(Decision::Abort), Some(journal)) => {
-            let jobs = jobs(&intent, &journal, None, Missing::Made)?;
+            let jobs = jobs(&intent, &journal, None, Missing::Settled)?;
             let left = conclusion(store, &papers, &journal, acting).call_off(&jobs)?;
             left.iter().map(ToString::to_string).collect()
         }
@@ -135,7 +135,7 @@ pub fn resume(
     let proposal = again(store, &intent, &journal)?;
     let report = {
         let missing = match papers.decision()? {
-            Some(_) => Missing::Made,
+            Some(_) => Missing::Settled,
             None => Missing::Stops,
         };
         let mut jobs = jobs(&intent, &journal, Some(&proposal), missing)?;
@@ -146,23 +146,40 @@ pub fn resume(
     Ok((proposal, report))
 }
 
-/// Takes an interrupted restore back: afterwards the tree is the old one. Gives what stays in staging directories.
+/// What became of a restore that was taken back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TakenBack {
+    /// What stays in staging directories, in words.
+    pub left: Vec<String>,
+    /// Paths whose old objects are nowhere any more.
+    pub gone: Vec<PathBuf>,
+    /// The snapshot that has them; none when nothing had been moved yet.
+    pub emergency: Option<SnapshotId>,
+}
+
+/// Takes an interrupted restore back: afterwards the tree is the old one.
 ///
 /// # Errors
 /// [`RestoreError::RollBack`] when a path cannot be brought back now: it still waits then.
-pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<String>, RestoreError> {
+pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<TakenBack, RestoreError> {
     let intent = papers.intent().clone();
-    let left = match papers.journal()? {
+    let mut back = TakenBack::default();
+    match papers.journal()? {
         Some(journal) => {
             let jobs = jobs(&intent, &journal, None, Missing::Made)?;
             let work = conclusion(store, &papers, &journal, acting);
-            let left = work.give_back(&jobs)?;
-            left.iter().map(ToString::to_string).collect()
+            for error in work.give_back(&jobs)? {
+                match error {
+                    RestoreError::Gone { path } => back.gone.push(path),
+                    other => back.left.push(other.to_string()),
+                }
+            }
+            back.emergency = Some(journal.emergency);
         }
-        None => forget(&intent),
-    };
+        None => back.left = forget(&intent),
+    }
     papers.close()?;
-    Ok(left)
+    Ok(back)
 }
 
 /// Forgets an interrupted restore and leaves everything as it is now, the staging directories too. Gives those that are there.
@@ -171,7 +188,8 @@ pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<S
 /// [`RestoreError::Store`].
 pub fn leave(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<PathBuf>, RestoreError> {
     let intent = papers.intent().clone();
-    if let Some(journal) = papers.journal()? {
+    // A journal that cannot be read must not keep anybody from leaving.
+    if let Ok(Some(journal)) = papers.journal() {
         let act = Act::Abort {
             kind: intent.kind,
             target: intent.target.clone(),
@@ -301,8 +319,10 @@ fn steps_of(mount: &JournalMount, then: Option<&Manifest>, now: Option<&Manifest
 enum Missing {
     /// What has to be moved is gone.
     Stops,
-    /// An empty one does: it was removed when all was decided, or what came in goes into it.
+    /// An empty one does: what came in goes into it.
     Made,
+    /// All was decided, and it was removed then.
+    Settled,
 }
 
 fn jobs<'a>(
@@ -318,13 +338,15 @@ fn jobs<'a>(
         let Some((index, meant)) = meant else { continue };
         let Some(place) = &meant.stage else { continue };
         let host = meant.coverage.root.to_path();
-        let root = match &mount.root {
-            Some(then) => Some(root(&host, then)?),
+        let root = match mount.root.as_ref().map(|then| root(&host, then)) {
+            // Nothing is moved there any more, whatever it is now.
+            Some(Err(RestoreError::OtherRoot { .. })) if missing == Missing::Settled => None,
+            Some(root) => Some(root?),
             None => None,
         };
         let stage = match (Stage::reopen(place, Some(&mount.stage))?, missing) {
             (Some(stage), _) => stage,
-            (None, Missing::Made) => Stage::create(place)?,
+            (None, Missing::Made | Missing::Settled) => Stage::create(place)?,
             (None, Missing::Stops) => return Err(RestoreError::StageGone { path: place.path() }),
         };
         let before = proposal.and_then(|proposal| proposal.mounts.get(index));

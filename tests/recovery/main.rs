@@ -75,3 +75,4 @@ mod terminal;
 mod tracked;
 mod unreadable;
 mod untouched;
+mod ways_out;

@@ -14,8 +14,8 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::restore::{
-    Allow, MountRequest, Outcome, Purpose, Scope, abort, leave, of_instance, of_restore, proposal, propose,
-    resume, settle,
+    Allow, MountRequest, Outcome, Purpose, Scope, TakenBack, abort, leave, of_instance, of_restore, proposal,
+    propose, resume, settle,
 };
 use crate::session::{Allowed, find_instance, refuse_active, refuse_inside};
 use crate::snapshot::{Decision, Intent};
@@ -120,7 +120,7 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
     let acting = world.acting();
     let intent = found.papers.intent().clone();
     let journaled = waiting.stage != RestoreStage::Begun;
-    let left: Vec<String> = if args.as_is {
+    let back = if args.as_is {
         let places = leave(&found.store, found.papers, &acting)?;
         let words = |place: PathBuf| {
             format!(
@@ -128,10 +128,20 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
                 sanitize::path(&place)
             )
         };
-        places.into_iter().map(words).collect()
+        TakenBack {
+            left: places.into_iter().map(words).collect(),
+            ..TakenBack::default()
+        }
     } else {
         abort(&found.store, found.papers, &acting)?
     };
+    let gone = back.gone.iter().map(|path| {
+        format!(
+            "what was at {} before is gone: somebody removed it while the restore waited",
+            sanitize::path(path)
+        )
+    });
+    let left: Vec<String> = gone.chain(back.left.iter().cloned()).collect();
     if args.json {
         let outcome = if left.is_empty() {
             RestoreOutcome::Aborted
@@ -139,19 +149,27 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
             RestoreOutcome::Partial
         };
         let target = intent.target.to_string();
-        context.terminal.json(&RestoreDocument::bare(
-            row.id.as_str(),
-            outcome,
-            target,
-            left.clone(),
-        ));
+        let mut made = RestoreDocument::bare(row.id.as_str(), outcome, target, left.clone());
+        made.emergency = back.emergency.as_ref().map(ToString::to_string);
+        context.terminal.json(&made);
     } else {
         tell_left(context, &left);
         context.terminal.out(match (args.as_is, journaled) {
             (true, _) => "Left as it is.",
-            (false, true) => "Taken back: everything is as it was before the restore.",
+            (false, true) if back.gone.is_empty() => {
+                "Taken back: everything is as it was before the restore."
+            }
+            (false, true) => "Taken back as far as it goes.",
             (false, false) => "The restore had not changed anything yet; what it had staged is removed.",
         });
+        if let Some(emergency) = back.emergency.filter(|_| !back.gone.is_empty()) {
+            let words = Words::new("restore")
+                .arg(row.id.as_str())
+                .flag("--from", Some(emergency.to_string()))
+                .switch("--overwrite-later-edits", true)
+                .switch("--delete-later-files", true);
+            context.propose("the emergency snapshot has what is gone", &words.text());
+        }
     }
     Ok(if left.is_empty() {
         ExitCode::Done

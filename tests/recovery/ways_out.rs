@@ -1,0 +1,230 @@
+//! What somebody does while an interrupted restore waits: nothing of theirs is lost, and there is a way out of everything.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::build::Build;
+use crate::support::compare::assert_same_tree;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+struct Waiting {
+    sandbox: Sandbox,
+    project: PathBuf,
+    id: String,
+    before: Tree,
+    wrecked: Tree,
+}
+
+/// A restore that was killed at `point`.
+fn killed_at(point: &str) -> Waiting {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("waiting");
+    Build::at(&project)
+        .file("a", "before\n")
+        .file("gone/b", "before\n")
+        .file("z", "before\n")
+        .aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(
+        &project,
+        "echo agent > a; rm -r gone; echo new > new; echo agent > z",
+    );
+    let wrecked = Tree::read(&project);
+    let restore = sandbox.command(["restore", &id, "--yes"]);
+    let run = restore.with("JACKIN_RECOVERY_FAIL_AT", point).run();
+    assert_eq!(run.exit(), None, "{run}");
+    Waiting {
+        sandbox,
+        project,
+        id,
+        before,
+        wrecked,
+    }
+}
+
+impl Waiting {
+    fn staging(&self) -> PathBuf {
+        let mut names = fs::read_dir(self.sandbox.sources()).unwrap().flatten();
+        let found = names.find(|entry| {
+            entry
+                .file_name()
+                .as_encoded_bytes()
+                .starts_with(b".jackin-recovery-")
+        });
+        found.expect("a staging directory").path()
+    }
+
+    fn paper(&self, name: &str) -> PathBuf {
+        let mut restores = fs::read_dir(self.sandbox.store().join("restores")).unwrap();
+        restores.next().unwrap().unwrap().path().join(name)
+    }
+
+    fn is_below(directory: &Path, text: &str) -> bool {
+        walkdir::WalkDir::new(directory)
+            .into_iter()
+            .flatten()
+            .any(|entry| fs::read(entry.path()).is_ok_and(|bytes| bytes == text.as_bytes()))
+    }
+}
+
+#[test]
+fn an_edit_of_a_path_that_was_put_back_is_kept_aside_by_abort() {
+    let waiting = killed_at("moved");
+    fs::write(waiting.project.join("a"), "mine\n").unwrap();
+    let run = waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).code(6);
+    assert_same_tree(&waiting.wrecked, &Tree::read(&waiting.project));
+    let staging = waiting.staging();
+    run.shows(staging.to_str().unwrap());
+    assert!(Waiting::is_below(&staging, "mine\n"), "it is nowhere");
+}
+
+#[test]
+fn an_edit_of_a_path_that_was_put_back_stays_with_resume() {
+    let waiting = killed_at("moved");
+    fs::write(waiting.project.join("a"), "mine\n").unwrap();
+    let run = waiting.sandbox.jackin(["resume", &waiting.id, "--yes"]).code(6);
+    run.shows("a: it is not what it should be");
+    assert_eq!(fs::read_to_string(waiting.project.join("a")).unwrap(), "mine\n");
+    assert_eq!(fs::read_to_string(waiting.project.join("z")).unwrap(), "before\n");
+}
+
+#[test]
+fn an_edit_of_a_path_that_is_still_old_stops_resume_and_survives_abort() {
+    let waiting = killed_at("move:1");
+    fs::write(waiting.project.join("z"), "mine\n").unwrap();
+    let run = waiting.sandbox.jackin(["resume", &waiting.id, "--yes"]).code(8);
+    run.shows("z changed")
+        .shows("abort")
+        .hides("everything is as it was");
+    waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).ok();
+    assert_eq!(fs::read_to_string(waiting.project.join("z")).unwrap(), "mine\n");
+    assert_eq!(fs::read_to_string(waiting.project.join("a")).unwrap(), "agent\n");
+    waiting.sandbox.no_litter();
+}
+
+#[test]
+fn a_file_of_mine_in_a_directory_that_was_put_back_is_not_removed_with_it() {
+    let waiting = killed_at("moved");
+    fs::write(waiting.project.join("gone/mine"), "mine\n").unwrap();
+    waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).code(6);
+    assert!(!waiting.project.join("gone").exists());
+    assert!(Waiting::is_below(&waiting.staging(), "mine\n"), "it is nowhere");
+}
+
+#[test]
+fn without_its_staging_directory_a_restore_is_taken_back_as_far_as_it_goes() {
+    let waiting = killed_at("moved");
+    fs::remove_dir_all(waiting.staging()).unwrap();
+    let run = waiting.sandbox.jackin(["resume", &waiting.id, "--yes"]).code(8);
+    run.shows("is gone, and what was staged in it");
+    let run = waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).code(6);
+    run.shows("waiting/a before is gone").shows("--from");
+    // The emergency snapshot has what is gone.
+    let list = waiting
+        .sandbox
+        .jackin(["show", &waiting.id, "--json"])
+        .ok()
+        .json();
+    let snapshots = list["instance"]["snapshots"].as_array().unwrap();
+    let emergency = snapshots
+        .iter()
+        .find(|snapshot| snapshot["kind"] == "emergency")
+        .unwrap();
+    let from = emergency["id"].as_str().unwrap();
+    let all = [
+        "restore",
+        &waiting.id,
+        "--from",
+        from,
+        "--yes",
+        "--overwrite-later-edits",
+        "--delete-later-files",
+    ];
+    waiting.sandbox.jackin(all).ok();
+    assert_same_tree(&waiting.wrecked, &Tree::read(&waiting.project));
+}
+
+#[test]
+fn another_root_in_its_place_is_not_touched_and_as_is_forgets() {
+    let waiting = killed_at("moved");
+    let away = waiting.sandbox.sources().join("away");
+    fs::rename(&waiting.project, &away).unwrap();
+    fs::create_dir(&waiting.project).unwrap();
+    for verb in ["resume", "abort"] {
+        let run = waiting.sandbox.jackin([verb, &waiting.id, "--yes"]).code(8);
+        run.shows("not the directory that the restore began in")
+            .shows("--as-is");
+    }
+    assert_eq!(fs::read_dir(&waiting.project).unwrap().count(), 0);
+    // Back in its place it goes on.
+    fs::remove_dir(&waiting.project).unwrap();
+    fs::rename(&away, &waiting.project).unwrap();
+    waiting.sandbox.jackin(["resume", &waiting.id, "--yes"]).ok();
+    assert_same_tree(&waiting.before, &Tree::read(&waiting.project));
+}
+
+#[test]
+fn as_is_leaves_everything_and_names_what_lies_aside() {
+    let waiting = killed_at("moved");
+    let staging = waiting.staging();
+    let (tree, aside) = (Tree::read(&waiting.project), Tree::read(&staging));
+    let run = waiting
+        .sandbox
+        .jackin(["abort", &waiting.id, "--yes", "--as-is"])
+        .code(6);
+    run.shows(staging.to_str().unwrap());
+    assert_same_tree(&tree, &Tree::read(&waiting.project));
+    assert_same_tree(&aside, &Tree::read(&staging));
+    assert!(
+        !waiting
+            .sandbox
+            .jackin(["list"])
+            .ok()
+            .text()
+            .contains("interrupted")
+    );
+    waiting.sandbox.jackin(["log", "--verify"]).ok();
+    waiting
+        .sandbox
+        .jackin(["log"])
+        .ok()
+        .shows("left as it was in the middle");
+}
+
+#[test]
+fn a_damaged_journal_is_said_and_as_is_forgets() {
+    let waiting = killed_at("moved");
+    let journal = waiting.paper("journal");
+    let mut bytes = fs::read(&journal).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&journal, bytes).unwrap();
+    let tree = Tree::read(&waiting.project);
+    for verb in ["resume", "abort"] {
+        waiting
+            .sandbox
+            .jackin([verb, &waiting.id, "--yes"])
+            .code(7)
+            .shows("is damaged");
+    }
+    waiting.sandbox.jackin(["restore", &waiting.id, "--yes"]).code(8);
+    assert_same_tree(&tree, &Tree::read(&waiting.project));
+    waiting
+        .sandbox
+        .jackin(["abort", &waiting.id, "--yes", "--as-is"])
+        .code(6);
+    waiting
+        .sandbox
+        .jackin(["restore", &waiting.id, "--dry-run"])
+        .code_in(&[0, 6]);
+}
+
+#[test]
+fn a_root_that_went_after_all_was_decided_stands_in_nobodys_way() {
+    let waiting = killed_at("decided");
+    fs::remove_dir_all(&waiting.project).unwrap();
+    fs::create_dir(&waiting.project).unwrap();
+    waiting.sandbox.restore(&waiting.id, &["--overwrite-later-edits"]);
+    assert_same_tree(&waiting.before, &Tree::read(&waiting.project));
+}
