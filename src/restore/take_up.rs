@@ -168,7 +168,12 @@ pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Taken
         Some(journal) => {
             let jobs = jobs(&intent, &journal, None, Missing::Made)?;
             let work = conclusion(store, &papers, &journal, acting);
-            for error in work.give_back(&jobs)? {
+            // What was cleared up after that is nowhere any more, and is not missed.
+            let left = match papers.decision()? {
+                Some(Decision::Abort) => work.call_off(&jobs)?,
+                _ => work.give_back(&jobs)?,
+            };
+            for error in left {
                 match error {
                     RestoreError::Gone { path } => back.gone.push(path),
                     other => back.left.push(other.to_string()),

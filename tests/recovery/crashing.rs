@@ -217,6 +217,16 @@ fn s29_killed_at_every_point_as_an_ordinary_user() {
     at_every_point(Wreck::new(sandbox), "abort");
 }
 
+#[test]
+fn s29_an_abort_killed_behind_its_clearing_up_misses_nothing() {
+    let wreck = Wreck::new(Sandbox::new());
+    assert!(wreck.killed("restore", "moved").is_some());
+    assert!(wreck.killed("abort", "abort-settled").is_some());
+    let run = wreck.run(&["abort", &wreck.id, "--yes"]).ok();
+    assert!(!run.text().contains("is gone"), "{run}");
+    wreck.is_old("the second abort");
+}
+
 /// How many random moments are tried; `JACKIN_KILLS` asks for more or fewer.
 fn kills() -> u32 {
     let wanted = std::env::var("JACKIN_KILLS").ok();
