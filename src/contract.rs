@@ -14,7 +14,7 @@ mod target;
 mod terms;
 
 pub use error::ContractError;
-pub use exclude::{Matcher, PatternError, STAGING_PREFIX, Verdict};
+pub use exclude::{ASIDE_SUFFIX, Matcher, PatternError, STAGING_PREFIX, Verdict};
 pub use foreign::{Foreign, Identity, MAX_VISITED, count_foreign};
 pub use integration::detect as automatic_excludes;
 pub use resolve::{Options, resolve};

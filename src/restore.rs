@@ -3,6 +3,7 @@
 
 mod aside;
 mod attribution;
+mod berth;
 mod build;
 mod carry;
 mod conclude;
@@ -20,6 +21,7 @@ mod plan;
 mod prepare;
 mod progress;
 mod propose;
+mod set_aside;
 mod shared;
 mod site;
 mod stage;
@@ -37,6 +39,7 @@ pub use execute::{Acting, Failed, MountReport, Outcome, Report, execute};
 pub use history::{of_instance, of_restore};
 pub use plan::{Action, Allow, Kept, Plan, Scope, Step, Why, plan};
 pub use propose::{MountRequest, Proposal, ProposedMount, Purpose, propose};
+pub use set_aside::{AsideError, AsideWhy, bring_back, set_aside};
 pub use stage::Location;
 pub use take_up::{Cleared, TakenBack, abort, clear_up, leave, pending, proposal, resume, settle};
 pub use to_directory::{Written, write_to};

@@ -1,6 +1,7 @@
 //! The nouns: ids, paths, entries, manifests, coverage, snapshot records, receipts. They hold data and know how to
 //! encode it; they open no file and start nothing.
 
+mod aside;
 mod bytes;
 mod chunk;
 mod codec;
@@ -17,6 +18,7 @@ mod record;
 mod rules;
 mod time;
 
+pub use aside::{AsideAct, AsideChange, AsideStep};
 pub use bytes::ByteString;
 pub use chunk::{Chunk, ManifestList, Part, Run, runs};
 pub use codec::DecodeError;

@@ -10,7 +10,7 @@ use super::{Finding, Group, Severity, counted, shell};
 use crate::config::{self, settle, shown};
 use crate::contract::STAGING_PREFIX;
 use crate::session::{Reason, State, state};
-use crate::snapshot::{InstanceId, StagePlace};
+use crate::snapshot::{AsideChange, InstanceId, StagePlace};
 use crate::store::{HeldLock, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey};
 
 pub(super) fn judge(root: Option<&Layout>, config: &config::Survey, findings: &mut Vec<Finding>) {
@@ -31,6 +31,7 @@ pub(super) fn judge(root: Option<&Layout>, config: &config::Survey, findings: &m
                         }
                     }
                     instances(&store, &rows, findings);
+                    roots.set_aside = set_aside(&store, &rows);
                     waiting(&store, &mut roots.staged, findings);
                 }
                 Err(error) => findings.push(unknown(&error)),
@@ -98,6 +99,22 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
     }
 }
 
+/// The directories in which restores left what they set aside. What cannot be read is told elsewhere.
+fn set_aside(store: &Store, rows: &[InstanceRow]) -> BTreeMap<PathBuf, u64> {
+    let mut places: BTreeMap<PathBuf, u64> = BTreeMap::new();
+    for row in rows {
+        let restores = store.catalog().restores(&row.id).unwrap_or_default();
+        for restore in &restores {
+            let left = restore.aside.iter().filter(|change| change.leaves());
+            for place in left.filter_map(AsideChange::directory) {
+                let number = places.entry(place).or_default();
+                *number = restore.number.max(*number);
+            }
+        }
+    }
+    places
+}
+
 /// Restores that were interrupted.
 fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Sessions, severity, what);
@@ -117,7 +134,8 @@ fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Fin
             .mounts
             .iter()
             .filter_map(|mount| mount.stage.as_ref());
-        staged.extend(places.map(StagePlace::path));
+        let aside = restore.intent.mounts.iter().flat_map(|mount| &mount.aside);
+        staged.extend(places.chain(aside.map(|step| &step.place)).map(StagePlace::path));
         if restore.alive {
             continue;
         }
@@ -189,6 +207,8 @@ struct Roots {
     recorded: BTreeMap<PathBuf, InstanceId>,
     /// Staging directories of restores that wait or are under way: whoever takes them up removes them.
     staged: BTreeSet<PathBuf>,
+    /// Directories that something was set aside in, with the receipt that says so last.
+    set_aside: BTreeMap<PathBuf, u64>,
 }
 
 impl Roots {
@@ -231,6 +251,15 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
         .iter()
         .filter(|path| !at_work(path) && !roots.staged.contains(*path) && path.symlink_metadata().is_ok())
     {
+        if let Some(receipt) = roots.set_aside.get(path) {
+            let what = format!(
+                "{}: set aside by receipt {receipt}; `undo` puts back what is in it, and when nobody needs it, it can be removed",
+                shown(path)
+            );
+            let step = format!("du -sh {0}  # then: rm -r {0}", shell::word(path));
+            judged.push(found(Severity::Note, what).at(path).shell(step));
+            continue;
+        }
         let what = format!(
             "{}: left by a restore that was interrupted; it may hold the only copy of something",
             shown(path)

@@ -13,13 +13,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::diff::{Change, ChangeKind, NotCovered};
-use crate::restore::{Action, Why};
+use crate::restore::{Action, AsideWhy, Why};
 use crate::snapshot::{Coverage, RelPath};
 
 pub(in crate::cli) use care::{
     DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome, StoreDocument, VersionsDocument,
 };
-pub(in crate::cli) use files::{DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument};
+pub(in crate::cli) use files::{
+    AsideDocument, DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument,
+};
 pub(in crate::cli) use instances::{InstanceDocument, ListDocument, RestoredDocument, ShowDocument};
 pub(in crate::cli) use session::{
     BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument,
@@ -180,7 +182,30 @@ pub(in crate::cli) fn why_words(why: &Why) -> String {
             "may have been there as an excluded directory, so it is not known to be new".to_owned()
         }
         Why::Settled => "another session's restore left it so, and this session did not change it".to_owned(),
+        Why::Aside(why) => aside_words(why),
         Why::Socket => "only the program that listens on a socket can make it".to_owned(),
+    }
+}
+
+fn aside_words(why: &AsideWhy) -> String {
+    match why {
+        AsideWhy::Taken(lies) => {
+            format!(
+                "something is there again; what was set aside lies in {}",
+                lies.display()
+            )
+        }
+        AsideWhy::Gone(lies) => format!("what was set aside is not in {} any more", lies.display()),
+        AsideWhy::NoParent(lies) => {
+            format!(
+                "the directory that it was in is gone; it lies in {}",
+                lies.display()
+            )
+        }
+        AsideWhy::Missing => "what was put back there is gone".to_owned(),
+        AsideWhy::Other => "something else is there than what was put back".to_owned(),
+        AsideWhy::Holds(mount) => format!("another mount begins at {}", mount.display()),
+        AsideWhy::Unseen(lies, why) => format!("{} cannot be looked at: {why}", lies.display()),
     }
 }
 

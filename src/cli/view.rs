@@ -1,6 +1,7 @@
 //! What commands show a person, as text made of plain values. Nothing here prints or asks.
 
 pub(super) mod addition;
+pub(super) mod aside;
 pub(super) mod changes;
 pub(super) mod contract;
 pub(super) mod doctor;

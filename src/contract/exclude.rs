@@ -10,6 +10,8 @@ use crate::snapshot::{Coverage, ExcludeRule, RelPath, WithheldPath, WithheldReas
 
 /// A restore stages new content in directories with such names, directly in the mount root.
 pub const STAGING_PREFIX: &str = ".jackin-recovery-";
+/// How such a name ends when the directory stays: an excluded directory was set aside in it.
+pub const ASIDE_SUFFIX: &str = "-aside";
 
 /// What a coverage says about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

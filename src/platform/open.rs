@@ -74,6 +74,12 @@ fn quiet_open(dir: impl AsFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Er
     openat(dir, name, flags, Mode::empty())
 }
 
+/// Whether an error says that a link stands where a directory should.
+#[must_use]
+pub fn is_through_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
 /// Opens the directory at the relative `path` below `root`, through no link and across no mount.
 ///
 /// # Errors

@@ -7,10 +7,11 @@ use std::io;
 
 use super::RestoreError;
 use super::aside::is_as_before;
+use super::berth::{Berth, is_aside};
 use super::build::is_out_of_space;
 use super::metadata::set_metadata;
 use super::moves::{Exchange, aside_name, exchange, finish_steps, fits, relocate, with_metadata_of};
-use super::progress::{Order, Progress, Seat, place, progress, seat};
+use super::progress::{Order, Other, Progress, Seat, place, progress, seat};
 use super::stage::Stage;
 use crate::capture::words;
 use crate::mount::Root;
@@ -23,6 +24,8 @@ pub(super) struct Carry<'a> {
     /// None when the root did not exist and comes back as a whole.
     pub(super) root: Option<&'a Root>,
     pub(super) stage: &'a Stage,
+    /// Where excluded directories lie aside.
+    pub(super) berths: &'a [Berth],
     pub(super) mount: &'a JournalMount,
     /// The mount root on the host, for messages and for a root that is missing.
     pub(super) host: std::path::PathBuf,
@@ -147,7 +150,11 @@ impl Carry<'_> {
         seat(step, self.root, &self.host)
     }
 
-    fn progress(&self, step: &JournalMove) -> Result<Progress, RestoreError> {
+    fn other(&self, step: &JournalMove) -> Other<'_> {
+        Other::of(step, self.stage, self.berths)
+    }
+
+    pub(super) fn progress(&self, step: &JournalMove) -> Result<Progress, RestoreError> {
         let seat = match self.seat(step) {
             Err(error)
                 if matches!(
@@ -159,7 +166,7 @@ impl Carry<'_> {
             }
             other => other.map(Some),
         };
-        let told = seat.and_then(|seat| progress(step, seat.as_ref(), self.stage));
+        let told = seat.and_then(|seat| progress(step, seat.as_ref(), &self.other(step)));
         told.map_err(|_| self.drift(&step.path))
     }
 
@@ -171,7 +178,9 @@ impl Carry<'_> {
         let was = self.before.and_then(|before| before.entry(&step.path));
         let expected = match (was, &is) {
             // What was there is gone by then.
-            (_, is) if matches!(step.deed, Deed::In(_)) => is.is_none(),
+            (_, is) if matches!(step.deed, Deed::In(_) | Deed::Back(_)) => is.is_none(),
+            // No snapshot holds it: that it is the same object was told by how far the move came.
+            (_, is) if is_aside(&step.deed) => is.is_some(),
             (None, None) => true,
             (Some(was), Some(is)) => self.still_fits(step, was, is),
             _ => false,
@@ -229,13 +238,14 @@ impl Carry<'_> {
     }
 
     fn act(&mut self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
-        let stage = self.stage.dir();
+        let other = self.other(step);
+        let dir = other.dir()?;
         match &step.deed {
-            Deed::In(name) => relocate(stage, place(name), &seat.dir, &seat.name),
-            Deed::Out(name) => relocate(&seat.dir, &seat.name, stage, place(name)),
+            Deed::In(_) | Deed::Back(_) => relocate(dir, &other.name, &seat.dir, &seat.name),
+            Deed::Out(_) | Deed::Away(_) => relocate(&seat.dir, &seat.name, dir, &other.name),
             Deed::Unmake(_) => platform::remove_dir(&seat.dir, &seat.name),
-            Deed::Swap(name) => {
-                let how = exchange(stage, place(name), &seat.dir, &seat.name, self.observer)?;
+            Deed::Swap(_) | Deed::Exchange(_) => {
+                let how = exchange(dir, &other.name, &seat.dir, &seat.name, self.observer)?;
                 self.in_steps |= how == Exchange::InSteps;
                 Ok(())
             }
@@ -249,34 +259,32 @@ impl Carry<'_> {
     }
 
     fn rejoin(&self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
-        match &step.deed {
-            Deed::Swap(name) => finish_steps(self.stage.dir(), place(name), &seat.dir, &seat.name),
-            _ => Ok(()),
-        }
+        let other = self.other(step);
+        finish_steps(other.dir()?, &other.name, &seat.dir, &seat.name)
     }
 
     fn retreat(&self, step: &JournalMove) -> io::Result<()> {
-        let stage = self.stage.dir();
-        let seat = self.seat(step)?;
-        let progress = progress(step, Some(&seat), self.stage)?;
+        let other = self.other(step);
+        let (seat, name) = (self.seat(step)?, &other.name);
+        let progress = progress(step, Some(&seat), &other)?;
         let taken = seat.dir.look(&seat.name)?.is_some();
-        let bring = |name: &OsStr| -> io::Result<()> {
-            if taken {
-                // Whatever is there now goes aside: it is ours, or somebody's, and then it stays there and is named.
-                exchange(stage, name, &seat.dir, &seat.name, self.observer).map(drop)
-            } else {
-                relocate(stage, name, &seat.dir, &seat.name)
-            }
-        };
         match (&step.deed, progress) {
-            (Deed::In(name), Progress::After) => relocate(&seat.dir, &seat.name, stage, place(name)),
-            (Deed::Swap(name) | Deed::Out(name), Progress::After) => bring(place(name)),
-            (Deed::Swap(name), Progress::Parted | Progress::Joined) => {
+            (Deed::In(_) | Deed::Back(_), Progress::After) => {
+                relocate(&seat.dir, &seat.name, other.dir()?, name)
+            }
+            // Whatever is there now goes aside: it is ours, or somebody's, and then it stays there and is named.
+            (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) if taken => {
+                exchange(other.dir()?, name, &seat.dir, &seat.name, self.observer).map(drop)
+            }
+            (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) => {
+                relocate(other.dir()?, name, &seat.dir, &seat.name)
+            }
+            (Deed::Swap(_) | Deed::Exchange(_), Progress::Parted | Progress::Joined) => {
                 // The place is free when the new object is at the path.
                 if taken {
-                    relocate(&seat.dir, &seat.name, stage, place(name))?;
+                    relocate(&seat.dir, &seat.name, other.dir()?, name)?;
                 }
-                relocate(stage, &aside_name(place(name)), &seat.dir, &seat.name)
+                relocate(other.dir()?, &aside_name(name), &seat.dir, &seat.name)
             }
             (Deed::Unmake(was), progress) => {
                 if progress == Progress::After {
@@ -292,7 +300,10 @@ impl Carry<'_> {
                     .next()
                     .map_or(Ok(()), |note| Err(io::Error::other(note)))
             }
-            (Deed::Swap(_) | Deed::Out(_), Progress::Lost) => Err(io::ErrorKind::NotFound.into()),
+            (
+                Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Back(_) | Deed::Exchange(_),
+                Progress::Lost,
+            ) => Err(io::ErrorKind::NotFound.into()),
             _ => Ok(()),
         }
     }

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::RestoreError;
+use super::berth::End;
 use super::execute::{Acting, MountReport, Outcome, Report};
 use super::flags;
 use super::plan::Step;
 use super::propose::Proposal;
 use super::work::{Job, report, settle_times};
 use crate::observer::Phase;
-use crate::snapshot::{Act, Decision, PathChange, RelPath, SnapshotId};
+use crate::snapshot::{Act, AsideChange, Decision, PathChange, RelPath, SnapshotId};
 use crate::store::{Papers, Store};
 
 /// What the end of a restore needs to know.
@@ -161,6 +162,7 @@ impl Conclusion<'_> {
         let mut left = Vec::new();
         for job in jobs {
             left.extend(job.settle().err());
+            left.extend(job.settle_berths(End::TakenBack));
             settle_times(job, &BTreeSet::new(), None, false);
             job.bind_again();
         }
@@ -198,7 +200,10 @@ impl Conclusion<'_> {
             };
             in_steps.extend(job.in_steps.then(|| job.host.clone()));
             let inherits = flags::inherits(&job.stage);
-            left.extend(job.settle().err().map(|error| error.to_string()));
+            let aside = job.aside_done(&mount.aside, self.acting.observer);
+            let settled = job.settle().err().into_iter();
+            let settled = settled.chain(job.settle_berths(End::Kept));
+            left.extend(settled.map(|error| error.to_string()));
             self.reached("settled");
             let failed: BTreeSet<&RelPath> = job.problems.iter().map(|(path, _)| path).collect();
             let touched = job.touched(&failed);
@@ -209,6 +214,7 @@ impl Conclusion<'_> {
             job.problems.extend(unset);
             self.reached("flags");
             *place = report(job, mount, self.acting);
+            place.aside = aside;
             self.reached("verified");
         }
         let receipt = match self.receipt(proposal, &mounts) {
@@ -245,12 +251,13 @@ impl Conclusion<'_> {
         if let Some(number) = catalog.end_of_restore(&intent.instance, self.emergency)? {
             return Ok(number);
         }
-        let mut changed = Vec::new();
+        let (mut changed, mut aside) = (Vec::new(), Vec::new());
         for (mount, report) in proposal.mounts.iter().zip(mounts) {
             let label = &mount.request.coverage.label;
             let applied = report.applied(&mount.plan);
             changed.extend(applied.iter().map(|step| change(label, step, false)));
             changed.extend(report.inexact.iter().map(|step| change(label, step, true)));
+            aside.extend(report.aside.iter().map(|step| AsideChange::of(label, step)));
         }
         let act = Act::Restore {
             kind: intent.kind,
@@ -260,6 +267,7 @@ impl Conclusion<'_> {
             changed,
             conflicts: intent.mounts.iter().map(|mount| mount.conflicts).sum(),
             failed: mounts.iter().map(|mount| mount.failed.len() as u64).sum(),
+            aside,
         };
         let receipt = self
             .store

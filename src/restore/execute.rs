@@ -14,7 +14,7 @@ use crate::clock::Entropy;
 use crate::diff::Side;
 use crate::observer::Observer;
 use crate::platform;
-use crate::snapshot::{Content, Entry, JournalParts, RelPath, SnapshotId, SnapshotKind, Time};
+use crate::snapshot::{AsideStep, Content, Entry, JournalParts, RelPath, SnapshotId, SnapshotKind, Time};
 use crate::store::{Blobs, Papers, Store};
 
 /// Who acts, when, how.
@@ -58,6 +58,8 @@ pub struct MountReport {
     pub failed: Vec<Failed>,
     /// Those of the failed that are another thing now than before.
     pub inexact: Vec<Step>,
+    /// Excluded directories that went aside or came back.
+    pub aside: Vec<AsideStep>,
 }
 
 impl MountReport {

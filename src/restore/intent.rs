@@ -72,7 +72,7 @@ pub(super) fn intent(proposal: &Proposal, acting: &Acting<'_>) -> Intent {
 
 fn of_mount(mount: &ProposedMount, entropy: &dyn Entropy) -> IntentMount {
     let root = mount.request.coverage.root.to_path();
-    let busy = !mount.plan.steps.is_empty();
+    let busy = mount.is_busy();
     IntentMount {
         coverage: mount.request.coverage.clone(),
         scope: IntentScope::from(&mount.request.scope),
@@ -80,5 +80,6 @@ fn of_mount(mount: &ProposedMount, entropy: &dyn Entropy) -> IntentMount {
         conflicts: mount.plan.conflicts.len() as u64,
         hidden: mount.hidden(),
         bound: flags::bound(&mount.plan.steps),
+        aside: mount.aside.clone(),
     }
 }

@@ -6,14 +6,15 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::aside::Known;
+use super::berth::as_move;
 use super::identity::identity;
 use super::plan::{Action, Step};
 use super::prepare::Move;
 use super::stage::Stage;
 use crate::mount::{Dir, Root};
 use crate::snapshot::{
-    ByteString, Deed, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep, Manifest,
-    PathAct, Recorded, RelPath,
+    AsideStep, ByteString, Deed, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep,
+    Manifest, PathAct, Recorded, RelPath,
 };
 
 /// What the journal of one mount is made of.
@@ -25,6 +26,7 @@ pub(super) struct Draft<'a> {
     pub(super) steps: &'a [Step],
     pub(super) moves: &'a [(RelPath, Move)],
     pub(super) known: &'a Known,
+    pub(super) aside: &'a [AsideStep],
 }
 
 impl From<Action> for PathAct {
@@ -48,7 +50,8 @@ impl Draft<'_> {
         let root = self.root.map(Root::stat);
         let mut parents: BTreeMap<RelPath, JournalParent> = BTreeMap::new();
         let mut moves = Vec::new();
-        if let (true, Some(before)) = (self.stage.is_inside(), self.before) {
+        let inside = self.stage.is_inside() || self.aside.iter().any(|step| step.place.inside);
+        if let (true, Some(before)) = (inside, self.before) {
             // Staging in the root already shows in its time.
             let top = RelPath::root();
             parents.insert(
@@ -88,6 +91,15 @@ impl Draft<'_> {
                 old,
                 new: self.staged(step)?,
             });
+        }
+        for step in self.aside {
+            if let (Some((above, _)), Some(root)) = (step.path.split(), self.root)
+                && !parents.contains_key(&above)
+            {
+                let stat = root.dir(&above)?.stat()?;
+                parents.insert(above.clone(), parent(above, stat.mode, stat.mtime.into()));
+            }
+            moves.push(as_move(step));
         }
         Ok(JournalMount {
             label: self.label.to_owned(),

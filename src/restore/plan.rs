@@ -58,6 +58,8 @@ pub enum Why {
     Excluded,
     /// Its bytes are right; it was another name of a path that stays what it is now.
     Linked(RelPath),
+    /// What was set aside, or was put back, is not as it was left.
+    Aside(super::set_aside::AsideWhy),
     /// Another session's restore left it so, and this session never touched it: there is nothing to take back.
     Settled,
 }

@@ -1,10 +1,11 @@
-//! How far a move came: told by the identity of what lies at its path and in the staging directory.
+//! How far a move came: told by the identity of what lies at its path, and in the staging directory or the directory of its own.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use super::berth::{Berth, is_aside};
 use super::identity::is_same;
 use super::moves::aside_name;
 use super::stage::Stage;
@@ -31,6 +32,50 @@ pub(super) enum Progress {
 pub(super) struct Seat {
     pub(super) dir: Dir,
     pub(super) name: OsString,
+}
+
+/// Where a move brings something from, or takes it to.
+pub(super) struct Other<'a> {
+    /// None when it is gone: nothing lies there then.
+    pub(super) dir: Option<&'a Dir>,
+    pub(super) name: OsString,
+}
+
+impl<'a> Other<'a> {
+    /// That of a move; moves in place have none, and get the staging directory itself.
+    pub(super) fn of(step: &JournalMove, stage: &'a Stage, berths: &'a [Berth]) -> Self {
+        let staged = |name: &OsStr| Self {
+            dir: Some(stage.dir()),
+            name: name.to_owned(),
+        };
+        match &step.deed {
+            Deed::In(name) | Deed::Out(name) | Deed::Swap(name) => staged(place(name)),
+            Deed::Away(place) | Deed::Back(place) | Deed::Exchange(place) => {
+                let berth = berths.iter().find(|berth| berth.place == *place);
+                let name = step.path.split().map(|(_, name)| name.as_os_str().to_owned());
+                Self {
+                    dir: berth.and_then(|berth| berth.dir.as_ref()),
+                    name: name.unwrap_or_default(),
+                }
+            }
+            Deed::Unmake(_) | Deed::Metadata { .. } => staged(OsStr::new(".")),
+        }
+    }
+
+    /// The directory.
+    ///
+    /// # Errors
+    /// `NotFound` when it is gone.
+    pub(super) fn dir(&self) -> io::Result<&'a Dir> {
+        self.dir.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn look(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+        match self.dir {
+            Some(dir) => dir.look(name),
+            None => Ok(None),
+        }
+    }
 }
 
 /// A place in the staging directory as a name.
@@ -61,8 +106,7 @@ pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::
 }
 
 /// How far a move came.
-pub(super) fn progress(step: &JournalMove, seat: Option<&Seat>, stage: &Stage) -> io::Result<Progress> {
-    let stage = stage.dir();
+pub(super) fn progress(step: &JournalMove, seat: Option<&Seat>, other: &Other<'_>) -> io::Result<Progress> {
     let is = |identity: &Option<Identity>, stat: &Option<Stat>, ours: bool| {
         identity
             .as_ref()
@@ -76,8 +120,8 @@ pub(super) fn progress(step: &JournalMove, seat: Option<&Seat>, stage: &Stage) -
         None => None,
     };
     Ok(match &step.deed {
-        Deed::In(name) => {
-            if is(&step.new, &stage.look(place(name))?, true) {
+        Deed::In(_) | Deed::Back(_) => {
+            if is(&step.new, &other.look(&other.name)?, true) {
                 Progress::Before
             } else if is(&step.new, &live, false) {
                 Progress::After
@@ -85,8 +129,8 @@ pub(super) fn progress(step: &JournalMove, seat: Option<&Seat>, stage: &Stage) -
                 Progress::Lost
             }
         }
-        Deed::Out(name) => {
-            if is(&step.old, &stage.look(place(name))?, true) {
+        Deed::Out(_) | Deed::Away(_) => {
+            if is(&step.old, &other.look(&other.name)?, true) {
                 Progress::After
             } else if is(&step.old, &live, false) {
                 Progress::Before
@@ -94,8 +138,8 @@ pub(super) fn progress(step: &JournalMove, seat: Option<&Seat>, stage: &Stage) -
                 Progress::Lost
             }
         }
-        Deed::Swap(name) => {
-            let (staged, parted) = (stage.look(place(name))?, stage.look(&aside_name(place(name)))?);
+        Deed::Swap(_) | Deed::Exchange(_) => {
+            let (staged, parted) = (other.look(&other.name)?, other.look(&aside_name(&other.name))?);
             if is(&step.old, &parted, true) {
                 if is(&step.new, &staged, true) {
                     Progress::Parted
@@ -136,11 +180,13 @@ impl<'a> Order<'a> {
         let outs = of(|deed| matches!(deed, Deed::Out(_)));
         let emptied = of(|deed| matches!(deed, Deed::Unmake(_)));
         let others = of(|deed| matches!(deed, Deed::In(_) | Deed::Swap(_)));
+        // What no snapshot holds waits until everything else went well.
+        let aside = of(is_aside);
         // The deepest directory first.
         let mut emptied: Vec<&JournalMove> = emptied.collect();
         emptied.sort_by(|a, b| b.path.cmp(&a.path));
         Self {
-            renames: outs.chain(emptied).chain(others).collect(),
+            renames: outs.chain(emptied).chain(others).chain(aside).collect(),
             metadata: of(|deed| matches!(deed, Deed::Metadata { .. })).collect(),
         }
     }

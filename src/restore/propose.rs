@@ -7,7 +7,7 @@ use super::stage::Location;
 use crate::capture::{Earlier, Latest, Look, Seen, Skipped, look};
 use crate::diff::Side;
 use crate::observer::Observer;
-use crate::snapshot::{Coverage, Manifest, SnapshotRecord};
+use crate::snapshot::{AsideStep, Coverage, Manifest, SnapshotRecord};
 use crate::store::Store;
 
 /// Why files are put back.
@@ -43,9 +43,17 @@ pub struct ProposedMount {
     pub location: Location,
     /// Excluded paths that changed since the snapshot: they are not touched, and what they hold is not vouched for.
     pub not_checked: Vec<Skipped>,
+    /// Excluded directories that go aside or come back.
+    pub aside: Vec<AsideStep>,
 }
 
 impl ProposedMount {
+    /// Whether anything is to be done here.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        !self.plan.steps.is_empty() || !self.aside.is_empty()
+    }
+
     /// How many paths the target snapshot knows that cannot be looked at now: whether they changed cannot be told.
     #[must_use]
     pub fn hidden(&self) -> u64 {
@@ -75,7 +83,7 @@ impl Proposal {
     /// Whether nothing differs that may be changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.mounts.iter().all(|mount| mount.plan.steps.is_empty())
+        !self.mounts.iter().any(ProposedMount::is_busy)
     }
 
     /// Whether something stays undone whatever happens: it is kept because of later work, or cannot be looked at any more.
@@ -142,6 +150,7 @@ pub fn propose(
             now,
             plan,
             not_checked,
+            aside: Vec::new(),
         });
     }
     Ok(Proposal {

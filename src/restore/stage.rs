@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::RestoreError;
 use super::aside::Known;
 use super::identity::is_same;
-use crate::contract::STAGING_PREFIX;
+use crate::contract::{ASIDE_SUFFIX, STAGING_PREFIX};
 use crate::mount::Dir;
 use crate::platform::{self, NodeKind};
 use crate::snapshot::{ByteString, Digest, Identity, StagePlace};
@@ -72,6 +72,14 @@ impl Stage {
             name: format!("{}{letters}", prefix(root)),
             inside: matches!(location, Location::Inside(_)),
         }
+    }
+
+    /// Where a directory for something that is set aside will lie, as [`Self::place`].
+    #[must_use]
+    pub(super) fn place_aside(location: &Location, root: &Path, random: [u8; 8]) -> StagePlace {
+        let mut place = Self::place(location, root, random);
+        place.name.push_str(ASIDE_SUFFIX);
+        place
     }
 
     /// Makes it, mode 0700.

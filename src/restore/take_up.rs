@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::RestoreError;
+use super::berth;
 use super::conclude::Conclusion;
 use super::execute::{Acting, Report};
 use super::flags;
@@ -112,6 +113,7 @@ fn forget(intent: &Intent) -> Vec<String> {
             None => Ok(()),
         });
         left.extend(emptied.err().map(|error| error.to_string()));
+        left.extend(berth::forget(&mount.aside).iter().map(ToString::to_string));
         if let Ok(root) = Root::open(&mount.coverage.root.to_path()) {
             flags::put_back(&root, &mount.bound);
         }
@@ -204,8 +206,10 @@ pub fn leave(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<P
         store.append(acting.now, acting.uid, &intent.instance, act)?;
     }
     papers.close()?;
-    let places = intent.mounts.iter().filter_map(|mount| mount.stage.as_ref());
-    Ok(places
+    let staged = intent.mounts.iter().filter_map(|mount| mount.stage.as_ref());
+    let aside = intent.mounts.iter().flat_map(|mount| &mount.aside);
+    Ok(staged
+        .chain(aside.map(|step| &step.place))
         .map(StagePlace::path)
         .filter(|path| path.symlink_metadata().is_ok())
         .collect())
@@ -266,6 +270,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             plan,
             location: Location::Beside(root),
             not_checked: Vec::new(),
+            aside: meant.aside.clone(),
         });
     }
     Ok(Proposal {
@@ -354,6 +359,7 @@ fn jobs<'a>(
             (None, Missing::Made | Missing::Settled) => Stage::create(place)?,
             (None, Missing::Stops) => return Err(RestoreError::StageGone { path: place.path() }),
         };
+        let berths = berth::open_all(&meant.aside, missing == Missing::Stops)?;
         let before = proposal.and_then(|proposal| proposal.mounts.get(index));
         jobs.push(Job {
             index,
@@ -361,6 +367,7 @@ fn jobs<'a>(
             host,
             root,
             stage,
+            berths,
             journal: mount.clone(),
             bound: meant.bound.clone(),
             in_steps: false,

@@ -12,6 +12,7 @@ mod nested;
 mod property;
 mod refused;
 mod scopes;
+mod set_aside;
 mod staging;
 mod states;
 mod times;
@@ -91,6 +92,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::Socket => "socket".to_owned(),
                 Why::Settled => "settled".to_owned(),
                 Why::Excluded => "excluded".to_owned(),
+                Why::Aside(why) => format!("{why:?}"),
                 Why::Linked(first) => format!("linked {}", text(first)),
             };
             format!("{list} {}: {why}", text(&kept.change.path))

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::RestoreError;
 use super::aside::Known;
+use super::berth::{self, Berth, End};
 use super::build::{Builder, Times};
 use super::carry::Carry;
 use super::execute::{Acting, Failed, MountReport};
@@ -36,6 +37,8 @@ pub(super) struct Job<'a> {
     pub(super) root: Option<Root>,
     /// Where new content waits and old content goes.
     pub(super) stage: Stage,
+    /// Where excluded directories lie aside.
+    pub(super) berths: Vec<Berth>,
     /// Its moves.
     pub(super) journal: JournalMount,
     /// What was immutable or append-only.
@@ -52,6 +55,7 @@ impl Job<'_> {
         Carry {
             root: self.root.as_ref(),
             stage: &self.stage,
+            berths: &self.berths,
             mount: &self.journal,
             host: self.host.clone(),
             before: self.before.map(|(manifest, _)| manifest),
@@ -153,6 +157,11 @@ fn stage<'a>(
     };
     let stage = Stage::create(place)?;
     acting.observer.reached("staging");
+    let berths = match berth::of_mount(mount, root.as_ref()) {
+        Ok(berths) => berths,
+        Err(cause) => return Err(left(cause, stage.settle(&Known::default()))),
+    };
+    acting.observer.reached("berths");
     let now = before.map(|(manifest, _)| manifest);
     if let Some(root) = &root {
         flags::lift_linked(root, steps);
@@ -177,6 +186,7 @@ fn stage<'a>(
             steps,
             moves: &moves,
             known: &known,
+            aside: &mount.aside,
         };
         draft.write().map_err(|source| RestoreError::Stage {
             path: stage.path().to_path_buf(),
@@ -190,6 +200,7 @@ fn stage<'a>(
             host,
             root,
             stage,
+            berths,
             journal,
             bound: flags::bound(steps),
             in_steps: false,
@@ -197,6 +208,7 @@ fn stage<'a>(
         }),
         Err(cause) => {
             let cause = left(cause, stage.settle(&known));
+            berth::forget(&mount.aside);
             if let Some(root) = &root {
                 flags::put_back(root, &flags::bound(steps));
             }
@@ -222,6 +234,10 @@ fn known(stage: &Stage, steps: &[Step]) -> Result<Known, RestoreError> {
 pub(super) fn discard(jobs: &[Job<'_>], cause: RestoreError) -> RestoreError {
     jobs.iter().fold(cause, |cause, job| {
         let cause = left(cause, job.settle());
+        let gone = job.settle_berths(End::TakenBack);
+        let cause = gone
+            .into_iter()
+            .fold(cause, |cause, error| left(cause, Err(error)));
         job.bind_again();
         cause
     })

@@ -2,11 +2,12 @@
 //! the journal of its moves, the decision. `docs/format.md` has their form.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::codec::Reader;
 use super::{
-    ByteString, Coverage, Entry, InodeFlags, InstanceId, PathAct, RelPath, RestoreId, RestoreKind,
+    AsideStep, ByteString, Coverage, Entry, InodeFlags, InstanceId, PathAct, RelPath, RestoreId, RestoreKind,
     SnapshotId, Time,
 };
 
@@ -54,6 +55,9 @@ pub struct IntentMount {
     /// Objects whose flags are in the way: they are taken off before the moves, and put back when the restore is taken back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<BoundObject>,
+    /// Excluded directories that go aside or come back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aside: Vec<AsideStep>,
 }
 
 /// An object that is immutable or append-only.
@@ -180,7 +184,7 @@ pub struct JournalMove {
     pub new: Option<Identity>,
 }
 
-/// What a move does. Places are names in the staging directory.
+/// What a move does. Places are names in the staging directory; directories that stay are named as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deed {
@@ -199,6 +203,12 @@ pub enum Deed {
         /// What they become.
         will: Recorded,
     },
+    /// What is at the path goes, whole, into a directory of its own that stays.
+    Away(StagePlace),
+    /// What lies in such a directory goes to a path where nothing is.
+    Back(StagePlace),
+    /// What lies in such a directory changes places with what is at the path.
+    Exchange(StagePlace),
 }
 
 /// A directory whose entries change.
@@ -214,7 +224,7 @@ pub struct JournalParent {
 
 /// What tells an object from every other one: its inode, and when it was made, where the file system keeps that. Never a
 /// device number, which changes with every mount.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
     /// Inode number.
     pub ino: u64,
@@ -246,7 +256,7 @@ pub enum KnownState {
 }
 
 /// A time as two numbers: seconds and nanoseconds. Identities have to come back exactly, also those beyond the year 9999.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stamp(pub i64, pub u32);
 
 impl From<Time> for Stamp {

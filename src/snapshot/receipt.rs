@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Coverage, Digest, InstanceId, RelPath, SnapshotId, SnapshotKind, Time};
+use super::{AsideChange, Coverage, Digest, InstanceId, RelPath, SnapshotId, SnapshotKind, Time};
 
 /// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -149,6 +149,9 @@ pub enum Act {
         conflicts: u64,
         /// Paths that could not be changed.
         failed: u64,
+        /// Excluded directories that went aside or came back.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        aside: Vec<AsideChange>,
     },
     /// A restore was taken back before it was done: by `abort`, or because something came in its way.
     Abort {

@@ -153,6 +153,7 @@ pub(in crate::store) fn restore(target: u8, emergency: u8) -> Act {
         changed: Vec::new(),
         conflicts: 2,
         failed: 1,
+        aside: Vec::new(),
     }
 }
 

@@ -43,7 +43,7 @@ pub struct RestoreArgs {
     pub from: Option<String>,
     /// Write into this directory instead; it must be absent or empty
     #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath,
-          conflicts_with_all = ["overwrite_later_edits", "delete_later_files"])]
+          conflicts_with_all = ["overwrite_later_edits", "delete_later_files", "set_aside_excluded"])]
     pub to: Option<OsString>,
     /// Replace also what was edited after the session
     #[arg(long)]
@@ -51,6 +51,9 @@ pub struct RestoreArgs {
     /// Delete also what was created after the session
     #[arg(long)]
     pub delete_later_files: bool,
+    /// Move this excluded directory away, undoably; it is in no snapshot (repeatable)
+    #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath)]
+    pub set_aside_excluded: Vec<OsString>,
     /// Times of files whose content is put back: `now`, so that build tools notice, or `exact`, as recorded
     #[arg(
         long,

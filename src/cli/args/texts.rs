@@ -80,6 +80,10 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
             ),
             ("One directory only:", "jackin recovery restore @latest src"),
             (
+                "Move a build directory away too, for the agent could write to it and no snapshot holds it:",
+                "jackin recovery restore @latest --set-aside-excluded target",
+            ),
+            (
                 "Into a new directory, touching nothing else:",
                 "jackin recovery restore shop --to /tmp/before",
             ),
@@ -154,7 +158,8 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
         "restore" => {
             "Prints the plan with every path, asks, takes an emergency snapshot of what is there, and only then changes anything; \
             `undo` brings that back. It deletes only what is proved to be new, and keeps what was edited after the session: such \
-            paths are conflicts, are named, and give exit code 6."
+            paths are conflicts, are named, and give exit code 6. What the session's excludes leave out is in no snapshot and stays as \
+            it is; --set-aside-excluded moves such a directory away as a whole, and `undo` brings it back."
         }
         "undo" => {
             "Puts back what the last restore replaced or deleted, and only that. It is a restore itself: a second `undo` takes the first \

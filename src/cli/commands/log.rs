@@ -5,6 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::document::LogDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::view;
 use crate::snapshot::{Act, Ending, Receipt, RestoreKind};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{sanitize, size};
@@ -71,16 +72,17 @@ fn words(act: &Act) -> String {
             kind,
             changed,
             target,
+            aside,
             ..
         } => {
             let word = match kind {
                 RestoreKind::Restore => "restored to",
                 RestoreKind::Undo => "undone, back to",
             };
-            format!(
-                "{word} {target}: {}",
-                size::counted(changed.len() as u64, "path", "paths")
-            )
+            let changed = size::counted(changed.len() as u64, "path", "paths");
+            let places = aside.iter().map(view::aside::receipt);
+            let told: Vec<String> = std::iter::once(changed).chain(places).collect();
+            format!("{word} {target}: {}", told.join("; "))
         }
         Act::Abort { target, as_is, .. } => match as_is {
             false => format!("taken back before it was done: the restore to {target}"),

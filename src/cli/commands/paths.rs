@@ -93,7 +93,8 @@ fn left_out(coverage: &Coverage, path: &RelPath) -> Option<CliError> {
     Some(CliError::new(ErrorKind::NothingToRestore, message))
 }
 
-fn place(
+/// The mount that a path lies in, and the path below it.
+pub(super) fn place(
     environment: &Environment,
     coverages: &[Coverage],
     argument: &Path,

@@ -2,12 +2,15 @@
 
 mod carry;
 mod document;
+mod set_aside;
 mod to;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(super) use carry::{How, carry_out, tell};
 pub(super) use document::document;
+pub(super) use set_aside::again as set_aside_again;
 
 use super::diff::{no_store, nothing, settle_and_say};
 use super::paths;
@@ -75,8 +78,15 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         delete_later: args.delete_later_files,
     };
     let observer = context.world().observer;
-    let proposal = propose(&store, target, Purpose::Restore, requests, allow, false, observer)?;
+    let mut proposal = propose(&store, target, Purpose::Restore, requests, allow, false, observer)?;
     check_paths(&proposal, &row, args)?;
+    set_aside::add(context, &mut proposal, args)?;
+    // What was set aside once is not there for the commands that follow.
+    let aside: &[OsString] = if args.dry_run {
+        &args.set_aside_excluded
+    } else {
+        &[]
+    };
     let how = How {
         json: args.json,
         yes: args.yes,
@@ -85,6 +95,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         question: "Restore these files?",
         again: Words::new("restore")
             .arg(row.id.as_str())
+            .flags("--set-aside-excluded", aside)
             .flag("--from", args.from.as_ref())
             .flag("--mtimes", (args.mtimes == Mtimes::Exact).then_some("exact"))
             .switch("--require-complete", args.require_complete)

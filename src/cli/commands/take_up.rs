@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::diff::no_store;
 use super::pending::{tell_left, what_was_cleared};
-use super::restore::{How, carry_out, document, tell};
+use super::restore::{How, carry_out, document, set_aside_again, tell};
 use super::words::Words;
 use crate::cli::args::{AbortArgs, ResumeArgs};
 use crate::cli::confirm::confirm;
@@ -332,7 +332,8 @@ fn again(
         overwrite_later: intent.overwrite_later,
         delete_later: intent.delete_later,
     };
-    let proposal = propose(&store, target, purpose, requests, allow, false, world.observer)?;
+    let mut proposal = propose(&store, target, purpose, requests, allow, false, world.observer)?;
+    set_aside_again(context, &store, &mut proposal, intent)?;
     carry_out(
         context,
         &store,

@@ -11,7 +11,7 @@ use crate::cli::args::UndoArgs;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
-use crate::restore::{Allow, MountRequest, Purpose, Scope, of_restore, propose};
+use crate::restore::{Allow, MountRequest, Purpose, Scope, bring_back, of_restore, propose};
 use crate::session::{Allowed, find_instance, refuse_active, refuse_inside};
 use crate::snapshot::RelPath;
 use crate::store::{InstanceRow, RestoreRow, Store};
@@ -60,7 +60,7 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         delete_later: args.delete_later_files,
     };
     let purpose = Purpose::Undo(undone.number);
-    let proposal = propose(
+    let mut proposal = propose(
         &store,
         target,
         purpose,
@@ -69,6 +69,7 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         false,
         context.world().observer,
     )?;
+    bring_back(&mut proposal, &undone.aside, context.world().entropy);
     let how = How {
         json: args.json,
         yes: args.yes,
@@ -94,7 +95,7 @@ fn find(store: &Store, args: &UndoArgs) -> Result<(InstanceRow, RestoreRow), Cli
             // A restore that changed nothing left nothing to take back.
             let wanted = match args.receipt {
                 Some(number) => number == restore.number,
-                None => !restore.changed.is_empty(),
+                None => !restore.changed.is_empty() || !restore.aside.is_empty(),
             };
             let newer = found
                 .as_ref()

@@ -42,6 +42,13 @@ impl Words {
         }
     }
 
+    /// A flag once with each of its values.
+    pub(super) fn flags(self, flag: &str, values: &[OsString]) -> Self {
+        values
+            .iter()
+            .fold(self, |words, value| words.flag(flag, Some(value)))
+    }
+
     /// A flag without a value, when it was given.
     pub(super) fn switch(self, flag: &str, given: bool) -> Self {
         if given { self.plain(flag) } else { self }

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ChangeDocument, Head, ReasonDocument};
+use std::path::Path;
+
+use super::{ChangeDocument, Head, HostPathDocument, PathDocument, ReasonDocument};
+use crate::snapshot::{Coverage, RelPath};
 
 /// `diff --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -64,6 +67,10 @@ pub(in crate::cli) struct RestoreDocument {
     pub(in crate::cli) not_covered: Vec<ReasonDocument>,
     /// Excluded directories that hold something newer than the snapshot.
     pub(in crate::cli) not_checked: Vec<ReasonDocument>,
+    /// Excluded directories that are moved away, or were.
+    pub(in crate::cli) set_aside: Vec<AsideDocument>,
+    /// Excluded directories that come back, or came: an `undo` of that.
+    pub(in crate::cli) brought_back: Vec<AsideDocument>,
     /// What stays beside the mounts because it is nothing that the restore knows, in words.
     pub(in crate::cli) left: Vec<String>,
 }
@@ -89,7 +96,35 @@ impl RestoreDocument {
             failed: Vec::new(),
             not_covered: Vec::new(),
             not_checked: Vec::new(),
+            set_aside: Vec::new(),
+            brought_back: Vec::new(),
             left,
+        }
+    }
+}
+
+/// An excluded directory, and where it lies aside.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct AsideDocument {
+    #[serde(flatten)]
+    at: PathDocument,
+    /// Host path of the directory while it lies aside.
+    place: String,
+    /// The same in base64, when it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place_bytes: Option<String>,
+}
+
+impl AsideDocument {
+    pub(in crate::cli) fn new(coverage: &Coverage, path: &RelPath, lies: &Path) -> Self {
+        let HostPathDocument {
+            path: place,
+            path_bytes,
+        } = HostPathDocument::new(lies);
+        Self {
+            at: PathDocument::new(coverage, path),
+            place,
+            place_bytes: path_bytes,
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Head, ReasonDocument};
 use crate::session::State;
-use crate::snapshot::{Coverage, RestoreKind, SnapshotKind, Time};
+use crate::snapshot::{AsideChange, Coverage, RestoreKind, SnapshotKind, Time};
 use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
 
 /// `list --json`.
@@ -168,6 +168,8 @@ pub(in crate::cli) struct RestoredDocument {
     conflicts: u64,
     /// How many could not be changed.
     failed: u64,
+    /// Excluded directories that went aside or came back; `place` is a host path.
+    aside: Vec<AsideChange>,
 }
 
 impl From<&RestoreRow> for RestoredDocument {
@@ -182,6 +184,7 @@ impl From<&RestoreRow> for RestoredDocument {
             changed: row.changed.len() as u64,
             conflicts: row.conflicts,
             failed: row.failed,
+            aside: row.aside.clone(),
         }
     }
 }

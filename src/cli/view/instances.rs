@@ -1,6 +1,6 @@
 //! `list` and `show`: instances and their snapshots.
 
-use super::changes;
+use super::{aside, changes};
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
 use crate::snapshot::{SnapshotKind, SnapshotRecord, Time};
@@ -101,6 +101,10 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
     if !shown.restores.is_empty() {
         lines.push(String::new());
         lines.push(restores(shown.restores, now, columns));
+        for row in shown.restores.iter().filter(|row| !row.aside.is_empty()) {
+            let told = row.aside.iter().map(aside::receipt);
+            lines.extend(told.map(|told| format!("{:7} {told}", row.number)));
+        }
     }
     lines.join("\n")
 }

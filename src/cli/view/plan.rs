@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::changes;
+use super::{aside, changes};
 use crate::cli::document::why_words;
 use crate::diff::{Change, ChangeKind, renames};
 use crate::restore::{Action, Location, Proposal, ProposedMount, Step};
@@ -33,11 +33,7 @@ pub(in crate::cli) fn steps(proposal: &Proposal, columns: usize) -> String {
         "What the interrupted restore does; some of it may be done already:",
         columns,
     );
-    for mount in proposal
-        .mounts
-        .iter()
-        .filter(|mount| !mount.plan.steps.is_empty())
-    {
+    for mount in proposal.mounts.iter().filter(|mount| mount.is_busy()) {
         lines.push(style::paint(
             Role::Heading,
             &changes::host(&mount.request.coverage),
@@ -50,9 +46,8 @@ pub(in crate::cli) fn steps(proposal: &Proposal, columns: usize) -> String {
 
 /// The directories that will come and go while content is written; each once, on a line that may be long.
 fn staging(proposal: &Proposal) -> Vec<String> {
-    let steps = |mount: &&ProposedMount| !mount.plan.steps.is_empty();
     let mut places: Vec<String> = Vec::new();
-    for mount in proposal.mounts.iter().filter(steps) {
+    for mount in proposal.mounts.iter().filter(|mount| mount.is_busy()) {
         let place = match mount.location {
             Location::Beside(_) => "",
             Location::Inside(_) => "  (inside the mount)",
@@ -91,6 +86,7 @@ fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
         }
         lines.push(line);
     }
+    lines.extend(aside::lines(&root, &mount.aside));
     let conflicts = &mount.plan.conflicts;
     if !conflicts.is_empty() {
         lines.push(style::paint(Role::Warning, "  Conflicts, left as they are:"));
@@ -196,6 +192,9 @@ fn counts(proposal: &Proposal) -> String {
             parts.push(format!("{} {word}", size::count(number)));
         }
     }
+    let aside = proposal.mounts.iter().flat_map(|mount| &mount.aside);
+    let paths = paths + aside.clone().count();
+    parts.extend(aside::counts(aside));
     if parts.is_empty() {
         parts.push("Nothing to do".to_owned());
     }

@@ -6,7 +6,7 @@ use serde::de::value::{Error as WordError, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use crate::snapshot::{
-    Act, Coverage, Ending, InstanceId, PathChange, ProcessRef, Receipt, RestoreKind, SnapshotId,
+    Act, AsideChange, Coverage, Ending, InstanceId, PathChange, ProcessRef, Receipt, RestoreKind, SnapshotId,
     SnapshotKind, Time,
 };
 
@@ -85,6 +85,8 @@ pub struct RestoreRow {
     pub conflicts: u64,
     /// Paths that could not be changed.
     pub failed: u64,
+    /// Excluded directories that went aside or came back.
+    pub aside: Vec<AsideChange>,
 }
 
 /// A column of JSON.
@@ -179,6 +181,7 @@ pub(super) fn restore(receipt: Receipt) -> Option<RestoreRow> {
             changed,
             conflicts,
             failed,
+            aside,
         } => Some(RestoreRow {
             number,
             at,
@@ -189,6 +192,7 @@ pub(super) fn restore(receipt: Receipt) -> Option<RestoreRow> {
             changed,
             conflicts,
             failed,
+            aside,
         }),
         _ => None,
     }

@@ -198,6 +198,7 @@ fn restores_are_told_newest_first() {
         }],
         conflicts: 0,
         failed: 0,
+        aside: Vec::new(),
     };
     store.append(at(0), 0, &instance(1), act).unwrap();
     let rows = store.catalog().restores(&instance(1)).unwrap();

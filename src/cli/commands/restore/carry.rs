@@ -9,7 +9,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::diff::ChangeKind;
 use crate::platform::is_privileged;
-use crate::restore::{Acting, MountReport, Outcome, Proposal, ProposedMount, Report, Why, execute};
+use crate::restore::{Acting, AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, Why, execute};
 use crate::session::refuse_active;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
@@ -104,9 +104,14 @@ fn warn_of_gaps(context: &Context<'_>, proposal: &Proposal) {
 /// The flags that the conflicts of a proposal give way to: overwriting, deleting.
 fn flags(proposal: &Proposal) -> (bool, bool) {
     let conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
-    let later = conflicts.filter(|kept| !matches!(kept.why, Why::Holds(_) | Why::Parent(_) | Why::Socket));
+    let later = conflicts.filter(|kept| match &kept.why {
+        Why::Holds(_) | Why::Parent(_) | Why::Socket => false,
+        Why::Aside(why) => matches!(why, AsideWhy::Taken(_) | AsideWhy::Other),
+        _ => true,
+    });
     later.fold((false, false), |(overwrite, delete), kept| {
-        let added = kept.change.kind == ChangeKind::Added;
+        // What is in the way of what lies aside is set aside itself.
+        let added = kept.change.kind == ChangeKind::Added && !matches!(kept.why, Why::Aside(_));
         (overwrite || !added, delete || added)
     })
 }
@@ -162,16 +167,17 @@ pub(in crate::cli::commands) fn tell(
     let changed: usize = proposal.mounts.iter().zip(&report.mounts).map(lines).sum();
     if report.emergency.is_some() {
         let changed = size::counted(changed as u64, "path", "paths");
+        let aside = view::aside::told(report);
         terminal.out(&match failed {
-            0 => format!("Done: {changed} put back and verified."),
+            0 => format!("Done: {changed} put back and verified{aside}."),
             some => format!(
-                "Done in part: {changed} put back and verified, {} could not be changed.",
+                "Done in part: {changed} put back and verified{aside}, {} could not be changed.",
                 size::count(some)
             ),
         });
     }
     propose_next(context, proposal, how);
-    if (forbidden || hides_what_was_known(proposal)) && !is_privileged() {
+    if (forbidden || hides_what_was_known(proposal) || lies_out_of_reach(proposal)) && !is_privileged() {
         context.propose_to_root("root may change what you may not", &how.again.clone().text());
     }
     if report.emergency.is_some() {
@@ -184,6 +190,12 @@ fn is_forbidden(reason: &str) -> bool {
     ["permission denied", "not permitted", "owner ", "cannot be listed"]
         .iter()
         .any(|words| reason.contains(words))
+}
+
+/// Whether what lies aside cannot be reached by this user: root may have set it aside.
+fn lies_out_of_reach(proposal: &Proposal) -> bool {
+    let mut conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
+    conflicts.any(|kept| matches!(&kept.why, Why::Aside(AsideWhy::Unseen(_, why)) if is_forbidden(why)))
 }
 
 /// Whether something that the snapshot holds cannot even be looked at by this user any more.

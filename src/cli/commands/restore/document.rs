@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::cli::document::{ChangeDocument, ReasonDocument, RestoreDocument, RestoreOutcome, why_words};
+use crate::cli::document::{
+    AsideDocument, ChangeDocument, ReasonDocument, RestoreDocument, RestoreOutcome, why_words,
+};
 use crate::cli::view;
 use crate::restore::{Outcome, Proposal, Report};
+use crate::snapshot::AsideAct;
 use crate::store::InstanceRow;
 
 /// The document of a plan, or of what was done.
@@ -44,6 +47,16 @@ pub(in crate::cli::commands) fn document(
         let failed = done.into_iter().flat_map(|done| &done.failed);
         made.failed
             .extend(failed.map(|f| ReasonDocument::new(coverage, &f.path, f.reason.clone())));
+        let aside = done.map_or(mount.aside.as_slice(), |done| done.aside.as_slice());
+        for step in aside {
+            let told = AsideDocument::new(coverage, &step.path, &step.lies());
+            if step.act != AsideAct::Away {
+                made.brought_back.push(told.clone());
+            }
+            if step.leaves() {
+                made.set_aside.push(told);
+            }
+        }
         made.not_covered.extend(
             mount
                 .plan

@@ -1,0 +1,71 @@
+//! Excluded directories that go aside or come back, in plans, reports and receipts.
+
+use std::path::Path;
+
+use crate::restore::Report;
+use crate::snapshot::{AsideAct, AsideChange, AsideStep};
+use crate::terminal::{Role, sanitize, size, style};
+
+/// Which verb, and how the two places stand to each other.
+fn words(act: AsideAct) -> (&'static str, &'static str) {
+    match act {
+        AsideAct::Away => ("set aside", "->"),
+        AsideAct::Back => ("put back", "<-"),
+        AsideAct::Exchanged => ("exchange", "<->"),
+    }
+}
+
+/// One line each for a plan.
+pub(super) fn lines(root: &Path, steps: &[AsideStep]) -> Vec<String> {
+    let line = |step: &AsideStep| {
+        let (word, arrow) = words(step.act);
+        format!(
+            "  {} {}  {arrow}  {}",
+            style::paint(Role::Changed, &format!("{word:9}")),
+            sanitize::path(&step.path.on_host(root)),
+            sanitize::path(&step.lies())
+        )
+    };
+    steps.iter().map(line).collect()
+}
+
+/// How many there are of each, for a plan.
+pub(super) fn counts<'a>(steps: impl Iterator<Item = &'a AsideStep> + Clone) -> Vec<String> {
+    let mut parts = Vec::new();
+    for (act, word) in [
+        (AsideAct::Away, "to set aside"),
+        (AsideAct::Back, "to put back"),
+        (AsideAct::Exchanged, "to exchange for what lies aside"),
+    ] {
+        let number = steps.clone().filter(|step| step.act == act).count() as u64;
+        if number > 0 {
+            parts.push(format!("{} {word}", size::count(number)));
+        }
+    }
+    parts
+}
+
+/// What became of them, behind the number of paths.
+pub(in crate::cli) fn told(report: &Report) -> String {
+    let mut text = String::new();
+    for (act, word) in [
+        (AsideAct::Away, "set aside"),
+        (AsideAct::Back, "brought back as it was"),
+        (AsideAct::Exchanged, "exchanged for what lay aside"),
+    ] {
+        let done = report.mounts.iter().flat_map(|mount| &mount.aside);
+        let number = done.filter(|step| step.act == act).count() as u64;
+        if number > 0 {
+            let many = size::counted(number, "excluded directory", "excluded directories");
+            text.push_str(&format!(", {many} {word}"));
+        }
+    }
+    text
+}
+
+/// What a receipt tells of one.
+pub(in crate::cli) fn receipt(change: &AsideChange) -> String {
+    let (word, arrow) = words(change.act);
+    let lies = sanitize::path(&change.place.to_path());
+    format!("{word} {} {arrow} {lies}", sanitize::name(change.path.as_bytes()))
+}

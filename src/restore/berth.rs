@@ -1,0 +1,238 @@
+//! The directories that excluded directories lie aside in: one each, so that each can come back alone, and none needs another
+//! name there. Made before anything is moved, removed when they are empty in the end.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use super::RestoreError;
+use super::identity::{identity, is_same};
+use super::progress::{Progress, Seat};
+use super::propose::ProposedMount;
+use super::work::Job;
+use crate::mount::{Dir, Root};
+use crate::observer::Observer;
+use crate::platform;
+use crate::snapshot::{AsideAct, AsideStep, Deed, Identity, JournalMove, StagePlace};
+
+/// One such directory, opened.
+pub(super) struct Berth {
+    pub(super) place: StagePlace,
+    act: AsideAct,
+    parent: Dir,
+    /// None when it is not there any more.
+    pub(super) dir: Option<Dir>,
+}
+
+/// How a restore ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// What was planned is done.
+    Kept,
+    /// Everything is as it was.
+    TakenBack,
+}
+
+impl Berth {
+    /// Makes the one that something goes into, mode 0700, or opens the one that something comes out of.
+    pub(super) fn create(step: &AsideStep) -> Result<Self, RestoreError> {
+        let fail = |source| RestoreError::Stage {
+            path: step.place.path(),
+            source,
+        };
+        if step.act == AsideAct::Away {
+            let make = || -> io::Result<()> {
+                let parent = Dir::open(&step.place.directory.to_path())?;
+                platform::make_dir(&parent, OsStr::new(&step.place.name))
+            };
+            make().map_err(fail)?;
+        }
+        let berth = Self::open(step)?;
+        match &berth.dir {
+            // It is what our mask made of it until here.
+            Some(dir) if step.act == AsideAct::Away => platform::chmod_handle(dir, 0o700).map_err(fail)?,
+            _ => {}
+        }
+        Ok(berth)
+    }
+
+    /// Opens one as an interrupted restore left it.
+    pub(super) fn open(step: &AsideStep) -> Result<Self, RestoreError> {
+        let open = || -> io::Result<Self> {
+            let parent = Dir::open(&step.place.directory.to_path())?;
+            let dir = match parent.dir(OsStr::new(&step.place.name)) {
+                Ok(dir) => Some(dir),
+                Err(error) if is_gone(&error) => None,
+                Err(error) => return Err(error),
+            };
+            Ok(Self {
+                place: step.place.clone(),
+                act: step.act,
+                parent,
+                dir,
+            })
+        };
+        open().map_err(|source| RestoreError::Stage {
+            path: step.place.path(),
+            source,
+        })
+    }
+
+    /// Removes it when nothing lies in it. Where something does that should not, it stays with that.
+    pub(super) fn settle(&self, end: End) -> Result<(), RestoreError> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        let settle = || -> io::Result<()> {
+            let holds = match end {
+                End::Kept => self.act != AsideAct::Back,
+                End::TakenBack => self.act != AsideAct::Away,
+            };
+            if holds && !dir.names()?.is_empty() {
+                return Ok(());
+            }
+            match platform::remove_dir(&self.parent, OsStr::new(&self.place.name)) {
+                // Cleared up before a crash.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                other => other,
+            }?;
+            platform::sync_directory(&self.parent)
+        };
+        settle().map_err(|source| RestoreError::Settle {
+            path: self.place.path(),
+            source,
+        })
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// The places of one mount, made; when one cannot be, none stays.
+pub(super) fn create_all(steps: &[AsideStep]) -> Result<Vec<Berth>, RestoreError> {
+    let mut berths = Vec::new();
+    for step in steps {
+        match Berth::create(step) {
+            Ok(berth) => berths.push(berth),
+            Err(error) => {
+                forget(steps);
+                return Err(error);
+            }
+        }
+    }
+    Ok(berths)
+}
+
+/// Those of an interrupted restore. When what may lie in one is still needed (`all`), none may be missing.
+pub(super) fn open_all(steps: &[AsideStep], all: bool) -> Result<Vec<Berth>, RestoreError> {
+    let open = |step: &AsideStep| -> Result<Berth, RestoreError> {
+        let berth = Berth::open(step)?;
+        if all && berth.dir.is_none() {
+            let path = step.place.path();
+            return Err(RestoreError::StageGone { path });
+        }
+        Ok(berth)
+    };
+    steps.iter().map(open).collect()
+}
+
+/// Removes the empty ones of a restore that moved nothing. Gives what stays.
+pub(super) fn forget(steps: &[AsideStep]) -> Vec<RestoreError> {
+    let made = steps.iter().filter(|step| step.act == AsideAct::Away);
+    // Where the directory above is gone, so is what was made in it.
+    let there = made.filter(|step| step.place.path().symlink_metadata().is_ok());
+    let settled = there.map(|step| Berth::open(step)?.settle(End::TakenBack));
+    settled.filter_map(Result::err).collect()
+}
+
+/// The move that a step becomes.
+pub(super) fn as_move(step: &AsideStep) -> JournalMove {
+    let place = step.place.clone();
+    JournalMove {
+        path: step.path.clone(),
+        deed: match step.act {
+            AsideAct::Away => Deed::Away(place),
+            AsideAct::Back => Deed::Back(place),
+            AsideAct::Exchanged => Deed::Exchange(place),
+        },
+        old: step.live,
+        new: step.aside,
+    }
+}
+
+/// Whether a move is one of these.
+pub(super) fn is_aside(deed: &Deed) -> bool {
+    matches!(deed, Deed::Away(_) | Deed::Back(_) | Deed::Exchange(_))
+}
+
+/// What is found at a path, and where that is.
+pub(super) fn find(root: &Root, step: &AsideStep) -> io::Result<(Seat, Option<Identity>)> {
+    let gone = || io::Error::from(io::ErrorKind::NotFound);
+    let (parent, name) = step.path.split().ok_or_else(gone)?;
+    let seat = Seat {
+        dir: root.dir(&parent)?,
+        name: OsString::from(name.as_os_str()),
+    };
+    let found = seat.dir.look(&seat.name)?.as_ref().map(identity);
+    Ok((seat, found))
+}
+
+/// Whether a step finds what it was planned with.
+pub(super) fn still_fits(root: &Root, step: &AsideStep, berth: &Berth) -> io::Result<bool> {
+    let (seat, _) = find(root, step)?;
+    let live = seat.dir.look(&seat.name)?;
+    let aside = match &berth.dir {
+        Some(dir) => dir.look(&seat.name)?,
+        None => None,
+    };
+    let same = |then: &Option<Identity>, now: &Option<platform::Stat>, ours| match (then, now) {
+        (Some(then), Some(now)) => is_same(then, now, ours),
+        (None, None) => true,
+        _ => false,
+    };
+    Ok(same(&step.live, &live, false) && same(&step.aside, &aside, true))
+}
+
+/// The directories that excluded ones go into or come out of, when everything is still what was shown.
+pub(super) fn of_mount(mount: &ProposedMount, root: Option<&Root>) -> Result<Vec<Berth>, RestoreError> {
+    let berths = create_all(&mount.aside)?;
+    let Some(root) = root else { return Ok(berths) };
+    for (step, berth) in mount.aside.iter().zip(&berths) {
+        if !still_fits(root, step, berth).unwrap_or(false) {
+            forget(&mount.aside);
+            return Err(RestoreError::Drift {
+                path: step.path.on_host(root.path()),
+            });
+        }
+    }
+    Ok(berths)
+}
+
+impl Job<'_> {
+    /// Removes the directories that nothing lies aside in. Gives those that hold what they should not.
+    pub(super) fn settle_berths(&self, end: End) -> Vec<RestoreError> {
+        let settled = self.berths.iter().map(|berth| berth.settle(end));
+        settled.filter_map(Result::err).collect()
+    }
+
+    /// What went aside or came back; what did not is among the problems then.
+    pub(super) fn aside_done(&mut self, steps: &[AsideStep], observer: &dyn Observer) -> Vec<AsideStep> {
+        let mut done = Vec::new();
+        let mut undone = Vec::new();
+        let carry = self.carry(observer);
+        for step in steps {
+            match carry.progress(&as_move(step)) {
+                Ok(Progress::After) => done.push(step.clone()),
+                _ => undone.push(&step.path),
+            }
+        }
+        for path in undone {
+            if !self.problems.iter().any(|(named, _)| named == path) {
+                let why = "it is not where it should be".to_owned();
+                self.problems.push((path.clone(), why));
+            }
+        }
+        done
+    }
+}

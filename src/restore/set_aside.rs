@@ -1,0 +1,317 @@
+//! Excluded directories that are set aside, and put back by an undo: which may be, and what becomes of each in a proposal.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::berth::find;
+use super::identity::is_same;
+use super::plan::{Allow, Kept, Why};
+use super::propose::{Proposal, ProposedMount};
+use super::stage::{Location, Stage};
+use crate::capture::words;
+use crate::clock::{Entropy, random};
+use crate::contract::{Matcher, Verdict};
+use crate::diff::{Change, ChangeKind};
+use crate::mount::{Dir, Root};
+use crate::platform::{NodeKind, Stat, is_through_link};
+use crate::snapshot::{AsideAct, AsideChange, AsideStep, ByteString, Identity, RelPath, StagePlace};
+
+/// Why a directory cannot be set aside. Each names it on the host.
+#[derive(Debug, thiserror::Error)]
+pub enum AsideError {
+    /// It is not there.
+    #[error("{} is not there, so it cannot be set aside", .0.display())]
+    Missing(PathBuf),
+    /// It is the mount root.
+    #[error("{} is the mount itself, which cannot be set aside", .0.display())]
+    Root(PathBuf),
+    /// It is a link, a file, or something else.
+    #[error("{} is not a directory, or is reached through a link, so it cannot be set aside", .0.display())]
+    NotADirectory(PathBuf),
+    /// The snapshot's excludes do not leave it out.
+    #[error("{} is not left out by the snapshot's excludes, so it cannot be set aside", .0.display())]
+    NotExcluded(PathBuf),
+    /// It holds, or lies in, what is never touched.
+    #[error("{} holds or lies in {}, which is never touched", path.display(), withheld.display())]
+    Withheld {
+        /// The directory.
+        path: PathBuf,
+        /// What is never touched.
+        withheld: PathBuf,
+    },
+    /// Another mount begins in it, or at it.
+    #[error("another mount begins at {}, so {} cannot be set aside", mount.display(), path.display())]
+    Holds {
+        /// The directory.
+        path: PathBuf,
+        /// Where the mount begins.
+        mount: PathBuf,
+    },
+    /// It cannot be looked at.
+    #[error("{} cannot be looked at: {source}", path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Why what was set aside is not put back, or what was put back is not set aside again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AsideWhy {
+    /// Something is at its path again. It lies here.
+    Taken(PathBuf),
+    /// It does not lie here any more.
+    Gone(PathBuf),
+    /// The directory that it was in is gone. It lies here.
+    NoParent(PathBuf),
+    /// It was put back, and is not there any more.
+    Missing,
+    /// Something else is there than what was put back.
+    Other,
+    /// A mount begins in it.
+    Holds(PathBuf),
+    /// It cannot be looked at, for a reason in words.
+    Unseen(PathBuf, String),
+}
+
+/// Adds an excluded directory of the mount with this number to what is set aside.
+///
+/// # Errors
+/// [`AsideError`]; the proposal is as it was then.
+pub fn set_aside(
+    proposal: &mut Proposal,
+    mount: usize,
+    path: &RelPath,
+    entropy: &dyn Entropy,
+) -> Result<(), AsideError> {
+    let Some(mount) = proposal.mounts.get_mut(mount) else {
+        return Ok(());
+    };
+    let host = mount.request.coverage.root.to_path();
+    let shown = path.on_host(&host);
+    if path.is_root() {
+        return Err(AsideError::Root(shown));
+    }
+    let io = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound => AsideError::Missing(shown.clone()),
+        io::ErrorKind::NotADirectory => AsideError::NotADirectory(shown.clone()),
+        _ if is_through_link(&source) => AsideError::NotADirectory(shown.clone()),
+        io::ErrorKind::CrossesDevices => AsideError::Holds {
+            path: shown.clone(),
+            mount: shown.clone(),
+        },
+        _ => AsideError::Io {
+            path: shown.clone(),
+            source,
+        },
+    };
+    let root = Root::open(&host).map_err(|_| AsideError::Missing(shown.clone()))?;
+    let mut step = AsideStep {
+        path: path.clone(),
+        act: AsideAct::Away,
+        place: Stage::place_aside(&mount.location, &host, random(entropy)),
+        live: None,
+        aside: None,
+    };
+    let (seat, live) = find(&root, &step).map_err(io)?;
+    let stat = seat.dir.look(&seat.name).map_err(io)?;
+    let Some(stat) = stat else {
+        return Err(AsideError::Missing(shown));
+    };
+    if let Some(withheld) = withheld(mount, path) {
+        return Err(AsideError::Withheld {
+            path: shown,
+            withheld: withheld.on_host(&host),
+        });
+    }
+    if stat.kind != NodeKind::Directory {
+        return Err(AsideError::NotADirectory(shown));
+    }
+    if !mount.now.skipped.iter().any(|left| path.is_within(&left.path)) {
+        return Err(AsideError::NotExcluded(shown));
+    }
+    if let Some(inner) = mount_in(&root, path, &stat) {
+        return Err(AsideError::Holds {
+            path: shown,
+            mount: inner.on_host(&host),
+        });
+    }
+    step.live = live;
+    // What lies in another one goes with it.
+    if !mount.aside.iter().any(|other| path.is_within(&other.path)) {
+        mount.aside.retain(|other| !other.path.is_within(path));
+        mount.aside.push(step);
+        mount.aside.sort_by(|a, b| a.path.cmp(&b.path));
+        mount.not_checked.retain(|left| !left.path.is_within(path));
+    }
+    Ok(())
+}
+
+/// What is never touched, and lies at, above or below `path`.
+fn withheld(mount: &ProposedMount, path: &RelPath) -> Option<RelPath> {
+    let coverage = &mount.request.coverage;
+    let mut named = coverage.withheld.iter();
+    let found = named.find(|other| other.path.is_within(path) || path.is_within(&other.path));
+    if let Some(found) = found {
+        return Some(found.path.clone());
+    }
+    let matcher = Matcher::new(coverage).ok()?;
+    let is_withheld = matches!(matcher.verdict_with_parents(path, true), Verdict::Withheld(_));
+    is_withheld.then(|| path.clone())
+}
+
+/// Where a mount begins at or below `path`: it would move along, and whoever mounted it would find it elsewhere. What may not be
+/// listed is passed over.
+fn mount_in(root: &Root, path: &RelPath, stat: &Stat) -> Option<RelPath> {
+    if stat.place != root.place() {
+        return Some(path.clone());
+    }
+    let mut stack = vec![path.clone()];
+    while let Some(at) = stack.pop() {
+        let Ok(dir) = root.dir(&at) else { continue };
+        for name in dir.names().unwrap_or_default() {
+            let Ok(Some(stat)) = dir.look(name.as_os_str()) else {
+                continue;
+            };
+            if stat.place != root.place() {
+                return Some(at.join(&name));
+            }
+            if stat.kind == NodeKind::Directory {
+                stack.push(at.join(&name));
+            }
+        }
+    }
+    None
+}
+
+/// Adds to an undo what its restore set aside or put back. What cannot be taken back is a conflict.
+pub fn bring_back(proposal: &mut Proposal, changes: &[AsideChange], entropy: &dyn Entropy) {
+    let allow = proposal.allow;
+    for mount in &mut proposal.mounts {
+        let label = &mount.request.coverage.label;
+        for change in changes.iter().filter(|change| change.mount == *label) {
+            let root = mount.request.coverage.root.to_path();
+            match reverse(&root, &mount.location, change, allow, entropy) {
+                Ok(step) => mount.aside.push(step),
+                Err(why) => mount.plan.conflicts.push(kept(&change.path, why)),
+            }
+        }
+        mount
+            .plan
+            .conflicts
+            .sort_by(|a, b| a.change.path.cmp(&b.change.path));
+        let aside = &mount.aside;
+        let goes = |path: &RelPath| aside.iter().any(|step| path.is_within(&step.path));
+        mount.not_checked.retain(|left| !goes(&left.path));
+    }
+}
+
+fn kept(path: &RelPath, why: AsideWhy) -> Kept {
+    let kind = match why {
+        AsideWhy::Missing | AsideWhy::Gone(_) | AsideWhy::NoParent(_) => ChangeKind::Deleted,
+        AsideWhy::Taken(_) | AsideWhy::Other | AsideWhy::Holds(_) | AsideWhy::Unseen(..) => ChangeKind::Added,
+    };
+    Kept {
+        change: Change {
+            path: path.clone(),
+            kind,
+            from: None,
+            to: None,
+            from_path: None,
+        },
+        why: Why::Aside(why),
+    }
+}
+
+/// What takes a change back.
+fn reverse(
+    host: &Path,
+    location: &Location,
+    change: &AsideChange,
+    allow: Allow,
+    entropy: &dyn Entropy,
+) -> Result<AsideStep, AsideWhy> {
+    let lies = change.place.to_path();
+    let unseen = |why: &io::Error| AsideWhy::Unseen(lies.clone(), words(why));
+    let root = match Root::open(host) {
+        Ok(root) => root,
+        Err(crate::mount::MountError::Io { source, .. }) => return Err(unseen(&source)),
+        Err(_) if change.leaves() => return Err(AsideWhy::NoParent(lies)),
+        Err(_) => return Err(AsideWhy::Missing),
+    };
+    let mut step = AsideStep {
+        path: change.path.clone(),
+        act: AsideAct::Away,
+        place: Stage::place_aside(location, host, random(entropy)),
+        live: None,
+        aside: None,
+    };
+    if change.leaves() {
+        let gone = || AsideWhy::Gone(lies.clone());
+        step.place = place_of(change, host).ok_or_else(gone)?;
+        let found = Dir::open(&step.place.path()).and_then(|dir| match lies.file_name() {
+            Some(name) => dir.look(name),
+            None => Ok(None),
+        });
+        let found = match found {
+            Err(error) if !is_gone(&error) => return Err(unseen(&error)),
+            found => found.ok().flatten(),
+        };
+        let then = change.aside.as_ref();
+        let same = then
+            .zip(found.as_ref())
+            .filter(|(then, now)| is_same(then, now, true));
+        let (_, now) = same.ok_or_else(gone)?;
+        step.aside = Some(super::identity::identity(now));
+    }
+    let stat = match find(&root, &step) {
+        Ok((seat, live)) => {
+            step.live = live;
+            seat.dir.look(&seat.name).map_err(|error| unseen(&error))?
+        }
+        Err(error) if !is_gone(&error) => return Err(unseen(&error)),
+        Err(_) if change.leaves() => return Err(AsideWhy::NoParent(lies)),
+        Err(_) => return Err(AsideWhy::Missing),
+    };
+    let Some(stat) = stat else {
+        step.act = AsideAct::Back;
+        return if change.leaves() {
+            Ok(step)
+        } else {
+            Err(AsideWhy::Missing)
+        };
+    };
+    let as_left = |then: &Identity| is_same(then, &stat, false);
+    if !change.live.as_ref().is_some_and(as_left) && !allow.overwrite_later {
+        return Err(if change.leaves() {
+            AsideWhy::Taken(lies)
+        } else {
+            AsideWhy::Other
+        });
+    }
+    if let Some(inner) = mount_in(&root, &change.path, &stat) {
+        return Err(AsideWhy::Holds(inner.on_host(host)));
+    }
+    if change.leaves() {
+        step.act = AsideAct::Exchanged;
+    }
+    Ok(step)
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    kinds.contains(&error.kind()) || is_through_link(error)
+}
+
+/// The directory of ours that a receipt names, when it is one.
+fn place_of(change: &AsideChange, host: &Path) -> Option<StagePlace> {
+    let place = change.directory()?;
+    let directory = place.parent()?;
+    Some(StagePlace {
+        directory: ByteString::from(directory),
+        name: place.file_name()?.to_str()?.to_owned(),
+        inside: directory == host,
+    })
+}

@@ -1,0 +1,348 @@
+//! `--set-aside-excluded`: an excluded directory is moved away whole with a restore, and comes back with its undo.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::support::build::Build;
+use crate::support::compare::{Exactness, differences};
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+pub(crate) const FLAG: &str = "--set-aside-excluded";
+
+/// Plants a program where no snapshot looks, and does something that one sees.
+pub(crate) const PLANT: &str =
+    "echo evil > target/debug/x; chmod 755 target/debug/x; echo agent >> src/main.rs; echo n > new";
+
+/// A project with a build directory in it, and a session that planted something there.
+pub(crate) struct Cargo {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) project: PathBuf,
+    pub(crate) id: String,
+    pub(crate) before: Tree,
+    pub(crate) planted: Tree,
+}
+
+impl Cargo {
+    pub(crate) fn new() -> Self {
+        Self::by(Sandbox::new(), PLANT)
+    }
+
+    pub(crate) fn by(sandbox: Sandbox, script: &str) -> Self {
+        let project = sandbox.project("tool");
+        Self::at(sandbox, project, script)
+    }
+
+    pub(crate) fn at(sandbox: Sandbox, project: PathBuf, script: &str) -> Self {
+        build(&project);
+        sandbox.give(&project);
+        let before = Tree::read(&project);
+        let id = sandbox.launch_with(&["--exclude", "target/"], &project, script);
+        let planted = Tree::read(&project);
+        Self {
+            sandbox,
+            project,
+            id,
+            before,
+            planted,
+        }
+    }
+
+    /// Runs in the project.
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
+        self.sandbox.command(args).inside(&self.project).run()
+    }
+
+    pub(crate) fn restore(&self, more: &[&str]) -> Run {
+        let args = ["restore", &self.id, "--yes"];
+        self.run(&[&args, more].concat())
+    }
+
+    pub(crate) fn undo(&self, more: &[&str]) -> Run {
+        let args = ["undo", &self.id, "--yes"];
+        self.run(&[&args, more].concat())
+    }
+
+    /// What lies aside, in whatever directory.
+    pub(crate) fn aside(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for directory in [&self.project, self.project.parent().unwrap()] {
+            let names = fs::read_dir(directory).unwrap();
+            found.extend(names.map(|entry| entry.unwrap().path()).filter(|path| {
+                let name = path.file_name().unwrap().as_bytes();
+                name.starts_with(b".jackin-recovery-") && name.ends_with(b"-aside")
+            }));
+        }
+        found
+    }
+
+    #[track_caller]
+    pub(crate) fn receipts(&self) -> u64 {
+        let log = self.run(&["log", "--json"]).ok().json();
+        log["receipts"][0]["number"].as_u64().unwrap()
+    }
+
+    /// The tree that the restore is to give: the one before, and no build directory.
+    #[track_caller]
+    pub(crate) fn is_clean(&self, about: &str) {
+        let wanted = self.before.without("target");
+        same(&wanted, &Tree::read(&self.project), Exactness::Content, about);
+        let beside = fs::read_dir(self.project.parent().unwrap()).unwrap();
+        let hidden = beside.filter(|entry| entry.as_ref().unwrap().file_name().as_bytes()[0] == b'.');
+        assert!(hidden.count() <= 1, "{about}: a staging directory is left");
+        let [place] = &self.aside()[..] else {
+            panic!("{about}: {:?}", self.aside());
+        };
+        let lies = Tree::read(&place.join("target"));
+        same(&below(&self.planted, "target"), &lies, Exactness::Identity, about);
+    }
+
+    /// The agent's tree; what no snapshot holds is the very same.
+    #[track_caller]
+    pub(crate) fn is_planted(&self, about: &str) {
+        let now = Tree::read(&self.project);
+        same(&self.planted, &now, Exactness::Content, about);
+        same(
+            &self.planted.only("target"),
+            &now.only("target"),
+            Exactness::Identity,
+            about,
+        );
+        assert_eq!(self.aside(), [""; 0].map(PathBuf::from), "{about}");
+        self.sandbox.no_litter();
+    }
+}
+
+pub(crate) fn build(project: &Path) {
+    Build::at(project)
+        .file("Cargo.toml", "[package]\n")
+        .file("src/main.rs", "fn main() {}\n")
+        .file("target/debug/app", "built\n")
+        .file("target/debug/deps/one", "dep\n")
+        .symlink("target/latest", "debug")
+        .aged();
+}
+
+#[track_caller]
+pub(crate) fn same(left: &Tree, right: &Tree, exactness: Exactness, about: &str) {
+    let lines = differences(left, right, exactness);
+    assert!(lines.is_empty(), "{about}\n{}", lines.join("\n"));
+}
+
+/// A part of a tree, as if its top were the root.
+pub(crate) fn below(tree: &Tree, top: &str) -> Tree {
+    let nodes = tree.only(top).nodes.into_iter();
+    let inner = |path: Vec<u8>| {
+        let rest = &path[top.len()..];
+        rest.strip_prefix(b"/").unwrap_or(rest).to_vec()
+    };
+    Tree {
+        nodes: nodes.map(|(path, node)| (inner(path), node)).collect(),
+    }
+}
+
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn there_and_back_and_there_again() {
+    let cargo = Cargo::new();
+    let target = cargo.project.join("target");
+    let plan = cargo.run(&["restore", &cargo.id, "--dry-run"]).ok();
+    assert!(plan.text().contains("Not checked"), "{plan}");
+
+    let planned = cargo
+        .run(&["restore", &cargo.id, "--dry-run", FLAG, "target"])
+        .ok();
+    let line = planned
+        .text()
+        .lines()
+        .find(|line| line.contains("set aside"))
+        .unwrap()
+        .to_owned();
+    assert!(line.contains(&format!("{}  ->  ", text(&target))), "{planned}");
+    assert!(planned.text().contains("1 to set aside"), "{planned}");
+    assert!(!planned.text().contains("Not checked"), "{planned}");
+    assert!(
+        planned.text().contains("--set-aside-excluded target"),
+        "{planned}"
+    );
+    same(
+        &cargo.planted,
+        &Tree::read(&cargo.project),
+        Exactness::Everything,
+        "a dry run",
+    );
+
+    let done = cargo.restore(&["--json", FLAG, "target"]).ok();
+    cargo.is_clean("set aside");
+    let [place] = &cargo.aside()[..] else {
+        unreachable!()
+    };
+    assert_eq!(fs::metadata(place).unwrap().permissions().mode() & 0o7777, 0o700);
+    let told = &done.json()["set_aside"][0];
+    assert_eq!(told["mount"], text(&cargo.project));
+    assert_eq!(told["path"], "target");
+    assert_eq!(told["place"], text(&place.join("target")));
+    assert_eq!(done.json()["outcome"], "restored");
+    let number = cargo.receipts();
+
+    // Nobody takes it for something that was left over.
+    let doctor = cargo.run(&["doctor"]);
+    doctor
+        .shows(&format!("set aside by receipt {number}"))
+        .hides("left by a restore");
+    for verb in ["log", "show"] {
+        let args: &[&str] = if verb == "log" {
+            &["log"]
+        } else {
+            &["show", &cargo.id]
+        };
+        cargo.run(args).ok().shows("set aside target");
+    }
+    cargo.run(&["log", "--verify"]).ok();
+    let again = cargo.run(&["restore", &cargo.id, "--dry-run", "--json"]).ok();
+    assert_eq!(again.json()["outcome"], "nothing", "{again}");
+
+    let back = cargo.undo(&["--json"]).ok();
+    assert_eq!(back.json()["brought_back"][0]["path"], "target");
+    assert_eq!(back.json()["set_aside"].as_array().unwrap().len(), 0);
+    cargo.is_planted("undone");
+    cargo.undo(&[]).ok().shows("1 excluded directory set aside");
+    cargo.is_clean("the undo undone");
+    cargo.undo(&[]).ok().shows("brought back");
+    cargo.is_planted("undone again");
+    cargo.run(&["log", "--verify"]).ok();
+    cargo.run(&["rebuild"]).ok();
+    cargo.undo(&[]).ok();
+    cargo.is_clean("after a rebuild");
+}
+
+#[test]
+fn nothing_else_to_do() {
+    let cargo = Cargo::by(Sandbox::new(), "echo evil > target/debug/x");
+    let plan = cargo
+        .run(&["restore", &cargo.id, "--dry-run", FLAG, "target"])
+        .ok();
+    assert!(plan.text().contains("1 path: 1 to set aside."), "{plan}");
+    // Nobody can be asked here.
+    cargo.run(&["restore", &cargo.id, FLAG, "target"]).code(4);
+    cargo.is_planted("not confirmed");
+    cargo.restore(&[FLAG, "target"]).ok();
+    cargo.is_clean("set aside");
+    cargo.undo(&[]).ok();
+    cargo.is_planted("undone");
+}
+
+#[test]
+fn what_was_built_again_stays() {
+    let cargo = Cargo::new();
+    cargo.restore(&[FLAG, "target"]).ok();
+    let number = cargo.receipts().to_string();
+    Build::at(&cargo.project).file("target/debug/app", "built again\n");
+    let rebuilt = Tree::read(&cargo.project).only("target");
+
+    let plan = cargo.run(&["undo", &cargo.id, "--dry-run"]).code(6);
+    plan.shows("something is there again")
+        .shows("--overwrite-later-edits");
+    let part = cargo.undo(&["--json"]).code(6);
+    assert_eq!(part.json()["conflicts"][0]["path"], "target", "{part}");
+    let now = Tree::read(&cargo.project);
+    same(&rebuilt, &now.only("target"), Exactness::Everything, "kept");
+    same(
+        &cargo.planted.without("target"),
+        &now.without("target"),
+        Exactness::Content,
+        "the rest",
+    );
+    let places = cargo.aside();
+    assert_eq!(places.len(), 1);
+
+    // The two change places, and again.
+    let swap = ["--receipt", &number, "--overwrite-later-edits"];
+    cargo.undo(&swap).ok().shows("exchange");
+    let now = Tree::read(&cargo.project);
+    same(
+        &cargo.planted.only("target"),
+        &now.only("target"),
+        Exactness::Identity,
+        "exchanged",
+    );
+    let lies = Tree::read(&places[0].join("target"));
+    same(
+        &below(&rebuilt, "target"),
+        &lies,
+        Exactness::Identity,
+        "lies aside",
+    );
+    cargo.undo(&[]).ok();
+    let now = Tree::read(&cargo.project);
+    same(
+        &rebuilt,
+        &now.only("target"),
+        Exactness::Identity,
+        "exchanged again",
+    );
+    assert_eq!(cargo.aside(), places);
+    cargo.undo(&[]).ok();
+    let now = Tree::read(&cargo.project);
+    same(
+        &cargo.planted.only("target"),
+        &now.only("target"),
+        Exactness::Identity,
+        "and again",
+    );
+}
+
+#[test]
+fn what_was_put_back_and_replaced_is_kept() {
+    let cargo = Cargo::new();
+    cargo.restore(&[FLAG, "target"]).ok();
+    cargo.undo(&[]).ok();
+    fs::rename(cargo.project.join("target"), cargo.sandbox.scratch("old")).unwrap();
+    Build::at(&cargo.project).file("target/other", "mine\n");
+    let part = cargo.undo(&[]).code(6);
+    part.shows("something else is there than what was put back");
+    assert_eq!(fs::read(cargo.project.join("target/other")).unwrap(), b"mine\n");
+    assert_eq!(cargo.aside().len(), 0);
+    fs::remove_dir_all(cargo.project.join("target")).unwrap();
+    cargo.undo(&[]).ok();
+    cargo
+        .undo(&["--receipt", &(cargo.receipts() - 4).to_string()])
+        .code_in(&[0, 5, 6]);
+}
+
+#[test]
+fn gone_from_where_it_lay() {
+    let cargo = Cargo::new();
+    cargo.restore(&[FLAG, "target"]).ok();
+    let [place] = &cargo.aside()[..] else {
+        unreachable!()
+    };
+    fs::remove_dir_all(place).unwrap();
+    let part = cargo.undo(&[]).code(6);
+    part.shows("what was set aside is not in").shows(text(place));
+    let now = Tree::read(&cargo.project);
+    same(
+        &cargo.planted.without("target"),
+        &now,
+        Exactness::Content,
+        "the rest",
+    );
+
+    // Something else under the same name is not taken for it.
+    let cargo = Cargo::new();
+    cargo.restore(&[FLAG, "target"]).ok();
+    let [place] = &cargo.aside()[..] else {
+        unreachable!()
+    };
+    fs::rename(place.join("target"), cargo.sandbox.scratch("kept")).unwrap();
+    Build::at(&place.join("target")).file("debug/x", "other\n");
+    cargo.undo(&[]).code(6);
+    assert!(!cargo.project.join("target").exists());
+    assert!(place.join("target/debug/x").exists());
+}
