@@ -27,8 +27,8 @@ pub use file_system::{
 };
 pub use inode_flags::set_inode_flags;
 pub use open::{
-    careful_flags, is_bound, is_link_refused, is_sync_unsupported, is_through_link, names, open_beneath,
-    open_child_dir, open_child_file, open_child_file_blindly, open_root, read_link,
+    careful_flags, is_bound, is_io_failure, is_link_refused, is_sync_unsupported, is_through_link, names,
+    open_beneath, open_child_dir, open_child_file, open_child_file_blindly, open_root, read_link,
 };
 pub use stat::{NodeKind, Stat, stat_child, stat_handle};
 

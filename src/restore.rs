@@ -21,6 +21,8 @@ mod plan;
 mod prepare;
 mod progress;
 mod propose;
+mod reopen;
+mod retreat;
 mod set_aside;
 mod shared;
 mod site;
@@ -159,6 +161,12 @@ pub enum RestoreError {
     /// The old object of a path is nowhere any more.
     #[error("what was at {} before is gone: somebody removed it while the restore waited", path.display())]
     Gone {
+        /// The host path.
+        path: PathBuf,
+    },
+    /// What was set on a path while a restore waited is later work.
+    #[error("the mode or the owner of {} was set while the restore waited, and stays", path.display())]
+    Kept {
         /// The host path.
         path: PathBuf,
     },

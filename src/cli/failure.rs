@@ -289,7 +289,8 @@ fn way_out(made: CliError, error: &RestoreError) -> CliError {
             return made.command("take it back; what changed stays", format!("abort {instance}"));
         }
         RestoreError::RollBack { .. } | RestoreError::StageGone { .. } => {
-            return made.command("take it back, once the reason is gone", "abort");
+            let made = made.command("take it back, once the reason is gone", "abort");
+            return made.command("or forget it, and leave everything as it is", "abort --as-is");
         }
         RestoreError::Left { cause, .. } => return way_out(made, cause),
         _ => return made,

@@ -189,6 +189,12 @@ pub fn is_link_refused(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
+/// Whether the disk, or what stands for it, failed (EIO).
+#[must_use]
+pub fn is_io_failure(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::IO.raw_os_error())
+}
+
 /// Whether the object itself forbids it (EPERM), which its mode would have said with EACCES.
 #[must_use]
 pub fn is_bound(error: &io::Error) -> bool {

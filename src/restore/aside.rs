@@ -86,6 +86,37 @@ impl Known {
         Ok(())
     }
 
+    /// Whether an object, and everything below it, is known.
+    pub(super) fn holds(&self, dir: &Dir, name: &OsStr) -> io::Result<bool> {
+        let Some(stat) = dir.look(name)? else {
+            return Ok(false);
+        };
+        if self.0.get(&stat.ino) != Some(&state(&stat)) {
+            return Ok(false);
+        }
+        let mut stack = Vec::new();
+        let enters = |stat: &Stat| {
+            stat.kind == NodeKind::Directory && (platform::is_privileged() || stat.mode & 0o500 == 0o500)
+        };
+        if enters(&stat) {
+            stack.push(RelPath::new(name.as_encoded_bytes()).map_err(io::Error::other)?);
+        }
+        while let Some(at) = stack.pop() {
+            let below = dir.dir_below(&at)?;
+            for name in below.names()? {
+                match below.look(name.as_os_str())? {
+                    Some(stat) if self.0.get(&stat.ino) == Some(&state(&stat)) => {
+                        if enters(&stat) {
+                            stack.push(at.join(&name));
+                        }
+                    }
+                    _ => return Ok(false),
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// Removes what is known below `top`, one by one, following nothing and crossing no mount. The rest stays.
     ///
     /// # Errors

@@ -196,6 +196,15 @@ impl Builder<'_> {
     }
 }
 
+/// Whether an error is about the file system, not about one path: nothing that follows would work either.
+pub(super) fn concerns_all(error: &io::Error) -> bool {
+    let gone = matches!(
+        error.kind(),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::StaleNetworkFileHandle
+    );
+    gone || is_out_of_space(error) || platform::is_io_failure(error)
+}
+
 /// No blocks, no inodes, no quota left: nothing that follows would work either.
 pub(super) fn is_out_of_space(error: &io::Error) -> bool {
     matches!(

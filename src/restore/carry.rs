@@ -1,14 +1,14 @@
 //! Carries the moves of a journal out, or takes them back. How far a move came is told by the identity of what lies where, never
 //! by what exists: so the same code acts the first time, after a crash at any point, and after a crash of that.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
 
 use super::RestoreError;
-use super::aside::is_as_before;
+use super::aside::{Known, is_as_before};
 use super::berth::{Berth, is_aside};
-use super::build::is_out_of_space;
+use super::build::concerns_all;
 use super::metadata::set_metadata;
 use super::moves::{Exchange, aside_name, exchange, finish_steps, fits, relocate, with_metadata_of};
 use super::progress::{Order, Other, Progress, Seat, place, progress, seat};
@@ -32,6 +32,10 @@ pub(super) struct Carry<'a> {
     /// What the emergency snapshot says was there.
     pub(super) before: Option<&'a Manifest>,
     pub(super) observer: &'a dyn Observer,
+    /// It was begun by a process that died.
+    pub(super) again: bool,
+    /// What the staging directory may hold.
+    pub(super) known: &'a Known,
     /// Paths that could not be changed, with the reason.
     pub(super) failed: Vec<(RelPath, String)>,
     /// Some path was missing for a moment, because the file system cannot exchange.
@@ -46,9 +50,14 @@ impl Carry<'_> {
     /// [`Carry::back`] takes it back.
     pub(super) fn forward(&mut self) -> Result<(), RestoreError> {
         let mount = self.mount;
-        for step in mount.moves.iter().filter(|step| step.old.is_some()) {
-            if self.progress(step)? == Progress::Before {
+        for step in &mount.moves {
+            if self.progress(step)? != Progress::Before {
+                continue;
+            }
+            if step.old.is_some() {
                 self.check(step)?;
+            } else {
+                self.check_staged(step)?;
             }
         }
         let order = Order::of(mount);
@@ -112,45 +121,17 @@ impl Carry<'_> {
         Ok(())
     }
 
-    /// Takes every move back that was made. Goes on where one cannot be, and says which: the old object of a path is then gone,
-    /// or lies in the staging directory.
-    pub(super) fn back(&self) -> Vec<(RelPath, io::Error)> {
-        let mut failed = Vec::new();
-        let mut opened = BTreeSet::new();
-        let mount = self.mount;
-        let order = Order::of(mount);
-        for step in order.renames().rev() {
-            self.observer.reached("back");
-            let done = self.open(step, &mut opened).and_then(|()| self.retreat(step));
-            if let Err(error) = done {
-                failed.push((step.path.clone(), error));
-            }
-        }
-        for step in order.metadata.iter().rev() {
-            self.observer.reached("back");
-            if let Err(error) = self.retreat(step) {
-                failed.push((step.path.clone(), error));
-            }
-        }
-        for parent in mount.parents.iter().rev() {
-            if let Err(error) = self.as_it_was(parent, true) {
-                failed.push((parent.path.clone(), error));
-            }
-        }
-        failed
-    }
-
     fn drift(&self, path: &RelPath) -> RestoreError {
         RestoreError::Drift {
             path: path.on_host(&self.host),
         }
     }
 
-    fn seat(&self, step: &JournalMove) -> io::Result<Seat> {
+    pub(super) fn seat(&self, step: &JournalMove) -> io::Result<Seat> {
         seat(step, self.root, &self.host)
     }
 
-    fn other(&self, step: &JournalMove) -> Other<'_> {
+    pub(super) fn other(&self, step: &JournalMove) -> Other<'_> {
         Other::of(step, self.stage, self.berths)
     }
 
@@ -182,10 +163,35 @@ impl Carry<'_> {
             // No snapshot holds it: that it is the same object was told by how far the move came.
             (_, is) if is_aside(&step.deed) => is.is_some(),
             (None, None) => true,
-            (Some(was), Some(is)) => self.still_fits(step, was, is),
+            (Some(was), Some(is)) => self.still_fits(step, was, is) || self.is_same_content(step, &seat, was),
             _ => false,
         };
-        if expected { Ok(seat) } else { Err(drift()) }
+        if !expected {
+            return Err(drift());
+        }
+        self.check_staged(step)?;
+        Ok(seat)
+    }
+
+    /// What a crash left is looked at as a whole: our own moves there and back have changed its times.
+    fn is_same_content(&self, step: &JournalMove, seat: &Seat, was: &Entry) -> bool {
+        let nothing = HashMap::new();
+        self.again
+            && self.before.is_some_and(|before| {
+                is_as_before(&seat.dir, &seat.name, &step.path, was, before, &nothing).unwrap_or(false)
+            })
+    }
+
+    /// Whether what is staged for a move is what was staged: asked when a crash lies between.
+    fn check_staged(&self, step: &JournalMove) -> Result<(), RestoreError> {
+        if !self.again || !matches!(step.deed, Deed::In(_) | Deed::Swap(_)) {
+            return Ok(());
+        }
+        let other = self.other(step);
+        match other.dir().and_then(|dir| self.known.holds(dir, &other.name)) {
+            Ok(true) => Ok(()),
+            _ => Err(self.drift(&step.path)),
+        }
     }
 
     fn still_fits(&self, step: &JournalMove, was: &Entry, is: &Stat) -> bool {
@@ -206,21 +212,15 @@ impl Carry<'_> {
     fn advance(&mut self, step: &JournalMove) -> Result<(), RestoreError> {
         let outcome = match self.progress(step)? {
             Progress::After => return Ok(()),
-            Progress::Parted | Progress::Joined => self.seat(step).and_then(|seat| self.rejoin(step, &seat)),
-            // What came in was removed by somebody, or replaced, since the restore was interrupted.
-            Progress::Lost if matches!(step.deed, Deed::In(_)) => return Ok(()),
             Progress::Lost => return Err(self.drift(&step.path)),
             Progress::Before => {
                 let seat = self.check(step)?;
                 self.open_parent(step, &seat).and_then(|()| self.act(step, &seat))
             }
+            _ => self.rejoin(step),
         };
         match outcome {
             Ok(()) => Ok(()),
-            Err(error) if is_out_of_space(&error) => Err(RestoreError::Apply {
-                path: step.path.on_host(&self.host),
-                source: error,
-            }),
             // Something came into the way, or went, between the look and the move.
             Err(error)
                 if matches!(
@@ -229,6 +229,14 @@ impl Carry<'_> {
                 ) =>
             {
                 Err(self.drift(&step.path))
+            }
+            // What is about this path alone is left out; anything else would meet the next path too, and a path between its
+            // two objects is no path that is left out.
+            Err(error) if concerns_all(&error) || self.progress(step)? != Progress::Before => {
+                Err(RestoreError::Apply {
+                    path: step.path.on_host(&self.host),
+                    source: error,
+                })
             }
             Err(error) => {
                 self.failed.push((step.path.clone(), words(&error)));
@@ -258,58 +266,24 @@ impl Carry<'_> {
         }
     }
 
-    fn rejoin(&self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
+    /// Goes on with an exchange in steps that stopped in its middle, on its way there or back.
+    fn rejoin(&mut self, step: &JournalMove) -> io::Result<()> {
+        let seat = self.seat(step)?;
+        self.open_parent(step, &seat)?;
         let other = self.other(step);
-        finish_steps(other.dir()?, &other.name, &seat.dir, &seat.name)
-    }
-
-    fn retreat(&self, step: &JournalMove) -> io::Result<()> {
-        let other = self.other(step);
-        let (seat, name) = (self.seat(step)?, &other.name);
-        let progress = progress(step, Some(&seat), &other)?;
-        let taken = seat.dir.look(&seat.name)?.is_some();
-        match (&step.deed, progress) {
-            (Deed::In(_) | Deed::Back(_), Progress::After) => {
-                relocate(&seat.dir, &seat.name, other.dir()?, name)
+        let (dir, name) = (other.dir()?, &other.name);
+        match progress(step, Some(&seat), &other)? {
+            Progress::BackParted => relocate(dir, &aside_name(name), &seat.dir, &seat.name),
+            Progress::BackJoined => {
+                relocate(dir, &aside_name(name), dir, name)?;
+                self.act(step, &seat)
             }
-            // Whatever is there now goes aside: it is ours, or somebody's, and then it stays there and is named.
-            (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) if taken => {
-                exchange(other.dir()?, name, &seat.dir, &seat.name, self.observer).map(drop)
-            }
-            (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) => {
-                relocate(other.dir()?, name, &seat.dir, &seat.name)
-            }
-            (Deed::Swap(_) | Deed::Exchange(_), Progress::Parted | Progress::Joined) => {
-                // The place is free when the new object is at the path.
-                if taken {
-                    relocate(&seat.dir, &seat.name, other.dir()?, name)?;
-                }
-                relocate(other.dir()?, &aside_name(name), &seat.dir, &seat.name)
-            }
-            (Deed::Unmake(was), progress) => {
-                if progress == Progress::After {
-                    platform::make_dir(&seat.dir, &seat.name)?;
-                }
-                // It may have been made before a crash, and its metadata not yet.
-                set_metadata(&seat.dir, &seat.name, &was.0).map(drop)
-            }
-            (Deed::Metadata { was, .. }, Progress::Before) => {
-                let notes = set_metadata(&seat.dir, &seat.name, &was.0)?;
-                notes
-                    .into_iter()
-                    .next()
-                    .map_or(Ok(()), |note| Err(io::Error::other(note)))
-            }
-            (
-                Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Back(_) | Deed::Exchange(_),
-                Progress::Lost,
-            ) => Err(io::ErrorKind::NotFound.into()),
-            _ => Ok(()),
+            _ => finish_steps(dir, name, &seat.dir, &seat.name),
         }
     }
 
     /// Makes a directory of ours writable for the time of the restore when its owner took that right away.
-    fn open_parent(&self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
+    pub(super) fn open_parent(&self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
         if platform::is_privileged() || matches!(step.deed, Deed::Metadata { .. }) {
             return Ok(());
         }
@@ -318,15 +292,6 @@ impl Carry<'_> {
             return Ok(());
         }
         platform::chmod_handle(&seat.dir, stat.mode | 0o700)
-    }
-
-    /// As [`Self::open_parent`], once for each directory.
-    fn open(&self, step: &JournalMove, opened: &mut BTreeSet<RelPath>) -> io::Result<()> {
-        let parent = step.path.split().map(|(parent, _)| parent).unwrap_or_default();
-        if opened.insert(parent) {
-            self.open_parent(step, &self.seat(step)?)?;
-        }
-        Ok(())
     }
 
     /// Gives the directories that had to be opened their modes again.
@@ -339,7 +304,7 @@ impl Carry<'_> {
         }
     }
 
-    fn as_it_was(&self, parent: &JournalParent, times: bool) -> io::Result<()> {
+    pub(super) fn as_it_was(&self, parent: &JournalParent, times: bool) -> io::Result<()> {
         let Some(root) = self.root else { return Ok(()) };
         let dir = match root.dir(&parent.path) {
             // Somebody removed it since: there is nothing to put right.

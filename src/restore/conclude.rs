@@ -131,6 +131,8 @@ impl Conclusion<'_> {
                 let path = path.on_host(&job.host);
                 if source.kind() == io::ErrorKind::NotFound {
                     gone.push(RestoreError::Gone { path });
+                } else if source.kind() == io::ErrorKind::ResourceBusy {
+                    gone.push(RestoreError::Kept { path });
                 } else if first.is_none() {
                     let aside = job.stage.path().to_path_buf();
                     first = Some(RestoreError::RollBack {
@@ -177,7 +179,7 @@ impl Conclusion<'_> {
             let act = Act::Abort {
                 kind: intent.kind,
                 target: intent.target.clone(),
-                emergency: self.emergency.clone(),
+                emergency: Some(self.emergency.clone()),
                 as_is: false,
             };
             self.store
@@ -210,8 +212,10 @@ impl Conclusion<'_> {
             let exact = self.papers.intent().exact_mtimes;
             settle_times(job, &touched, mount.target.as_ref(), exact);
             // After everything else: what is immutable takes no time, and a name of it that lies aside could not be removed.
-            let unset = flags::set(&job.host, inherits, &mount.plan.steps);
-            job.problems.extend(unset);
+            if !job.is_foreign() {
+                let unset = flags::set(&job.host, inherits, &mount.plan.steps);
+                job.problems.extend(unset);
+            }
             self.reached("flags");
             *place = report(job, mount, self.acting);
             place.aside = aside;

@@ -78,7 +78,7 @@ fn of_mount(mount: &ProposedMount, entropy: &dyn Entropy) -> IntentMount {
         scope: IntentScope::from(&mount.request.scope),
         stage: busy.then(|| Stage::place(&mount.location, &root, random(entropy))),
         conflicts: mount.plan.conflicts.len() as u64,
-        hidden: mount.hidden(),
+        hidden: mount.hidden().count() as u64,
         bound: flags::bound(&mount.plan.steps),
         aside: mount.aside.clone(),
     }

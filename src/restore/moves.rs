@@ -108,6 +108,12 @@ pub(super) fn finish_steps(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) 
     platform::rename_new(stage, &aside_name(place), stage, place)
 }
 
+/// Whether an object has the mode and the owner of a state.
+pub(super) fn has_metadata_of(is: &Stat, entry: &Entry) -> bool {
+    let link = matches!(entry.kind, Kind::Symlink(_));
+    (link || is.mode == entry.mode) && (is.uid, is.gid) == (entry.uid, entry.gid)
+}
+
 /// An object with the mode and the owner of another state.
 pub(super) fn with_metadata_of(was: &Entry, will: &Entry) -> Entry {
     Entry {

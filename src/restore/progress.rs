@@ -22,6 +22,10 @@ pub(super) enum Progress {
     Parted,
     /// As before, and the new one is at the path; only the old one's name in the staging directory is not what it will be.
     Joined,
+    /// On its way back: the new object is aside, the old one waits in its place, and nothing is at the path.
+    BackParted,
+    /// As before, and the old one is at the path.
+    BackJoined,
     /// Done.
     After,
     /// What the move is about lies neither here nor there: somebody took it away.
@@ -145,6 +149,12 @@ pub(super) fn progress(step: &JournalMove, seat: Option<&Seat>, other: &Other<'_
                     Progress::Parted
                 } else {
                     Progress::Joined
+                }
+            } else if is(&step.new, &parted, true) {
+                if is(&step.old, &staged, true) {
+                    Progress::BackParted
+                } else {
+                    Progress::BackJoined
                 }
             } else if is(&step.old, &staged, true) {
                 Progress::After

@@ -5,9 +5,9 @@ use super::attribution::Witness;
 use super::plan::{Allow, Plan, Scope, plan};
 use super::stage::Location;
 use crate::capture::{Earlier, Latest, Look, Seen, Skipped, look};
-use crate::diff::Side;
+use crate::diff::{NotCovered, Side};
 use crate::observer::Observer;
-use crate::snapshot::{AsideStep, Coverage, Manifest, SnapshotRecord};
+use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, SnapshotRecord};
 use crate::store::Store;
 
 /// Why files are put back.
@@ -54,16 +54,20 @@ impl ProposedMount {
         !self.plan.steps.is_empty() || !self.aside.is_empty()
     }
 
-    /// How many paths the target snapshot knows that cannot be looked at now: whether they changed cannot be told.
-    #[must_use]
-    pub fn hidden(&self) -> u64 {
+    /// The paths that the target snapshot knows and that cannot be looked at now: whether they changed cannot be told.
+    pub fn hidden(&self) -> impl Iterator<Item = &NotCovered> {
         let known = |path| {
-            self.target
-                .as_ref()
-                .is_some_and(|target| target.entry(path).is_some())
+            let target = self.target.as_ref()?;
+            let entry = target.entry(path)?;
+            let listed = || {
+                target
+                    .directory(path)
+                    .is_some_and(|dir| dir.listing == Listing::Proven)
+            };
+            (!entry.is_dir() || listed()).then_some(())
         };
         let gaps = self.plan.not_covered.iter();
-        gaps.filter(|gap| known(&gap.path)).count() as u64
+        gaps.filter(move |gap| known(&gap.path).is_some())
     }
 }
 
@@ -91,7 +95,7 @@ impl Proposal {
     pub fn is_in_part(&self) -> bool {
         self.mounts
             .iter()
-            .any(|mount| !mount.plan.conflicts.is_empty() || mount.hidden() > 0)
+            .any(|mount| !mount.plan.conflicts.is_empty() || mount.hidden().next().is_some())
     }
 }
 

@@ -104,6 +104,20 @@ impl Stage {
         }
     }
 
+    /// Makes one in the place of one that is gone; beside it when something else has its name now.
+    pub(super) fn create_anew(place: &StagePlace) -> Result<Self, RestoreError> {
+        let mut place = place.clone();
+        for number in 1..100 {
+            match Self::create(&place) {
+                Err(RestoreError::Stage { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
+                    place.name = format!("{}-{number}", place.name);
+                }
+                made => return made,
+            }
+        }
+        Self::create(&place)
+    }
+
     /// Opens the one that an interrupted restore made; `None` when it is gone, or another directory has its name. Without an
     /// `identity` any directory of ours counts.
     pub(super) fn reopen(

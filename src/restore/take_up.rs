@@ -1,24 +1,23 @@
 //! Takes up what an interrupted restore left: finishes it, takes it back, or clears up after it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::RestoreError;
 use super::berth;
 use super::conclude::Conclusion;
 use super::execute::{Acting, Report};
 use super::flags;
-use super::identity::identity;
 use super::plan::{Allow, Plan, Scope, Step};
 use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
+use super::reopen::{Missing, jobs};
 use super::stage::{Location, Stage};
-use super::work::Job;
 use super::{Action, Witness};
 use crate::capture::Seen;
 use crate::diff::{Side, compare};
-use crate::mount::{MountError, Root};
+use crate::mount::Root;
 use crate::snapshot::{
-    Act, Coverage, Decision, Identity, Intent, IntentMount, Journal, JournalMount, Manifest, PathAct,
-    SnapshotId, SnapshotRecord, StagePlace,
+    Act, Coverage, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, PathAct, SnapshotId,
+    SnapshotRecord, StagePlace,
 };
 use crate::store::{Papers, PendingRestore, RestoreStage, Store, StoreError};
 
@@ -92,7 +91,7 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
             left.iter().map(ToString::to_string).collect()
         }
         // The papers were being thrown away: everything is done.
-        (Some(_), None) => Vec::new(),
+        (Some(_), None) | (Some(Decision::Left), _) => Vec::new(),
         (None, _) => forget(&intent),
     };
     papers.close()?;
@@ -196,11 +195,14 @@ pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Taken
 pub fn leave(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<PathBuf>, RestoreError> {
     let intent = papers.intent().clone();
     // A journal that cannot be read must not keep anybody from leaving.
-    if let Ok(Some(journal)) = papers.journal() {
+    let journal = papers.journal();
+    if !matches!(journal, Ok(None)) {
+        // Whoever comes after a crash in the next lines must not clear up what is left.
+        papers.decide(Decision::Left)?;
         let act = Act::Abort {
             kind: intent.kind,
             target: intent.target.clone(),
-            emergency: journal.emergency,
+            emergency: journal.ok().flatten().map(|journal| journal.emergency),
             as_is: true,
         };
         store.append(acting.now, acting.uid, &intent.instance, act)?;
@@ -322,75 +324,4 @@ fn steps_of(mount: &JournalMount, then: Option<&Manifest>, now: Option<&Manifest
         }
     }
     steps
-}
-
-/// What a staging directory that is not there means.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
-    /// What has to be moved is gone.
-    Stops,
-    /// An empty one does: what came in goes into it.
-    Made,
-    /// All was decided, and it was removed then.
-    Settled,
-}
-
-fn jobs<'a>(
-    intent: &Intent,
-    journal: &Journal,
-    proposal: Option<&'a Proposal>,
-    missing: Missing,
-) -> Result<Vec<Job<'a>>, RestoreError> {
-    let mut jobs = Vec::new();
-    for mount in &journal.mounts {
-        let mut meant = intent.mounts.iter().enumerate();
-        let meant = meant.find(|(_, meant)| meant.coverage.label == mount.label);
-        let Some((index, meant)) = meant else { continue };
-        let Some(place) = &meant.stage else { continue };
-        let host = meant.coverage.root.to_path();
-        let root = match mount.root.as_ref().map(|then| root(&host, then)) {
-            // Nothing is moved there any more, whatever it is now.
-            Some(Err(RestoreError::OtherRoot { .. })) if missing == Missing::Settled => None,
-            Some(root) => Some(root?),
-            None => None,
-        };
-        let stage = match (Stage::reopen(place, Some(&mount.stage))?, missing) {
-            (Some(stage), _) => stage,
-            (None, Missing::Made | Missing::Settled) => Stage::create(place)?,
-            (None, Missing::Stops) => return Err(RestoreError::StageGone { path: place.path() }),
-        };
-        let berths = berth::open_all(&meant.aside, missing == Missing::Stops)?;
-        let before = proposal.and_then(|proposal| proposal.mounts.get(index));
-        jobs.push(Job {
-            index,
-            before: before.and_then(|before| Some((before.now.manifest.as_ref()?, intent.at))),
-            host,
-            root,
-            stage,
-            berths,
-            journal: mount.clone(),
-            bound: meant.bound.clone(),
-            in_steps: false,
-            problems: Vec::new(),
-        });
-    }
-    Ok(jobs)
-}
-
-/// The mount root, if it still is the directory that the restore began in.
-fn root(host: &Path, then: &Identity) -> Result<Root, RestoreError> {
-    let other = || RestoreError::OtherRoot {
-        path: host.to_path_buf(),
-    };
-    let root = match Root::open(host) {
-        Err(MountError::Missing { .. } | MountError::NotADirectory { .. }) => return Err(other()),
-        opened => opened?,
-    };
-    let now = identity(&root.stat());
-    let born = then.born.zip(now.born);
-    if then.ino == now.ino && born.is_none_or(|(then, now)| then == now) {
-        Ok(root)
-    } else {
-        Err(other())
-    }
 }

@@ -41,6 +41,10 @@ pub(super) struct Job<'a> {
     pub(super) berths: Vec<Berth>,
     /// Its moves.
     pub(super) journal: JournalMount,
+    /// What the staging directory may hold in the end.
+    pub(super) known: Known,
+    /// It was begun by a process that died.
+    pub(super) again: bool,
     /// What was immutable or append-only.
     pub(super) bound: Vec<BoundObject>,
     /// Some path was missing for a moment, because the file system cannot exchange.
@@ -60,6 +64,8 @@ impl Job<'_> {
             host: self.host.clone(),
             before: self.before.map(|(manifest, _)| manifest),
             observer,
+            again: self.again,
+            known: &self.known,
             failed: Vec::new(),
             in_steps: false,
         }
@@ -83,9 +89,14 @@ impl Job<'_> {
         }
     }
 
+    /// Whether the mount root is not the directory that the restore began in.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.journal.root.is_some() && self.root.is_none()
+    }
+
     /// Removes the staging directory, and what the journal knows in it.
     pub(super) fn settle(&self) -> Result<(), RestoreError> {
-        self.stage.settle(&Known::of(&self.journal.known))
+        self.stage.settle(&self.known)
     }
 }
 
@@ -202,6 +213,8 @@ fn stage<'a>(
             stage,
             berths,
             journal,
+            known,
+            again: false,
             bound: flags::bound(steps),
             in_steps: false,
             problems: builder.problems,
@@ -279,6 +292,17 @@ pub(super) fn settle_times(
 /// nothing stops this.
 pub(super) fn report(job: &mut Job<'_>, mount: &ProposedMount, acting: &Acting<'_>) -> MountReport {
     let steps = &mount.plan.steps;
+    if job.is_foreign() {
+        // Whatever lies at the root now is nothing that this restore knows.
+        let failed = |step: &Step| Failed {
+            path: step.change.path.clone(),
+            reason: "the mount root is another directory now".to_owned(),
+        };
+        return MountReport {
+            failed: steps.iter().map(failed).collect(),
+            ..MountReport::default()
+        };
+    }
     let mut reasons: BTreeMap<RelPath, Vec<String>> = BTreeMap::new();
     for (path, reason) in std::mem::take(&mut job.problems) {
         reasons.entry(path).or_default().push(reason);

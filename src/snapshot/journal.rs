@@ -279,6 +279,8 @@ pub enum Decision {
     Commit,
     /// The old tree is back.
     Abort,
+    /// Everything stays as it is, whatever that is, and nothing is cleared up.
+    Left,
 }
 
 /// An entry in JSON: its bytes as in a manifest, in base64.

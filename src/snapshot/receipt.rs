@@ -159,8 +159,8 @@ pub enum Act {
         kind: RestoreKind,
         /// The snapshot that it was to bring back.
         target: SnapshotId,
-        /// The snapshot that shows what was there before, and is there again.
-        emergency: SnapshotId,
+        /// The snapshot that shows what was there before, and is there again; none when that could not be read any more.
+        emergency: Option<SnapshotId>,
         /// Nothing was taken back: the operator wanted everything left as it was then.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         as_is: bool,

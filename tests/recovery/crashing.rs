@@ -227,6 +227,52 @@ fn s29_an_abort_killed_behind_its_clearing_up_misses_nothing() {
     wreck.is_old("the second abort");
 }
 
+/// Kills a restore at `point`, then `first` at one point after the other, and takes up what that leaves with the other verb:
+/// whichever decided, its tree is there.
+fn first_the_one_then_the_other(point: &str, first: &str, then: &str) {
+    let mut wreck = Wreck::new(Sandbox::new());
+    let mut turned = 0;
+    for n in 1.. {
+        assert!(wreck.killed("restore", point).is_some(), "{point}");
+        let died = wreck.killed(first, &format!("any:{n}")).is_some();
+        let about = format!("{first} killed at {n}, then {then}");
+        let waits = wreck.run(&["restore", &wreck.id, "--dry-run"]).exit() == Some(8);
+        let run = wreck.run(&[then, &wreck.id, "--yes"]).code_in(&[0, 5]);
+        turned += u32::from(waits);
+        assert!(!waits || run.exit() == Some(0), "{about}: {run}");
+        // Who was alone, or came last before all was decided, has it.
+        if (waits && then == "abort") || (!waits && first == "abort") {
+            let lines = differences(&wreck.wrecked, &Tree::read(&wreck.project), Exactness::Identity);
+            assert!(
+                lines.is_empty(),
+                "{about}: not the old tree\n{}",
+                lines.join("\n")
+            );
+            wreck.is_clean(&about);
+        } else {
+            wreck.is_new(&about);
+            wreck.run(&["undo", &wreck.id, "--yes"]).ok();
+            let now = Tree::read(&wreck.project);
+            assert_same_tree(&wreck.wrecked, &now);
+            wreck.wrecked = now;
+        }
+        if !died {
+            break;
+        }
+    }
+    assert!(turned > 10, "{first}, then {then}: only {turned} turned round");
+}
+
+#[test]
+fn s29_taking_back_that_is_killed_can_be_turned_round() {
+    first_the_one_then_the_other("moved", "abort", "resume");
+}
+
+#[test]
+fn s29_finishing_that_is_killed_can_be_turned_round() {
+    first_the_one_then_the_other("journaled", "resume", "abort");
+}
+
 /// How many random moments are tried; `JACKIN_KILLS` asks for more or fewer.
 fn kills() -> u32 {
     let wanted = std::env::var("JACKIN_KILLS").ok();

@@ -148,9 +148,9 @@ fn a_mount_that_came_after_the_snapshot_is_not_written_through() {
         "echo agent > data/a; rm data/gone; echo agent > deep/conf; echo agent > b; chmod 700 deep",
     );
     let damaged = Tree::read(&project);
-    let plan = bound.run(&["restore", &id, "--dry-run"]).code_in(&[0, 6]);
+    let plan = bound.run(&["restore", &id, "--dry-run"]).code(6);
     plan.shows("data").shows("deep/conf").shows("another mount");
-    let restored = Restored::of(&bound.run(&["restore", &id, "--yes", "--json"]).code_in(&[0, 6]));
+    let restored = Restored::of(&bound.run(&["restore", &id, "--yes", "--json"]).code(6));
     restored.touched(&["b", "deep"]);
     assert_untouched(&outside, &Tree::read(&sandbox.world().join("elsewhere")));
     let now = Tree::read(&project);
@@ -187,7 +187,7 @@ fn a_directory_that_holds_a_mount_point_stays() {
         &project,
         "mkdir -p new/deep/point; echo x > new/side; rm was-a-file; mkdir was-a-file; : > was-a-file/point; echo agent > b",
     );
-    let restored = Restored::of(&bound.run(&["restore", &id, "--yes", "--json"]).code_in(&[0, 6]));
+    let restored = Restored::of(&bound.run(&["restore", &id, "--yes", "--json"]).code(0));
     restored.touched(&["b", "new/side"]);
     for path in ["new", "new/deep", "was-a-file"] {
         assert!(
@@ -221,7 +221,7 @@ fn a_mount_point_over_itself_is_not_covered_either() {
     };
     let id = sandbox.launch(&project, "echo agent > data/a; echo agent > conf; echo agent > b");
     let damaged = Tree::read(&project);
-    let restored = Restored::of(&bound.run(&["restore", &id, "--yes", "--json"]).code_in(&[0, 6]));
+    let restored = Restored::of(&bound.run(&["restore", &id, "--yes", "--json"]).code(6));
     restored.touched(&["b"]);
     let now = Tree::read(&project);
     assert_untouched(&damaged.only("data"), &now.only("data"));

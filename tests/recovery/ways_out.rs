@@ -228,3 +228,111 @@ fn a_root_that_went_after_all_was_decided_stands_in_nobodys_way() {
     waiting.sandbox.restore(&waiting.id, &["--overwrite-later-edits"]);
     assert_same_tree(&waiting.before, &Tree::read(&waiting.project));
 }
+
+#[test]
+fn undo_says_that_a_restore_waits_and_takes_back_one_that_was_only_not_written_down() {
+    let waiting = killed_at("moved");
+    for args in [&["undo", "--yes"][..], &["undo", &waiting.id, "--yes"]] {
+        waiting.sandbox.jackin(args).code(8).shows("was interrupted");
+    }
+    waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).ok();
+    let decided = killed_at("decided");
+    decided.sandbox.jackin(["undo", "--yes"]).ok();
+    assert_same_tree(&decided.wrecked, &Tree::read(&decided.project));
+}
+
+#[test]
+fn what_lies_aside_is_kept_when_its_directory_is_gone() {
+    let waiting = killed_at("moved");
+    let aside = Tree::read(&waiting.staging());
+    fs::remove_dir_all(&waiting.project).unwrap();
+    let run = waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).code(8);
+    run.shows("--as-is");
+    assert_same_tree(&aside, &Tree::read(&waiting.staging()));
+}
+
+#[test]
+fn what_is_planted_among_staged_content_does_not_come_in() {
+    let waiting = killed_at("journaled");
+    let staging = waiting.staging();
+    let directory = fs::read_dir(&staging)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.is_dir());
+    fs::write(directory.unwrap().join("evil"), "evil\n").unwrap();
+    waiting.sandbox.jackin(["resume", &waiting.id, "--yes"]).code(8);
+    assert_same_tree(&waiting.wrecked, &Tree::read(&waiting.project));
+    waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).code(6);
+    assert!(Waiting::is_below(&staging, "evil\n"));
+    assert_same_tree(&waiting.wrecked, &Tree::read(&waiting.project));
+}
+
+#[test]
+fn staged_content_that_is_gone_is_no_success() {
+    let waiting = killed_at("journaled");
+    for entry in fs::read_dir(waiting.staging()).unwrap().flatten() {
+        let _ = fs::remove_dir_all(entry.path());
+    }
+    waiting.sandbox.jackin(["resume", &waiting.id, "--yes"]).code(8);
+    waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).ok();
+    assert_same_tree(&waiting.wrecked, &Tree::read(&waiting.project));
+}
+
+#[test]
+fn a_kill_while_everything_is_left_as_it_is_clears_nothing_up() {
+    if crate::support::machine::tool("strace").is_none() {
+        return crate::support::machine::skip("a kill of abort --as-is", "strace is not installed");
+    }
+    let waiting = killed_at("moved");
+    let aside = Tree::read(&waiting.staging());
+    for when in 1..12 {
+        let inject = format!("inject=unlink,unlinkat:signal=KILL:when={when}");
+        let killed = waiting
+            .sandbox
+            .command(["abort", &waiting.id, "--as-is", "--yes"])
+            .through(&["strace", "-f", "-qq", "-o", "/dev/null", "-e", &inject])
+            .run();
+        waiting
+            .sandbox
+            .jackin(["restore", &waiting.id, "--dry-run"])
+            .code_in(&[0, 6, 8]);
+        assert_same_tree(&aside, &Tree::read(&waiting.staging()));
+        if killed.exit().is_some() {
+            break;
+        }
+    }
+    waiting
+        .sandbox
+        .jackin([
+            "begin",
+            "--snapshot",
+            "project",
+            waiting.project.to_str().unwrap(),
+        ])
+        .ok();
+    assert_same_tree(&aside, &Tree::read(&waiting.staging()));
+}
+
+#[test]
+fn a_mode_that_was_set_meanwhile_stays() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("modes");
+    Build::at(&project)
+        .file("a", "a\n")
+        .mode("a", 0o644)
+        .file("b", "b\n")
+        .aged();
+    let id = sandbox.launch(&project, "chmod 600 a; echo agent > b");
+    let restore = sandbox.command(["restore", &id, "--yes"]);
+    restore.with("JACKIN_RECOVERY_FAIL_AT", "moved").run();
+    Build::at(&project).mode("a", 0o640);
+    sandbox
+        .jackin(["abort", &id, "--yes"])
+        .code(6)
+        .shows("a was set while the restore waited");
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&fs::metadata(project.join("a")).unwrap().permissions());
+    assert_eq!(mode & 0o7777, 0o640);
+    assert_eq!(fs::read_to_string(project.join("b")).unwrap(), "agent\n");
+}

@@ -25,6 +25,7 @@ pub(super) fn what_was_cleared(done: &Cleared) -> String {
         Some(Decision::Abort) => {
             format!("An interrupted restore of {id} was taken back already; it is cleared up.")
         }
+        Some(Decision::Left) => format!("An interrupted restore of {id} was left as it was."),
         None => format!(
             "An interrupted restore of {id} had not changed anything yet; what it had staged is removed."
         ),

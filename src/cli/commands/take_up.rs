@@ -42,7 +42,7 @@ pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Sta
     }
     let world = context.world();
     let planned = match waiting.stage {
-        RestoreStage::Decided(Decision::Abort) => None,
+        RestoreStage::Decided(Decision::Abort | Decision::Left) => None,
         _ => proposal(&found.store, &intent)?,
     };
     let Some(planned) = planned else {
@@ -92,15 +92,14 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
         return show(context, &row, &waiting, args.json, "abort");
     }
     let found = take(context, &row, &waiting)?;
-    if let RestoreStage::Decided(Decision::Commit) = waiting.stage {
+    if let RestoreStage::Decided(decision @ (Decision::Commit | Decision::Left)) = waiting.stage {
         let done = settle(&found.store, found.papers, &context.world().acting())?;
-        let message = format!(
-            "the restore of {} was done already; only clearing up was left",
-            row.id
-        );
         tell_left(context, &done.left);
-        return Err(CliError::new(ErrorKind::NothingToRestore, message)
-            .command("take it back", format!("undo {}", row.id)));
+        let error = CliError::new(ErrorKind::NothingToRestore, what_was_cleared(&done));
+        return Err(match decision {
+            Decision::Commit => error.command("take it back", format!("undo {}", row.id)),
+            _ => error,
+        });
     }
     let question = if args.as_is {
         "Leave everything as it is now, some paths old and some new?"

@@ -14,7 +14,7 @@ use crate::cli::exit_code::Status;
 use crate::restore::{Allow, MountRequest, Purpose, Scope, bring_back, of_restore, propose};
 use crate::session::{Allowed, find_instance, refuse_active, refuse_inside};
 use crate::snapshot::RelPath;
-use crate::store::{InstanceRow, RestoreRow, Store};
+use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliError> {
     let reading = context.store_for_reading()?;
@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         (None, Some(wanted)) => return Err(no_store(wanted)),
         (None, None) => return Err(nothing_to_undo(args.receipt)),
     };
-    let (row, _) = find(&reading, args)?;
+    let row = concerned(&reading, args)?;
     refuse_inside(&reading, context.environment, Allowed::Nothing)?;
     refuse_active(&reading, &row)?;
     let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
@@ -81,6 +81,30 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
             .flag("--receipt", Some(undone.number.to_string())),
     };
     carry_out(context, &store, &row, &proposal, &how)
+}
+
+/// The instance that is meant. One whose restore waits, or was done and is not written down yet, comes before what is.
+fn concerned(store: &Store, args: &UndoArgs) -> Result<InstanceRow, CliError> {
+    let named = match &args.instance {
+        Some(name) => Some(find_instance(store, name)?),
+        None => None,
+    };
+    let mut pending = store.pending_restores()?;
+    pending.retain(|found| {
+        let meant = named.as_ref().is_none_or(|row| row.id == found.intent.instance);
+        meant && !found.alive && found.stage != RestoreStage::Begun
+    });
+    if let Some(row) = &named {
+        refuse_torn(store, row)?;
+    }
+    match pending.pop() {
+        Some(found) => {
+            let row = find_instance(store, found.intent.instance.as_str())?;
+            refuse_torn(store, &row)?;
+            Ok(row)
+        }
+        None => Ok(find(store, args)?.0),
+    }
 }
 
 /// The instance and the restore of it that is taken back: the last one, or the one with the given receipt.

@@ -78,11 +78,8 @@ impl Catalog {
                 .optional()
         })?;
         Ok(found.and_then(|receipt| match &receipt.act {
-            Act::Restore { emergency: taken, .. } | Act::Abort { emergency: taken, .. }
-                if taken == emergency =>
-            {
-                Some(receipt.number)
-            }
+            Act::Restore { emergency: taken, .. } if taken == emergency => Some(receipt.number),
+            Act::Abort { emergency: taken, .. } if taken.as_ref() == Some(emergency) => Some(receipt.number),
             _ => None,
         }))
     }

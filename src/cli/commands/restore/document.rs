@@ -57,6 +57,13 @@ pub(in crate::cli::commands) fn document(
                 made.set_aside.push(told);
             }
         }
+        made.failed.extend(mount.hidden().map(|gap| {
+            ReasonDocument::new(
+                coverage,
+                &gap.path,
+                format!("cannot be looked at: {}", gap.reason),
+            )
+        }));
         made.not_covered.extend(
             mount
                 .plan

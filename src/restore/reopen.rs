@@ -1,0 +1,87 @@
+//! Opens what a restore that died was working on: roots and staging directories, known by identity.
+
+use std::path::Path;
+
+use super::RestoreError;
+use super::aside::Known;
+use super::berth;
+use super::identity::identity;
+use super::propose::Proposal;
+use super::stage::Stage;
+use super::work::Job;
+use crate::mount::{MountError, Root};
+use crate::snapshot::{Identity, Intent, Journal};
+
+/// What a staging directory that is not there means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// What has to be moved is gone.
+    Stops,
+    /// An empty one does: what came in goes into it.
+    Made,
+    /// All was decided, and it was removed then.
+    Settled,
+}
+
+/// The jobs of a restore that died, with their staging directories opened again.
+pub(super) fn jobs<'a>(
+    intent: &Intent,
+    journal: &Journal,
+    proposal: Option<&'a Proposal>,
+    missing: Missing,
+) -> Result<Vec<Job<'a>>, RestoreError> {
+    let mut jobs = Vec::new();
+    for mount in &journal.mounts {
+        let mut meant = intent.mounts.iter().enumerate();
+        let meant = meant.find(|(_, meant)| meant.coverage.label == mount.label);
+        let Some((index, meant)) = meant else { continue };
+        let Some(place) = &meant.stage else { continue };
+        let host = meant.coverage.root.to_path();
+        let root = match mount.root.as_ref().map(|then| root(&host, then)) {
+            // Nothing is moved there any more, whatever it is now.
+            Some(Err(RestoreError::OtherRoot { .. })) if missing == Missing::Settled => None,
+            Some(root) => Some(root?),
+            None => None,
+        };
+        let stage = match (Stage::reopen(place, Some(&mount.stage))?, missing) {
+            (Some(stage), _) => stage,
+            (None, Missing::Made | Missing::Settled) => Stage::create_anew(place)?,
+            (None, Missing::Stops) => return Err(RestoreError::StageGone { path: place.path() }),
+        };
+        let berths = berth::open_all(&meant.aside, missing == Missing::Stops)?;
+        let before = proposal.and_then(|proposal| proposal.mounts.get(index));
+        jobs.push(Job {
+            index,
+            before: before.and_then(|before| Some((before.now.manifest.as_ref()?, intent.at))),
+            host,
+            root,
+            stage,
+            berths,
+            journal: mount.clone(),
+            known: Known::of(&mount.known),
+            again: true,
+            bound: meant.bound.clone(),
+            in_steps: false,
+            problems: Vec::new(),
+        });
+    }
+    Ok(jobs)
+}
+
+/// The mount root, if it still is the directory that the restore began in.
+fn root(host: &Path, then: &Identity) -> Result<Root, RestoreError> {
+    let other = || RestoreError::OtherRoot {
+        path: host.to_path_buf(),
+    };
+    let root = match Root::open(host) {
+        Err(MountError::Missing { .. } | MountError::NotADirectory { .. }) => return Err(other()),
+        opened => opened?,
+    };
+    let now = identity(&root.stat());
+    let born = then.born.zip(now.born);
+    if then.ino == now.ino && born.is_none_or(|(then, now)| then == now) {
+        Ok(root)
+    } else {
+        Err(other())
+    }
+}

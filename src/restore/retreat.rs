@@ -1,0 +1,129 @@
+//! Takes back what was moved, in whatever state it was left: the old tree again, and nobody's later work lost.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use super::carry::Carry;
+use super::metadata::set_metadata;
+use super::moves::{aside_name, exchange, has_metadata_of, relocate};
+use super::progress::{Order, Progress, progress};
+use crate::capture::is_gone;
+use crate::platform;
+use crate::snapshot::{Deed, Entry, JournalMove, RelPath};
+
+impl Carry<'_> {
+    /// Takes every move back that was made. Goes on where one cannot be, and says which: the old object of a path is then gone,
+    /// or lies in the staging directory.
+    pub(super) fn back(&self) -> Vec<(RelPath, io::Error)> {
+        let mut failed = Vec::new();
+        let mut opened = BTreeSet::new();
+        let mount = self.mount;
+        let order = Order::of(mount);
+        for step in order.renames().rev() {
+            self.observer.reached("back");
+            let opened = match self.open(step, &mut opened) {
+                Err(error) if is_gone(&error) => Ok(()),
+                opened => opened,
+            };
+            if let Err(error) = opened.and_then(|()| self.retreat(step)) {
+                failed.push((step.path.clone(), error));
+            }
+        }
+        for step in order.metadata.iter().rev() {
+            self.observer.reached("back");
+            if let Err(error) = self.retreat(step) {
+                failed.push((step.path.clone(), error));
+            }
+        }
+        for parent in mount.parents.iter().rev() {
+            if let Err(error) = self.as_it_was(parent, true) {
+                failed.push((parent.path.clone(), error));
+            }
+        }
+        failed
+    }
+
+    fn retreat(&self, step: &JournalMove) -> io::Result<()> {
+        let other = self.other(step);
+        let (seat, name) = (self.seat(step), &other.name);
+        let seat = match seat {
+            Err(error) if is_gone(&error) => {
+                return match progress(step, None, &other)? {
+                    // What lies aside has no place to go back to, and is not thrown away for that.
+                    Progress::After | Progress::Parted | Progress::Joined | Progress::BackParted
+                        if !matches!(step.deed, Deed::In(_) | Deed::Unmake(_) | Deed::Metadata { .. }) =>
+                    {
+                        Err(io::Error::other("the directory that it lay in is gone"))
+                    }
+                    Progress::Lost if !matches!(step.deed, Deed::In(_) | Deed::Metadata { .. }) => {
+                        Err(io::ErrorKind::NotFound.into())
+                    }
+                    _ => Ok(()),
+                };
+            }
+            seat => seat?,
+        };
+        let progress = progress(step, Some(&seat), &other)?;
+        let taken = seat.dir.look(&seat.name)?.is_some();
+        match (&step.deed, progress) {
+            (Deed::In(_) | Deed::Back(_), Progress::After) => {
+                relocate(&seat.dir, &seat.name, other.dir()?, name)
+            }
+            // Whatever is there now goes aside: it is ours, or somebody's, and then it stays there and is named.
+            (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) if taken => {
+                exchange(other.dir()?, name, &seat.dir, &seat.name, self.observer).map(drop)
+            }
+            (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) => {
+                relocate(other.dir()?, name, &seat.dir, &seat.name)
+            }
+            (Deed::Swap(_) | Deed::Exchange(_), Progress::Parted | Progress::Joined) => {
+                // The place is free when the new object is at the path.
+                if taken {
+                    relocate(&seat.dir, &seat.name, other.dir()?, name)?;
+                }
+                relocate(other.dir()?, &aside_name(name), &seat.dir, &seat.name)
+            }
+            (Deed::Swap(_) | Deed::Exchange(_), Progress::BackParted) => {
+                relocate(other.dir()?, name, &seat.dir, &seat.name)?;
+                relocate(other.dir()?, &aside_name(name), other.dir()?, name)
+            }
+            (Deed::Swap(_) | Deed::Exchange(_), Progress::BackJoined) => {
+                relocate(other.dir()?, &aside_name(name), other.dir()?, name)
+            }
+            (Deed::Unmake(was), progress) => {
+                if progress == Progress::After {
+                    platform::make_dir(&seat.dir, &seat.name)?;
+                }
+                // It may have been made before a crash, and its metadata not yet.
+                set_metadata(&seat.dir, &seat.name, &was.0).map(drop)
+            }
+            (Deed::Metadata { was, will }, Progress::Before) => {
+                let now = seat.dir.look(&seat.name)?;
+                let is_like = |entry: &Entry| now.is_some_and(|now| has_metadata_of(&now, entry));
+                if !is_like(&will.0) && !is_like(&was.0) {
+                    // Somebody has set it since: that is later work.
+                    return Err(io::ErrorKind::ResourceBusy.into());
+                }
+                let notes = set_metadata(&seat.dir, &seat.name, &was.0)?;
+                notes
+                    .into_iter()
+                    .next()
+                    .map_or(Ok(()), |note| Err(io::Error::other(note)))
+            }
+            (
+                Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Back(_) | Deed::Exchange(_),
+                Progress::Lost,
+            ) => Err(io::ErrorKind::NotFound.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// As [`Self::open_parent`], once for each directory.
+    fn open(&self, step: &JournalMove, opened: &mut BTreeSet<RelPath>) -> io::Result<()> {
+        let parent = step.path.split().map(|(parent, _)| parent).unwrap_or_default();
+        if opened.insert(parent) {
+            self.open_parent(step, &self.seat(step)?)?;
+        }
+        Ok(())
+    }
+}
