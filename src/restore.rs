@@ -147,6 +147,9 @@ pub enum RestoreError {
     /// An interrupted restore waits on these mounts.
     #[error("a restore of {} was interrupted, and some paths may be old and some new", .0.instance)]
     Pending(Box<crate::snapshot::Intent>),
+    /// Another process finished an interrupted restore meanwhile.
+    #[error("the restore of {} was finished by another process meanwhile", .0.instance)]
+    Finished(Box<crate::snapshot::Intent>),
     /// An interrupted restore had not touched anything yet.
     #[error("the restore of {} was interrupted before it changed anything", .0.instance)]
     NotBegun(Box<crate::snapshot::Intent>),

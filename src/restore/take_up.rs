@@ -165,6 +165,9 @@ pub struct TakenBack {
 pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<TakenBack, RestoreError> {
     let intent = papers.intent().clone();
     let mut back = TakenBack::default();
+    if papers.decision()? == Some(Decision::Commit) {
+        return Err(RestoreError::Finished(Box::new(intent)));
+    }
     match papers.journal()? {
         Some(journal) => {
             let jobs = jobs(&intent, &journal, None, Missing::Made)?;
