@@ -64,6 +64,14 @@ fn large_tree(root: &Path) {
     }
 }
 
+/// Whether a process has a handler for SIGINT by now.
+fn catches_interrupts(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mut lines = status.lines();
+    let caught = lines.find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 2 != 0))
+}
+
 #[test]
 fn s38_three_hundred_thousand_entries_and_an_interrupt() {
     let sandbox = Sandbox::new();
@@ -75,6 +83,11 @@ fn s38_three_hundred_thousand_entries_and_an_interrupt() {
         let begun = sandbox
             .command(["begin", "--snapshot", "project", project.to_str().unwrap()])
             .start();
+        // On a busy machine it takes a while until it listens at all.
+        let listens = || catches_interrupts(begun.child.id());
+        while !listens() && Path::new(&format!("/proc/{}/exe", begun.child.id())).exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         std::thread::sleep(Duration::from_millis(wait));
         let pid = Pid::from_raw(i32::try_from(begun.child.id()).unwrap()).unwrap();
         kill_process(pid, Signal::INT).unwrap();
