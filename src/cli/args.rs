@@ -166,7 +166,7 @@ impl Verb {
             Self::Restore(args) => args.json,
             Self::Undo(args) => args.json,
             Self::Resume(args) => args.json,
-            Self::Abort(args) => args.json,
+            Self::Abort(args) => args.restore.json,
             Self::Verify(args) => args.json,
             Self::Log(args) => args.json,
             Self::Rebuild(args) => args.json,

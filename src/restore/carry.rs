@@ -13,7 +13,7 @@ use super::metadata::set_metadata;
 use super::moves::{Exchange, aside_name, exchange, finish_steps, fits, relocate, with_metadata_of};
 use super::progress::{Order, Other, Progress, Seat, place, progress, seat};
 use super::stage::Stage;
-use crate::capture::words;
+use crate::capture::{is_gone, words};
 use crate::mount::Root;
 use crate::observer::Observer;
 use crate::platform::{self, Stat};
@@ -137,14 +137,7 @@ impl Carry<'_> {
 
     pub(super) fn progress(&self, step: &JournalMove) -> Result<Progress, RestoreError> {
         let seat = match self.seat(step) {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                Ok(None)
-            }
+            Err(error) if is_gone(&error) => Ok(None),
             other => other.map(Some),
         };
         let told = seat.and_then(|seat| progress(step, seat.as_ref(), &self.other(step)));
@@ -308,14 +301,7 @@ impl Carry<'_> {
         let Some(root) = self.root else { return Ok(()) };
         let dir = match root.dir(&parent.path) {
             // Somebody removed it since: there is nothing to put right.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(());
-            }
+            Err(error) if is_gone(&error) => return Ok(()),
             other => other?,
         };
         let stat = dir.stat()?;

@@ -89,7 +89,12 @@ pub fn of_restore(
     })
 }
 
-fn manifest(store: &Store, record: &SnapshotRecord, label: &str) -> Result<Option<Manifest>, RestoreError> {
+/// What a snapshot holds of the mount with this label.
+pub(super) fn manifest(
+    store: &Store,
+    record: &SnapshotRecord,
+    label: &str,
+) -> Result<Option<Manifest>, RestoreError> {
     match record.mounts.iter().find(|mount| mount.coverage.label == label) {
         Some(mount) => Ok(store.manifest(record, mount)?),
         None => Ok(None),

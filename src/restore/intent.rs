@@ -1,7 +1,7 @@
 //! The confirmed proposal as an intent, and back: what a restore may touch has to be known after a crash as well.
 
 use super::flags;
-use super::plan::Scope;
+use super::plan::{Allow, Scope};
 use super::propose::{Proposal, ProposedMount, Purpose};
 use super::stage::Stage;
 use crate::clock::{Entropy, random};
@@ -25,6 +25,17 @@ impl From<&IntentScope> for Scope {
             IntentScope::All => Self::All,
             IntentScope::Below(tops) => Self::Below(tops.clone()),
             IntentScope::Exactly(paths) => Self::Exactly(paths.iter().cloned().collect()),
+        }
+    }
+}
+
+impl Allow {
+    /// What was allowed when an interrupted restore was confirmed.
+    #[must_use]
+    pub fn of(intent: &Intent) -> Self {
+        Self {
+            overwrite_later: intent.overwrite_later,
+            delete_later: intent.delete_later,
         }
     }
 }

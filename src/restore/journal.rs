@@ -40,6 +40,17 @@ impl From<Action> for PathAct {
     }
 }
 
+impl From<PathAct> for Action {
+    fn from(act: PathAct) -> Self {
+        match act {
+            PathAct::Created => Self::Create,
+            PathAct::Replaced => Self::Replace,
+            PathAct::Deleted => Self::Delete,
+            PathAct::Metadata => Self::Metadata,
+        }
+    }
+}
+
 fn found(dir: &Dir, name: &OsStr) -> io::Result<Option<Identity>> {
     Ok(dir.look(name)?.as_ref().map(identity))
 }

@@ -3,21 +3,21 @@
 use std::path::PathBuf;
 
 use super::RestoreError;
+use super::Witness;
 use super::berth;
 use super::conclude::Conclusion;
 use super::execute::{Acting, Report};
 use super::flags;
+use super::history::manifest;
 use super::plan::{Allow, Plan, Scope, Step};
 use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::reopen::{Missing, jobs};
 use super::stage::{Location, Stage};
-use super::{Action, Witness};
 use crate::capture::Seen;
 use crate::diff::{Side, compare};
 use crate::mount::Root;
 use crate::snapshot::{
-    Act, Coverage, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, PathAct, SnapshotId,
-    SnapshotRecord, StagePlace,
+    Act, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, SnapshotId, StagePlace,
 };
 use crate::store::{Papers, PendingRestore, RestoreStage, Store, StoreError};
 
@@ -252,8 +252,8 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
     for meant in &intent.mounts {
         let coverage = &meant.coverage;
         let steps = journal.mounts.iter().find(|mount| mount.label == coverage.label);
-        let then = manifest(store, &target, coverage)?;
-        let now = manifest(store, &emergency, coverage)?;
+        let then = manifest(store, &target, &coverage.label)?;
+        let now = manifest(store, &emergency, &coverage.label)?;
         let root = coverage.root.to_path();
         let plan = Plan {
             steps: steps
@@ -281,24 +281,9 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
     Ok(Proposal {
         target,
         purpose: Purpose::of(intent),
-        allow: Allow {
-            overwrite_later: intent.overwrite_later,
-            delete_later: intent.delete_later,
-        },
+        allow: Allow::of(intent),
         mounts,
     })
-}
-
-fn manifest(
-    store: &Store,
-    record: &SnapshotRecord,
-    coverage: &Coverage,
-) -> Result<Option<Manifest>, RestoreError> {
-    let mut mounts = record.mounts.iter();
-    match mounts.find(|mount| mount.coverage.label == coverage.label) {
-        Some(mount) => Ok(store.manifest(record, mount)?),
-        None => Ok(None),
-    }
 }
 
 /// The steps as the plan had them: the same comparison gives the same changes.
@@ -315,12 +300,7 @@ fn steps_of(mount: &JournalMount, then: Option<&Manifest>, now: Option<&Manifest
         while wanted.next_if(|step| step.path < change.path).is_some() {}
         if let Some(step) = wanted.next_if(|step| step.path == change.path) {
             steps.push(Step {
-                action: match step.act {
-                    PathAct::Created => Action::Create,
-                    PathAct::Replaced => Action::Replace,
-                    PathAct::Deleted => Action::Delete,
-                    PathAct::Metadata => Action::Metadata,
-                },
+                action: step.act.into(),
                 change,
                 overrode: step.overrode,
             });

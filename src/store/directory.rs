@@ -1,5 +1,6 @@
 //! The store's directories: made private, and refused when somebody else could tamper with them.
 
+use std::ffi::OsString;
 use std::fs::{self, Metadata, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -39,6 +40,18 @@ pub(super) fn inspect(layout: &Layout) -> Result<bool, StoreError> {
         check(&directory)?;
     }
     Ok(true)
+}
+
+/// The names in one of the store's directories; none when it is not there.
+pub(super) fn names(directory: &Path) -> Result<Vec<OsString>, StoreError> {
+    let failed = StoreError::io("list", directory);
+    let listed = match fs::read_dir(directory) {
+        Ok(listed) => listed,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let names: io::Result<Vec<OsString>> = listed.map(|entry| Ok(entry?.file_name())).collect();
+    names.map_err(failed)
 }
 
 fn all(layout: &Layout) -> [std::path::PathBuf; 6] {

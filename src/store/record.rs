@@ -1,13 +1,10 @@
 //! Snapshot records: reading and checking `snapshots/<id>.json`. What lies there may come from elsewhere and
 //! is not trusted.
 
-use std::collections::HashSet;
-use std::fs;
-use std::io;
-
 use serde::Deserialize;
+use std::collections::HashSet;
 
-use super::{Layout, StoreError, durable};
+use super::{Layout, StoreError, directory, durable};
 use crate::snapshot::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
 
 /// A record lists mounts, excludes and at most a hundred gaps a mount: longer than this it is none (bytes).
@@ -99,15 +96,8 @@ fn check_root(root: &ByteString) -> Result<(), String> {
 /// The ids of all records, as the directory has them; sorted. Files that do not have a record's name are
 /// none.
 pub(super) fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
-    let directory = layout.snapshots();
-    let listed = match fs::read_dir(&directory) {
-        Ok(listed) => listed,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(StoreError::io("list", &directory)(error)),
-    };
     let mut ids = Vec::new();
-    for entry in listed {
-        let name = entry.map_err(StoreError::io("list", &directory))?.file_name();
+    for name in directory::names(&layout.snapshots())? {
         let stem = name.to_str().and_then(|name| name.strip_suffix(".json"));
         ids.extend(stem.and_then(|stem| SnapshotId::parse(stem).ok()));
     }

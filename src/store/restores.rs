@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::draft::DRAFTS;
 use super::lock::{self, LockGuard};
-use super::{Layout, LockedObject, Store, StoreError, durable};
+use super::{Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::snapshot::{Decision, Digest, Intent, Journal, JournalParts, RestoreId};
 
 /// Version of the three files.
@@ -190,15 +190,8 @@ fn clear(directory: &Path) -> Result<(), StoreError> {
 }
 
 fn ids(layout: &Layout) -> Result<Vec<RestoreId>, StoreError> {
-    let directory = layout.restores();
-    let listed = match fs::read_dir(&directory) {
-        Ok(listed) => listed,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(StoreError::io("list", &directory)(error)),
-    };
     let mut ids = Vec::new();
-    for entry in listed {
-        let name = entry.map_err(StoreError::io("list", &directory))?.file_name();
+    for name in directory::names(&layout.restores())? {
         ids.extend(name.to_str().and_then(|name| RestoreId::parse(name).ok()));
     }
     ids.sort();

@@ -336,3 +336,63 @@ fn a_mode_that_was_set_meanwhile_stays() {
     assert_eq!(mode & 0o7777, 0o640);
     assert_eq!(fs::read_to_string(project.join("b")).unwrap(), "agent\n");
 }
+
+#[test]
+fn a_file_system_that_turns_read_only_half_way_leaves_no_mix_that_looks_done() {
+    if crate::support::machine::tool("strace").is_none() {
+        return crate::support::machine::skip(
+            "a file system that turns read-only",
+            "strace is not installed",
+        );
+    }
+    let waiting = killed_at("intent");
+    let words = [
+        "strace",
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "inject=renameat2:error=EROFS:when=2+",
+    ];
+    let restore = waiting.sandbox.command(["restore", &waiting.id, "--yes"]);
+    let run = restore.through(&words).run();
+    if run.text().contains("ptrace") {
+        return crate::support::machine::skip(
+            "a file system that turns read-only",
+            "tracing is not allowed here",
+        );
+    }
+    run.code(8);
+    waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).ok();
+    assert_same_tree(&waiting.wrecked, &Tree::read(&waiting.project));
+}
+
+#[test]
+fn another_file_under_the_name_of_the_staging_directory_stops_no_abort() {
+    let waiting = killed_at("moved");
+    let staging = waiting.staging();
+    fs::remove_dir_all(&staging).unwrap();
+    fs::write(&staging, "mine\n").unwrap();
+    waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).code(6);
+    assert_eq!(fs::read_to_string(&staging).unwrap(), "mine\n");
+    assert!(
+        !waiting
+            .sandbox
+            .jackin(["list"])
+            .ok()
+            .text()
+            .contains("interrupted")
+    );
+}
+
+#[test]
+fn what_resume_leaves_in_the_staging_directory_is_named() {
+    let waiting = killed_at("decided");
+    let staging = waiting.staging();
+    fs::write(staging.join("mine"), "mine\n").unwrap();
+    let run = waiting.sandbox.jackin(["resume", &waiting.id, "--yes"]).code(6);
+    run.shows(staging.to_str().unwrap());
+    assert!(Waiting::is_below(&staging, "mine\n"));
+    assert_same_tree(&waiting.before, &Tree::read(&waiting.project));
+}

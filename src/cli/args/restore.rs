@@ -88,24 +88,15 @@ pub struct ResumeArgs {
     pub json: bool,
 }
 
-/// Arguments of `abort`.
+/// Arguments of `abort`: those of `resume`, and another way out.
 #[derive(Clone, Debug, Args)]
 pub struct AbortArgs {
-    /// The session; without it the one whose restore was interrupted
-    #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: Option<String>,
+    /// Which restore, and how.
+    #[command(flatten)]
+    pub restore: ResumeArgs,
     /// Take nothing back: leave every path as it is now, and forget the restore
     #[arg(long)]
     pub as_is: bool,
-    /// Print what the restore does and stop
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Do not ask
-    #[arg(long, conflicts_with = "dry_run")]
-    pub yes: bool,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Arguments of `undo`.

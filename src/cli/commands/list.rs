@@ -1,6 +1,8 @@
 //! `list`: instances and their snapshots, newest first.
 
-use super::pending::restore_waits;
+use std::collections::BTreeSet;
+
+use super::pending::waiting_instances;
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{InstanceDocument, ListDocument};
@@ -10,21 +12,20 @@ use crate::cli::view;
 use crate::session::{Sight, state_by};
 
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
-    let (mut rows, mut waiting) = (Vec::new(), Vec::new());
+    let (mut rows, mut waiting) = (Vec::new(), BTreeSet::new());
     if let Some(store) = context.store_for_reading()? {
+        waiting = waiting_instances(&store);
         let sight = Sight::now();
         for row in store.catalog().instances()? {
             let snapshots = store.catalog().snapshots(&row.id)?;
             let state = state_by(&sight, &store, &row);
-            waiting.push(restore_waits(&store, &row));
             rows.push((row, state, snapshots));
         }
     }
     if args.json {
-        let documents = rows
-            .iter()
-            .zip(waiting)
-            .map(|((row, state, snapshots), waits)| InstanceDocument::new(row, state, snapshots, waits));
+        let documents = rows.iter().map(|(row, state, snapshots)| {
+            InstanceDocument::new(row, state, snapshots, waiting.contains(&row.id))
+        });
         context.terminal.json(&ListDocument::new(documents.collect()));
     } else if rows.is_empty() {
         context.terminal.note("no sessions were recorded yet");

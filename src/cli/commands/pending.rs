@@ -1,11 +1,13 @@
 //! What every command does about restores that were interrupted: clears up after them, refuses, or says that they wait.
 
+use std::collections::BTreeSet;
+
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::restore::{Cleared, RestoreError, pending};
 use crate::session::{SessionError, make_way, roots};
-use crate::snapshot::Decision;
-use crate::store::{InstanceRow, PendingRestore, RestoreStage, Store};
+use crate::snapshot::{Decision, InstanceId};
+use crate::store::{InstanceRow, PendingRestore, RestoreStage, Store, StoreError};
 use crate::terminal::{sanitize, size};
 
 /// Says what stays in staging directories.
@@ -57,23 +59,26 @@ pub(super) fn refuse_torn(store: &Store, row: &InstanceRow) -> Result<(), CliErr
     }
 }
 
-/// Whether a restore of the instance waits for `resume` or `abort`. Papers that cannot be read are told of elsewhere.
-pub(super) fn restore_waits(store: &Store, row: &InstanceRow) -> bool {
-    let found = store.pending_restores().unwrap_or_default();
-    let waits = |found: &PendingRestore| found.stage == RestoreStage::Moving && !found.alive;
-    found
-        .iter()
-        .any(|found| waits(found) && found.intent.instance == row.id)
+/// The restores that wait for `resume` or `abort`.
+pub(super) fn waiting(store: &Store) -> Result<Vec<PendingRestore>, StoreError> {
+    let mut found = store.pending_restores()?;
+    found.retain(|found| found.stage == RestoreStage::Moving && !found.alive);
+    Ok(found)
+}
+
+/// The instances whose restores wait. Papers that cannot be read are told of elsewhere.
+pub(super) fn waiting_instances(store: &Store) -> BTreeSet<InstanceId> {
+    let found = waiting(store).unwrap_or_default();
+    found.into_iter().map(|found| found.intent.instance).collect()
 }
 
 /// Says which interrupted restores wait; what is read meanwhile may be old in one place and new in another.
 pub(in crate::cli) fn warn_of_pending(context: &Context<'_>, store: &Store) {
-    let found = match store.pending_restores() {
+    let found = match waiting(store) {
         Ok(found) => found,
         Err(error) => return context.terminal.warn(&error.to_string()),
     };
-    let waits = |found: &PendingRestore| found.stage == RestoreStage::Moving && !found.alive;
-    for found in found.into_iter().filter(waits) {
+    for found in found {
         let intent = &found.intent;
         let id = &intent.instance;
         let when = size::age(intent.at, context.now());

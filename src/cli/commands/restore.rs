@@ -6,9 +6,8 @@ mod set_aside;
 mod to;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
-pub(super) use carry::{How, carry_out, tell};
+pub(super) use carry::{How, carry_out, say};
 pub(super) use document::document;
 pub(super) use set_aside::again as set_aside_again;
 
@@ -21,7 +20,9 @@ use crate::cli::context::{Context, settle_path};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::restore::{Allow, MountRequest, Proposal, Purpose, RestoreError, of_instance, propose};
-use crate::session::{Allowed, State, find_instance, find_snapshot, refuse_active, refuse_inside, state};
+use crate::session::{
+    Allowed, State, find_instance, find_snapshot, refuse_active, refuse_inside, roots, state,
+};
 use crate::snapshot::{Coverage, RelPath, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 
@@ -36,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         return to::to_directory(context, &reading, &row, args, directory);
     }
     refuse_active(&reading, &row)?;
-    let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
+    let roots = roots(&row.mounts);
     // Looking needs no lock and writes nothing.
     let (store, _locks) = if args.dry_run {
         refuse_torn(&reading, &row)?;

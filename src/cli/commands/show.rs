@@ -1,7 +1,7 @@
 //! `show`: one instance in full.
 
 use super::diff::open;
-use super::pending::restore_waits;
+use super::pending::waiting_instances;
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, InstanceDocument, ReasonDocument, RestoredDocument, ShowDocument};
@@ -24,7 +24,12 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
     if args.json {
         context.terminal.json(&ShowDocument {
             head: Head::default(),
-            instance: InstanceDocument::new(&row, &state, &snapshots, restore_waits(&store, &row)),
+            instance: InstanceDocument::new(
+                &row,
+                &state,
+                &snapshots,
+                waiting_instances(&store).contains(&row.id),
+            ),
             command: row.command.as_ref(),
             coverage: &row.mounts,
             lacks: baseline.as_ref().map(lacks).unwrap_or_default(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::diff::no_store;
 use super::pending::{tell_left, what_was_cleared};
-use super::restore::{How, carry_out, document, set_aside_again, tell};
+use super::restore::{How, carry_out, document, say, set_aside_again};
 use super::words::Words;
 use crate::cli::args::{AbortArgs, ResumeArgs};
 use crate::cli::confirm::confirm;
@@ -14,8 +14,8 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::restore::{
-    Allow, MountRequest, Outcome, Purpose, Scope, TakenBack, abort, leave, of_instance, of_restore, proposal,
-    propose, resume, settle,
+    Allow, MountRequest, Purpose, RestoreError, Scope, TakenBack, abort, leave, of_instance, of_restore,
+    proposal, propose, resume, settle,
 };
 use crate::session::{Allowed, find_instance, refuse_active, refuse_inside};
 use crate::snapshot::{Decision, Intent};
@@ -73,23 +73,13 @@ pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Sta
     )?;
     let (proposal, report) = resume(&found.store, found.papers, &world.acting())?;
     let how = how(&row, &intent, args.json, args.yes);
-    if args.json {
-        context.terminal.json(&document(&row, &proposal, Some(&report)));
-    } else {
-        tell(context, &row, &proposal, &report, &how);
-    }
-    Ok(if report.outcome == Outcome::Partial {
-        ExitCode::Partial
-    } else {
-        ExitCode::Done
-    }
-    .into())
+    Ok(say(context, &row, &proposal, &report, &how))
 }
 
 pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Status, CliError> {
-    let (row, waiting) = look(context, args.instance.as_deref())?;
-    if args.dry_run {
-        return show(context, &row, &waiting, args.json, "abort");
+    let (row, waiting) = look(context, args.restore.instance.as_deref())?;
+    if args.restore.dry_run {
+        return show(context, &row, &waiting, args.restore.json, "abort");
     }
     let found = take(context, &row, &waiting)?;
     if let RestoreStage::Decided(decision @ (Decision::Commit | Decision::Left)) = waiting.stage {
@@ -108,13 +98,13 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
     };
     // What has no readable plan can be taken back all the same: the journal knows every move.
     if let Ok(Some(proposal)) = proposal(&found.store, found.papers.intent())
-        && !args.json
+        && !args.restore.json
     {
         context
             .terminal
             .out(&view::plan::steps(&proposal, context.terminal.width_out()));
     }
-    confirm(context.terminal, &context.interrupts, question, args.yes)?;
+    confirm(context.terminal, &context.interrupts, question, args.restore.yes)?;
     let world = context.world();
     let acting = world.acting();
     let intent = found.papers.intent().clone();
@@ -134,14 +124,12 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
     } else {
         abort(&found.store, found.papers, &acting)?
     };
-    let gone = back.gone.iter().map(|path| {
-        format!(
-            "what was at {} before is gone: somebody removed it while the restore waited",
-            sanitize::path(path)
-        )
-    });
+    let gone = back
+        .gone
+        .iter()
+        .map(|path| RestoreError::Gone { path: path.clone() }.to_string());
     let left: Vec<String> = gone.chain(back.left.iter().cloned()).collect();
-    if args.json {
+    if args.restore.json {
         let outcome = if left.is_empty() {
             RestoreOutcome::Aborted
         } else {
@@ -327,10 +315,7 @@ fn again(
             witness,
         });
     }
-    let allow = Allow {
-        overwrite_later: intent.overwrite_later,
-        delete_later: intent.delete_later,
-    };
+    let allow = Allow::of(intent);
     let mut proposal = propose(&store, target, purpose, requests, allow, false, world.observer)?;
     set_aside_again(context, &store, &mut proposal, intent)?;
     carry_out(

@@ -1,7 +1,6 @@
 //! `undo`: takes back a restore, limited to what that restore touched. It is a restore itself.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use super::diff::no_store;
 use super::pending::{make_way_and_say, refuse_torn};
@@ -12,7 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::restore::{Allow, MountRequest, Purpose, Scope, bring_back, of_restore, propose};
-use crate::session::{Allowed, find_instance, refuse_active, refuse_inside};
+use crate::session::{Allowed, find_instance, refuse_active, refuse_inside, roots};
 use crate::snapshot::RelPath;
 use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store};
 
@@ -26,7 +25,7 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
     let row = concerned(&reading, args)?;
     refuse_inside(&reading, context.environment, Allowed::Nothing)?;
     refuse_active(&reading, &row)?;
-    let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
+    let roots = roots(&row.mounts);
     let (store, _locks) = if args.dry_run {
         refuse_torn(&reading, &row)?;
         (reading, None)

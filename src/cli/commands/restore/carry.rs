@@ -1,6 +1,7 @@
 //! What `restore` and `undo` have in common: show a proposal, ask, carry it out, tell.
 
 use super::document::document;
+use crate::cli::commands::pending::tell_left;
 use crate::cli::commands::words::Words;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -73,20 +74,28 @@ pub(in crate::cli::commands) fn carry_out(
             "emergency snapshot {emergency} is stored and was read back; receipt {receipt}"
         ));
     }
-    for left in &report.left {
-        terminal.warn(left);
-    }
+    Ok(say(context, row, proposal, &report, how))
+}
+
+/// Tells how a restore went, and gives its exit code.
+pub(in crate::cli::commands) fn say(
+    context: &Context<'_>,
+    row: &InstanceRow,
+    proposal: &Proposal,
+    report: &Report,
+    how: &How<'_>,
+) -> Status {
+    tell_left(context, &report.left);
     if how.json {
-        terminal.json(&document(row, proposal, Some(&report)));
+        context.terminal.json(&document(row, proposal, Some(report)));
     } else {
-        tell(context, row, proposal, &report, how);
+        tell(context, row, proposal, report, how);
     }
-    Ok(if report.outcome == Outcome::Partial {
-        ExitCode::Partial
+    if report.outcome == Outcome::Partial {
+        ExitCode::Partial.into()
     } else {
-        ExitCode::Done
+        ExitCode::Done.into()
     }
-    .into())
 }
 
 fn warn_of_gaps(context: &Context<'_>, proposal: &Proposal) {
@@ -136,13 +145,7 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How<'_>) {
     }
 }
 
-pub(in crate::cli::commands) fn tell(
-    context: &Context<'_>,
-    row: &InstanceRow,
-    proposal: &Proposal,
-    report: &Report,
-    how: &How<'_>,
-) {
+fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &Report, how: &How<'_>) {
     let terminal = context.terminal;
     for root in &report.in_steps {
         terminal.note(&format!(
