@@ -9,6 +9,7 @@ use super::identity::{identity, is_same};
 use super::progress::{Progress, Seat};
 use super::propose::ProposedMount;
 use super::work::Job;
+use crate::capture::is_gone;
 use crate::mount::{Dir, Root};
 use crate::observer::Observer;
 use crate::platform;
@@ -100,13 +101,6 @@ impl Berth {
             source,
         })
     }
-}
-
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 /// The places of one mount, made; when one cannot be, none stays.
