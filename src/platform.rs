@@ -5,10 +5,16 @@ mod accounts;
 mod acting;
 mod attributes;
 mod change;
+mod file;
 mod file_system;
 mod inode_flags;
+mod kernel;
 mod open;
 pub mod parallel;
+mod paths;
+#[cfg(test)]
+#[allow(dead_code, reason = "the tests that use it are in several layers")]
+pub(crate) mod simulated;
 mod stat;
 
 pub use accounts::home_of;
@@ -22,13 +28,18 @@ pub use change::{
     make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, set_mtime, set_mtime_handle,
     sync_directory, sync_file_system,
 };
+pub use file::File;
 pub use file_system::{
     FileSystem, data_segments, file_clock, file_system, fine_clock, free_bytes, may_write,
 };
 pub use inode_flags::set_inode_flags;
 pub use open::{
-    careful_flags, is_bound, is_io_failure, is_link_refused, is_sync_unsupported, is_through_link, names,
-    open_beneath, open_child_dir, open_child_file, open_child_file_blindly, open_root, read_link,
+    is_bound, is_io_failure, is_link_refused, is_sync_unsupported, is_through_link, names, open_beneath,
+    open_child_dir, open_child_file, open_child_file_blindly, open_root, read_link,
+};
+pub use paths::{
+    Opening, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path, remove_dir_at, remove_file_at,
+    remove_tree_at, rename_path, stat_path, sync_dir_at,
 };
 pub use stat::{NodeKind, Stat, stat_child, stat_handle};
 
@@ -37,7 +48,49 @@ pub use stat::{NodeKind, Stat, stat_child, stat_handle};
 #[must_use]
 pub fn threads() -> usize {
     const MOST: usize = 8;
+    #[cfg(test)]
+    if simulated::world().is_some() {
+        return 1;
+    }
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST))
+}
+
+/// Starts another thread, which may not outlive the scope.
+///
+/// # Errors
+/// What the system says.
+pub fn start<'scope, R: Send + 'scope>(
+    scope: &'scope std::thread::Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> R + Send + 'scope,
+) -> std::io::Result<std::thread::ScopedJoinHandle<'scope, R>> {
+    // What is simulated happens in one order.
+    #[cfg(test)]
+    if simulated::world().is_some() {
+        return Err(std::io::ErrorKind::WouldBlock.into());
+    }
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn_scoped(scope, work)
+}
+
+/// Waits so long.
+pub fn pause(duration: std::time::Duration) {
+    #[cfg(test)]
+    if let Some(world) = simulated::world() {
+        return world.lock().pass(duration.as_nanos());
+    }
+    std::thread::sleep(duration);
+}
+
+/// Repeats a call that a signal interrupts before it did anything.
+fn insist<T>(mut call: impl FnMut() -> kernel::Result<T>) -> kernel::Result<T> {
+    loop {
+        match call() {
+            Err(rustix::io::Errno::INTR) => {}
+            other => return other,
+        }
+    }
 }
 
 /// Whether this process may give files to other users and make devices (effective user 0).

@@ -60,7 +60,7 @@ impl Store {
     pub fn free_bytes(&self) -> Result<u64, StoreError> {
         let _kept = self.layout.enter()?;
         let root = self.layout.root();
-        let free = std::fs::File::open(root).and_then(platform::free_bytes);
+        let free = platform::free_bytes_at(root);
         free.map_err(StoreError::io("ask for free room in", root))
     }
 

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
@@ -97,8 +96,7 @@ impl<'a> ReadAhead<'a> {
         }
         for _ in 0..platform::threads() {
             // Without another thread everything is read in the ordinary way.
-            let reader = thread::Builder::new().name("read".to_owned());
-            if reader.spawn_scoped(scope, || self.read()).is_ok() {
+            if platform::start(scope, "read", || self.read()).is_ok() {
                 taken.window += 3;
             }
         }

@@ -1,7 +1,6 @@
 //! Lists a directory until it holds still, so that what is not in the list was not there.
 
 use std::io;
-use std::thread;
 use std::time::Duration;
 
 use crate::mount::Dir;
@@ -44,6 +43,6 @@ pub(crate) fn settle(last: Time) {
     let age = platform::file_clock().nanos() - last.nanos();
     if (0..TICK_NANOS).contains(&age) {
         let rest = u64::try_from(TICK_NANOS - age).unwrap_or(0);
-        thread::sleep(Duration::from_nanos(rest));
+        platform::pause(Duration::from_nanos(rest));
     }
 }

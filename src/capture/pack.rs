@@ -1,7 +1,6 @@
 //! Stores what a scan finds: content that no known archive holds goes into the draft's archive, once.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::io;
 
 use super::CaptureError;
@@ -11,6 +10,7 @@ use super::source::{LayoutHasher, Source};
 use foldhash::fast::RandomState;
 
 use crate::observer::Observer;
+use crate::platform::File;
 use crate::snapshot::{Content, Digest, Entry, RelPath};
 use crate::store::archive::{BlobKind, Finished, Segment, Stored, Writer};
 use crate::store::{Blobs, Draft};

@@ -1,10 +1,8 @@
 //! The bytes of one file while it is read: its holes, its size, its digest.
 
-use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt as _;
 
-use crate::platform::{self, Stat};
+use crate::platform::{self, File, Stat};
 use crate::snapshot::{Content, DigestMethod, Hasher};
 
 /// An opened regular file with the size and the holes that it had when it was opened.

@@ -1,6 +1,6 @@
 //! Judges who may touch jackin's home and the store, and how much room there is.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -194,7 +194,7 @@ fn odd(place: &OddPlace, user: u32) -> Finding {
 /// Free bytes where the store lies, or would be made.
 fn free(root: &Path) -> Option<u64> {
     let there = root.ancestors().find(|path| path.is_dir())?;
-    platform::free_bytes(File::open(there).ok()?).ok()
+    platform::free_bytes_at(there).ok()
 }
 
 fn room(root: &Path, free: Option<u64>, survey: Option<&Survey>, findings: &mut Vec<Finding>) {

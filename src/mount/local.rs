@@ -2,12 +2,11 @@
 //! that is swapped for a link while we work leads nowhere.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use crate::platform::{self, FileSystem, NodeKind, Stat};
+use crate::platform::{self, File, FileSystem, NodeKind, Stat};
 use crate::snapshot::{Name, RelPath, Xattr};
 
 /// Why a mount cannot be used.

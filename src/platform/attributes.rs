@@ -1,17 +1,13 @@
 //! Extended attributes of a child, also of links and of files we may not open, addressed through its directory's handle.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::path::PathBuf;
 
-use rustix::fs::{
-    XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr, lgetxattr, llistxattr, lremovexattr,
-    lsetxattr,
-};
 use rustix::io::Errno;
 
+use super::kernel::{self, Bearer};
 use crate::snapshot::Xattr;
 
 /// The attributes' calls take no directory handle; the kernel's own name of the handle pins the directory instead.
@@ -33,11 +29,8 @@ fn address(dir: impl AsFd, name: &OsStr) -> PathBuf {
 /// # Errors
 /// What the system says.
 pub fn list_attributes(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<Xattr>> {
-    let path = address(dir, name);
-    collect(
-        |buffer| llistxattr(&path, buffer),
-        |attribute, buffer| lgetxattr(&path, attribute, buffer),
-    )
+    let path = address(&dir, name);
+    collect(&Bearer::Child(dir.as_fd(), &path))
 }
 
 /// As [`list_attributes`], of an open file.
@@ -45,24 +38,18 @@ pub fn list_attributes(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<Xattr>> {
 /// # Errors
 /// What the system says.
 pub fn handle_attributes(file: impl AsFd) -> io::Result<Vec<Xattr>> {
-    collect(
-        |buffer| flistxattr(&file, buffer),
-        |attribute, buffer| fgetxattr(&file, attribute, buffer),
-    )
+    collect(&Bearer::Open(file.as_fd()))
 }
 
-fn collect(
-    list: impl Fn(&mut [u8]) -> Result<usize, Errno>,
-    get: impl Fn(&[u8], &mut [u8]) -> Result<usize, Errno>,
-) -> io::Result<Vec<Xattr>> {
-    let listed = match grow(list) {
+fn collect(bearer: &Bearer<'_, BorrowedFd<'_>>) -> io::Result<Vec<Xattr>> {
+    let listed = match grow(|room| kernel::list_xattr(bearer, room)) {
         Ok(listed) => listed,
         Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
     let mut found = Vec::new();
     for attribute in listed.split(|b| *b == 0).filter(|part| !part.is_empty()) {
-        match grow(|buffer| get(attribute, buffer)) {
+        match grow(|room| kernel::get_xattr(bearer, attribute, room)) {
             Ok(value) => found.push(Xattr {
                 name: attribute.into(),
                 value: value.into(),
@@ -105,13 +92,9 @@ fn grow(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Err
 /// # Errors
 /// What the system says.
 pub fn set_attribute(dir: impl AsFd, name: &OsStr, attribute: &Xattr) -> io::Result<()> {
-    let key = OsString::from(OsStr::from_bytes(&attribute.name));
-    Ok(lsetxattr(
-        address(dir, name),
-        key,
-        &attribute.value,
-        XattrFlags::empty(),
-    )?)
+    let path = address(&dir, name);
+    let bearer = Bearer::Child(dir, path.as_path());
+    Ok(kernel::set_xattr(&bearer, &attribute.name, &attribute.value)?)
 }
 
 /// Removes one attribute.
@@ -119,7 +102,11 @@ pub fn set_attribute(dir: impl AsFd, name: &OsStr, attribute: &Xattr) -> io::Res
 /// # Errors
 /// What the system says.
 pub fn remove_attribute(dir: impl AsFd, name: &OsStr, attribute: &[u8]) -> io::Result<()> {
-    Ok(lremovexattr(address(dir, name), OsStr::from_bytes(attribute))?)
+    let path = address(&dir, name);
+    Ok(kernel::remove_xattr(
+        &Bearer::Child(dir, path.as_path()),
+        attribute,
+    )?)
 }
 
 /// As [`set_attribute`], of an open file or directory.
@@ -127,8 +114,8 @@ pub fn remove_attribute(dir: impl AsFd, name: &OsStr, attribute: &[u8]) -> io::R
 /// # Errors
 /// What the system says.
 pub fn set_handle_attribute(handle: impl AsFd, attribute: &Xattr) -> io::Result<()> {
-    let key = OsStr::from_bytes(&attribute.name);
-    Ok(fsetxattr(handle, key, &attribute.value, XattrFlags::empty())?)
+    let bearer = Bearer::Open(handle);
+    Ok(kernel::set_xattr(&bearer, &attribute.name, &attribute.value)?)
 }
 
 /// As [`remove_attribute`], of an open file or directory.
@@ -136,5 +123,5 @@ pub fn set_handle_attribute(handle: impl AsFd, attribute: &Xattr) -> io::Result<
 /// # Errors
 /// What the system says.
 pub fn remove_handle_attribute(handle: impl AsFd, attribute: &[u8]) -> io::Result<()> {
-    Ok(fremovexattr(handle, OsStr::from_bytes(attribute))?)
+    Ok(kernel::remove_xattr(&Bearer::Open(handle), attribute)?)
 }

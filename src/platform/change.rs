@@ -1,15 +1,14 @@
 //! Changing directories and metadata through held handles.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
+use super::{File, NodeKind, kernel};
 use crate::snapshot::Time;
 
 /// Creates the regular file `name`, mode 0600, for writing; it must not exist.
@@ -18,7 +17,7 @@ use crate::snapshot::Time;
 /// What the system says.
 pub fn create_file(dir: impl AsFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+    Ok(kernel::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
 /// Opens a file of our own for appending, or creates it with mode 0600. A link as its last part is not followed.
@@ -29,14 +28,14 @@ pub fn append_own(path: &Path) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // A FIFO that nobody reads would be waited for.
     let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file: File = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?.into();
-    let facts = file.metadata()?;
+    let file: File = kernel::openat(CWD, path, flags, Mode::RUSR | Mode::WUSR)?.into();
+    let facts = file.stat()?;
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
-    if !facts.is_file() {
+    if facts.kind != NodeKind::File {
         Err(wrong("it is no regular file"))
-    } else if facts.uid() != super::own_ids().0 {
+    } else if facts.uid != super::own_ids().0 {
         Err(wrong("it belongs to another user"))
-    } else if facts.nlink() > 1 {
+    } else if facts.nlink > 1 {
         Err(wrong("it has other names as well"))
     } else {
         Ok(file)
@@ -48,7 +47,7 @@ pub fn append_own(path: &Path) -> io::Result<File> {
 /// # Errors
 /// What the system says.
 pub fn make_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
-    Ok(rustix::fs::mkdirat(dir, name, Mode::RWXU)?)
+    Ok(kernel::mkdirat(dir, name, Mode::RWXU)?)
 }
 
 /// Creates a symbolic link.
@@ -56,7 +55,7 @@ pub fn make_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 pub fn make_symlink(dir: impl AsFd, name: &OsStr, target: &[u8]) -> io::Result<()> {
-    Ok(rustix::fs::symlinkat(target, dir, name)?)
+    Ok(kernel::symlinkat(target, dir, name)?)
 }
 
 /// Creates a named pipe, mode 0600.
@@ -64,7 +63,7 @@ pub fn make_symlink(dir: impl AsFd, name: &OsStr, target: &[u8]) -> io::Result<(
 /// # Errors
 /// What the system says.
 pub fn make_fifo(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
-    node(dir, name, FileType::Fifo, 0)
+    node(dir, name, FileType::Fifo, (0, 0))
 }
 
 /// Creates a device node, mode 0600.
@@ -77,22 +76,16 @@ pub fn make_device(dir: impl AsFd, name: &OsStr, block: bool, major: u32, minor:
     } else {
         FileType::CharacterDevice
     };
-    node(dir, name, kind, rustix::fs::makedev(major, minor))
+    node(dir, name, kind, (major, minor))
 }
 
 #[cfg(target_os = "linux")]
-fn node(dir: impl AsFd, name: &OsStr, kind: FileType, device: rustix::fs::Dev) -> io::Result<()> {
-    Ok(rustix::fs::mknodat(
-        dir,
-        name,
-        kind,
-        Mode::RUSR | Mode::WUSR,
-        device,
-    )?)
+fn node(dir: impl AsFd, name: &OsStr, kind: FileType, device: (u32, u32)) -> io::Result<()> {
+    Ok(kernel::mknodat(dir, name, kind, device)?)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn node(_: impl AsFd, _: &OsStr, _: FileType, _: rustix::fs::Dev) -> io::Result<()> {
+fn node(_: impl AsFd, _: &OsStr, _: FileType, _: (u32, u32)) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -101,7 +94,7 @@ fn node(_: impl AsFd, _: &OsStr, _: FileType, _: rustix::fs::Dev) -> io::Result<
 /// # Errors
 /// What the system says; `AlreadyExists` when the new name is taken.
 pub fn hard_link(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> io::Result<()> {
-    Ok(rustix::fs::linkat(from, name, to, new, AtFlags::empty())?)
+    Ok(kernel::linkat(from, name, to, new)?)
 }
 
 /// Moves `name` to `new`, which must not exist. Where the file system cannot insist on that it is looked at just before.
@@ -109,12 +102,12 @@ pub fn hard_link(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> i
 /// # Errors
 /// What the system says; `AlreadyExists` when the new name is taken; `CrossesDevices` between mounts.
 pub fn rename_new(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> io::Result<()> {
-    match rustix::fs::renameat_with(&from, name, &to, new, RenameFlags::NOREPLACE) {
+    match kernel::renameat_with(&from, name, &to, new, RenameFlags::NOREPLACE) {
         // The file system knows no flags (FUSE without renameat2, NFS).
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match super::stat_child(&to, new) {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(rustix::fs::renameat(from, name, to, new)?)
+                Ok(kernel::renameat(from, name, to, new)?)
             }
             Err(error) => Err(error),
         },
@@ -127,7 +120,7 @@ pub fn rename_new(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> 
 /// # Errors
 /// What the system says; `InvalidInput` on a file system that cannot.
 pub fn exchange(from: impl AsFd, name: &OsStr, to: impl AsFd, other: &OsStr) -> io::Result<()> {
-    Ok(rustix::fs::renameat_with(
+    Ok(kernel::renameat_with(
         from,
         name,
         to,
@@ -141,7 +134,7 @@ pub fn exchange(from: impl AsFd, name: &OsStr, to: impl AsFd, other: &OsStr) -> 
 /// # Errors
 /// What the system says.
 pub fn remove_file(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
-    Ok(rustix::fs::unlinkat(dir, name, AtFlags::empty())?)
+    Ok(kernel::unlinkat(dir, name, AtFlags::empty())?)
 }
 
 /// Removes an empty directory.
@@ -149,7 +142,7 @@ pub fn remove_file(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 pub fn remove_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
-    Ok(rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR)?)
+    Ok(kernel::unlinkat(dir, name, AtFlags::REMOVEDIR)?)
 }
 
 /// Sets owner and group of a name; a link itself, not what it points to.
@@ -157,14 +150,7 @@ pub fn remove_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 pub fn chown(dir: impl AsFd, name: &OsStr, uid: u32, gid: u32) -> io::Result<()> {
-    let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-    Ok(rustix::fs::chownat(
-        dir,
-        name,
-        uid,
-        gid,
-        AtFlags::SYMLINK_NOFOLLOW,
-    )?)
+    Ok(kernel::chownat(dir, name, uid, gid)?)
 }
 
 /// Sets owner and group of an open file or directory.
@@ -172,8 +158,7 @@ pub fn chown(dir: impl AsFd, name: &OsStr, uid: u32, gid: u32) -> io::Result<()>
 /// # Errors
 /// What the system says.
 pub fn chown_handle(handle: impl AsFd, uid: u32, gid: u32) -> io::Result<()> {
-    let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-    Ok(rustix::fs::fchown(handle, uid, gid)?)
+    Ok(kernel::fchown(handle, uid, gid)?)
 }
 
 /// Sets the permission bits of an open file or directory.
@@ -181,7 +166,7 @@ pub fn chown_handle(handle: impl AsFd, uid: u32, gid: u32) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 pub fn chmod_handle(handle: impl AsFd, mode: u32) -> io::Result<()> {
-    Ok(rustix::fs::fchmod(handle, Mode::from_raw_mode(mode))?)
+    Ok(kernel::fchmod(handle, Mode::from_raw_mode(mode))?)
 }
 
 /// Sets the permission bits of a name that cannot be opened without effect (FIFO, device, unreadable file). The name is
@@ -191,17 +176,15 @@ pub fn chmod_handle(handle: impl AsFd, mode: u32) -> io::Result<()> {
 /// What the system says.
 #[cfg(target_os = "linux")]
 pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
-    use std::os::fd::AsRawFd as _;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let pinned = rustix::fs::openat(dir, name, flags, Mode::empty())?;
-    if super::stat_handle(&pinned)?.kind == super::NodeKind::Symlink {
+    let pinned = kernel::openat(dir, name, flags, Mode::empty())?;
+    if super::stat_handle(&pinned)?.kind == NodeKind::Symlink {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "it is a symbolic link now",
         ));
     }
-    let path = format!("/proc/self/fd/{}", pinned.as_raw_fd());
-    Ok(rustix::fs::chmod(path, Mode::from_raw_mode(mode))?)
+    Ok(kernel::chmod_pinned(&pinned, Mode::from_raw_mode(mode))?)
 }
 
 /// Sets the permission bits of a name without following a link.
@@ -219,12 +202,7 @@ pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 pub fn set_mtime(dir: impl AsFd, name: &OsStr, mtime: Time) -> io::Result<()> {
-    Ok(rustix::fs::utimensat(
-        dir,
-        name,
-        &only_mtime(mtime),
-        AtFlags::SYMLINK_NOFOLLOW,
-    )?)
+    Ok(kernel::utimensat(dir, name, &only_mtime(mtime))?)
 }
 
 /// Sets the modification time of an open file or directory, leaving the access time.
@@ -232,7 +210,7 @@ pub fn set_mtime(dir: impl AsFd, name: &OsStr, mtime: Time) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 pub fn set_mtime_handle(handle: impl AsFd, mtime: Time) -> io::Result<()> {
-    Ok(rustix::fs::futimens(handle, &only_mtime(mtime))?)
+    Ok(kernel::futimens(handle, &only_mtime(mtime))?)
 }
 
 fn only_mtime(mtime: Time) -> Timestamps {
@@ -253,7 +231,7 @@ fn only_mtime(mtime: Time) -> Timestamps {
 /// # Errors
 /// What the system says.
 pub fn sync_directory(dir: impl AsFd) -> io::Result<()> {
-    Ok(rustix::fs::fsync(dir)?)
+    Ok(super::insist(|| kernel::fsync(&dir))?)
 }
 
 /// Makes everything on the file system of `handle` durable: cheaper than one fsync for each of many files.
@@ -262,7 +240,7 @@ pub fn sync_directory(dir: impl AsFd) -> io::Result<()> {
 /// What the system says.
 #[cfg(target_os = "linux")]
 pub fn sync_file_system(handle: impl AsFd) -> io::Result<()> {
-    Ok(rustix::fs::syncfs(handle)?)
+    Ok(super::insist(|| kernel::syncfs(&handle))?)
 }
 
 /// Makes everything durable.

@@ -1,12 +1,12 @@
 //! Facts about file systems and about where a file has data.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
+use super::{File, kernel};
 use crate::snapshot::Time;
 
 /// What a file system is known for.
@@ -39,12 +39,7 @@ pub fn file_system(handle: impl AsFd) -> io::Result<FileSystem> {
     ];
     const EXFAT: u64 = 0x2011_bab0;
     const OVERLAY: u64 = 0x794c_7630;
-    let kind = rustix::fs::fstatfs(handle)?.f_type;
-    #[expect(
-        clippy::cast_sign_loss,
-        reason = "the numbers are bit patterns; the type differs between machines"
-    )]
-    let kind = kind as u64 & 0xffff_ffff;
+    let kind = kernel::magic(handle)?;
     Ok(FileSystem {
         trusted_ctime: !UNTRUSTED.contains(&kind) && kind != EXFAT,
         layered: kind == OVERLAY,
@@ -68,8 +63,7 @@ pub fn file_system(_: impl AsFd) -> io::Result<FileSystem> {
 /// # Errors
 /// What the system says.
 pub fn free_bytes(handle: impl AsFd) -> io::Result<u64> {
-    let facts = rustix::fs::fstatvfs(handle)?;
-    Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+    Ok(kernel::free_bytes(handle)?)
 }
 
 /// Where the first `size` bytes of a file hold data, as (offset, length); what lies between are holes. A file system
@@ -81,7 +75,7 @@ pub fn data_segments(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
     let mut segments = Vec::new();
     let mut at = 0;
     while at < size {
-        let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+        let start = match kernel::seek(file, SeekFrom::Data(at)) {
             Ok(start) => start.min(size),
             Err(Errno::NXIO) => break,
             Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(vec![(0, size)]),
@@ -90,7 +84,7 @@ pub fn data_segments(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
         if start >= size {
             break;
         }
-        let end = rustix::fs::seek(file, SeekFrom::Hole(start))?.min(size);
+        let end = kernel::seek(file, SeekFrom::Hole(start))?.min(size);
         if end <= start {
             break;
         }
@@ -118,7 +112,7 @@ pub fn fine_clock() -> Time {
 }
 
 fn read(id: rustix::time::ClockId) -> Time {
-    let now = rustix::time::clock_gettime(id);
+    let now = kernel::clock(id);
     Time {
         sec: now.tv_sec,
         nsec: u32::try_from(now.tv_nsec).unwrap_or(0),
@@ -132,5 +126,5 @@ pub fn may_write(directory: &std::path::Path) -> bool {
     use rustix::fs::Access;
     let facts = super::stat_child(rustix::fs::CWD, directory.as_os_str());
     !facts.is_ok_and(|facts| facts.flags.bind())
-        && rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+        && kernel::access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }

@@ -18,10 +18,10 @@ const KNOWN: [(InodeFlags, rustix::fs::IFlags); 3] = [
 /// What the system says: `PermissionDenied` without the right to, `Unsupported` where the file system has none.
 #[cfg(target_os = "linux")]
 pub fn set_inode_flags(handle: impl AsFd, wanted: InodeFlags) -> io::Result<()> {
-    use rustix::fs::{ioctl_getflags, ioctl_setflags};
+    use super::kernel;
     use rustix::io::Errno;
     let change = || -> Result<(), Errno> {
-        let now = ioctl_getflags(&handle)?;
+        let now = kernel::inode_flags(&handle)?;
         let mut then = now;
         for (ours, theirs) in KNOWN {
             then.set(theirs, wanted.contains(ours));
@@ -29,7 +29,7 @@ pub fn set_inode_flags(handle: impl AsFd, wanted: InodeFlags) -> io::Result<()> 
         if then == now {
             return Ok(());
         }
-        ioctl_setflags(&handle, then)
+        kernel::set_inode_flags(&handle, then)
     };
     match change() {
         Err(Errno::NOTTY | Errno::OPNOTSUPP) => Err(io::Error::new(

@@ -1,16 +1,16 @@
 //! Opening and listing from held handles. A link is never followed, a mount never crossed.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Stat, stat_handle};
+use super::kernel::openat;
+use super::{File, Stat, kernel, stat_handle};
 
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -22,7 +22,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY
 /// # Errors
 /// What the system says; `NotADirectory` for a link or a file.
 pub fn open_root(path: &Path) -> io::Result<OwnedFd> {
-    Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
+    Ok(openat(CWD, path, DIRECTORY, Mode::empty())?)
 }
 
 /// Opens the directory `name` in `dir`.
@@ -99,11 +99,9 @@ pub fn open_beneath(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
 
 #[cfg(target_os = "linux")]
 fn resolve(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
-    use rustix::fs::{ResolveFlags, openat2};
-    let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     // The kernel answers EAGAIN when a rename elsewhere made its check inconclusive.
     for _ in 0..64 {
-        match openat2(&root, path, DIRECTORY, Mode::empty(), how) {
+        match kernel::open_beneath(&root, path, DIRECTORY) {
             Err(Errno::AGAIN) => {}
             other => return other,
         }
@@ -117,7 +115,7 @@ fn resolve(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
 }
 
 fn step_by_step(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
-    let mut here = openat(&root, c".", DIRECTORY, Mode::empty())?;
+    let mut here = openat(&root, ".", DIRECTORY, Mode::empty())?;
     let place = stat_handle(&here)?.place;
     for part in path
         .as_os_str()
@@ -139,34 +137,11 @@ fn step_by_step(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
 /// # Errors
 /// What the system says.
 pub fn names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> io::Result<()> {
-    raw_names(dir, |name| {
+    Ok(kernel::names(dir, |name| {
         if name != b"." && name != b".." {
             each(name);
         }
-    })
-}
-
-/// One call a block of names, and nothing else: a library's stream opens the directory once more and asks what it is.
-#[cfg(target_os = "linux")]
-fn raw_names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> io::Result<()> {
-    use rustix::fs::{RawDir, SeekFrom, seek};
-    use std::mem::MaybeUninit;
-    // The handle may have been listed before.
-    seek(&dir, SeekFrom::Start(0))?;
-    let mut buffer = [MaybeUninit::uninit(); 1 << 15];
-    let mut entries = RawDir::new(dir.as_fd(), &mut buffer);
-    while let Some(entry) = entries.next() {
-        each(entry?.file_name().to_bytes());
-    }
-    Ok(())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn raw_names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> io::Result<()> {
-    for entry in rustix::fs::Dir::read_from(dir)? {
-        each(entry?.file_name().to_bytes());
-    }
-    Ok(())
+    })?)
 }
 
 /// The target of the link `name` in `dir`.
@@ -174,13 +149,7 @@ fn raw_names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> io::Result<()> {
 /// # Errors
 /// What the system says; `InvalidInput` when it is no link.
 pub fn read_link(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<u8>> {
-    Ok(rustix::fs::readlinkat(dir, name, Vec::new())?.into_bytes())
-}
-
-/// Flags for opening a file that somebody else may have put there: a link is not followed, a pipe does not make us wait.
-#[must_use]
-pub fn careful_flags() -> i32 {
-    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
+    Ok(kernel::readlinkat(dir, name)?)
 }
 
 /// Whether opening failed because there is a symbolic link.

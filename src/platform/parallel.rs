@@ -64,10 +64,7 @@ where
 /// Does the same on so many threads, this one among them. A system that gives no more gets by with those that run.
 fn together<R: Send>(count: usize, work: impl Fn() -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
-        let start = |_| {
-            let helper = thread::Builder::new().name("share".to_owned());
-            helper.spawn_scoped(scope, &work).ok()
-        };
+        let start = |_| super::start(scope, "share", &work).ok();
         let others: Vec<_> = (1..count).filter_map(start).collect();
         let mut all = vec![work()];
         for other in others {

@@ -6,7 +6,10 @@ use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, FileType};
 
+use super::kernel;
 use crate::snapshot::{InodeFlags, Time};
+
+pub(super) use imp::told;
 
 /// The type of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +95,7 @@ impl Stat {
 /// # Errors
 /// What the system says; `NotFound` when there is none.
 pub fn stat_child(dir: impl AsFd, name: &OsStr) -> io::Result<Stat> {
-    imp::stat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
+    Ok(kernel::stat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 /// Facts of an open file or directory.
@@ -100,7 +103,7 @@ pub fn stat_child(dir: impl AsFd, name: &OsStr) -> io::Result<Stat> {
 /// # Errors
 /// What the system says.
 pub fn stat_handle(handle: impl AsFd) -> io::Result<Stat> {
-    imp::stat(handle, OsStr::new(""), AtFlags::EMPTY_PATH)
+    Ok(kernel::stat(handle, OsStr::new(""), AtFlags::EMPTY_PATH)?)
 }
 
 fn kind(file_type: FileType) -> NodeKind {
@@ -120,9 +123,13 @@ fn kind(file_type: FileType) -> NodeKind {
 mod imp {
     use rustix::fs::{StatxAttributes, StatxFlags, StatxTimestamp, statx};
 
-    use super::{AsFd, AtFlags, FileType, InodeFlags, NodeKind, OsStr, Stat, Time, io, kind};
+    use super::{AsFd, AtFlags, FileType, InodeFlags, NodeKind, Stat, Time, kernel, kind};
 
-    pub(super) fn stat(dir: impl AsFd, name: &OsStr, flags: AtFlags) -> io::Result<Stat> {
+    pub(in crate::platform) fn told(
+        dir: impl AsFd,
+        name: impl kernel::Named,
+        flags: AtFlags,
+    ) -> kernel::Result<Stat> {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID | StatxFlags::BTIME;
         let x = statx(dir, name, flags | AtFlags::NO_AUTOMOUNT, wanted)?;
         let mode = u32::from(x.stx_mode);
@@ -182,10 +189,14 @@ mod imp {
 mod imp {
     use rustix::fs::{major, minor, statat};
 
-    use super::{AsFd, AtFlags, FileType, InodeFlags, OsStr, Stat, Time, io, kind};
+    use super::{AsFd, AtFlags, FileType, InodeFlags, Stat, Time, kernel, kind};
 
-    pub(super) fn stat(dir: impl AsFd, name: &OsStr, flags: AtFlags) -> io::Result<Stat> {
-        let s = if name.is_empty() {
+    pub(in crate::platform) fn told(
+        dir: impl AsFd,
+        name: impl kernel::Named,
+        flags: AtFlags,
+    ) -> kernel::Result<Stat> {
+        let s = if flags.contains(AtFlags::EMPTY_PATH) {
             rustix::fs::fstat(dir)?
         } else {
             statat(dir, name, flags)?

@@ -3,16 +3,14 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::FileExt as _;
 
 use super::RestoreError;
 use super::metadata::Object;
 use crate::mount::Dir;
 use crate::observer::Observer;
-use crate::platform;
+use crate::platform::{self, File};
 use crate::snapshot::{Content, Entry, Hasher, Kind, RelPath, Time};
 use crate::store::archive::Piece;
 use crate::store::{BlobReader, Blobs};

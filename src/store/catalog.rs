@@ -1,7 +1,6 @@
 //! The catalog: a projection of records and receipts into SQLite, for queries. Nothing is true because it
 //! stands here; it can be made again at any time. The only place with SQL.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,8 +10,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::{StoreError, durable, layout};
 use crate::environment::Operator;
+use crate::platform;
 
 mod apply;
+mod database;
 mod health;
 mod instances;
 mod receipts;
@@ -95,7 +96,7 @@ impl Catalog {
         }
         let opened = || {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let connection = Connection::open_with_flags(path, flags)?;
+            let connection = database::open(path, flags)?;
             connection.busy_timeout(patience)?;
             connection.pragma_update(None, "trusted_schema", false)?;
             let version = schema::version(&connection)?;
@@ -147,6 +148,7 @@ impl Catalog {
             .map_err(failed)?;
         let done = work(&Tables::new(&self.path, &transaction))?;
         transaction.commit().map_err(failed)?;
+        database::committed(&self.path, &mut connection).map_err(failed)?;
         Ok(done)
     }
 
@@ -194,24 +196,23 @@ pub(super) fn lay_aside(path: &Path, aside: &Path) -> Result<(), StoreError> {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-journal");
     durable::remove(Path::new(&journal))?;
-    fs::rename(path, aside).map_err(StoreError::io("lay aside", path))?;
+    platform::rename_path(path, aside).map_err(StoreError::io("lay aside", path))?;
     durable::sync_parent(path)
 }
 
 fn is_there(path: &Path) -> Result<bool, StoreError> {
     // Not opened: closing any handle of the file would drop the locks that SQLite holds on it in this process
     // (fcntl(2)).
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_file() => Ok(true),
-        Ok(_) => {
+    match platform::stat_path(path).map_err(StoreError::io("look at", path))? {
+        Some(stat) if stat.kind == platform::NodeKind::File => Ok(true),
+        Some(_) => {
             let why = "it is not a regular file; move it away".to_owned();
             Err(StoreError::Unsafe {
                 path: path.to_path_buf(),
                 why,
             })
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(StoreError::io("look at", path)(error)),
+        None => Ok(false),
     }
 }
 
@@ -242,7 +243,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     }
     let opened = || {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
+        let connection = database::open(path, flags)?;
         connection.busy_timeout(BUSY)?;
         let version = schema::version(&connection)?;
         Ok((connection, version))
@@ -255,7 +256,8 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
         // survives a power loss. TRUNCATE spares the journal's unlink.
         connection.pragma_update_and_check(None, "journal_mode", "truncate", |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "full")?;
-        schema::migrate(&mut connection)
+        schema::migrate(&mut connection)?;
+        database::committed(path, &mut connection)
     };
     prepared().map_err(|error| failure(path, error))?;
     Ok(connection)

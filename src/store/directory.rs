@@ -1,12 +1,11 @@
 //! The store's directories: made private, and refused when somebody else could tamper with them.
 
 use std::ffi::OsString;
-use std::fs::{self, Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use super::{Layout, StoreError, durable};
+use crate::platform::{self, NodeKind, Stat};
 
 /// Makes what is missing, checks what is there, and takes read rights of others away.
 pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
@@ -14,7 +13,7 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
     for directory in all(layout) {
         durable::make_directory(&directory)?;
         // It was made or it was there; missing now means that it was removed in this moment.
-        let Some(meta) = check(&directory)? else {
+        let Some(stat) = check(&directory)? else {
             let source = io::ErrorKind::NotFound.into();
             return Err(StoreError::Create {
                 path: directory,
@@ -22,9 +21,8 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
             });
         };
         // Rights are only taken away, never given: an operator who made the store read-only meant it.
-        let mode = meta.mode() & 0o7777;
-        if mode & !durable::DIRECTORY_MODE != 0 {
-            fs::set_permissions(&directory, Permissions::from_mode(mode & durable::DIRECTORY_MODE))
+        if stat.mode & !durable::DIRECTORY_MODE != 0 {
+            platform::chmod_dir_at(&directory, stat.mode & durable::DIRECTORY_MODE)
                 .map_err(StoreError::io("change the mode of", &directory))?;
         }
     }
@@ -44,14 +42,10 @@ pub(super) fn inspect(layout: &Layout) -> Result<bool, StoreError> {
 
 /// The names in one of the store's directories; none when it is not there.
 pub(super) fn names(directory: &Path) -> Result<Vec<OsString>, StoreError> {
-    let failed = StoreError::io("list", directory);
-    let listed = match fs::read_dir(directory) {
-        Ok(listed) => listed,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
-    let names: io::Result<Vec<OsString>> = listed.map(|entry| Ok(entry?.file_name())).collect();
-    names.map_err(failed)
+    match platform::names_at(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        listed => listed.map_err(StoreError::io("list", directory)),
+    }
 }
 
 fn all(layout: &Layout) -> [std::path::PathBuf; 6] {
@@ -67,27 +61,25 @@ fn all(layout: &Layout) -> [std::path::PathBuf; 6] {
 
 /// What lies at `path` must be a real directory of our own that nobody else may write to. `None`: nothing is
 /// there.
-fn check(path: &Path) -> Result<Option<Metadata>, StoreError> {
-    let meta = match fs::symlink_metadata(path) {
-        Ok(meta) => meta,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(StoreError::io("look at", path)(error)),
+fn check(path: &Path) -> Result<Option<Stat>, StoreError> {
+    let Some(stat) = platform::stat_path(path).map_err(StoreError::io("look at", path))? else {
+        return Ok(None);
     };
-    let user = crate::platform::own_ids().0;
-    let mode = meta.mode() & 0o7777;
-    let why = if meta.is_symlink() {
+    let user = platform::own_ids().0;
+    let mode = stat.mode;
+    let why = if stat.kind == NodeKind::Symlink {
         "it is a symbolic link; put a real directory there".to_owned()
-    } else if !meta.is_dir() {
+    } else if stat.kind != NodeKind::Directory {
         "it is not a directory; move it away".to_owned()
-    } else if meta.uid() != user {
+    } else if stat.uid != user {
         format!(
             "it belongs to user {}, and this is user {user}; run as its owner, or choose another home",
-            meta.uid()
+            stat.uid
         )
     } else if mode & 0o022 != 0 {
         format!("its mode {mode:04o} lets others write to it; look at what it holds, then `chmod 700` it")
     } else {
-        return Ok(Some(meta));
+        return Ok(Some(stat));
     };
     Err(StoreError::Unsafe {
         path: path.to_path_buf(),

@@ -1,7 +1,6 @@
 //! Drafts: a snapshot in the making. It becomes visible in one rename, or leaves nothing, also when its
 //! process is killed.
 
-use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::catalog::Catalog;
 use super::lock::{self, LockGuard};
-use super::{Layout, StoreError, durable, record};
+use super::{Layout, StoreError, directory, durable, record};
+use crate::platform::{self, File};
 use crate::snapshot::{ArchiveId, Digest, SnapshotId, SnapshotRecord};
 
 /// The lock that guards the making and sweeping of drafts, so that one between its `mkdir` and its lock is
@@ -33,7 +33,7 @@ impl Draft {
     pub(super) fn new(layout: &Layout, catalog: Arc<Catalog>, id: SnapshotId) -> Result<Self, StoreError> {
         let _making = lock::wait(layout, DRAFTS)?;
         let taken = [layout.record(&id), layout.archive(&id.archive())];
-        if taken.iter().any(|path| fs::symlink_metadata(path).is_ok()) {
+        if !taken.iter().all(|path| is_missing(path)) {
             return Err(StoreError::Exists { id });
         }
         let directory = layout.draft(&id);
@@ -120,7 +120,7 @@ impl Draft {
             why,
         })?;
         for needed in &record.archives {
-            if fs::symlink_metadata(self.layout.archive(&needed.id)).is_err() {
+            if !matches!(platform::stat_path(&self.layout.archive(&needed.id)), Ok(Some(_))) {
                 return Err(StoreError::NoArchive {
                     id: self.id.clone(),
                     archive: needed.id.clone(),
@@ -145,13 +145,13 @@ impl Drop for Draft {
         if self.archived.load(Ordering::Relaxed) && unnamed {
             let _ = durable::remove(&self.layout.archive(&self.id.archive()));
         }
-        let _ = fs::remove_dir_all(self.directory());
+        let _ = platform::remove_tree_at(&self.directory());
     }
 }
 
 /// Whether it is certain that nothing lies at `path`.
 fn is_missing(path: &std::path::Path) -> bool {
-    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    matches!(platform::stat_path(path), Ok(None))
 }
 
 /// Removes the drafts whose processes are gone, each with its archive when no record names that. Returns what
@@ -167,12 +167,11 @@ fn sweep_all(layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
     let _making = lock::wait(layout, DRAFTS)?;
     let directory = layout.drafts();
     let mut failed = Vec::new();
-    for entry in fs::read_dir(&directory).map_err(StoreError::io("list", &directory))? {
-        let entry = entry.map_err(StoreError::io("list", &directory))?;
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+    for name in directory::names(&directory)? {
+        let is_dir = |stat: platform::Stat| stat.kind == platform::NodeKind::Directory;
+        if !matches!(platform::stat_path(&directory.join(&name)), Ok(Some(stat)) if is_dir(stat)) {
             continue;
         }
-        let name = entry.file_name();
         if let Some(id) = name.to_str().and_then(|name| SnapshotId::parse(name).ok()) {
             failed.extend(sweep_one(layout, &id).err());
         }
@@ -195,7 +194,7 @@ fn sweep_one(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
     if !is_missing(&path) && !record::any_needs(layout, &archive)? {
         durable::remove(&path)?;
     }
-    match fs::remove_dir_all(&directory) {
+    match platform::remove_tree_at(&directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::io("remove", &directory)(error))
         }

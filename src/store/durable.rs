@@ -2,13 +2,11 @@
 //! is synced. Also how files of the store are opened: never through a link, never something that is no
 //! regular file.
 
-use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use super::StoreError;
-use crate::platform;
+use crate::platform::{self, File, NodeKind, Opening};
 
 /// Mode of every file of the store.
 pub(super) const FILE_MODE: u32 = 0o600;
@@ -18,13 +16,8 @@ pub(super) const DIRECTORY_MODE: u32 = 0o700;
 /// Makes a new file, 0600 whatever the umask says, open for reading and writing.
 pub(super) fn create(path: &Path) -> Result<File, StoreError> {
     let made = || -> io::Result<File> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(FILE_MODE)
-            .open(path)?;
-        file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+        let file = platform::open_path(path, Opening::Create)?;
+        platform::chmod_handle(&file, FILE_MODE)?;
         Ok(file)
     };
     made().map_err(|source| StoreError::Create {
@@ -36,21 +29,13 @@ pub(super) fn create(path: &Path) -> Result<File, StoreError> {
 /// Opens a regular file for reading and writing, and makes it (0600) when it is missing.
 pub(super) fn open_or_create(path: &Path) -> Result<File, StoreError> {
     let opened = || -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(FILE_MODE)
-            .custom_flags(platform::careful_flags());
-        let file = options.open(path)?;
-        let meta = file.metadata()?;
-        if !meta.is_file() {
+        let file = platform::open_path(path, Opening::WriteOrCreate)?;
+        let stat = file.stat()?;
+        if stat.kind != NodeKind::File {
             return Err(io::Error::other("it is not a regular file"));
         }
-        if meta.mode() & 0o7777 != FILE_MODE {
-            file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+        if stat.mode != FILE_MODE {
+            platform::chmod_handle(&file, FILE_MODE)?;
         }
         Ok(file)
     };
@@ -59,11 +44,7 @@ pub(super) fn open_or_create(path: &Path) -> Result<File, StoreError> {
 
 /// Opens a regular file for reading; `None` when there is none.
 pub(super) fn open(path: &Path) -> Result<Option<File>, StoreError> {
-    let file = match OpenOptions::new()
-        .read(true)
-        .custom_flags(platform::careful_flags())
-        .open(path)
-    {
+    let file = match platform::open_path(path, Opening::Read) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if platform::is_link_refused(&error) => {
@@ -71,8 +52,8 @@ pub(super) fn open(path: &Path) -> Result<Option<File>, StoreError> {
         }
         Err(error) => return Err(StoreError::io("open", path)(error)),
     };
-    let meta = file.metadata().map_err(StoreError::io("read", path))?;
-    if meta.is_file() {
+    let stat = file.stat().map_err(StoreError::io("read", path))?;
+    if stat.kind == NodeKind::File {
         Ok(Some(file))
     } else {
         Err(not_regular(path))
@@ -109,7 +90,7 @@ pub(super) fn write(path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> {
     for bytes in parts {
         file.write_all(bytes).map_err(StoreError::io("write", path))?;
     }
-    file.sync_all().map_err(StoreError::io("sync", path))
+    file.sync().map_err(StoreError::io("sync", path))
 }
 
 /// Syncs the file `from`, renames it to `to`, and syncs the directory of `to`. When that last step fails the
@@ -118,17 +99,17 @@ pub(super) fn publish(from: &Path, to: &Path) -> Result<(), StoreError> {
     let Some(file) = open(from)? else {
         return Err(StoreError::io("publish", from)(io::ErrorKind::NotFound.into()));
     };
-    file.sync_all().map_err(StoreError::io("sync", from))?;
-    fs::rename(from, to).map_err(StoreError::io("publish", to))?;
+    file.sync().map_err(StoreError::io("sync", from))?;
+    platform::rename_path(from, to).map_err(StoreError::io("publish", to))?;
     sync_parent(to).inspect_err(|_| {
         // The error of the sync is the one to report; a second one would say the same.
-        let _ = fs::remove_file(to);
+        let _ = platform::remove_file_at(to);
     })
 }
 
 /// Removes a file, and makes that durable. A missing one is no error.
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
-    match fs::remove_file(path) {
+    match platform::remove_file_at(path) {
         Ok(()) => sync_parent(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(StoreError::io("remove", path)(error)),
@@ -142,12 +123,12 @@ pub(super) fn make_directory(path: &Path) -> Result<bool, StoreError> {
         path: path.to_path_buf(),
         source,
     };
-    match fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
+    match platform::make_dir_at(path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
         Err(error) => return Err(failed(error)),
     }
-    fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE)).map_err(failed)?;
+    platform::chmod_dir_at(path, DIRECTORY_MODE).map_err(failed)?;
     sync_parent(path)?;
     Ok(true)
 }
@@ -158,7 +139,7 @@ pub(super) fn sync_parent(path: &Path) -> Result<(), StoreError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    match File::open(parent).and_then(|directory| directory.sync_all()) {
+    match platform::sync_dir_at(parent) {
         // Some network and FUSE file systems cannot sync a directory, and say so with EINVAL (fsync(2)).
         Err(error) if platform::is_sync_unsupported(&error) => Ok(()),
         other => other.map_err(StoreError::io("sync", parent)),

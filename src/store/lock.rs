@@ -7,11 +7,8 @@
 mod held;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
 use std::time::Duration;
 
 pub use held::{HeldLock, Holder, LockName};
@@ -19,6 +16,7 @@ pub(super) use held::{held, is_held};
 
 use super::{Layout, LockedObject, StoreError, durable, layout};
 use crate::environment::Operator;
+use crate::platform::{self, File};
 use crate::snapshot::{Digest, InstanceId};
 
 /// Time between two attempts.
@@ -63,8 +61,12 @@ impl Drop for Held {
     fn drop(&mut self) {
         let kept = layout::enter(self.keeper, &self.path);
         // Only who holds the file alone, and under its name, may remove it.
-        if self.passing && kept.is_ok() && self.file.try_lock().is_ok() && is_named(&self.file, &self.path) {
-            let _ = fs::remove_file(&self.path);
+        if self.passing
+            && kept.is_ok()
+            && self.file.try_lock(false).unwrap_or(false)
+            && is_named(&self.file, &self.path)
+        {
+            let _ = platform::remove_file_at(&self.path);
         }
         // Said aloud, because a child between fork and exec still has the open file. Closing it does the same
         // later.
@@ -73,23 +75,15 @@ impl Drop for Held {
 }
 
 fn is_named(file: &File, path: &Path) -> bool {
-    match (file.metadata(), fs::symlink_metadata(path)) {
-        (Ok(held), Ok(named)) => (held.dev(), held.ino()) == (named.dev(), named.ino()),
+    match (file.stat(), platform::stat_path(path)) {
+        (Ok(held), Ok(Some(named))) => (held.place, held.ino) == (named.place, named.ino),
         _ => false,
     }
 }
 
 fn attempt(file: &File, path: &Path, mode: Mode) -> Result<bool, StoreError> {
-    let tried = if mode == Mode::Shared {
-        file.try_lock_shared()
-    } else {
-        file.try_lock()
-    };
-    match tried {
-        Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path)(error)),
-    }
+    file.try_lock(mode == Mode::Shared)
+        .map_err(StoreError::io("lock", path))
 }
 
 fn acquire(
@@ -101,7 +95,7 @@ fn acquire(
 ) -> Result<Option<Held>, StoreError> {
     for number in 0..attempts {
         if number > 0 {
-            sleep(PAUSE);
+            platform::pause(PAUSE);
         }
         let file = durable::open_or_create(&path)?;
         if attempt(&file, &path, mode)? && is_named(&file, &path) {
@@ -216,7 +210,7 @@ pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
     };
     for number in 0..TRY {
         if number > 0 {
-            sleep(PAUSE);
+            platform::pause(PAUSE);
         }
         if attempt(&file, &path, Mode::Shared)? {
             return Ok(LockGuard::one(Held {

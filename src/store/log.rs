@@ -1,13 +1,13 @@
 //! `receipts.log`: the chain of receipts, one line each. Reads and checks links, and appends one. Who may
 //! append is decided above (the lock `receipts`).
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::{StoreError, durable};
+use crate::platform::File;
 use crate::snapshot::{Digest, Receipt};
 
 /// One link with its place in the file.
@@ -151,7 +151,7 @@ fn confirm(file: &mut File, path: &Path, place: Place) -> Result<(), StoreError>
     if place.number == 0 {
         return Ok(());
     }
-    let size = file.metadata().map_err(StoreError::io("read", path))?.len();
+    let size = file.stat().map_err(StoreError::io("read", path))?.size;
     if size < place.stop {
         return Err(cut_short(path, place.number));
     }
@@ -190,7 +190,7 @@ pub(super) fn append(path: &Path, last: Place, receipt: Receipt) -> Result<Link,
         .set_len(last.stop)
         .and_then(|()| file.seek(SeekFrom::Start(last.stop)))
         .and_then(|_| file.write_all(line.as_bytes()))
-        .and_then(|()| file.sync_all());
+        .and_then(|()| file.sync());
     if let Err(error) = written {
         // Half a line, or one that may not be on disk, must not be taken for a receipt. Should this fail too,
         // the next writer cuts the half line off.

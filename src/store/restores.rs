@@ -1,7 +1,6 @@
 //! What restores write down, below `restores/<id>/`: the intent, the journal, the decision. Each file appears whole or not at
 //! all, and says the BLAKE3 of its own text; what a killed process left half is not seen.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::draft::DRAFTS;
 use super::lock::{self, LockGuard};
 use super::{Layout, LockedObject, Store, StoreError, directory, durable};
+use crate::platform;
 use crate::snapshot::{Decision, Digest, Intent, Journal, JournalParts, RestoreId};
 
 /// Version of the three files.
@@ -181,7 +181,7 @@ fn clear(directory: &Path) -> Result<(), StoreError> {
     for name in [JOURNAL, INTENT, DECISION, LOCK] {
         durable::remove(&directory.join(name))?;
     }
-    match fs::remove_dir(directory) {
+    match platform::remove_dir_at(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::io("remove", directory)(error))
         }
@@ -205,7 +205,7 @@ pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
         let mut failed = Vec::new();
         for id in ids(layout)? {
             let directory = layout.restore(&id);
-            let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+            let has = |name: &str| !matches!(platform::stat_path(&directory.join(name)), Ok(None));
             if has(INTENT) || lock::is_taken(&directory.join(LOCK))? {
                 continue;
             }
@@ -265,7 +265,7 @@ impl Store {
         for id in ids(self.layout())? {
             let directory = self.layout().restore(&id);
             let alive = lock::is_taken(&directory.join(LOCK))?;
-            let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+            let has = |name: &str| !matches!(platform::stat_path(&directory.join(name)), Ok(None));
             // What is written last is looked at first.
             let decision: Option<Decision> = read(&directory, DECISION)?;
             let stage = match decision {
@@ -298,7 +298,7 @@ impl Store {
         self.must_be_writable()?;
         let _kept = self.layout().enter()?;
         let directory = self.layout().restore(id);
-        if directory.symlink_metadata().is_err() {
+        if !matches!(platform::stat_path(&directory), Ok(Some(_))) {
             return Ok(None);
         }
         let Some(lock) = lock::draft(self.layout(), directory.join(LOCK))? else {

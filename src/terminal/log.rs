@@ -1,11 +1,10 @@
 //! The log file: everything that is said on stderr, and the details that are not, each line with the time and the process.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::clock::Clock;
-use crate::platform;
+use crate::platform::{self, File};
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! `diff --patch` and `diff --stat`: changed lines, cleaned for a terminal.
 
-use std::os::unix::fs::FileExt as _;
-
 use super::changes;
 use crate::cli::commands::Compared;
 use crate::diff::{self, Body, Change, Content, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};

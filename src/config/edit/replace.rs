@@ -4,7 +4,6 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::EditError;
@@ -58,7 +57,7 @@ pub(super) fn replace(
     let written: PathBuf = parent.join(&beside.name);
     file.write_all(new).map_err(failed("write beside"))?;
     adopt(&directory, own_name, &file, &beside.name).map_err(failed("keep the owner and mode of"))?;
-    file.sync_all().map_err(failed("write beside"))?;
+    file.sync().map_err(failed("write beside"))?;
     check(&written)?;
     unchanged(path, old)?;
     fs::rename(&written, path).map_err(failed("replace"))?;
@@ -74,10 +73,10 @@ pub(super) fn replace(
 
 /// Gives the new file owner, attributes (also access control lists) and mode of the old one, the mode last: it must never be
 /// more readable than that.
-fn adopt(directory: &File, old: &OsStr, file: &File, new: &OsStr) -> io::Result<()> {
+fn adopt(directory: &File, old: &OsStr, file: &platform::File, new: &OsStr) -> io::Result<()> {
     let from = platform::stat_child(directory, old)?;
-    let own = file.metadata()?;
-    if (own.uid(), own.gid()) != (from.uid, from.gid) {
+    let own = file.stat()?;
+    if (own.uid, own.gid) != (from.uid, from.gid) {
         platform::chown(directory, new, from.uid, from.gid)?;
     }
     let has = platform::list_attributes(directory, new)?;

@@ -1,16 +1,14 @@
 //! The file of an archive as frames: which bytes belong to which, and one frame's content at a time. What it gives has
 //! the digest that the index names.
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::kept::{Kept, Tools};
 use super::seek::{self, Sizes};
 use super::{ArchiveError, Damage};
-use crate::platform;
+use crate::platform::{self, File, NodeKind, Opening};
 use crate::snapshot::Digest;
 
 /// One compressed frame.
@@ -42,20 +40,16 @@ impl Source {
             source,
         };
         // A store may come from elsewhere: a pipe in an archive's place must not make us wait, nor a link lead away.
-        let opened = OpenOptions::new()
-            .read(true)
-            .custom_flags(platform::careful_flags())
-            .open(&path);
-        let file = opened.map_err(unreadable)?;
-        let metadata = file.metadata().map_err(unreadable)?;
-        if !metadata.is_file() {
+        let file = platform::open_path(&path, Opening::Read).map_err(unreadable)?;
+        let stat = file.stat().map_err(unreadable)?;
+        if stat.kind != NodeKind::File {
             return Err(unreadable(io::Error::other("it is not a regular file")));
         }
         let (frames, starts) = (Vec::new(), vec![0]);
         let mut source = Self {
             path,
             file,
-            size: metadata.len(),
+            size: stat.size,
             frames,
             starts,
         };
@@ -220,7 +214,7 @@ impl Source {
             .map_err(|source| match source.kind() {
                 // It was longer when it was opened.
                 io::ErrorKind::UnexpectedEof => {
-                    let found = self.file.metadata().map_or(at, |metadata| metadata.len());
+                    let found = self.file.stat().map_or(at, |stat| stat.size);
                     self.damaged(Damage::Size {
                         expected: self.size,
                         found,

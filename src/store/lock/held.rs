@@ -1,11 +1,12 @@
 //! Which locks are held, and by whom as far as the system tells. Takes no lock for longer than an instant, and makes and
 //! removes nothing.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Mode, STORE, attempt, root_name};
+use crate::platform::File;
 use crate::snapshot::InstanceId;
 use crate::store::draft::DRAFTS;
 use crate::store::{Layout, RECEIPTS, StoreError, durable};
@@ -113,11 +114,11 @@ fn name(file: &str, roots: &[PathBuf]) -> LockName {
 /// The processes that hold a `flock` lock on `file` (proc(5), `/proc/locks`). The kernel names a lock's file by its inode alone
 /// in a form that can be trusted, so each process is asked whether it really has this file open.
 fn holders(file: &File) -> Vec<Holder> {
-    let Ok(wanted) = file.metadata() else {
+    let Ok(wanted) = rustix::fs::fstat(file) else {
         return Vec::new();
     };
     // The table is read piece by piece, and a line can be missed while other locks come and go.
-    let mut tries = (0..5).map(|_| in_table(wanted.ino()));
+    let mut tries = (0..5).map(|_| in_table(wanted.st_ino));
     let pids = tries.find(|pids| !pids.is_empty()).unwrap_or_default();
     let has_open = |pid: &u32| {
         let open = fs::read_dir(format!("/proc/{pid}/fd"))
@@ -125,7 +126,7 @@ fn holders(file: &File) -> Vec<Holder> {
             .flatten()
             .flatten();
         open.filter_map(|entry| fs::metadata(entry.path()).ok())
-            .any(|meta| (meta.dev(), meta.ino()) == (wanted.dev(), wanted.ino()))
+            .any(|meta| (meta.dev(), meta.ino()) == (wanted.st_dev, wanted.st_ino))
     };
     let named = |pid| {
         let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();

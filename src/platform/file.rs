@@ -1,0 +1,150 @@
+//! An open regular file: what the standard library's has, through this program's own calls.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use super::{Stat, kernel, stat_handle};
+
+/// An open file. Closed when it is dropped.
+#[derive(Debug)]
+pub struct File(OwnedFd);
+
+impl From<OwnedFd> for File {
+    fn from(handle: OwnedFd) -> Self {
+        Self(handle)
+    }
+}
+
+impl AsFd for File {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl File {
+    /// Its facts.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn stat(&self) -> io::Result<Stat> {
+        stat_handle(&self.0)
+    }
+
+    /// Reads from byte `at` on without moving the place where [`Read`] reads. Fewer bytes than there is room for may come.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn read_at(&self, room: &mut [u8], at: u64) -> io::Result<usize> {
+        Ok(kernel::pread(&self.0, room, at)?)
+    }
+
+    /// As [`Self::read_at`], until the room is full.
+    ///
+    /// # Errors
+    /// What the system says; `UnexpectedEof` when the file ends before.
+    pub fn read_exact_at(&self, mut room: &mut [u8], mut at: u64) -> io::Result<()> {
+        while !room.is_empty() {
+            match kernel::pread(&self.0, room, at) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => {
+                    room = room.get_mut(count..).unwrap_or_default();
+                    at += count as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all bytes from byte `at` on.
+    ///
+    /// # Errors
+    /// What the system says; some bytes may be written then.
+    pub fn write_all_at(&self, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match kernel::pwrite(&self.0, bytes, at) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    bytes = bytes.get(count..).unwrap_or_default();
+                    at += count as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts the file, or lets it grow by a hole.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_len(&self, length: u64) -> io::Result<()> {
+        Ok(super::insist(|| kernel::ftruncate(&self.0, length))?)
+    }
+
+    /// Makes content and metadata durable. The file's name is its directory's business.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(super::insist(|| kernel::fsync(&self.0))?)
+    }
+
+    /// Takes the file's lock (`flock`), alone or shared, without waiting; `false` when somebody is in the way.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn try_lock(&self, shared: bool) -> io::Result<bool> {
+        let how = if shared {
+            FlockOperation::NonBlockingLockShared
+        } else {
+            FlockOperation::NonBlockingLockExclusive
+        };
+        match kernel::flock(&self.0, how) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Lets the file's lock go.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn unlock(&self) -> io::Result<()> {
+        Ok(kernel::flock(&self.0, FlockOperation::Unlock)?)
+    }
+}
+
+impl Read for File {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        Ok(kernel::read(&self.0, room)?)
+    }
+}
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(kernel::write(&self.0, bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for File {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        use rustix::fs::SeekFrom as Kernel;
+        let to = match to {
+            SeekFrom::Start(at) => Kernel::Start(at),
+            SeekFrom::End(offset) => Kernel::End(offset),
+            SeekFrom::Current(offset) => Kernel::Current(offset),
+        };
+        Ok(kernel::seek(&self.0, to)?)
+    }
+}

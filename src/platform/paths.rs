@@ -1,0 +1,148 @@
+//! Objects by their host path: for the store, whose directories are ours alone. Below a mount nothing is reached by path.
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+
+use super::{File, NodeKind, Stat, kernel};
+
+/// How a file of ours is opened by its path. A link as its last part is never followed, and a pipe is not waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// For reading.
+    Read,
+    /// For reading and writing.
+    Write,
+    /// For reading and writing; made with mode 0600 when it is missing.
+    WriteOrCreate,
+    /// For reading and writing, with mode 0600 less the process's mask; it must not exist.
+    Create,
+}
+
+/// Opens a file by its path.
+///
+/// # Errors
+/// What the system says; what was opened may be no regular file, except with [`Opening::Create`].
+pub fn open_path(path: &Path, how: Opening) -> io::Result<File> {
+    let careful = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let flags = careful
+        | match how {
+            Opening::Read => OFlags::RDONLY,
+            Opening::Write => OFlags::RDWR,
+            Opening::WriteOrCreate => OFlags::RDWR | OFlags::CREATE,
+            Opening::Create => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
+        };
+    Ok(kernel::openat(CWD, path, flags, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+/// The facts of what lies at a path; of a link itself. `None`: nothing does.
+///
+/// # Errors
+/// What the system says.
+pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
+    match super::stat_child(CWD, path.as_os_str()) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The names in the directory at a path, sorted. A link as its last part is not followed.
+///
+/// # Errors
+/// What the system says.
+pub fn names_at(path: &Path) -> io::Result<Vec<std::ffi::OsString>> {
+    use std::os::unix::ffi::OsStringExt as _;
+    let handle = super::open_root(path)?;
+    let mut found = Vec::new();
+    super::names(&handle, |name| {
+        found.push(std::ffi::OsString::from_vec(name.to_vec()));
+    })?;
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Makes a directory, mode 0700 less the process's mask.
+///
+/// # Errors
+/// What the system says.
+pub fn make_dir_at(path: &Path) -> io::Result<()> {
+    Ok(kernel::mkdirat(CWD, path, Mode::RWXU)?)
+}
+
+/// Sets the permission bits of the directory at a path. A link as its last part is not followed.
+///
+/// # Errors
+/// What the system says.
+pub fn chmod_dir_at(path: &Path, mode: u32) -> io::Result<()> {
+    let handle = match super::open_root(path) {
+        // Its owner may not read it, and may change that.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return super::chmod_node(CWD, path.as_os_str(), mode);
+        }
+        other => other?,
+    };
+    super::chmod_handle(handle, mode)
+}
+
+/// Removes what is no directory.
+///
+/// # Errors
+/// What the system says.
+pub fn remove_file_at(path: &Path) -> io::Result<()> {
+    Ok(kernel::unlinkat(CWD, path, AtFlags::empty())?)
+}
+
+/// Removes an empty directory.
+///
+/// # Errors
+/// What the system says.
+pub fn remove_dir_at(path: &Path) -> io::Result<()> {
+    Ok(kernel::unlinkat(CWD, path, AtFlags::REMOVEDIR)?)
+}
+
+/// Removes a directory of ours with all that lies in it; links are removed, not followed.
+///
+/// # Errors
+/// What the system says; what was removed until then stays removed.
+pub fn remove_tree_at(path: &Path) -> io::Result<()> {
+    for name in names_at(path)? {
+        let child = path.join(name);
+        match stat_path(&child)? {
+            Some(stat) if stat.kind == NodeKind::Directory => remove_tree_at(&child)?,
+            Some(_) => remove_file_at(&child)?,
+            None => {}
+        }
+    }
+    remove_dir_at(path)
+}
+
+/// Moves `from` to `to`, in the place of what was there.
+///
+/// # Errors
+/// What the system says.
+pub fn rename_path(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(kernel::renameat(CWD, from, CWD, to)?)
+}
+
+/// Makes the names in the directory at a path durable.
+///
+/// # Errors
+/// What the system says; see [`super::is_sync_unsupported`].
+pub fn sync_dir_at(path: &Path) -> io::Result<()> {
+    // Here a link is followed: the store's parent may be one.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let handle = kernel::openat(CWD, path, flags, Mode::empty())?;
+    Ok(super::insist(|| kernel::fsync(&handle))?)
+}
+
+/// Bytes that this user may still write where `path` lies.
+///
+/// # Errors
+/// What the system says.
+pub fn free_bytes_at(path: &Path) -> io::Result<u64> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let handle = kernel::openat(CWD, path, flags, Mode::empty())?;
+    super::free_bytes(handle)
+}

@@ -1,0 +1,92 @@
+//! A file system in memory that answers the calls of one thread, for tests: it keeps apart what a process sees and what is on
+//! disk, so that every state that a power loss may leave can be made (`docs/crash-safety.md` has its contract).
+
+mod calls;
+mod disk;
+mod faults;
+mod handles;
+mod outcomes;
+mod tree;
+mod world;
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, AsRawFd as _, RawFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(crate) use disk::{Disk, Inode, Node};
+pub(crate) use faults::{Fault, How};
+pub(crate) use outcomes::{Losses, outcomes};
+pub(crate) use tree::{Object, Tree};
+pub(crate) use world::{Moment, World};
+
+use super::kernel::Bearer;
+
+thread_local! {
+    static HERE: RefCell<Option<Shared>> = const { RefCell::new(None) };
+}
+
+/// A world that several hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared(Arc<Mutex<World>>);
+
+impl Shared {
+    pub(crate) fn new(world: World) -> Self {
+        Self(Arc::new(Mutex::new(world)))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, World> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets this thread live in the world until the answer is dropped.
+    pub(crate) fn enter(&self) -> Inside {
+        HERE.with_borrow_mut(|here| {
+            assert!(here.is_none(), "a world within a world");
+            *here = Some(self.clone());
+        });
+        Inside(PhantomData)
+    }
+}
+
+/// This thread lives in a simulated world.
+pub(crate) struct Inside(PhantomData<*const ()>);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        HERE.with_borrow_mut(|here| *here = None);
+    }
+}
+
+/// The world that this thread lives in.
+pub(crate) fn world() -> Option<Shared> {
+    HERE.with_borrow(Clone::clone)
+}
+
+/// The content of the file at `path`; none outside of a world.
+pub(crate) fn content(path: &Path) -> Option<Arc<Vec<u8>>> {
+    world().map(|world| world.lock().content(path).unwrap_or_default())
+}
+
+/// Who bears attributes: an open object, or a child of an open directory.
+pub(super) enum Address {
+    Open(RawFd),
+    Child(RawFd, PathBuf),
+}
+
+/// What a bearer is called in a world. Its path names the handle, which the kernel would look up.
+pub(super) fn address<D: AsFd>(bearer: &Bearer<'_, D>) -> Address {
+    match bearer {
+        Bearer::Open(handle) => Address::Open(handle.as_fd().as_raw_fd()),
+        Bearer::Child(dir, path) => {
+            let name = path.file_name().map_or_else(|| PathBuf::from("."), PathBuf::from);
+            let name = if path.as_os_str().as_encoded_bytes().ends_with(b"/.") {
+                PathBuf::from(".")
+            } else {
+                name
+            };
+            Address::Child(dir.as_fd().as_raw_fd(), name)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Which call fails, and how: one of those that may give the error, or all from one on.
+
+use rustix::io::Errno;
+
+/// What a call is, as far as it decides which errors it may give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// It opens something.
+    Open,
+    /// It goes by a name and changes nothing.
+    Look,
+    /// It reads through a handle, or asks for its facts.
+    Read,
+    /// It changes names.
+    Name,
+    /// It changes content.
+    Write,
+    /// It changes metadata.
+    Metadata,
+    /// It makes something durable.
+    Sync,
+    /// It locks a file.
+    Lock,
+}
+
+impl How {
+    /// Whether the call changes anything, so that a crash before it and one after it differ.
+    pub(crate) fn changes(self) -> bool {
+        matches!(self, Self::Name | Self::Write | Self::Metadata | Self::Sync)
+    }
+
+    /// Whether a call may give this error, on some file system that people use.
+    fn gives(self, error: Errno) -> bool {
+        match error {
+            Errno::NOSPC | Errno::DQUOT | Errno::ROFS => self.changes(),
+            Errno::ACCESS => matches!(self, Self::Open | Self::Look | Self::Name),
+            Errno::MFILE => self == Self::Open,
+            Errno::INTR => !matches!(self, Self::Look | Self::Name | Self::Metadata),
+            // EIO, ESTALE, and whatever a test asks for.
+            _ => true,
+        }
+    }
+}
+
+/// An error that is injected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    pub(crate) error: Errno,
+    /// The first call, of those that may give it, that does, from 1 on.
+    pub(crate) at: u64,
+    /// All that follow do too.
+    pub(crate) stays: bool,
+    /// How many could have given it by now.
+    pub(crate) seen: u64,
+}
+
+impl Fault {
+    pub(crate) fn new(error: Errno, at: u64, stays: bool) -> Self {
+        Self {
+            error,
+            at,
+            stays,
+            seen: 0,
+        }
+    }
+
+    /// Whether it struck.
+    pub(crate) fn struck(&self) -> bool {
+        self.seen >= self.at
+    }
+
+    /// The error that this call gives.
+    pub(super) fn strike(&mut self, how: How) -> Option<Errno> {
+        if !how.gives(self.error) {
+            return None;
+        }
+        self.seen += 1;
+        let hits = self.seen == self.at || (self.stays && self.seen > self.at);
+        hits.then_some(self.error)
+    }
+}
