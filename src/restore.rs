@@ -193,6 +193,14 @@ pub enum RestoreError {
         /// What the system says.
         source: io::Error,
     },
+    /// Everything is done, and the last of it may not outlast a power loss.
+    #[error("times and flags in {} may not outlast a power loss: {source}", path.display())]
+    Lasting {
+        /// The mount root.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// Another file system was mounted over the root.
     #[error("another file system is mounted over {}; what was captured lies hidden below it", path.display())]
     MountedOver {

@@ -167,6 +167,7 @@ impl Conclusion<'_> {
             left.extend(job.settle_berths(End::TakenBack));
             settle_times(job, &BTreeSet::new(), None, false);
             job.bind_again();
+            left.extend(job.sync_last().err());
         }
         self.reached("abort-settled");
         let intent = self.papers.intent();
@@ -210,11 +211,14 @@ impl Conclusion<'_> {
             let failed: BTreeSet<&RelPath> = job.problems.iter().map(|(path, _)| path).collect();
             let touched = job.touched(&failed);
             let exact = self.papers.intent().exact_mtimes;
-            settle_times(job, &touched, mount.target.as_ref(), exact);
+            let timed = settle_times(job, &touched, mount.target.as_ref(), exact);
             // After everything else: what is immutable takes no time, and a name of it that lies aside could not be removed.
             if !job.is_foreign() {
                 let unset = flags::set(&job.host, inherits, &mount.plan.steps);
                 job.problems.extend(unset);
+            }
+            if timed || flags::concern(inherits, &mount.plan.steps) {
+                left.extend(job.sync_last().err().map(|error| error.to_string()));
             }
             self.reached("flags");
             *place = report(job, mount, self.acting);

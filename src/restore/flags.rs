@@ -98,11 +98,7 @@ pub(super) fn inherits(stage: &Stage) -> bool {
 /// be changed the flags that it had. Gives what could not be set, with the reason.
 pub(super) fn set(root: &Path, inherits: bool, steps: &[Step]) -> Vec<(RelPath, String)> {
     let mut problems = Vec::new();
-    let has = |entry: &Option<Entry>| entry.as_ref().is_some_and(|entry| !entry.flags.is_empty());
-    let concerned: Vec<&Step> = steps
-        .iter()
-        .filter(|step| inherits || has(&step.change.from) || has(&step.change.to))
-        .collect();
+    let concerned: Vec<&Step> = concerned(inherits, steps).collect();
     if concerned.is_empty() {
         return problems;
     }
@@ -130,6 +126,18 @@ pub(super) fn set(root: &Path, inherits: bool, steps: &[Step]) -> Vec<(RelPath, 
         }
     }
     problems
+}
+
+/// Whether any of the steps has to do with flags.
+pub(super) fn concern(inherits: bool, steps: &[Step]) -> bool {
+    concerned(inherits, steps).next().is_some()
+}
+
+fn concerned(inherits: bool, steps: &[Step]) -> impl Iterator<Item = &Step> {
+    let has = |entry: &Option<Entry>| entry.as_ref().is_some_and(|entry| !entry.flags.is_empty());
+    steps
+        .iter()
+        .filter(move |step| inherits || has(&step.change.from) || has(&step.change.to))
 }
 
 /// The flags of what is at the path of a step now.

@@ -86,7 +86,6 @@ pub(super) fn prepare(
         }
     }
     site.finish_folders(builder)?;
-    stage.sync()?;
     Ok(moves)
 }
 

@@ -16,8 +16,9 @@ use super::stage::{Location, Stage};
 use crate::capture::Seen;
 use crate::diff::{Side, compare};
 use crate::mount::Root;
+use crate::platform;
 use crate::snapshot::{
-    Act, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, SnapshotId, StagePlace,
+    Act, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, RelPath, SnapshotId, StagePlace,
 };
 use crate::store::{Papers, PendingRestore, RestoreStage, Store, StoreError};
 
@@ -113,8 +114,16 @@ fn forget(intent: &Intent) -> Vec<String> {
         });
         left.extend(emptied.err().map(|error| error.to_string()));
         left.extend(berth::forget(&mount.aside).iter().map(ToString::to_string));
-        if let Ok(root) = Root::open(&mount.coverage.root.to_path()) {
+        if !mount.bound.is_empty()
+            && let Ok(root) = Root::open(&mount.coverage.root.to_path())
+        {
             flags::put_back(&root, &mount.bound);
+            let synced = root.dir(&RelPath::root()).and_then(platform::sync_file_system);
+            let lasting = |source| RestoreError::Lasting {
+                path: root.path().to_path_buf(),
+                source,
+            };
+            left.extend(synced.err().map(|source| lasting(source).to_string()));
         }
     }
     left

@@ -13,6 +13,7 @@ mod property;
 mod refused;
 mod scopes;
 mod set_aside;
+mod simulation;
 mod staging;
 mod states;
 mod times;

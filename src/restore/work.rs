@@ -94,6 +94,19 @@ impl Job<'_> {
         self.journal.root.is_some() && self.root.is_none()
     }
 
+    /// Makes what was set last durable: nobody comes back to it once the papers are gone.
+    ///
+    /// # Errors
+    /// [`RestoreError::Lasting`].
+    pub(super) fn sync_last(&self) -> Result<(), RestoreError> {
+        let Some(root) = &self.root else { return Ok(()) };
+        let synced = root.dir(&RelPath::root()).and_then(platform::sync_file_system);
+        synced.map_err(|source| RestoreError::Lasting {
+            path: self.host.clone(),
+            source,
+        })
+    }
+
     /// Removes the staging directory, and what the journal knows in it.
     pub(super) fn settle(&self) -> Result<(), RestoreError> {
         self.stage.settle(&self.known)
@@ -181,6 +194,9 @@ fn stage<'a>(
     if let (Some(root), Some(before), Ok(moves)) = (&root, now, &mut moves) {
         builder.problems.extend(flags::lift(root, before, steps, moves));
     }
+    // All of it before the journal: what is staged, and also that no flag is in the way. Moves that a journal tells of must be
+    // possible after a power loss.
+    let moves = moves.and_then(|moves| stage.sync().map(|()| moves));
     // Also when staging stopped half way: all that lies there is ours.
     let known = known(&stage, steps)?;
     let written = moves.and_then(|moves| {
@@ -267,14 +283,15 @@ fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> RestoreError 
 }
 
 /// Puts a time right that only our staging directory disturbed, and under `--mtimes exact` those of the directories whose
-/// entries changed (`touched`). A time that cannot be set harms nothing.
+/// entries changed (`touched`). A time that cannot be set harms nothing. `true`: some were set, and are not on disk yet.
 pub(super) fn settle_times(
     job: &Job<'_>,
     touched: &BTreeSet<RelPath>,
     target: Option<&Manifest>,
     exact: bool,
-) {
-    let Some(root) = &job.root else { return };
+) -> bool {
+    let Some(root) = &job.root else { return false };
+    let mut some = false;
     for parent in job.journal.parents.iter().rev() {
         let recorded = target.and_then(|target| target.entry(&parent.path));
         let time = match (touched.contains(&parent.path), recorded) {
@@ -282,10 +299,12 @@ pub(super) fn settle_times(
             (true, Some(entry)) if exact => entry.mtime,
             (true, _) => continue,
         };
-        let _ = root
+        let set = root
             .dir(&parent.path)
             .and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), time));
+        some |= set.is_ok();
     }
+    some
 }
 
 /// Looks at what was restored, and sorts the steps into done and failed. What was moved cannot be taken back here any more, so

@@ -31,7 +31,7 @@ pub(crate) fn outcomes(moment: &Moment, losses: Losses) -> Vec<Disk> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     let mut offer = |disk: Disk| {
-        if seen.insert(print(&disk)) {
+        if seen.insert(disk.print()) {
             found.push(disk);
         }
     };
@@ -98,9 +98,13 @@ fn with(disk: &Disk, moment: &Moment, numbers: &[u64], content: Content) -> Disk
         match &live.node {
             Node::Directory(_) => {}
             Node::File(bytes) if content == Content::Half => {
-                // Its length is there, and of what it holds only the first part.
+                // Its length is there, and of what is new in it only the first part.
                 let mut half = bytes.to_vec();
-                let kept = half.len() / 2;
+                let old = match &there.node {
+                    Node::File(old) => old.iter().zip(&half).take_while(|(old, new)| old == new).count(),
+                    _ => 0,
+                };
+                let kept = old + (half.len() - old) / 2;
                 half.get_mut(kept..).unwrap_or_default().fill(0);
                 there.node = Node::File(Arc::new(half));
             }
@@ -173,20 +177,22 @@ fn sets(pending: &[Pending], most: usize, dice: &mut Dice) -> Vec<BTreeSet<usize
     found.into_iter().collect()
 }
 
-/// A number for everything on a disk that a name leads to, to tell states apart.
-fn print(disk: &Disk) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let mut disk = disk.clone();
-    disk.sweep([]);
-    for number in disk.numbers() {
-        let Some(inode) = disk.get(number) else { continue };
-        number.hash(&mut hasher);
-        inode.node.hash(&mut hasher);
-        (inode.mode, inode.owner, inode.mtime.nanos(), inode.ctime.nanos()).hash(&mut hasher);
-        inode.xattrs.hash(&mut hasher);
-        format!("{:?}", inode.flags).hash(&mut hasher);
+impl Disk {
+    /// A number for everything that a name leads to, to tell states apart.
+    pub(crate) fn print(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let mut disk = self.clone();
+        disk.sweep([]);
+        for number in disk.numbers() {
+            let Some(inode) = disk.get(number) else { continue };
+            number.hash(&mut hasher);
+            inode.node.hash(&mut hasher);
+            (inode.mode, inode.owner, inode.mtime.nanos(), inode.ctime.nanos()).hash(&mut hasher);
+            inode.xattrs.hash(&mut hasher);
+            format!("{:?}", inode.flags).hash(&mut hasher);
+        }
+        hasher.finish()
     }
-    hasher.finish()
 }
 
 impl World {

@@ -31,6 +31,7 @@ pub(crate) struct Moment {
     pub(super) pending: Vec<Pending>,
     pub(super) clock: i128,
     pub(super) next: u64,
+    drawn: u64,
     /// Which call comes next.
     pub(crate) call: u64,
 }
@@ -59,6 +60,8 @@ pub(crate) struct World {
     /// Nanoseconds since 1970.
     pub(super) clock: i128,
     pub(super) next: u64,
+    /// How many numbers were drawn.
+    drawn: u64,
     /// Calls that changed something.
     pub(crate) calls: u64,
     pub(crate) fault: Option<Fault>,
@@ -95,6 +98,7 @@ impl World {
             locks: HashMap::new(),
             clock: 1_790_000_000_000_000_000,
             next: ROOT,
+            drawn: 0,
             calls: 0,
             fault: None,
             moments: None,
@@ -113,6 +117,7 @@ impl World {
         world.durable = world.live.clone();
         world.clock = moment.clock + 1_000_000_000;
         world.next = moment.next;
+        world.drawn = moment.drawn;
         world
     }
 
@@ -124,8 +129,15 @@ impl World {
             pending: self.pending.clone(),
             clock: self.clock,
             next: self.next,
+            drawn: self.drawn,
             call: self.calls,
         }
+    }
+
+    /// A number that was not drawn before.
+    pub(crate) fn draw(&mut self) -> u64 {
+        self.drawn += 1;
+        self.drawn
     }
 
     /// Everything comes to disk.
@@ -232,6 +244,13 @@ impl World {
             return Ok(dir);
         }
         self.live.child(dir, &name).ok_or(Errno::NOENT)
+    }
+}
+
+impl Moment {
+    /// What processes see.
+    pub(crate) fn disk(&self) -> Disk {
+        self.live.clone()
     }
 }
 

@@ -1,0 +1,14 @@
+//! Restores in a simulated file system: a crash at every call, and every error at every call.
+
+mod cases;
+mod crashes;
+mod errors;
+mod judge;
+mod session;
+
+use session::{Ended, Session, Verb, World};
+
+/// How much is wanted: `JACKIN_SIMULATION=all` takes long and tries everything.
+fn wants_all() -> bool {
+    std::env::var("JACKIN_SIMULATION").is_ok_and(|wanted| wanted == "all")
+}

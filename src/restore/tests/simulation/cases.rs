@@ -1,0 +1,141 @@
+//! The trees that are tried: all small ones, and a few with one of everything.
+
+use std::collections::BTreeMap;
+
+use super::session::ROOT;
+use super::{Session, World};
+use crate::platform::simulated::Node;
+use crate::snapshot::InodeFlags;
+
+/// What lies at a path of a small tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    None,
+    One,
+    Two,
+    Directory,
+}
+
+/// A tree with at most three paths: `a`, `d`, `d/b`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Small([State; 3]);
+
+/// Every such tree: each path is absent, a file with one of two contents, or a directory.
+pub(super) fn small() -> Vec<Small> {
+    use State::{Directory, None, One, Two};
+    let mut all = Vec::new();
+    for a in [None, One, Two, Directory] {
+        for d in [None, One, Directory] {
+            let below: &[State] = if d == Directory {
+                &[None, One, Two]
+            } else {
+                &[None]
+            };
+            all.extend(below.iter().map(|b| Small([a, d, *b])));
+        }
+    }
+    all
+}
+
+impl Small {
+    fn put(self, world: &mut World) {
+        for (path, state) in ["a", "d", "d/b"].into_iter().zip(self.0) {
+            let path = format!("{ROOT}/{path}");
+            match state {
+                State::None => {}
+                State::One => world.put_file(&path, "one"),
+                State::Two => world.put_file(&path, "another"),
+                State::Directory => world.put(&path, Node::Directory(BTreeMap::new()), 0o755),
+            }
+        }
+    }
+
+    /// A session that makes `after` of this tree, as other objects.
+    pub(super) fn to(self, after: Self) -> Session {
+        let before = |world: &mut World| self.put(world);
+        let damage = |world: &mut World| {
+            for (number, path) in ["a", "d"].into_iter().enumerate() {
+                if self.0[number] != State::None {
+                    world.cut(&format!("{ROOT}/{path}"));
+                }
+            }
+            after.put(world);
+        };
+        Session::of(before, damage)
+    }
+}
+
+fn at(path: &str) -> String {
+    format!("{ROOT}/{path}")
+}
+
+/// Everything that a session does to files: written to, removed, made, moved, other kinds, modes.
+pub(super) fn busy() -> Session {
+    let before = |world: &mut World| {
+        world.put_file(&at("edit"), "before");
+        world.put_file(&at("gone/in/file"), "gone");
+        world.put_file(&at("kind"), "a file");
+        world.put_file(&at("moved"), "moved");
+        world.put_file(&at("mode"), "mode");
+        world.put(&at("empty"), Node::Directory(BTreeMap::new()), 0o700);
+        world.put(&at("link"), Node::Symlink(b"edit".to_vec()), 0o777);
+        world.put_file(&at("still"), "still");
+    };
+    let damage = |world: &mut World| {
+        world.rewrite(&at("edit"), "after");
+        world.cut(&at("gone"));
+        world.cut(&at("kind"));
+        world.put_file(&at("kind/is/a/directory"), "now");
+        world.carry(&at("moved"), &at("new-name"));
+        world.set_mode(&at("mode"), 0o600);
+        world.cut(&at("empty"));
+        world.cut(&at("link"));
+        world.put(&at("link"), Node::Symlink(b"still".to_vec()), 0o777);
+        world.put_file(&at("made/by/session"), "junk");
+    };
+    Session::of(before, damage)
+}
+
+/// Names of one object, attributes, pipes, times and modes of directories.
+pub(super) fn linked() -> Session {
+    let before = |world: &mut World| {
+        world.put_file(&at("d/one"), "shared");
+        world.name_again(&at("d/one"), &at("two"));
+        world.put_file(&at("three"), "alone");
+        world.put_file(&at("dressed"), "x");
+        world.set_attribute(&at("dressed"), "user.key", "before");
+        world.put(&at("pipe"), Node::Fifo, 0o640);
+        world.put_file(&at("shut/inside"), "inside");
+        world.set_mode(&at("shut"), 0o750);
+    };
+    let damage = |world: &mut World| {
+        world.cut(&at("two"));
+        world.put_file(&at("two"), "shared");
+        world.cut(&at("three"));
+        world.name_again(&at("d/one"), &at("three"));
+        world.set_attribute(&at("dressed"), "user.key", "after");
+        world.set_attribute(&at("dressed"), "user.more", "x");
+        world.cut(&at("pipe"));
+        world.put_file(&at("pipe"), "no pipe");
+        world.set_mode(&at("shut"), 0o700);
+        world.set_mode(ROOT, 0o711);
+    };
+    Session::of(before, damage)
+}
+
+/// Files that nobody may change.
+pub(super) fn bound() -> Session {
+    let before = |world: &mut World| {
+        world.put_file(&at("fixed"), "before");
+        world.put_file(&at("d/log"), "one");
+        world.set_flags(&at("d/log"), InodeFlags::APPEND);
+    };
+    let damage = |world: &mut World| {
+        world.rewrite(&at("fixed"), "after");
+        world.set_flags(&at("fixed"), InodeFlags::IMMUTABLE);
+        world.rewrite(&at("d/log"), "one two");
+        world.put_file(&at("new"), "new");
+        world.set_flags(&at("new"), InodeFlags::IMMUTABLE);
+    };
+    Session::of(before, damage)
+}

@@ -1,0 +1,225 @@
+//! A crash at every call of a restore, of what takes it up, and of what takes that up: the tree is the old one or the new one
+//! afterwards, as the operator wishes.
+
+use std::collections::HashSet;
+
+use super::session::Done;
+use super::session::{left, within};
+use super::{Ended, Session, Verb, cases, wants_all};
+use crate::platform::simulated::{Disk, Losses, Moment, Object, Shared, Tree, outcomes};
+
+const VERBS: [Verb; 2] = [Verb::Resume, Verb::Abort];
+
+/// What was tried, and what came of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    sessions: u64,
+    /// Calls before which it crashed.
+    points: u64,
+    /// Different states that a crash left.
+    states: u64,
+    /// Times that something was taken up.
+    runs: u64,
+    old: u64,
+    new: u64,
+    either: u64,
+}
+
+impl Counts {
+    fn add(&mut self, ended: Ended) {
+        self.runs += 1;
+        match ended {
+            Ended::Old => self.old += 1,
+            Ended::New => self.new += 1,
+            Ended::Either | Ended::Mixed => self.either += 1,
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            sessions: self.sessions + other.sessions,
+            points: self.points + other.points,
+            states: self.states + other.states,
+            runs: self.runs + other.runs,
+            old: self.old + other.old,
+            new: self.new + other.new,
+            either: self.either + other.either,
+        }
+    }
+}
+
+/// How much is tried of one session.
+#[derive(Clone, Copy)]
+struct Depth {
+    losses: Losses,
+    /// Crash again within what takes it up, at so many of its calls: each `nth` one; none for 0.
+    nested: usize,
+}
+
+/// One session, and the tree that its restore leads to.
+struct Trial {
+    session: Session,
+    new: Tree,
+    depth: Depth,
+    counts: Counts,
+    seen: HashSet<(u64, Verb)>,
+}
+
+impl Trial {
+    fn run(session: Session, depth: Depth) -> Counts {
+        let mut world = session.begin();
+        world.moments = Some(Vec::new());
+        let (done, world) = within(world, || session.restore());
+        assert!(matches!(done, Done::Whole), "{done:?}");
+        let (last, mut moments) = {
+            let mut world = world.lock();
+            (world.moment(), world.moments.take().unwrap())
+        };
+        moments.push(last);
+        let new = world.lock().tree(super::session::ROOT);
+        let wrong = session.judge(&world, Ended::New, &new);
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        let mut trial = Self {
+            session,
+            new,
+            depth,
+            counts: Counts {
+                sessions: 1,
+                ..Counts::default()
+            },
+            seen: HashSet::new(),
+        };
+        for moment in &moments {
+            trial.counts.points += 1;
+            for disk in outcomes(moment, depth.losses) {
+                for verb in VERBS {
+                    let nested = depth.nested;
+                    trial.crash(moment, &disk, verb, nested, &format!("call {}", moment.call));
+                }
+            }
+        }
+        trial.counts
+    }
+
+    /// Takes up what a crash left.
+    fn crash(&mut self, moment: &Moment, disk: &Disk, verb: Verb, nested: usize, about: &str) {
+        if !self.seen.insert((disk.print(), verb)) {
+            return;
+        }
+        self.counts.states += u64::from(verb == Verb::Resume);
+        let mut world = left(moment, disk);
+        if nested > 0 {
+            world.moments = Some(Vec::new());
+        }
+        let session = self.session.clone();
+        let (done, world) = within(world, || session.recover(verb));
+        let about = format!("{about}, {verb:?}");
+        let ended = match done {
+            Ok(ended) => ended,
+            Err(error) => panic!("{about}: {error}\n{}", self.told(&world)),
+        };
+        self.counts.add(ended);
+        let moments = world.lock().moments.take().unwrap_or_default();
+        let wrong = self.session.judge(&world, ended, &self.new);
+        assert!(
+            wrong.is_empty(),
+            "{about}, {ended:?}: {wrong:#?}\n{}",
+            self.told(&world)
+        );
+        if nested == 0 {
+            return;
+        }
+        for again in moments.iter().step_by(nested) {
+            for disk in outcomes(again, self.depth.losses) {
+                for verb in VERBS {
+                    let about = format!("{about}, then call {}", again.call);
+                    self.crash(again, &disk, verb, 0, &about);
+                }
+            }
+        }
+    }
+
+    fn told(&self, world: &Shared) -> String {
+        let lines = |tree: &Tree| -> String {
+            let line = |(path, object): (&String, &Object)| format!("  {path:?} {}\n", object.what);
+            tree.iter().map(line).collect()
+        };
+        let world = world.lock();
+        format!(
+            "old\n{}new\n{}is\n{}store\n{}",
+            lines(&self.session.old),
+            lines(&self.new),
+            lines(&world.tree("/work")),
+            lines(&world.tree("/data/recovery/restores")),
+        )
+    }
+}
+
+/// Runs trials on all cores; the first that fails ends it.
+fn all(sessions: Vec<Make>, depth: Depth) -> Counts {
+    let done = crate::platform::parallel::map(&sessions, |session| Trial::run(session(), depth));
+    done.into_iter().fold(Counts::default(), Counts::plus)
+}
+
+fn told(name: &str, counts: Counts) {
+    println!("{name}: {counts:?}");
+}
+
+type Make = Box<dyn Fn() -> Session + Send + Sync>;
+
+/// Sessions with one of everything.
+fn rich() -> Vec<Make> {
+    vec![
+        Box::new(cases::busy),
+        Box::new(|| cases::busy().exact()),
+        Box::new(cases::linked),
+        Box::new(cases::bound),
+    ]
+}
+
+/// Every session from one small tree to another.
+fn small(every: usize) -> Vec<Make> {
+    let trees = cases::small();
+    let mut all: Vec<Make> = Vec::new();
+    for before in &trees {
+        for after in trees.iter().filter(|after| *after != before) {
+            let (before, after) = (*before, *after);
+            all.push(Box::new(move || before.to(after)));
+        }
+    }
+    all.into_iter().step_by(every).collect()
+}
+
+#[test]
+fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
+    let depth = Depth {
+        losses: Losses::Kill,
+        nested: if wants_all() { 1 } else { 7 },
+    };
+    told("killed, rich", all(rich(), depth));
+}
+
+#[test]
+fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
+    let depth = Depth {
+        losses: Losses::Power {
+            most: if wants_all() { 64 } else { 8 },
+        },
+        nested: 0,
+    };
+    told("power, rich", all(rich(), depth));
+}
+
+#[test]
+fn a_power_loss_in_any_small_tree_leaves_the_old_tree_or_the_new_one() {
+    let depth = Depth {
+        losses: Losses::Power {
+            most: if wants_all() { 64 } else { 8 },
+        },
+        nested: 0,
+    };
+    told(
+        "power, small",
+        all(small(if wants_all() { 1 } else { 37 }), depth),
+    );
+}

@@ -1,0 +1,373 @@
+//! A session in a simulated world, and what an operator does after it: restore, and after a crash `resume` or `abort`.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::capture::tests::coverage;
+use crate::capture::{CaptureError, Captured, Limits, Request, take};
+use crate::clock::Entropy;
+use crate::observer::Silent;
+pub(super) use crate::platform::simulated::World;
+use crate::platform::simulated::{Disk, Moment, Node, Shared, Tree};
+use crate::restore::{
+    Acting, Allow, MountRequest, Outcome, Proposal, Purpose, Report, RestoreError, Scope, Witness, abort,
+    execute, of_restore, proposal as planned, propose, resume, settle,
+};
+use crate::snapshot::{Decision, InstanceId, SnapshotKind, Time};
+use crate::store::{RestoreStage, Store};
+
+/// The mount's root; what a restore stages lies beside it.
+pub(super) const ROOT: &str = "/work/project";
+pub(super) const STORE: &str = "/data/recovery";
+
+/// Bytes that are the same in every run of a world, and never the same twice in it.
+struct Letters;
+
+impl Entropy for Letters {
+    fn fill(&self, bytes: &mut [u8]) {
+        let world = crate::platform::simulated::world().unwrap();
+        let mut number = world.lock().draw();
+        for byte in bytes.iter_mut().rev() {
+            *byte = (number % 32) as u8;
+            number /= 32;
+        }
+    }
+}
+
+/// A session that is over.
+#[derive(Clone)]
+pub(super) struct Session {
+    /// The world when it had ended, all of it on disk.
+    pub(super) world: Moment,
+    pub(super) old: Tree,
+    baseline: Rc<Captured>,
+    closing: Rc<Captured>,
+    pub(super) exact_mtimes: bool,
+}
+
+/// What an operator does about a restore that was interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Verb {
+    Resume,
+    Abort,
+}
+
+/// How something went that may have met an error.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// All that was planned.
+    Whole,
+    /// All but what is named.
+    Partly(Vec<String>),
+    /// Nothing; why.
+    Refused(String),
+    /// A restore waits; why.
+    Waits(String),
+}
+
+impl Done {
+    fn of(result: Result<Report, RestoreError>) -> Self {
+        match result {
+            Err(error) if error.is_pending() => Self::Waits(error.to_string()),
+            Err(error) => Self::Refused(error.to_string()),
+            Ok(report) if report.outcome == Outcome::Partial => {
+                let failed = report.mounts.iter().flat_map(|mount| &mount.failed);
+                let named = failed.map(|failed| format!("{failed:?}"));
+                Self::Partly(named.chain(report.left).collect())
+            }
+            Ok(_) => Self::Whole,
+        }
+    }
+}
+
+/// What the tree must be afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Old,
+    New,
+    /// No restore waited: it had not begun, or was done.
+    Either,
+    /// Some paths could not be changed, and were named.
+    Mixed,
+}
+
+fn now() -> Time {
+    crate::platform::fine_clock()
+}
+
+fn instance() -> InstanceId {
+    InstanceId::new([1; 8], "demo")
+}
+
+fn capture(store: &Store, kind: SnapshotKind) -> Result<Captured, CaptureError> {
+    let coverages = [coverage(Path::new(ROOT), "project")];
+    let request = Request {
+        instance: &instance(),
+        workspace: None,
+        kind,
+        late: false,
+        name: None,
+        message: None,
+        coverages: &coverages,
+        limits: Limits::NONE,
+        must_fit: false,
+        check_content: false,
+        now: now(),
+        uid: 1000,
+    };
+    take(store, &request, &Silent, &Letters)
+}
+
+impl Session {
+    /// A session on the tree that `before` makes below the root, which `damage` changes.
+    pub(super) fn of(before: impl FnOnce(&mut World), damage: impl FnOnce(&mut World)) -> Self {
+        let mut world = World::new(&["/work", "/data"]);
+        world.put(ROOT, Node::Directory(std::collections::BTreeMap::new()), 0o755);
+        before(&mut world);
+        let shared = Shared::new(world);
+        let inside = shared.enter();
+        shared.lock().pass(1_000_000_000);
+        let store = Store::open_write(Path::new(STORE)).unwrap();
+        let baseline = capture(&store, SnapshotKind::Baseline).unwrap();
+        shared.lock().pass(1_000_000_000);
+        damage(&mut shared.lock());
+        shared.lock().pass(1_000_000_000);
+        let closing = capture(&store, SnapshotKind::Closing).unwrap();
+        drop((store, inside));
+        let mut world = shared.lock();
+        world.settle();
+        Self {
+            world: world.moment(),
+            old: world.tree(ROOT),
+            baseline: Rc::new(baseline),
+            closing: Rc::new(closing),
+            exact_mtimes: false,
+        }
+    }
+
+    pub(super) fn exact(self) -> Self {
+        Self {
+            exact_mtimes: true,
+            ..self
+        }
+    }
+
+    /// The world right after the session.
+    pub(super) fn begin(&self) -> World {
+        let disk = self.world.disk();
+        World::after(&self.world, disk)
+    }
+
+    pub(super) fn acting(&self) -> Acting<'static> {
+        Acting {
+            observer: &Silent,
+            entropy: &Letters,
+            now: now(),
+            uid: 1000,
+            exact_mtimes: self.exact_mtimes,
+        }
+    }
+
+    fn proposal(&self, store: &Store) -> Result<Proposal, RestoreError> {
+        let witness = Witness {
+            last: self.closing.manifests[0].clone(),
+            ..Witness::default()
+        };
+        let request = MountRequest {
+            coverage: coverage(Path::new(ROOT), "project"),
+            scope: Scope::All,
+            witness,
+        };
+        let (target, requests) = (self.baseline.record.clone(), vec![request]);
+        propose(
+            store,
+            target,
+            Purpose::Restore,
+            requests,
+            Allow::default(),
+            false,
+            &Silent,
+        )
+    }
+
+    /// What the verb `restore` does.
+    pub(super) fn restore(&self) -> Done {
+        let restored = || -> Result<Report, RestoreError> {
+            let store = Store::open_write(Path::new(STORE))?;
+            let _locks = (store.lock_restore(&[PathBuf::from(ROOT)])?, store.share()?);
+            let proposal = self.proposal(&store)?;
+            execute(&store, &proposal, &self.acting())
+        };
+        Done::of(restored())
+    }
+
+    /// What the verb `undo` does after it.
+    pub(super) fn undo(&self) -> Done {
+        let undone = || -> Result<Report, RestoreError> {
+            let store = Store::open_write(Path::new(STORE))?;
+            let _locks = (store.lock_restore(&[PathBuf::from(ROOT)])?, store.share()?);
+            let last = store.catalog().restores(&instance())?.remove(0);
+            let coverage = coverage(Path::new(ROOT), "project");
+            let request = MountRequest {
+                witness: of_restore(&store, &instance(), &coverage)?,
+                coverage,
+                scope: Scope::All,
+            };
+            let target = store.record(&last.emergency)?;
+            let purpose = Purpose::Undo(last.number);
+            let proposal = propose(
+                &store,
+                target,
+                purpose,
+                vec![request],
+                Allow::default(),
+                false,
+                &Silent,
+            )?;
+            execute(&store, &proposal, &self.acting())
+        };
+        Done::of(undone())
+    }
+
+    /// What the verb `checkpoint` does: another snapshot, which must be the closing one again.
+    pub(super) fn capture_again(&self) -> Done {
+        let taken = || -> Result<Captured, RestoreError> {
+            let store = Store::open_write(Path::new(STORE))?;
+            let _shared = store.share()?;
+            Ok(capture(&store, SnapshotKind::Closing)?)
+        };
+        match taken() {
+            Err(error) => Done::Refused(error.to_string()),
+            Ok(taken) if taken.record.complete => {
+                assert!(
+                    taken.manifests[0] == self.closing.manifests[0],
+                    "a snapshot that calls itself complete lacks something"
+                );
+                Done::Whole
+            }
+            Ok(taken) => {
+                let gaps = taken.record.mounts[0].gaps.iter();
+                Done::Partly(gaps.map(|gap| format!("{gap:?}")).collect())
+            }
+        }
+    }
+
+    /// [`Self::recover`], for who looks at how it went.
+    pub(super) fn take_up(&self, verb: Verb) -> Done {
+        match self.try_recover(verb) {
+            Ok(Ended::Old) => Done::Refused("taken back".to_owned()),
+            Ok(Ended::New) => Done::Whole,
+            Ok(Ended::Either | Ended::Mixed) => Done::Waits("nothing waits".to_owned()),
+            Err(Trouble::Restore(error)) => Done::Waits(error.to_string()),
+            Err(Trouble::Left(what)) => Done::Partly(vec![what]),
+        }
+    }
+
+    /// What the verbs `resume` and `abort` do.
+    pub(super) fn recover(&self, verb: Verb) -> Result<Ended, String> {
+        self.try_recover(verb).map_err(|error| match error {
+            Trouble::Restore(error) => format!("{error}\n{error:?}"),
+            Trouble::Left(what) => what,
+        })
+    }
+
+    fn try_recover(&self, verb: Verb) -> Result<Ended, Trouble> {
+        let store = Store::open_write(Path::new(STORE)).map_err(RestoreError::from)?;
+        let Some(found) = store
+            .pending_restores()
+            .map_err(RestoreError::from)?
+            .into_iter()
+            .next()
+        else {
+            return Ok(Ended::Either);
+        };
+        assert!(!found.alive, "nobody lives after a crash");
+        let locks = store
+            .lock_restore(&[PathBuf::from(ROOT)])
+            .map_err(RestoreError::from)?;
+        let _locks = (locks, store.share().map_err(RestoreError::from)?);
+        let papers = store
+            .take_up(&found.intent.id)
+            .map_err(RestoreError::from)?
+            .unwrap();
+        let acting = self.acting();
+        match (verb, found.stage) {
+            (Verb::Resume, RestoreStage::Begun) => {
+                let done = settle(&store, papers, &acting)?;
+                nothing(&done.left)?;
+                let proposal = self.proposal(&store)?;
+                let report = execute(&store, &proposal, &acting)?;
+                whole(&report)?;
+                Ok(Ended::New)
+            }
+            (Verb::Resume, RestoreStage::Decided(Decision::Abort | Decision::Left)) => {
+                let done = settle(&store, papers, &acting)?;
+                nothing(&done.left)?;
+                Ok(Ended::Old)
+            }
+            (Verb::Resume, _) if planned(&store, &found.intent)?.is_none() => {
+                let done = settle(&store, papers, &acting)?;
+                nothing(&done.left)?;
+                Ok(Ended::New)
+            }
+            (Verb::Resume, _) => {
+                let (_, report) = resume(&store, papers, &acting)?;
+                whole(&report)?;
+                Ok(Ended::New)
+            }
+            (Verb::Abort, RestoreStage::Decided(Decision::Commit)) => {
+                let done = settle(&store, papers, &acting)?;
+                nothing(&done.left)?;
+                Ok(Ended::New)
+            }
+            (Verb::Abort, _) => {
+                let back = abort(&store, papers, &acting)?;
+                if !back.gone.is_empty() {
+                    return Err(Trouble::Left(format!("{back:?}")));
+                }
+                nothing(&back.left)?;
+                Ok(Ended::Old)
+            }
+        }
+    }
+}
+
+/// Why what was taken up did not end well.
+enum Trouble {
+    Restore(RestoreError),
+    Left(String),
+}
+
+impl From<RestoreError> for Trouble {
+    fn from(error: RestoreError) -> Self {
+        Self::Restore(error)
+    }
+}
+
+fn nothing(left: &[String]) -> Result<(), Trouble> {
+    if left.is_empty() {
+        return Ok(());
+    }
+    Err(Trouble::Left(format!("stays: {left:?}")))
+}
+
+fn whole(report: &Report) -> Result<(), Trouble> {
+    if report.outcome == Outcome::Partial {
+        return Err(Trouble::Left(format!("{report:?}")));
+    }
+    Ok(())
+}
+
+/// Runs `work` in a world that begins as `disk`; gives its answer and the world.
+pub(super) fn within<T>(world: World, work: impl FnOnce() -> T) -> (T, Shared) {
+    let shared = Shared::new(world);
+    let inside = shared.enter();
+    let done = work();
+    drop(inside);
+    (done, shared)
+}
+
+/// A world after a crash.
+pub(super) fn left(moment: &Moment, disk: &Disk) -> World {
+    World::after(moment, disk.clone())
+}
