@@ -153,7 +153,14 @@ fn undertake(
         mounts: jobs.iter().map(|job| &job.journal).collect(),
     };
     if let Err(error) = papers.write_journal(&journal) {
-        return Err(discard(&jobs, error.into()));
+        // It may be on disk all the same. As long as it is not certainly gone, what it tells of must stay.
+        return Err(match papers.withdraw_journal() {
+            Ok(()) => discard(&jobs, error.into()),
+            Err(_) => RestoreError::Waits {
+                why: error.to_string(),
+                instance: proposal.target.instance.clone(),
+            },
+        });
     }
     acting.observer.reached("journaled");
     let work = Conclusion {

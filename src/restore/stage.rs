@@ -88,9 +88,19 @@ impl Stage {
         let make = || -> io::Result<(Dir, Dir)> {
             let parent = Dir::open(&place.directory.to_path())?;
             platform::make_dir(&parent, &name)?;
-            let dir = parent.dir(&name)?;
-            platform::chmod_handle(&dir, 0o700)?;
-            Ok((parent, dir))
+            let open = || -> io::Result<Dir> {
+                let dir = parent.dir(&name)?;
+                platform::chmod_handle(&dir, 0o700)?;
+                Ok(dir)
+            };
+            match open() {
+                Ok(dir) => Ok((parent, dir)),
+                Err(error) => {
+                    // One that cannot be used must not stay. Where it does, the error names it.
+                    let _ = platform::remove_dir(&parent, &name);
+                    Err(error)
+                }
+            }
         };
         match make() {
             Ok((parent, dir)) => Ok(Self {

@@ -197,8 +197,18 @@ fn stage<'a>(
     // All of it before the journal: what is staged, and also that no flag is in the way. Moves that a journal tells of must be
     // possible after a power loss.
     let moves = moves.and_then(|moves| stage.sync().map(|()| moves));
+    let undo = |cause, settled: Result<(), RestoreError>| {
+        berth::forget(&mount.aside);
+        if let Some(root) = &root {
+            flags::put_back(root, &flags::bound(steps));
+        }
+        left(cause, settled)
+    };
     // Also when staging stopped half way: all that lies there is ours.
-    let known = known(&stage, steps)?;
+    let known = match known(&stage, steps) {
+        Ok(known) => known,
+        Err(cause) => return Err(undo(cause, stage.forget())),
+    };
     let written = moves.and_then(|moves| {
         let layered = root.as_ref().is_some_and(Root::is_layered);
         let moves: Vec<(RelPath, Move)> = match now.filter(|_| layered) {
@@ -236,12 +246,8 @@ fn stage<'a>(
             problems: builder.problems,
         }),
         Err(cause) => {
-            let cause = left(cause, stage.settle(&known));
-            berth::forget(&mount.aside);
-            if let Some(root) = &root {
-                flags::put_back(root, &flags::bound(steps));
-            }
-            Err(cause)
+            let settled = stage.settle(&known);
+            Err(undo(cause, settled))
         }
     }
 }

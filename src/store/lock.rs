@@ -7,6 +7,7 @@
 mod held;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -64,7 +65,7 @@ impl Drop for Held {
         if self.passing
             && kept.is_ok()
             && self.file.try_lock(false).unwrap_or(false)
-            && is_named(&self.file, &self.path)
+            && is_named(&self.file, &self.path).unwrap_or(false)
         {
             let _ = platform::remove_file_at(&self.path);
         }
@@ -74,11 +75,10 @@ impl Drop for Held {
     }
 }
 
-fn is_named(file: &File, path: &Path) -> bool {
-    match (file.stat(), platform::stat_path(path)) {
-        (Ok(held), Ok(Some(named))) => (held.place, held.ino) == (named.place, named.ino),
-        _ => false,
-    }
+fn is_named(file: &File, path: &Path) -> io::Result<bool> {
+    let held = file.stat()?;
+    let named = platform::stat_path(path)?;
+    Ok(named.is_some_and(|named| (held.place, held.ino) == (named.place, named.ino)))
 }
 
 fn attempt(file: &File, path: &Path, mode: Mode) -> Result<bool, StoreError> {
@@ -98,7 +98,7 @@ fn acquire(
             platform::pause(PAUSE);
         }
         let file = durable::open_or_create(&path)?;
-        if attempt(&file, &path, mode)? && is_named(&file, &path) {
+        if attempt(&file, &path, mode)? && is_named(&file, &path).map_err(StoreError::io("look at", &path))? {
             return Ok(Some(Held {
                 path,
                 file,

@@ -152,6 +152,17 @@ impl Papers {
         write(&self.directory, JOURNAL, journal)
     }
 
+    /// Takes back a journal that could not be written to its end: there is none when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; then there may be one.
+    pub fn withdraw_journal(&self) -> Result<(), StoreError> {
+        let _kept = self.layout.enter()?;
+        durable::remove(&self.directory.join(JOURNAL))?;
+        // Also when it was not there any more: that must last.
+        durable::sync_parent(&self.directory.join(JOURNAL))
+    }
+
     /// Writes the decision; it is on disk when this returns.
     ///
     /// # Errors

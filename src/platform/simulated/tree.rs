@@ -46,14 +46,16 @@ impl World {
             }
             paths.insert(path, number);
         }
+        let mut names: BTreeMap<u64, usize> = BTreeMap::new();
         for (path, number) in &paths {
             first.entry(*number).or_insert_with(|| path.clone());
+            *names.entry(*number).or_default() += 1;
         }
         for (path, number) in paths {
             let Some(inode) = self.live.get(number) else {
                 continue;
             };
-            let linked = inode.entries().is_none() && self.live.names_of(number) > 1;
+            let linked = inode.entries().is_none() && names.get(&number).is_some_and(|count| *count > 1);
             let group = first.get(&number).filter(|_| linked).cloned();
             tree.insert(path, object(inode, group));
         }

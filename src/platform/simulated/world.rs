@@ -212,6 +212,12 @@ impl World {
         handle
     }
 
+    /// The process ends: all that it had open is closed.
+    pub(crate) fn end_process(&mut self) {
+        self.open.clear();
+        self.locks.clear();
+    }
+
     pub(super) fn held(&self, handle: RawFd) -> Result<Open> {
         self.open.get(&handle).copied().ok_or(Errno::BADF)
     }

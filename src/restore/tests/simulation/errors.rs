@@ -58,7 +58,13 @@ impl Trial<'_> {
     fn run(&self, every: u64) -> Counts {
         let mut counts = Counts::default();
         for (number, error) in (0..).zip(ERRORS) {
-            for stays in [false, true] {
+            // A call that is always interrupted would rightly be repeated for ever.
+            let lasting: &[bool] = if error == Errno::INTR {
+                &[false]
+            } else {
+                &[false, true]
+            };
+            for stays in lasting.iter().copied() {
                 let mut at = 1 + number % every;
                 while let Some(one) = self.strike(Fault::new(error, at, stays)) {
                     counts = counts.plus(one);
@@ -75,7 +81,11 @@ impl Trial<'_> {
         let mut world = left(&self.from, &self.from.disk());
         world.fault = Some(fault);
         let (done, world) = within(world, || (self.work)(self.session));
-        let fault = world.lock().fault.take().unwrap();
+        let fault = {
+            let mut world = world.lock();
+            world.end_process();
+            world.fault.take().unwrap()
+        };
         if !fault.struck() {
             return None;
         }

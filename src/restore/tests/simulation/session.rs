@@ -190,6 +190,28 @@ impl Session {
         )
     }
 
+    /// What `undo` proposes: the last restore taken back.
+    fn counter_proposal(&self, store: &Store) -> Result<Proposal, RestoreError> {
+        let last = store.catalog().restores(&instance())?.remove(0);
+        let coverage = coverage(Path::new(ROOT), "project");
+        let request = MountRequest {
+            witness: of_restore(store, &instance(), &coverage)?,
+            coverage,
+            scope: Scope::All,
+        };
+        let target = store.record(&last.emergency)?;
+        let purpose = Purpose::Undo(last.number);
+        propose(
+            store,
+            target,
+            purpose,
+            vec![request],
+            Allow::default(),
+            false,
+            &Silent,
+        )
+    }
+
     /// What the verb `restore` does.
     pub(super) fn restore(&self) -> Done {
         let restored = || -> Result<Report, RestoreError> {
@@ -206,24 +228,7 @@ impl Session {
         let undone = || -> Result<Report, RestoreError> {
             let store = Store::open_write(Path::new(STORE))?;
             let _locks = (store.lock_restore(&[PathBuf::from(ROOT)])?, store.share()?);
-            let last = store.catalog().restores(&instance())?.remove(0);
-            let coverage = coverage(Path::new(ROOT), "project");
-            let request = MountRequest {
-                witness: of_restore(&store, &instance(), &coverage)?,
-                coverage,
-                scope: Scope::All,
-            };
-            let target = store.record(&last.emergency)?;
-            let purpose = Purpose::Undo(last.number);
-            let proposal = propose(
-                &store,
-                target,
-                purpose,
-                vec![request],
-                Allow::default(),
-                false,
-                &Silent,
-            )?;
+            let proposal = self.counter_proposal(&store)?;
             execute(&store, &proposal, &self.acting())
         };
         Done::of(undone())
@@ -295,7 +300,10 @@ impl Session {
             (Verb::Resume, RestoreStage::Begun) => {
                 let done = settle(&store, papers, &acting)?;
                 nothing(&done.left)?;
-                let proposal = self.proposal(&store)?;
+                let proposal = match Purpose::of(&found.intent) {
+                    Purpose::Restore => self.proposal(&store)?,
+                    Purpose::Undo(_) => self.counter_proposal(&store)?,
+                };
                 let report = execute(&store, &proposal, &acting)?;
                 whole(&report)?;
                 Ok(Ended::New)
