@@ -193,6 +193,14 @@ pub enum RestoreError {
         /// What the system says.
         source: io::Error,
     },
+    /// A flag that was taken off could not be put back.
+    #[error("{} had flags (lsattr) that could not be put back: {source}", path.display())]
+    Unbound {
+        /// The host path.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// Everything is done, and the last of it may not outlast a power loss.
     #[error("times and flags in {} may not outlast a power loss: {source}", path.display())]
     Lasting {
@@ -244,6 +252,18 @@ impl RestoreError {
             Self::Drift { path } => format!("{} changed while the restore was under way", path.display()),
             Self::Apply { path, source } => format!("{} cannot be changed: {source}", path.display()),
             other => other.to_string(),
+        }
+    }
+
+    /// Whether something is left that may be cleared up another time: not what somebody put into a staging directory.
+    fn is_passing(&self) -> bool {
+        match self {
+            Self::Settle { source, .. } => source.kind() != io::ErrorKind::DirectoryNotEmpty,
+            Self::Stage { .. } | Self::Unbound { .. } | Self::Lasting { .. } => true,
+            Self::Left { cause, left } => {
+                left.is_passing() || (matches!(**cause, Self::Left { .. }) && cause.is_passing())
+            }
+            _ => false,
         }
     }
 

@@ -15,8 +15,8 @@ use std::os::fd::{AsFd, AsRawFd as _, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use disk::{Disk, Inode, Node};
-pub(crate) use faults::{Fault, How};
+pub(crate) use disk::{Disk, Node};
+pub(crate) use faults::Fault;
 pub(crate) use outcomes::{Losses, outcomes};
 pub(crate) use tree::{Object, Tree};
 pub(crate) use world::{Moment, World};

@@ -135,7 +135,7 @@ pub(super) fn open_all(steps: &[AsideStep], all: bool) -> Result<Vec<Berth>, Res
 pub(super) fn forget(steps: &[AsideStep]) -> Vec<RestoreError> {
     let made = steps.iter().filter(|step| step.act == AsideAct::Away);
     // Where the directory above is gone, so is what was made in it.
-    let there = made.filter(|step| step.place.path().symlink_metadata().is_ok());
+    let there = made.filter(|step| !matches!(platform::stat_path(&step.place.path()), Ok(None)));
     let settled = there.map(|step| Berth::open(step)?.settle(End::TakenBack));
     settled.filter_map(Result::err).collect()
 }

@@ -166,7 +166,7 @@ impl Conclusion<'_> {
             left.extend(job.settle().err());
             left.extend(job.settle_berths(End::TakenBack));
             settle_times(job, &BTreeSet::new(), None, false);
-            job.bind_again();
+            left.extend(job.bind_again());
             left.extend(job.sync_last().err());
         }
         self.reached("abort-settled");

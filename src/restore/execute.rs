@@ -124,6 +124,8 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
     let result = undertake(store, proposal, &blobs, &papers, acting);
     match result {
         Err(error) if error.is_pending() => Err(error),
+        // Nothing was moved, and the next command may be able to clear up what could not be cleared up now.
+        Err(error) if error.is_passing() && !matches!(papers.journal(), Ok(Some(_))) => Err(error),
         other => {
             // When the papers cannot be thrown away now, the next command that writes does it: they say that nothing is left to do.
             let _ = papers.close();

@@ -6,11 +6,12 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 
+use super::RestoreError;
 use super::moves::fits;
 use super::plan::{Action, Step};
 use super::prepare::{Move, Moves};
 use super::stage::Stage;
-use crate::capture::words;
+use crate::capture::{is_gone, words};
 use crate::mount::Root;
 use crate::platform::{self, NodeKind, Stat};
 use crate::snapshot::{BoundObject, Entry, InodeFlags, Manifest, RelPath};
@@ -76,17 +77,28 @@ pub(super) fn bound(steps: &[Step]) -> Vec<BoundObject> {
         .collect()
 }
 
-/// Puts back what was taken off, after every move was taken back. What cannot be reached stays without.
-pub(super) fn put_back(root: &Root, bound: &[BoundObject]) {
+/// Puts back what was taken off, after every move was taken back. Gives what could not be.
+pub(super) fn put_back(root: &Root, bound: &[BoundObject]) -> Vec<RestoreError> {
+    let mut failed = Vec::new();
     for was in bound {
-        let _ = on_object(root, &was.path, |handle, is| {
+        let done = on_object(root, &was.path, |handle, is| {
             if is.ino == was.ino && is.flags == was.flags.unbound() {
                 platform::set_inode_flags(handle, was.flags)
             } else {
                 Ok(())
             }
         });
+        match done {
+            // It is nowhere any more.
+            Err(error) if is_gone(&error) => {}
+            Err(source) => failed.push(RestoreError::Unbound {
+                path: was.path.on_host(root.path()),
+                source,
+            }),
+            Ok(()) => {}
+        }
     }
+    failed
 }
 
 /// Whether what is made in the staging directory has flags from there.

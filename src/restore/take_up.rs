@@ -93,7 +93,14 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
         }
         // The papers were being thrown away: everything is done.
         (Some(_), None) | (Some(Decision::Left), _) => Vec::new(),
-        (None, _) => forget(&intent),
+        (None, _) => {
+            let left = forget(papers)?;
+            return Ok(Cleared {
+                intent,
+                decision,
+                left,
+            });
+        }
     };
     papers.close()?;
     Ok(Cleared {
@@ -103,30 +110,35 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
     })
 }
 
-/// Removes the staging directories of a restore that moved nothing. What is older than they are was never staged there.
-fn forget(intent: &Intent) -> Vec<String> {
+/// Removes the staging directories of a restore that moved nothing. What is older than they are was never staged there. The
+/// papers go with that, unless the next command may be able to do what could not be done now.
+fn forget(papers: Papers) -> Result<Vec<String>, RestoreError> {
     let mut left = Vec::new();
+    let intent = papers.intent();
     for mount in &intent.mounts {
         let Some(place) = &mount.stage else { continue };
         let emptied = Stage::reopen(place, None).and_then(|stage| match stage {
             Some(stage) => stage.forget(),
             None => Ok(()),
         });
-        left.extend(emptied.err().map(|error| error.to_string()));
-        left.extend(berth::forget(&mount.aside).iter().map(ToString::to_string));
+        left.extend(emptied.err());
+        left.extend(berth::forget(&mount.aside));
         if !mount.bound.is_empty()
             && let Ok(root) = Root::open(&mount.coverage.root.to_path())
         {
-            flags::put_back(&root, &mount.bound);
+            left.extend(flags::put_back(&root, &mount.bound));
             let synced = root.dir(&RelPath::root()).and_then(platform::sync_file_system);
             let lasting = |source| RestoreError::Lasting {
                 path: root.path().to_path_buf(),
                 source,
             };
-            left.extend(synced.err().map(|source| lasting(source).to_string()));
+            left.extend(synced.err().map(lasting));
         }
     }
-    left
+    if !left.iter().any(RestoreError::is_passing) {
+        papers.close()?;
+    }
+    Ok(left.iter().map(ToString::to_string).collect())
 }
 
 /// Finishes an interrupted restore: afterwards the tree is the new one.
@@ -194,7 +206,10 @@ pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Taken
             }
             back.emergency = Some(journal.emergency);
         }
-        None => back.left = forget(&intent),
+        None => {
+            back.left = forget(papers)?;
+            return Ok(back);
+        }
     }
     papers.close()?;
     Ok(back)
@@ -225,7 +240,7 @@ pub fn leave(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<P
     Ok(staged
         .chain(aside.map(|step| &step.place))
         .map(StagePlace::path)
-        .filter(|path| path.symlink_metadata().is_ok())
+        .filter(|path| !matches!(platform::stat_path(path), Ok(None)))
         .collect())
 }
 

@@ -83,10 +83,9 @@ impl Job<'_> {
 
     /// Puts back the flags that were in the way. What was staged may hold another name of what was immutable, and could not be
     /// removed then: so the staging directory goes first.
-    pub(super) fn bind_again(&self) {
-        if let Some(root) = &self.root {
-            flags::put_back(root, &self.bound);
-        }
+    pub(super) fn bind_again(&self) -> Vec<RestoreError> {
+        let root = self.root.as_ref();
+        root.map_or_else(Vec::new, |root| flags::put_back(root, &self.bound))
     }
 
     /// Whether the mount root is not the directory that the restore began in.
@@ -198,11 +197,14 @@ fn stage<'a>(
     // possible after a power loss.
     let moves = moves.and_then(|moves| stage.sync().map(|()| moves));
     let undo = |cause, settled: Result<(), RestoreError>| {
-        berth::forget(&mount.aside);
+        let mut failed: Vec<RestoreError> = settled.err().into_iter().collect();
+        failed.extend(berth::forget(&mount.aside));
         if let Some(root) = &root {
-            flags::put_back(root, &flags::bound(steps));
+            failed.extend(flags::put_back(root, &flags::bound(steps)));
         }
-        left(cause, settled)
+        failed
+            .into_iter()
+            .fold(cause, |cause, error| left(cause, Err(error)))
     };
     // Also when staging stopped half way: all that lies there is ours.
     let known = match known(&stage, steps) {
@@ -269,12 +271,11 @@ fn known(stage: &Stage, steps: &[Step]) -> Result<Known, RestoreError> {
 pub(super) fn discard(jobs: &[Job<'_>], cause: RestoreError) -> RestoreError {
     jobs.iter().fold(cause, |cause, job| {
         let cause = left(cause, job.settle());
-        let gone = job.settle_berths(End::TakenBack);
-        let cause = gone
+        let failed = job
+            .settle_berths(End::TakenBack)
             .into_iter()
-            .fold(cause, |cause, error| left(cause, Err(error)));
-        job.bind_again();
-        cause
+            .chain(job.bind_again());
+        failed.fold(cause, |cause, error| left(cause, Err(error)))
     })
 }
 

@@ -200,6 +200,12 @@ fn clear(directory: &Path) -> Result<(), StoreError> {
     }
 }
 
+fn has(directory: &Path, name: &str) -> Result<bool, StoreError> {
+    let path = directory.join(name);
+    let there = platform::stat_path(&path).map_err(StoreError::io("look at", &path))?;
+    Ok(there.is_some())
+}
+
 fn ids(layout: &Layout) -> Result<Vec<RestoreId>, StoreError> {
     let mut ids = Vec::new();
     for name in directory::names(&layout.restores())? {
@@ -216,8 +222,7 @@ pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
         let mut failed = Vec::new();
         for id in ids(layout)? {
             let directory = layout.restore(&id);
-            let has = |name: &str| !matches!(platform::stat_path(&directory.join(name)), Ok(None));
-            if has(INTENT) || lock::is_taken(&directory.join(LOCK))? {
+            if has(&directory, INTENT)? || lock::is_taken(&directory.join(LOCK))? {
                 continue;
             }
             failed.extend(clear(&directory).err());
@@ -276,12 +281,11 @@ impl Store {
         for id in ids(self.layout())? {
             let directory = self.layout().restore(&id);
             let alive = lock::is_taken(&directory.join(LOCK))?;
-            let has = |name: &str| !matches!(platform::stat_path(&directory.join(name)), Ok(None));
             // What is written last is looked at first.
             let decision: Option<Decision> = read(&directory, DECISION)?;
             let stage = match decision {
                 Some(decision) => Stage::Decided(decision),
-                None if has(JOURNAL) => Stage::Moving,
+                None if has(&directory, JOURNAL)? => Stage::Moving,
                 None => Stage::Begun,
             };
             if let Some(intent) = read::<Intent>(&directory, INTENT)? {
@@ -309,7 +313,8 @@ impl Store {
         self.must_be_writable()?;
         let _kept = self.layout().enter()?;
         let directory = self.layout().restore(id);
-        if !matches!(platform::stat_path(&directory), Ok(Some(_))) {
+        let there = platform::stat_path(&directory).map_err(StoreError::io("look at", &directory))?;
+        if there.is_none() {
             return Ok(None);
         }
         let Some(lock) = lock::draft(self.layout(), directory.join(LOCK))? else {

@@ -66,14 +66,20 @@ pub(super) enum Done {
 }
 
 impl Done {
-    fn of(result: Result<Report, RestoreError>) -> Self {
+    fn of(result: Result<(Proposal, Report), RestoreError>) -> Self {
         match result {
             Err(error) if error.is_pending() => Self::Waits(error.to_string()),
             Err(error) => Self::Refused(error.to_string()),
-            Ok(report) if report.outcome == Outcome::Partial => {
-                let failed = report.mounts.iter().flat_map(|mount| &mount.failed);
-                let named = failed.map(|failed| format!("{failed:?}"));
-                Self::Partly(named.chain(report.left).collect())
+            Ok((proposal, report)) if report.outcome == Outcome::Partial => {
+                let mut named = report.left;
+                for (mount, done) in proposal.mounts.iter().zip(&report.mounts) {
+                    named.extend(done.failed.iter().map(|failed| format!("{failed:?}")));
+                    let plan = &mount.plan;
+                    named.extend(plan.not_covered.iter().map(|gap| format!("{:?}", gap.path)));
+                    let kept = plan.conflicts.iter().chain(&plan.kept);
+                    named.extend(kept.map(|kept| format!("{:?}", kept.change.path)));
+                }
+                Self::Partly(named)
             }
             Ok(_) => Self::Whole,
         }
@@ -214,22 +220,24 @@ impl Session {
 
     /// What the verb `restore` does.
     pub(super) fn restore(&self) -> Done {
-        let restored = || -> Result<Report, RestoreError> {
+        let restored = || -> Result<(Proposal, Report), RestoreError> {
             let store = Store::open_write(Path::new(STORE))?;
             let _locks = (store.lock_restore(&[PathBuf::from(ROOT)])?, store.share()?);
             let proposal = self.proposal(&store)?;
-            execute(&store, &proposal, &self.acting())
+            let report = execute(&store, &proposal, &self.acting())?;
+            Ok((proposal, report))
         };
         Done::of(restored())
     }
 
     /// What the verb `undo` does after it.
     pub(super) fn undo(&self) -> Done {
-        let undone = || -> Result<Report, RestoreError> {
+        let undone = || -> Result<(Proposal, Report), RestoreError> {
             let store = Store::open_write(Path::new(STORE))?;
             let _locks = (store.lock_restore(&[PathBuf::from(ROOT)])?, store.share()?);
             let proposal = self.counter_proposal(&store)?;
-            execute(&store, &proposal, &self.acting())
+            let report = execute(&store, &proposal, &self.acting())?;
+            Ok((proposal, report))
         };
         Done::of(undone())
     }
