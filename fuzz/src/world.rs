@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -60,7 +60,8 @@ pub(crate) struct Object {
     ino: u64,
     mode: u32,
     mtime: (i64, i64),
-    content: Vec<u8>,
+    /// None when it may not be read.
+    content: Option<Vec<u8>>,
 }
 
 impl World {
@@ -232,27 +233,26 @@ fn state(path: &Path) -> Value {
     }
 }
 
-/// Everything below a directory but the store.
+/// Everything below a directory but the store, as far as an ordinary user sees it: papers can name any mode.
 fn look(base: &Path) -> BTreeMap<PathBuf, Object> {
     let mut found = BTreeMap::new();
     let mut open = vec![base.to_path_buf()];
     while let Some(dir) = open.pop() {
-        for entry in fs::read_dir(&dir).expect("a directory") {
+        let Ok(entries) = fs::read_dir(&dir) else { continue };
+        for entry in entries {
             let path = entry.expect("an entry").path();
+            let Ok(meta) = path.symlink_metadata() else {
+                continue;
+            };
             if path == base.join("data") {
                 continue;
             }
-            let meta = path.symlink_metadata().expect("it is there");
             let content = if meta.is_symlink() {
-                fs::read_link(&path)
-                    .expect("a link")
-                    .as_os_str()
-                    .as_bytes()
-                    .to_vec()
+                fs::read_link(&path).map(|to| to.as_os_str().as_bytes().to_vec())
             } else if meta.is_file() {
-                fs::read(&path).expect("a file")
+                fs::read(&path)
             } else {
-                Vec::new()
+                Ok(Vec::new())
             };
             if meta.is_dir() {
                 open.push(path.clone());
@@ -261,10 +261,26 @@ fn look(base: &Path) -> BTreeMap<PathBuf, Object> {
                 ino: meta.ino(),
                 mode: meta.mode(),
                 mtime: (meta.mtime(), meta.mtime_nsec()),
-                content,
+                content: content.ok(),
             };
             found.insert(path, object);
         }
     }
     found
+}
+
+impl Drop for World {
+    /// So that its directory can be removed.
+    fn drop(&mut self) {
+        let mut open = vec![self.home.base.clone()];
+        while let Some(dir) = open.pop() {
+            let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
+            let below = fs::read_dir(&dir).into_iter().flatten().flatten();
+            open.extend(
+                below
+                    .map(|entry| entry.path())
+                    .filter(|path| !path.is_symlink() && path.is_dir()),
+            );
+        }
+    }
 }

@@ -26,6 +26,19 @@ pub(super) fn seeds() -> Vec<Seed> {
     seeds.push(("papers", "abort-aside", papers_of(0, &aside(), "")));
     seeds.push(("papers", "resume-aside", papers_of(1, &aside(), "")));
     seeds.push(("papers", "begun", papers_of(4, "", "")));
+    // What leads out of the mount.
+    let elsewhere = |input: Vec<u8>, ours: &str, theirs: &str| {
+        let text = String::from_utf8(input).expect("text");
+        assert!(text.contains(ours), "{ours} is in {text}");
+        text.replace(ours, theirs).into_bytes()
+    };
+    let stage = place("").name;
+    let begun = elsewhere(papers_of(4, "", ""), &stage, "outside");
+    seeds.push(("papers", "refused-stage", begun));
+    let out = elsewhere(papers_of(0, &moved(), ""), "old-1", "../outside/old-1");
+    seeds.push(("papers", "refused-place", out));
+    let away = elsewhere(papers_of(1, &aside(), ""), &place("-aside").name, "outside");
+    seeds.push(("papers", "refused-aside", away));
     seeds
 }
 
