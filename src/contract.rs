@@ -10,14 +10,16 @@ mod overlap;
 mod places;
 mod resolve;
 mod seen;
+mod staging;
 mod target;
 mod terms;
 
 pub use error::ContractError;
-pub use exclude::{ASIDE_SUFFIX, Matcher, PatternError, STAGING_PREFIX, Verdict};
+pub use exclude::{Matcher, PatternError, Verdict};
 pub use foreign::{Foreign, Identity, MAX_VISITED, count_foreign};
 pub use integration::detect as automatic_excludes;
 pub use resolve::{Options, resolve};
+pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
 pub use terms::{
     BroadReason, Contract, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable,

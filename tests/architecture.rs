@@ -41,8 +41,11 @@ fn files(directory: &str) -> Vec<(String, String)> {
 
 #[test]
 fn the_source_keeps_its_walls() {
-    let files: Vec<_> = ["src", "tests"].into_iter().flat_map(files).collect();
+    let places = ["src", "tests", "fuzz/src", "fuzz/targets"];
+    let files: Vec<_> = places.into_iter().flat_map(files).collect();
     for expected in [
+        "fuzz/src/manifest.rs",
+        "fuzz/targets/manifest.rs",
         "src/lib.rs",
         "src/process/launch.rs",
         "tests/architecture/walls.rs",
@@ -58,9 +61,11 @@ fn the_source_keeps_its_walls() {
 
 #[test]
 fn every_dependency_is_explained() {
-    let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
-    let broken = check_manifest(&manifest);
-    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(manifest)).unwrap();
+        let broken = check_manifest(&text);
+        assert!(broken.is_empty(), "{manifest}\n{}\n", broken.join("\n"));
+    }
 }
 
 /// Checks one line of code behind a proper first line.

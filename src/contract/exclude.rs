@@ -6,12 +6,8 @@ use std::path::PathBuf;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::STAGING_PREFIX;
 use crate::snapshot::{Coverage, ExcludeRule, RelPath, WithheldPath, WithheldReason};
-
-/// A restore stages new content in directories with such names, directly in the mount root.
-pub const STAGING_PREFIX: &str = ".jackin-recovery-";
-/// How such a name ends when the directory stays: an excluded directory was set aside in it.
-pub const ASIDE_SUFFIX: &str = "-aside";
 
 /// What a coverage says about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -180,11 +180,16 @@ fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(8000).any(|b| *b == 0)
 }
 
+/// The lines with their newlines. Nothing else ends one: a carriage return is a part of its line, as for diff(1) and patch(1).
+fn split(text: &[u8]) -> Vec<&[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
 fn lines(old: &[u8], new: &[u8], context: usize) -> Patch {
     let diff = TextDiff::configure()
         .algorithm(Algorithm::Myers)
         .timeout(PATIENCE)
-        .diff_lines(old, new);
+        .diff_slices(&split(old), &split(new));
     let mut out = Vec::new();
     let (mut added, mut removed) = (0, 0);
     for hunk in diff.unified_diff().context_radius(context).iter_hunks() {
@@ -198,9 +203,9 @@ fn lines(old: &[u8], new: &[u8], context: usize) -> Patch {
             added += u64::from(line == Line::Added);
             removed += u64::from(line == Line::Removed);
             let text: &[u8] = change.value();
-            out.push((line, text.strip_suffix(b"\n").unwrap_or(text).to_vec()));
-            if change.missing_newline() {
-                out.push((Line::NoNewline, Vec::new()));
+            match text.strip_suffix(b"\n") {
+                Some(text) => out.push((line, text.to_vec())),
+                None => out.extend([(line, text.to_vec()), (Line::NoNewline, Vec::new())]),
             }
         }
     }

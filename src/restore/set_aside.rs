@@ -10,7 +10,7 @@ use super::propose::{Proposal, ProposedMount};
 use super::stage::{Location, Stage};
 use crate::capture::words;
 use crate::clock::{Entropy, random};
-use crate::contract::{Matcher, Verdict};
+use crate::contract::{Matcher, Verdict, is_staging_place};
 use crate::diff::{Change, ChangeKind};
 use crate::mount::{Dir, Root};
 use crate::platform::{NodeKind, Stat, is_through_link};
@@ -309,9 +309,10 @@ fn is_gone(error: &io::Error) -> bool {
 fn place_of(change: &AsideChange, host: &Path) -> Option<StagePlace> {
     let place = change.directory()?;
     let directory = place.parent()?;
-    Some(StagePlace {
+    let found = StagePlace {
         directory: ByteString::from(directory),
         name: place.file_name()?.to_str()?.to_owned(),
         inside: directory == host,
-    })
+    };
+    is_staging_place(&found, host, true).then_some(found)
 }

@@ -3,16 +3,15 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::RestoreError;
 use super::aside::Known;
 use super::identity::is_same;
-use crate::contract::{ASIDE_SUFFIX, STAGING_PREFIX};
+use crate::contract::{ASIDE_SUFFIX, staging_prefix};
 use crate::mount::Dir;
 use crate::platform::{self, NodeKind};
-use crate::snapshot::{ByteString, Digest, Identity, StagePlace};
+use crate::snapshot::{ByteString, Identity, StagePlace};
 
 /// Where the staging directory of a mount goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +68,7 @@ impl Stage {
         let letters: String = random.iter().map(|b| format!("{b:02x}")).collect();
         StagePlace {
             directory: ByteString::from(location.directory()),
-            name: format!("{}{letters}", prefix(root)),
+            name: format!("{}{letters}", staging_prefix(root)),
             inside: matches!(location, Location::Inside(_)),
         }
     }
@@ -209,12 +208,6 @@ impl Stage {
             source,
         })
     }
-}
-
-/// How the names of a mount's staging directories begin: each root has its own, for two roots may lie side by side.
-fn prefix(root: &Path) -> String {
-    let digest = Digest::of(root.as_os_str().as_bytes()).hex();
-    format!("{STAGING_PREFIX}{}-", digest.get(..8).unwrap_or_default())
 }
 
 /// The name of the `number`-th new object.

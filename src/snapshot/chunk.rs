@@ -188,7 +188,7 @@ impl ManifestList {
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = open(bytes, LIST_MAGIC)?;
         let root = Entry::decode(&mut reader, 0)?;
-        let count = reader.count()?;
+        let count = reader.count_of(size_of::<Digest>())?;
         let mut chunks = Vec::with_capacity(count);
         for _ in 0..count {
             chunks.push(Digest(reader.array()?));

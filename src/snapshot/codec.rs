@@ -119,14 +119,19 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// A count of things that take at least one byte each, so a hostile count cannot make us reserve memory.
-    pub(super) fn count(&mut self) -> Result<usize, DecodeError> {
+    /// A count of things that take at least `size` bytes each, so a hostile count cannot make us reserve memory for more than
+    /// there is.
+    pub(super) fn count_of(&mut self, size: usize) -> Result<usize, DecodeError> {
         let count = usize::try_from(self.number()?).map_err(|_| DecodeError::Number)?;
-        if count > self.rest.len() {
-            Err(DecodeError::Short)
-        } else {
-            Ok(count)
+        match count.checked_mul(size) {
+            Some(bytes) if bytes <= self.rest.len() => Ok(count),
+            _ => Err(DecodeError::Short),
         }
+    }
+
+    /// A count of things that take at least one byte each.
+    pub(super) fn count(&mut self) -> Result<usize, DecodeError> {
+        self.count_of(1)
     }
 
     pub(super) fn time(&mut self) -> Result<Time, DecodeError> {
@@ -140,5 +145,27 @@ impl<'a> Reader<'a> {
 
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         self.take(N)?.try_into().map_err(|_| DecodeError::Short)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DecodeError, Reader, put_number};
+
+    #[test]
+    fn a_count_fits_into_what_is_left() {
+        let left = |count, size, bytes: usize| {
+            let mut input = Vec::new();
+            put_number(&mut input, count);
+            input.resize(input.len() + bytes, 0);
+            Reader::new(&input).count_of(size)
+        };
+        assert_eq!(left(3, 32, 96), Ok(3));
+        // One digest for each byte would reserve 32 times the input.
+        assert_eq!(left(96, 32, 96), Err(DecodeError::Short));
+        assert_eq!(left(3, 32, 95), Err(DecodeError::Short));
+        assert_eq!(left(u64::MAX, 32, 96), Err(DecodeError::Short));
+        assert_eq!(left(0, 32, 0), Ok(0));
+        assert_eq!(left(96, 1, 96), Ok(96));
     }
 }

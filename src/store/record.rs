@@ -75,7 +75,7 @@ fn add(sum: i64, more: u64) -> Option<i64> {
     sum.checked_add(i64::try_from(more).ok()?)
 }
 
-fn is_label(label: &str) -> bool {
+pub(super) fn is_label(label: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     label.len() <= 64
         && label.bytes().all(allowed)
@@ -86,7 +86,7 @@ fn is_label(label: &str) -> bool {
 }
 
 /// Absolute, and without parts that lead elsewhere.
-fn check_root(root: &ByteString) -> Result<(), String> {
+pub(super) fn check_root(root: &ByteString) -> Result<(), String> {
     let below = root.0.strip_prefix(b"/").ok_or("is not absolute")?;
     RelPath::new(below)
         .map(drop)

@@ -4,11 +4,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::draft::DRAFTS;
 use super::lock::{self, LockGuard};
+use super::papers::{self, Paper};
 use super::{Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::platform;
 use crate::snapshot::{Decision, Digest, Intent, Journal, JournalParts, RestoreId};
@@ -86,7 +86,7 @@ fn write<T: Serialize>(directory: &Path, name: &str, content: &T) -> Result<(), 
     durable::publish(&draft, &path)
 }
 
-fn read<T: DeserializeOwned>(directory: &Path, name: &str) -> Result<Option<T>, StoreError> {
+fn read<T: Paper>(directory: &Path, name: &str) -> Result<Option<T>, StoreError> {
     let path = directory.join(name);
     let Some(bytes) = durable::read(&path, LIMIT)? else {
         return Ok(None);
@@ -115,7 +115,20 @@ fn read<T: DeserializeOwned>(directory: &Path, name: &str) -> Result<Option<T>, 
         });
     }
     let read: Read<T> = serde_json::from_slice(json).map_err(|why| damaged(why.to_string()))?;
+    read.content.check(directory).map_err(damaged)?;
     Ok(Some(read.content))
+}
+
+/// The journal of a restore with this intent.
+fn read_journal(directory: &Path, intent: &Intent) -> Result<Option<Journal>, StoreError> {
+    let journal: Option<Journal> = read(directory, JOURNAL)?;
+    if let Some(journal) = &journal {
+        papers::belongs(journal, intent).map_err(|why| StoreError::Damaged {
+            path: directory.join(JOURNAL),
+            why,
+        })?;
+    }
+    Ok(journal)
 }
 
 impl Papers {
@@ -131,7 +144,7 @@ impl Papers {
     /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
     pub fn journal(&self) -> Result<Option<Journal>, StoreError> {
         let _kept = self.layout.enter()?;
-        read(&self.directory, JOURNAL)
+        read_journal(&self.directory, &self.intent)
     }
 
     /// The decision, when the restore came so far.
@@ -302,7 +315,11 @@ impl Store {
     /// As [`Self::pending_restores`].
     pub fn journal_of(&self, id: &RestoreId) -> Result<Option<Journal>, StoreError> {
         let _kept = self.layout().enter()?;
-        read(&self.layout().restore(id), JOURNAL)
+        let directory = self.layout().restore(id);
+        match read::<Intent>(&directory, INTENT)? {
+            Some(intent) => read_journal(&directory, &intent),
+            None => Ok(None),
+        }
     }
 
     /// Takes up the papers of an interrupted restore; `None` when its process lives, or when they are gone by now.

@@ -16,6 +16,7 @@ mod children;
 mod directories;
 mod drafts;
 mod locks;
+mod papers;
 mod queries;
 mod receipts;
 mod records;

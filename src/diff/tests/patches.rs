@@ -57,6 +57,18 @@ fn lines_are_shown_with_their_context() {
 }
 
 #[test]
+fn a_carriage_return_ends_no_line() {
+    assert_eq!(
+        lines(&texts(b"a\rb\n", b"a\rB\n")),
+        ["@@ -1 +1 @@", "-a\\rb", "+a\\rB"]
+    );
+    assert_eq!(
+        lines(&texts(b"a\r\nb\r", b"a\r\nb\r\n")),
+        ["@@ -1,2 +1,2 @@", " a\\r", "-b\\r", "\\", "+b\\r"]
+    );
+}
+
+#[test]
 fn a_missing_newline_is_said_on_its_side() {
     assert_eq!(
         lines(&texts(b"a\nb", b"a\nb\n")),

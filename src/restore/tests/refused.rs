@@ -3,9 +3,14 @@
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 
-use super::{RestoreError, Wrecked, wrecked};
+use super::{Acting, RestoreError, Wrecked, wrecked};
 use crate::capture::CaptureError;
-use crate::snapshot::SnapshotRecord;
+use crate::observer::Silent;
+use crate::restore::clear_up;
+use crate::snapshot::{
+    ByteString, Intent, IntentMount, IntentScope, RestoreId, RestoreKind, SnapshotRecord, StagePlace, Time,
+};
+use crate::store::StoreError;
 
 /// Bytes that do not compress, so that what lies where in the archive is known.
 fn noise(seed: u64) -> String {
@@ -80,4 +85,53 @@ fn damaged_content_is_not_put_back() {
     };
     assert_eq!(named, super::path("f"));
     session.assert_untouched(&before, "damaged");
+}
+
+#[test]
+fn an_intent_that_stages_in_somebody_elses_directory_empties_nothing() {
+    let session = wrecked(&[("f", "before")], |place| place.write("f", "after"));
+    let documents = session.place.base.join("documents");
+    fs::create_dir(&documents).unwrap();
+    fs::write(documents.join("letter"), "dear").unwrap();
+    let intent = Intent {
+        id: RestoreId::new([7; 12]),
+        at: Time::default(),
+        uid: 1000,
+        instance: session.place.instance.clone(),
+        kind: RestoreKind::Restore,
+        undoes: None,
+        target: session.baseline.record.id.clone(),
+        overwrite_later: false,
+        delete_later: false,
+        exact_mtimes: false,
+        mounts: vec![IntentMount {
+            coverage: session.place.coverage(),
+            scope: IntentScope::All,
+            stage: Some(StagePlace {
+                directory: ByteString::from(session.place.base.as_path()),
+                name: "documents".to_owned(),
+                inside: false,
+            }),
+            conflicts: 0,
+            hidden: 0,
+            bound: Vec::new(),
+            aside: Vec::new(),
+        }],
+    };
+    // As an earlier process leaves it that had not moved anything yet: the next command that writes clears up after it.
+    drop(session.place.store.undertake(intent).unwrap());
+    let acting = Acting {
+        observer: &Silent,
+        entropy: &session.place.entropy,
+        now: Time::default(),
+        uid: 1000,
+        exact_mtimes: false,
+    };
+    let roots = [session.place.root.clone()];
+    let cleared = clear_up(&session.place.store, &roots, &acting);
+    assert_eq!(fs::read_to_string(documents.join("letter")).unwrap(), "dear");
+    assert!(
+        matches!(cleared, Err(RestoreError::Store(StoreError::Damaged { .. }))),
+        "{cleared:?}"
+    );
 }

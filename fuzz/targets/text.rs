@@ -1,0 +1,7 @@
+//! Feeds `text`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let _ = jackin_recovery_fuzz::text(bytes);
+});

@@ -1,0 +1,35 @@
+//! Where a restore keeps what is its own: the names of staging directories, and of those that excluded directories lie aside in.
+//! Whoever reads such a place from the store asks here whether it can be one: what is in it may be removed.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use crate::snapshot::{Digest, StagePlace};
+
+/// A restore stages new content in directories with such names, beside the mount root or directly in it.
+pub const STAGING_PREFIX: &str = ".jackin-recovery-";
+/// How such a name ends when the directory stays: an excluded directory was set aside in it.
+pub const ASIDE_SUFFIX: &str = "-aside";
+
+/// How the names of a mount's staging directories begin: each root has its own, for two roots may lie side by side.
+#[must_use]
+pub fn staging_prefix(root: &Path) -> String {
+    let digest = Digest::of(root.as_os_str().as_bytes()).hex();
+    format!("{STAGING_PREFIX}{}-", digest.get(..8).unwrap_or_default())
+}
+
+/// Whether a place is one that a restore into `root` makes; `aside`: one that stays.
+#[must_use]
+pub fn is_staging_place(place: &StagePlace, root: &Path, aside: bool) -> bool {
+    let beside = root.parent().unwrap_or(root);
+    let directory = place.directory.to_path();
+    let name = place.name.strip_prefix(&staging_prefix(root));
+    let letters = match aside {
+        true => name.and_then(|name| name.strip_suffix(ASIDE_SUFFIX)),
+        false => name,
+    };
+    let is_letter = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    // As bytes: to a path `/a/.` is the same as `/a`.
+    directory.as_os_str() == if place.inside { root } else { beside }.as_os_str()
+        && letters.is_some_and(|letters| letters.len() == 16 && letters.bytes().all(is_letter))
+}
