@@ -18,6 +18,7 @@ mod active;
 mod adversary;
 mod archives;
 mod asking;
+mod attacker;
 mod bad_config;
 mod bad_input;
 mod capturing;
