@@ -172,9 +172,7 @@ pub(super) fn set_metadata(
         {
             Object::Named(dir, name).set_metadata(entry)
         }
-        Err(error) if is_gone(&error) || platform::is_link_refused(&error) => {
-            Err(io::ErrorKind::NotFound.into())
-        }
+        Err(error) if is_gone(&error) => Err(io::ErrorKind::NotFound.into()),
         Err(error) => Err(error),
     }
 }
