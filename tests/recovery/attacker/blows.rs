@@ -257,6 +257,15 @@ impl War<'_> {
                         self.strike(blow, &target, &mut seed);
                     }
                 }
+                // Something of his that stays there.
+                let own = self.den.join(self.decoy(Blow::File));
+                let left = own.file_name().map(|name| place.join(name));
+                if seed.is_multiple_of(5)
+                    && let Some(target) = left.and_then(|left| Target::at(&left))
+                {
+                    let hit = self.put(&own, &target);
+                    self.hits.fetch_add(u64::from(hit), Ordering::Relaxed);
+                }
                 if seed.is_multiple_of(3)
                     && let Some(target) = Target::at(&place)
                 {

@@ -169,7 +169,9 @@ impl Campaign {
         if let Some((always, paths)) = &self.only {
             (blow, front) = (*always, Front::Paths(paths.clone()));
         }
-        if matches!(front, Front::Staging | Front::To) && matches!(blow, Blow::Neighbour) {
+        if matches!(front, Front::Staging) && blow != Blow::Directory {
+            blow = [Blow::File, Blow::Link, Blow::HardLink][self.draw(3)];
+        } else if matches!(front, Front::To) && blow == Blow::Neighbour {
             blow = Blow::Link;
         }
         let begun = Tree::read(&ground.project);
