@@ -7,6 +7,7 @@ mod blows;
 mod ground;
 mod judge;
 mod round;
+mod share;
 mod tally;
 mod treasure;
 

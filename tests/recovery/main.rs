@@ -61,6 +61,7 @@ mod patches;
 mod plan;
 mod property;
 mod property_model;
+mod property_sessions;
 mod readable_secret;
 mod real_scenarios;
 mod real_tree;

@@ -3,16 +3,15 @@
 //!
 //! `JACKIN_CASES` asks for more or fewer cases. One that fails is shown as the commands that lead to it.
 
+mod case;
 mod expected;
 mod rules;
 mod seen;
 mod steps;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
 use super::{begun, request, row, world};
 use crate::capture::tests::{Place, coverage, excluding, path};
@@ -24,137 +23,9 @@ use crate::restore::{
 };
 use crate::session::{EndRequest, end};
 use crate::snapshot::{Coverage, Ending, InstanceId, RelPath, SnapshotId};
-use expected::{Asked, Expected, expected};
-use rules::{Rule, is_hidden, rules};
-use seen::{Node, Seen, What, differences, look};
-use steps::{Spot, Step, apply, spot, steps};
-
-/// One session, and what is asked for afterwards.
-#[derive(Clone)]
-struct Case {
-    building: Vec<Step>,
-    damage: Vec<Step>,
-    later: Vec<Step>,
-    rules: Vec<Rule>,
-    tracked: Vec<Spot>,
-    scope: Option<Vec<Spot>>,
-    overwrite: bool,
-    delete: bool,
-}
-
-impl fmt::Debug for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let block = |f: &mut fmt::Formatter<'_>, steps: &[Step]| {
-            steps.iter().try_for_each(|step| writeln!(f, "  {step:?}"))
-        };
-        writeln!(f, "\n  # before the session")?;
-        block(f, &self.building)?;
-        write!(f, "  jackin recovery begin --snapshot project .")?;
-        for rule in &self.rules {
-            write!(f, " --exclude {rule:?}")?;
-        }
-        for path in &self.tracked {
-            write!(f, " --path {path:?}")?;
-        }
-        writeln!(f)?;
-        block(f, &self.damage)?;
-        writeln!(f, "  jackin recovery end @latest")?;
-        block(f, &self.later)?;
-        write!(f, "  jackin recovery restore @latest --yes")?;
-        if self.overwrite {
-            write!(f, " --overwrite-later-edits")?;
-        }
-        if self.delete {
-            write!(f, " --delete-later-files")?;
-        }
-        for path in self.scope.iter().flatten() {
-            write!(f, " {path:?}")?;
-        }
-        writeln!(f)
-    }
-}
-
-fn case(links: bool) -> impl Strategy<Value = Case> {
-    let scope = prop_oneof![
-        2 => Just(None),
-        1 => prop::collection::vec(spot(), 1..=2).prop_map(Some),
-    ];
-    let all = (
-        steps(links, 2, 25),
-        steps(links, 1, 14),
-        prop_oneof![1 => Just(Vec::new()), 2 => steps(links, 1, 10)],
-        rules(),
-        prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(spot(), 1..=2)],
-        scope,
-        any::<bool>(),
-        any::<bool>(),
-    );
-    all.prop_map(
-        |(building, damage, later, rules, tracked, scope, overwrite, delete)| Case {
-            building,
-            damage,
-            later,
-            rules,
-            tracked,
-            scope,
-            overwrite,
-            delete,
-        },
-    )
-}
-
-impl Case {
-    /// The outermost of the directories that the session is about, but for those that could not be given: excluded ones, and
-    /// those behind a link.
-    fn tracked(&self, before: &Seen) -> Vec<String> {
-        let mut tops: Vec<String> = self.tracked.iter().map(Spot::text).collect();
-        tops.retain(|top| {
-            let is_dir = before.get(top).is_none_or(Node::is_dir);
-            let links = before
-                .iter()
-                .filter(|(_, node)| matches!(node.what, What::Link(_)));
-            !is_hidden(&self.rules, top, is_dir)
-                && !links
-                    .into_iter()
-                    .any(|(link, _)| top.starts_with(&format!("{link}/")))
-        });
-        tops.sort();
-        tops.dedup();
-        let all = tops.clone();
-        tops.retain(|top| !all.iter().any(|other| top.starts_with(&format!("{other}/"))));
-        tops
-    }
-
-    /// What has to come of it.
-    fn expected(&self, before: &Seen, ended: &Seen, now: &Seen) -> Expected {
-        let asked = Asked {
-            rules: &self.rules,
-            tracked: self.tracked(before),
-            scope: self
-                .scope
-                .as_ref()
-                .map(|spots| spots.iter().map(Spot::text).collect()),
-            overwrite: self.overwrite,
-            delete: self.delete,
-        };
-        expected(before, ended, now, &asked)
-    }
-}
-
-/// How many cases are tried.
-fn cases(usual: u32) -> u32 {
-    let wanted = std::env::var("JACKIN_CASES").ok();
-    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(usual)
-}
-
-fn runner(usual: u32) -> TestRunner {
-    TestRunner::new(Config {
-        cases: cases(usual),
-        max_shrink_iters: 400,
-        failure_persistence: None,
-        ..Config::default()
-    })
-}
+use case::{Case, case, runner};
+use seen::{Seen, differences, look};
+use steps::apply;
 
 /// A session that has ended.
 struct Session {
@@ -289,27 +160,10 @@ fn same(wanted: &Seen, found: &Seen, groups: bool, about: &str) -> Result<(), Te
     Ok(())
 }
 
-/// What was not to be changed is the same object with the same time.
-fn left_alone(session: &Session, wanted: &Expected, after: &Seen) -> Result<(), TestCaseError> {
-    for (path, was) in &session.now {
-        let Some(is) = after.get(path).filter(|_| !wanted.changed.contains(path)) else {
-            continue;
-        };
-        let stirred = was.is_dir()
-            && wanted
-                .changed
-                .iter()
-                .any(|below| below.rsplit_once('/').is_some_and(|(parent, _)| parent == path));
-        prop_assert_eq!(was.ino, is.ino, "{} is another object", path);
-        prop_assert!(stirred || was.mtime == is.mtime, "{path} has another time");
-    }
-    Ok(())
-}
-
 #[test]
 fn a_restore_is_what_the_model_says_and_what_the_diff_said_and_undo_is_exact() {
     let tried = std::cell::Cell::new([0_u32; 4]);
-    runner(60)
+    runner(60, 400)
         .run(&case(false), |case| {
             let session = Session::of(&case);
             let wanted = case.expected(&session.before, &session.ended, &session.now);
@@ -349,7 +203,8 @@ fn a_restore_is_what_the_model_says_and_what_the_diff_said_and_undo_is_exact() {
             session.execute(&proposal);
             let after = session.look();
             same(&wanted.after, &after, false, "after the restore")?;
-            left_alone(&session, &wanted, &after)?;
+            let stirred = wanted.stirred(&session.now, &after);
+            prop_assert!(stirred.is_empty(), "{stirred:?} should have been left alone");
             let again = session.restore(&case);
             prop_assert_eq!(
                 &changed(&again),
@@ -383,7 +238,7 @@ fn names_of_one_file_come_back_as_names_of_one_file() {
         scope: None,
         ..case
     });
-    runner(40)
+    runner(40, 400)
         .run(&simple, |case| {
             let session = Session::of(&case);
             let wanted = case.expected(&session.before, &session.ended, &session.now);

@@ -1,11 +1,13 @@
 //! What the attacker does, again and again, while the program runs. He reaches everything through directories that he holds open,
 //! so that he is never led astray by his own links.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -69,6 +71,8 @@ pub(super) struct War<'a> {
     pub(super) hits: AtomicU64,
     /// Number of the next thing that the attacker makes, in all rounds.
     pub(super) made: &'a AtomicU64,
+    /// What he left in a staging directory, by number.
+    pub(super) staying: Mutex<BTreeSet<u64>>,
 }
 
 /// A name in a directory that is held open.
@@ -257,14 +261,8 @@ impl War<'_> {
                         self.strike(blow, &target, &mut seed);
                     }
                 }
-                // Something of his that stays there.
-                let own = self.den.join(self.decoy(Blow::File));
-                let left = own.file_name().map(|name| place.join(name));
-                if seed.is_multiple_of(5)
-                    && let Some(target) = left.and_then(|left| Target::at(&left))
-                {
-                    let hit = self.put(&own, &target);
-                    self.hits.fetch_add(u64::from(hit), Ordering::Relaxed);
+                if seed.is_multiple_of(5) {
+                    self.leave(&place);
                 }
                 if seed.is_multiple_of(3)
                     && let Some(target) = Target::at(&place)
@@ -276,6 +274,20 @@ impl War<'_> {
                 self.forestall(beside, announced);
             }
             self.pause(&mut seed, 200);
+        }
+    }
+
+    /// Leaves something of his own in a staging directory.
+    fn leave(&self, staging: &Path) {
+        let number = self.made.load(Ordering::Relaxed);
+        let name = self.decoy(Blow::File);
+        if name != OsStr::new(&tag(number)) {
+            return;
+        }
+        let target = Target::at(&staging.join(&name));
+        if target.is_some_and(|target| self.put(&self.den.join(&name), &target)) {
+            self.hits.fetch_add(1, Ordering::Relaxed);
+            self.staying.lock().unwrap().insert(number);
         }
     }
 

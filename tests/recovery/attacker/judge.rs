@@ -7,64 +7,13 @@ use std::ops::Range;
 use super::blows::tag;
 use super::ground::Ground;
 use super::round::Verb;
+use super::share::Share;
 use super::tally::Tally;
 use super::treasure::{GOLD, SECRET, holds};
 use crate::support::compare::{Exactness, differences};
-use crate::support::documents::Changes;
+use crate::support::documents::{Changes, instances};
 use crate::support::run::Run;
-use crate::support::tree::{Kind, Tree, is_within};
-
-/// The paths that the attacker had his hands on.
-pub(super) struct Share {
-    all: bool,
-    tops: Vec<Vec<u8>>,
-}
-
-impl Share {
-    pub(super) fn all() -> Self {
-        Self {
-            all: true,
-            tops: Vec::new(),
-        }
-    }
-
-    pub(super) fn none() -> Self {
-        Self {
-            all: false,
-            tops: Vec::new(),
-        }
-    }
-
-    /// These; with `neighbours` all that lies beside them, too.
-    pub(super) fn of(paths: &[&str], neighbours: bool) -> Self {
-        let top = |path: &&str| match path.rsplit_once('/') {
-            Some((parent, _)) if neighbours => parent.as_bytes().to_vec(),
-            None if neighbours => Vec::new(),
-            _ => path.as_bytes().to_vec(),
-        };
-        Self {
-            all: false,
-            tops: paths.iter().map(top).collect(),
-        }
-    }
-
-    /// Whether a path is none of his, and no directory above one of his.
-    fn spares(&self, path: &[u8]) -> bool {
-        !self.all
-            && !self
-                .tops
-                .iter()
-                .any(|top| is_within(path, top) || is_within(top, path))
-    }
-
-    /// What he left alone.
-    fn rest(&self, tree: &Tree) -> Tree {
-        let nodes = tree.nodes.iter().filter(|(path, _)| self.spares(path));
-        Tree {
-            nodes: nodes.map(|(path, node)| (path.clone(), node.clone())).collect(),
-        }
-    }
-}
+use crate::support::tree::{Kind, Tree};
 
 /// One round after the fact.
 pub(super) struct Judge<'a> {
@@ -79,6 +28,8 @@ pub(super) struct Judge<'a> {
     pub(super) in_place: bool,
     /// Nothing in the tree was struck.
     pub(super) only_staged: bool,
+    /// What he put into the staging directory under names of his own, and left there.
+    pub(super) staying: BTreeSet<u64>,
     /// All that was said in this round.
     pub(super) said: Vec<String>,
 }
@@ -235,10 +186,13 @@ impl Judge<'_> {
             return true;
         }
         if !fs::exists(&to).unwrap() {
-            // The mount could not be looked at: then the snapshot says that it lacks all of it.
-            let shown = self.ground.run(&["show", &session]).text();
-            if !shown.contains("not complete") && !shown.contains("incomplete") {
-                self.wrong(format!("it has nothing, and does not say so\n{run}\n{shown}"));
+            // The mount was not there, or could not be looked at: then it is listed as empty or as incomplete.
+            let listed = self.ground.run(&["list", "--json"]);
+            let all = instances(&listed);
+            let taken = all.iter().find(|instance| instance.id == session).unwrap();
+            let taken = taken.snapshot(from);
+            if taken.complete && taken.entries > 0 {
+                self.wrong(format!("it has nothing, and does not say so\n{run}\n{listed}"));
             }
             return true;
         }
@@ -341,6 +295,11 @@ impl Judge<'_> {
             let tag = tag(number);
             let is_there = there.contains(tag.as_bytes());
             // Pipes, links and names of other files have no bytes of their own to look for.
+            // What comes under a name that the restore knows, between its last look and the removal, goes with it: nobody but he can
+            // reach into the staging directory, and no call removes a name only while it is a certain object's.
+            if self.only_staged && !self.staying.contains(&number) {
+                continue;
+            }
             if self.had_bytes() && !is_there && !self.ground.vaults.hold(tag.as_bytes()) {
                 self.wrong(format!(
                     "{tag} is nowhere any more\n{}",
@@ -363,7 +322,7 @@ impl Judge<'_> {
     }
 
     fn had_bytes(&self) -> bool {
-        self.about.contains(": File at") || self.about.contains(": Directory at")
+        self.only_staged || self.about.contains(": File at") || self.about.contains(": Directory at")
     }
 
     /// Now that he is gone, everything can be brought to what it was before the session.

@@ -1,14 +1,17 @@
 //! One round: a verb runs while the attacker is at work. Then everything is looked at, what waits is taken up, and in the end the
 //! tree from before the session must be there once more, whatever he did.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::blows::{Blow, Target, War};
 use super::ground::{DIRECTORIES, FILES, Ground};
-use super::judge::{Judge, Share};
+use super::judge::Judge;
+use super::share::Share;
 use super::tally::Tally;
 use crate::support::machine::tool;
 use crate::support::run::Run;
@@ -177,7 +180,7 @@ impl Campaign {
         let begun = Tree::read(&ground.project);
         let slow = number % 2 == 1 && tool("strace").is_some();
         let first = self.made.load(Ordering::Relaxed);
-        let (run, hits) = self.under_attack(ground, &args, &front, blow, slow);
+        let (run, hits, staying) = self.under_attack(ground, &args, &front, blow, slow);
         let about = format!(
             "{:?} round {number}: {blow:?} at {front:?}{}",
             self.verb,
@@ -200,6 +203,7 @@ impl Campaign {
             verb: self.verb,
             in_place: blow.is_in_place(),
             only_staged: matches!(front, Front::Staging),
+            staying,
             said: Vec::new(),
         };
         judge.run(run, session.as_deref());
@@ -225,7 +229,7 @@ impl Campaign {
         front: &Front,
         blow: Blow,
         slow: bool,
-    ) -> (Run, u64) {
+    ) -> (Run, u64, BTreeSet<u64>) {
         let war = War {
             den: &ground.den,
             vault: &ground.treasure.vault,
@@ -233,6 +237,7 @@ impl Campaign {
             over: AtomicBool::new(false),
             hits: AtomicU64::new(0),
             made: &self.made,
+            staying: Mutex::new(BTreeSet::new()),
         };
         let targets: Vec<Target> = match front {
             Front::Paths(paths) => paths
@@ -245,7 +250,7 @@ impl Campaign {
         let (beside, to) = (ground.sandbox.sources(), ground.den.join("to"));
         let (papers, seed) = (ground.sandbox.store().join("restores"), self.seed);
         let shared = &war;
-        std::thread::scope(|scope| {
+        let (run, hits) = std::thread::scope(|scope| {
             for (number, target) in (self.seed..).zip(&targets) {
                 scope.spawn(move || shared.wage(blow, target, number));
             }
@@ -283,6 +288,7 @@ impl Campaign {
             let hits = war.hits.load(Ordering::Relaxed) - before;
             war.over.store(true, Ordering::Relaxed);
             (run, hits)
-        })
+        });
+        (run, hits, war.staying.into_inner().unwrap())
     }
 }

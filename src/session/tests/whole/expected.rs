@@ -29,6 +29,24 @@ pub(super) struct Expected {
     pub(super) after: Seen,
 }
 
+impl Expected {
+    /// What should have been left alone, and is another object now, or has another time. A directory whose entries changed has one.
+    pub(super) fn stirred(&self, now: &Seen, after: &Seen) -> Vec<String> {
+        let mut stirred = Vec::new();
+        for (path, was) in now {
+            let Some(is) = after.get(path).filter(|_| !self.changed.contains(path)) else {
+                continue;
+            };
+            let entries = self.changed.iter().any(|below| parent(below) == Some(path));
+            let timed = was.mtime == is.mtime || was.is_dir() && entries;
+            if was.ino != is.ino || !timed {
+                stirred.push(path.clone());
+            }
+        }
+        stirred
+    }
+}
+
 /// Whether `path` is `top` or lies below it.
 fn is_within(path: &str, top: &str) -> bool {
     path.strip_prefix(top)

@@ -64,7 +64,7 @@ pub(super) fn look(root: &Path) -> Seen {
         if !found.is_dir() && found.nlink() > 1 {
             names.entry(found.ino()).or_default().push(path.clone());
         }
-        let mut value = vec![0; 64];
+        let mut value = [0; 64];
         let length = rustix::fs::lgetxattr(entry.path(), "user.drawn", &mut value[..]);
         let node = Node {
             what,
