@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::platform::{NodeKind, Stat};
+use crate::platform::{self, NodeKind, Stat};
 use crate::snapshot::{Directory, Entry, Gap, Kind, Name};
 
 /// Whether the facts recorded then are the facts now.
@@ -61,12 +61,12 @@ pub(crate) fn insert_gap(directory: &mut Directory, gap: Gap) {
     }
 }
 
-/// Gone, or something else in its place: the parent's list was overtaken.
+/// Gone, or something else in its place or in the place of a directory above it: the parent's list was overtaken.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidInput
-    )
+    ) || platform::is_through_link(error)
 }
 
 /// The system's words without its number.

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use crate::platform::{self, File, FileSystem, NodeKind, Stat};
+use crate::platform::{self, File, FileSystem, Stat};
 use crate::snapshot::{Name, RelPath, Xattr};
 
 /// Why a mount cannot be used.
@@ -211,35 +211,16 @@ impl Dir {
     pub fn attributes(&self, name: &OsStr) -> io::Result<Vec<Xattr>> {
         platform::list_attributes(&self.0, name)
     }
-
-    /// Removes a child and everything below it, one by one, following nothing and crossing no mount. Directories that
-    /// their owner may not write are made writable first.
-    ///
-    /// # Errors
-    /// What the system says; what was removed until then stays removed.
-    pub fn remove_all(&self, name: &OsStr) -> io::Result<()> {
-        let Some(stat) = self.look(name)? else {
-            return Ok(());
-        };
-        if stat.kind != NodeKind::Directory {
-            return platform::remove_file(&self.0, name);
-        }
-        if stat.mode & 0o700 != 0o700 {
-            platform::chmod_node(&self.0, name, stat.mode | 0o700)?;
-        }
-        let child = self.dir(name)?;
-        if child.stat()?.place != self.stat()?.place {
-            return Err(io::ErrorKind::CrossesDevices.into());
-        }
-        for inner in child.names()? {
-            child.remove_all(inner.as_os_str())?;
-        }
-        platform::remove_dir(&self.0, name)
-    }
 }
 
 impl AsFd for Dir {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+impl From<Dir> for OwnedFd {
+    fn from(dir: Dir) -> Self {
+        dir.0
     }
 }

@@ -18,6 +18,12 @@ impl From<OwnedFd> for File {
     }
 }
 
+impl From<File> for OwnedFd {
+    fn from(file: File) -> Self {
+        file.0
+    }
+}
+
 impl AsFd for File {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
 
+use super::metadata::set_directory_mode;
 use super::moves::{fits, with_metadata_of};
 use crate::capture::Source;
 use crate::mount::Dir;
@@ -153,7 +154,7 @@ impl Known {
             let dir = top.dir_below(&parent)?;
             let mode = dir.look(name.as_os_str())?.map_or(0o700, |stat| stat.mode);
             if mode & 0o700 != 0o700 && !platform::is_privileged() {
-                platform::chmod_node(&dir, name.as_os_str(), mode | 0o700)?;
+                set_directory_mode(&dir, name.as_os_str(), mode | 0o700)?;
             }
         }
         let dir = top.dir_below(at)?;

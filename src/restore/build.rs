@@ -82,8 +82,12 @@ impl Builder<'_> {
         let made = match &entry.kind {
             Kind::File(content) => {
                 let file = platform::create_file(dir, name).map_err(fail)?;
-                self.write(&file, path, content, reader)?;
-                return self.finish(Object::Open(file.as_fd()), path, entry);
+                let written = self.write(&file, path, content, reader);
+                let built = written.and_then(|()| self.finish(Object::Open(file.as_fd()), path, entry));
+                if built.is_err() {
+                    discard(dir, name, &file);
+                }
+                return built;
             }
             Kind::Directory => Err(io::ErrorKind::IsADirectory.into()),
             Kind::Symlink(target) => platform::make_symlink(dir, name, target),
@@ -95,7 +99,9 @@ impl Builder<'_> {
             Kind::BlockDevice(major, minor) => platform::make_device(dir, name, true, *major, *minor),
         };
         match made {
-            Ok(()) => self.finish(Object::Named(dir, name), path, entry),
+            Ok(()) => self
+                .finish(Object::Named(dir, name), path, entry)
+                .inspect_err(|_| drop(platform::remove_file(dir, name))),
             Err(error) if is_out_of_space(&error) => Err(fail(error)),
             Err(error) => Ok(Built {
                 is_made: false,
@@ -191,6 +197,16 @@ impl Builder<'_> {
         } else {
             Ok(())
         }
+    }
+}
+
+/// Removes a file that could not be finished, unless something else has its name by now.
+fn discard(dir: &Dir, name: &OsStr, file: &File) {
+    let (there, ours) = (dir.look(name), platform::stat_handle(file));
+    if let (Ok(Some(there)), Ok(ours)) = (there, ours)
+        && there.ino == ours.ino
+    {
+        let _ = platform::remove_file(dir, name);
     }
 }
 

@@ -251,7 +251,7 @@ impl Carry<'_> {
                 Ok(())
             }
             Deed::Metadata { will, .. } => {
-                let notes = set_metadata(&seat.dir, &seat.name, &will.0)?;
+                let notes = set_metadata(&seat.dir, &seat.name, step.old.as_ref(), &will.0)?;
                 self.failed
                     .extend(notes.into_iter().map(|note| (step.path.clone(), note)));
                 Ok(())

@@ -2,12 +2,14 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use super::build::is_out_of_space;
+use super::identity::is_same;
+use crate::capture::is_gone;
 use crate::mount::Dir;
 use crate::platform::{self, NodeKind, Stat};
-use crate::snapshot::{Entry, Kind, Time, Xattr};
+use crate::snapshot::{Entry, Identity, Kind, Time, Xattr};
 
 /// How the object is addressed.
 #[derive(Clone, Copy)]
@@ -132,9 +134,59 @@ impl Object<'_> {
     }
 }
 
-/// [`Object::set_metadata`] of a name.
-pub(super) fn set_metadata(dir: &Dir, name: &OsStr, entry: &Entry) -> io::Result<Vec<String>> {
-    Object::Named(dir, name).set_metadata(entry)
+/// [`Object::set_metadata`] of a name at which the object of `identity` was seen. A file or directory is changed through a handle
+/// that shows it once more, so nothing that came into its place since is changed; `identity` is not asked for when it is
+/// `None`.
+///
+/// # Errors
+/// What the system says; `NotFound` when something else is there by now.
+pub(super) fn set_metadata(
+    dir: &Dir,
+    name: &OsStr,
+    identity: Option<&Identity>,
+    entry: &Entry,
+) -> io::Result<Vec<String>> {
+    let opened = match &entry.kind {
+        Kind::File(_) => dir.file(name).map(|(file, stat)| (OwnedFd::from(file), stat)),
+        Kind::Directory => dir
+            .dir(name)
+            .and_then(|opened| Ok((opened.stat()?, opened)))
+            .map(|(stat, opened)| (OwnedFd::from(opened), stat)),
+        _ => return Object::Named(dir, name).set_metadata(entry),
+    };
+    match opened {
+        Ok((handle, stat)) => {
+            let meant = identity.is_none_or(|identity| is_same(identity, &stat, entry.is_dir()));
+            if meant {
+                Object::Open(handle.as_fd()).set_metadata(entry)
+            } else {
+                Err(io::ErrorKind::NotFound.into())
+            }
+        }
+        // Its own mode keeps us from opening it, or somebody's lease.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::WouldBlock
+            ) =>
+        {
+            Object::Named(dir, name).set_metadata(entry)
+        }
+        Err(error) if is_gone(&error) => Err(io::ErrorKind::NotFound.into()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Sets the mode of what should be a directory, through a handle wherever its mode lets one be had: what came into its place keeps
+/// its own.
+pub(super) fn set_directory_mode(dir: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
+    match dir.dir(name) {
+        Ok(opened) => platform::chmod_handle(&opened, mode),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            platform::chmod_node(dir, name, mode)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether attributes can be set as it is: not when it is our own and its mode says that we may not write.

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
+use super::metadata::set_directory_mode;
 use crate::mount::Dir;
 use crate::observer::Observer;
 use crate::platform::{self, NodeKind, Stat};
@@ -20,7 +21,7 @@ fn loosen(dir: &Dir, name: &OsStr) -> io::Result<Option<u32>> {
     if stat.kind != NodeKind::Directory || stat.mode & 0o200 != 0 || stat.uid != platform::own_ids().0 {
         return Ok(None);
     }
-    platform::chmod_node(dir, name, stat.mode | 0o200)?;
+    set_directory_mode(dir, name, stat.mode | 0o200)?;
     Ok(Some(stat.mode))
 }
 
@@ -30,7 +31,7 @@ pub(super) fn relocate(from: &Dir, name: &OsStr, to: &Dir, new: &OsStr) -> io::R
     let moved = platform::rename_new(from, name, to, new);
     if let Some(mode) = mode {
         let (dir, name) = if moved.is_ok() { (to, new) } else { (from, name) };
-        platform::chmod_node(dir, name, mode)?;
+        set_directory_mode(dir, name, mode)?;
     }
     moved
 }
@@ -69,7 +70,7 @@ pub(super) fn exchange(
     let (new, old) = if swapped.is_ok() { (here.1, here.0) } else { here };
     for ((dir, name), mode) in [(new, modes.0), (old, modes.1)] {
         if let Some(mode) = mode {
-            platform::chmod_node(dir, name, mode)?;
+            set_directory_mode(dir, name, mode)?;
         }
     }
     swapped

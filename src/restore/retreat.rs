@@ -95,7 +95,7 @@ impl Carry<'_> {
                     platform::make_dir(&seat.dir, &seat.name)?;
                 }
                 // It may have been made before a crash, and its metadata not yet.
-                set_metadata(&seat.dir, &seat.name, &was.0).map(drop)
+                set_metadata(&seat.dir, &seat.name, None, &was.0).map(drop)
             }
             (Deed::Metadata { was, will }, Progress::Before) => {
                 let now = seat.dir.look(&seat.name)?;
@@ -104,7 +104,7 @@ impl Carry<'_> {
                     // Somebody has set it since: that is later work.
                     return Err(io::ErrorKind::ResourceBusy.into());
                 }
-                let notes = set_metadata(&seat.dir, &seat.name, &was.0)?;
+                let notes = set_metadata(&seat.dir, &seat.name, step.old.as_ref(), &was.0)?;
                 notes
                     .into_iter()
                     .next()

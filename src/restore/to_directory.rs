@@ -9,6 +9,7 @@ use super::RestoreError;
 use super::build::{Builder, Times};
 use super::plan::Scope;
 use super::site::{Origin, Site};
+use super::work::left;
 use crate::mount::Dir;
 use crate::observer::{Observer, Phase};
 use crate::platform;
@@ -28,7 +29,8 @@ pub struct Written {
 /// open to its owner only.
 ///
 /// # Errors
-/// [`RestoreError::NotEmpty`], or what keeps an object from being made; then a directory made here is removed again.
+/// [`RestoreError::NotEmpty`], or what keeps an object from being made; then what was made here is removed again, and
+/// [`RestoreError::Left`] says so when something else came there meanwhile.
 pub fn write_to(
     directory: &Path,
     manifest: &Manifest,
@@ -76,15 +78,66 @@ pub fn write_to(
                 problems: builder.problems,
             })
         }
-        Err(error) => {
-            for name in top.names().unwrap_or_default() {
-                let _ = top.remove_all(name.as_os_str());
-            }
-            if made {
-                let _ = platform::remove_dir(&parent, name);
-            }
-            Err(error)
+        Err(cause) => {
+            let emptied = clear(&top, &wanted(manifest, scope));
+            let gone = match emptied {
+                Ok(()) if made => platform::remove_dir(&parent, name),
+                other => other,
+            };
+            Err(left(
+                cause,
+                gone.map_err(|source| RestoreError::Settle {
+                    path: directory.to_path_buf(),
+                    source,
+                }),
+            ))
         }
+    }
+}
+
+/// Removes what was written of `written` below `top`, and nothing that somebody else put there: what lies at a path is ours when
+/// it has the recorded time, which is the last thing that an object gets. Of directories only empty ones go.
+fn clear(top: &Dir, written: &[(RelPath, &Entry)]) -> io::Result<()> {
+    let dirs = || written.iter().filter(|(_, entry)| entry.is_dir());
+    for (path, _) in dirs() {
+        // What it was to be in the end may keep us out.
+        let _ = open_up(top, path);
+    }
+    for (path, entry) in written.iter().rev() {
+        // What is not as it was made stays, and so does the directory that it lies in.
+        let _ = remove(top, path, entry);
+    }
+    match top.names()?.first() {
+        None => Ok(()),
+        Some(name) => Err(io::Error::other(format!(
+            "{name:?} in it is nothing that was written here"
+        ))),
+    }
+}
+
+fn open_up(top: &Dir, path: &RelPath) -> io::Result<()> {
+    let Some((parent, name)) = path.split() else {
+        return Ok(());
+    };
+    let dir = top.dir_below(&parent)?;
+    let mode = dir.look(name.as_os_str())?.map_or(0o700, |stat| stat.mode);
+    if mode & 0o700 == 0o700 {
+        return Ok(());
+    }
+    platform::chmod_handle(&dir.dir(name.as_os_str())?, 0o700)
+}
+
+fn remove(top: &Dir, path: &RelPath, entry: &Entry) -> io::Result<()> {
+    let Some((parent, name)) = path.split() else {
+        return Ok(());
+    };
+    let (dir, name) = (top.dir_below(&parent)?, name.as_os_str());
+    if entry.is_dir() {
+        return platform::remove_dir(&dir, name);
+    }
+    match dir.look(name)? {
+        Some(stat) if entry.mtime == stat.mtime => platform::remove_file(&dir, name),
+        _ => Ok(()),
     }
 }
 

@@ -279,7 +279,8 @@ pub(super) fn discard(jobs: &[Job<'_>], cause: RestoreError) -> RestoreError {
     })
 }
 
-fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> RestoreError {
+/// What stopped a restore, together with what could not be cleared up behind it.
+pub(super) fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> RestoreError {
     match settled {
         Ok(()) => cause,
         Err(left) => RestoreError::Left {

@@ -5,6 +5,7 @@ mod ends;
 mod finds;
 mod guards;
 mod lives;
+mod whole;
 
 use super::{BeginRequest, Begun, SessionError, World, begin};
 use crate::capture::Limits;

@@ -50,3 +50,29 @@ fn directory_on_the_way_that_the_session_made_stays_for_what_nobody_looked_at() 
     assert!(!project.join("new/tracked").exists(), "{run}");
     assert_eq!(fs::read_to_string(project.join("new/other")).unwrap(), "mine\n");
 }
+
+#[test]
+fn a_directory_on_the_way_goes_again_with_the_undo_that_takes_back_its_coming() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("way");
+    Build::at(&project)
+        .file("up/tracked/inside", "before\n")
+        .file("other", "before\n")
+        .aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch_with(
+        &["--path", "up/tracked"],
+        &project,
+        "rm -r up; echo agent >> other",
+    );
+    let damaged = Tree::read(&project);
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before.only("up"), &Tree::read(&project).only("up"));
+    sandbox.undo(&id);
+    assert_same_tree(&damaged, &Tree::read(&project));
+    // What else lies in it by then is nobody's to remove.
+    sandbox.undo(&id);
+    Build::at(&project).file("up/mine", "mine\n");
+    sandbox.jackin(["undo", &id, "--yes"]).code_in(&[0, 6]);
+    assert!(project.join("up/mine").exists() && !project.join("up/tracked").exists());
+}

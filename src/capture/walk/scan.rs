@@ -81,12 +81,6 @@ impl Scan<'_> {
             Err(error) if path.is_root() => return Err(walk.root_error(error)),
             Err(_) => (Listing::Unreadable, Vec::new()),
         };
-        let on_the_way = walk.matcher.is_on_the_way(&path);
-        let listing = if on_the_way && listing == Listing::Proven {
-            Listing::Partial
-        } else {
-            listing
-        };
         let mut directory = Directory {
             path,
             listing,
@@ -97,6 +91,8 @@ impl Scan<'_> {
         let mut outcome = Outcome::default();
         let mut pending = Vec::new();
         let mut share = Share::default();
+        // On the way to what is tracked only that is asked for.
+        let mut some_only = false;
         for (name, child) in children {
             let stat = match child {
                 Ok(stat) => stat,
@@ -118,7 +114,7 @@ impl Scan<'_> {
                 // Whatever lies on the way to a tracked path decides whether that can come back.
                 Verdict::OutsideTracked if walk.matcher.is_on_the_way(&at) => {}
                 Verdict::OutsideTracked => {
-                    directory.all_named = false;
+                    (directory.all_named, some_only) = (false, true);
                     continue;
                 }
                 Verdict::Withheld(reason) => {
@@ -160,6 +156,9 @@ impl Scan<'_> {
                     directory.gaps.push(Gap { name, reason });
                 }
             }
+        }
+        if some_only && directory.listing == Listing::Proven {
+            directory.listing = Listing::Partial;
         }
         self.tally.add(share, &walk.limits);
         walk.observer.advance(directory.entries.len() as u64, 0);

@@ -250,3 +250,35 @@ fn what_cannot_be_written_names_its_path() {
         (super::path("d"), std::io::ErrorKind::AlreadyExists)
     );
 }
+
+#[test]
+fn what_somebody_else_put_there_stays_when_it_fails() {
+    let session = wrecked(&[("d/a", "a"), ("d/b", "b"), ("shut/c", "c"), ("z", "z")], |_| {});
+    let copy = session.place.base.join("copy");
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let meddler = Meddler(|moment| {
+        if moment != Moment::Asked {
+            return false;
+        }
+        let number = asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if number == 0 {
+            fs::write(copy.join("d/mine"), "mine").unwrap();
+            fs::write(copy.join("mine"), "mine").unwrap();
+        }
+        number > 2
+    });
+    let result = write(&session, "copy", &meddler);
+    let Err(RestoreError::Left { cause, left }) = result else {
+        panic!("{result:?}");
+    };
+    assert!(matches!(*cause, RestoreError::Interrupted), "{cause:?}");
+    assert!(left.to_string().contains("copy"), "{left}");
+    assert_eq!(fs::read_to_string(copy.join("mine")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(copy.join("d/mine")).unwrap(), "mine");
+    assert_eq!(
+        fs::read_dir(copy.join("d")).unwrap().count(),
+        1,
+        "and nothing else"
+    );
+    assert_eq!(fs::read_dir(&copy).unwrap().count(), 2);
+}

@@ -324,3 +324,22 @@ fn a_directory_that_is_not_empty_is_no_place_to_write_to() {
     assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o777, 0o700);
     assert_eq!(fs::read_to_string(copy.join("edit")).unwrap(), "before");
 }
+
+#[test]
+fn a_link_that_comes_back_where_a_tree_was_made_leaves_nothing_to_complain_of() {
+    let place = Place::new();
+    symlink("elsewhere", place.at("d")).unwrap();
+    let baseline = place.take(crate::snapshot::SnapshotKind::Baseline);
+    fs::remove_file(place.at("d")).unwrap();
+    place.write("d/deep/deeper/file", "made");
+    let closing = place.take(crate::snapshot::SnapshotKind::Closing);
+    let session = super::Wrecked {
+        place,
+        baseline,
+        closing,
+    };
+    let report = session.execute(&session.propose()).unwrap();
+    assert_eq!(report.mounts[0].failed, []);
+    assert_eq!(report.outcome, Outcome::Done);
+    assert!(session.place.at("d").is_symlink());
+}
