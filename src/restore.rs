@@ -10,6 +10,7 @@ mod conclude;
 mod crew;
 mod execute;
 mod flags;
+mod fresh;
 mod history;
 mod identity;
 mod intent;
@@ -38,6 +39,7 @@ use std::path::PathBuf;
 
 pub use attribution::{Verdict, Witness};
 pub use execute::{Acting, Failed, MountReport, Outcome, Report, execute};
+pub use fresh::Fresh;
 pub use history::{of_instance, of_restore};
 pub use plan::{Action, Allow, Kept, Plan, Scope, Step, Why, plan};
 pub use propose::{MountRequest, Proposal, ProposedMount, Purpose, propose};

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use super::RestoreError;
 use super::build::{Builder, Times};
 use super::plan::Scope;
 use super::site::{Origin, Site};
+use super::{RestoreError, fresh};
 use crate::mount::Dir;
 use crate::observer::{Observer, Phase};
 use crate::platform;
@@ -24,8 +24,10 @@ pub struct Written {
     pub problems: Vec<(RelPath, String)>,
 }
 
-/// Writes what `scope` takes of `manifest` into `directory`, which must be absent or empty. A directory made here is
-/// open to its owner only.
+/// Writes what `scope` takes of `manifest` into `directory`, which must be absent or empty but for the mark of a [`Fresh`]. A
+/// directory made here is open to its owner only.
+///
+/// [`Fresh`]: super::Fresh
 ///
 /// # Errors
 /// [`RestoreError::NotEmpty`], or what keeps an object from being made; then a directory made here is removed again.
@@ -50,7 +52,7 @@ pub fn write_to(
         Err(error) => return Err(fail(error)),
     };
     let top = parent.dir(name).map_err(fail)?;
-    if !top.names().map_err(fail)?.is_empty() {
+    if !fresh::is_empty(&top).map_err(fail)? {
         return Err(RestoreError::NotEmpty(directory.to_path_buf()));
     }
     observer.begin(Phase::Stage);
@@ -77,7 +79,8 @@ pub fn write_to(
             })
         }
         Err(error) => {
-            for name in top.names().unwrap_or_default() {
+            let names = top.names().unwrap_or_default();
+            for name in names.iter().filter(|name| !fresh::is_mark(name.as_os_str())) {
                 let _ = top.remove_all(name.as_os_str());
             }
             if made {
