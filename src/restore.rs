@@ -254,6 +254,25 @@ impl RestoreError {
             _ => false,
         }
     }
+
+    /// Whether something stayed in a staging directory only because the disk takes no writes now. The papers that name it stay
+    /// then, so that the next command removes it.
+    fn may_settle_later(&self) -> bool {
+        match self {
+            Self::Left { cause, left } => left.may_settle_later() || cause.may_settle_later(),
+            Self::Settle { source, .. } => is_of_the_disk(source),
+            _ => false,
+        }
+    }
+}
+
+/// Read-only, full, or broken: what the disk says, not what lies on it.
+fn is_of_the_disk(error: &io::Error) -> bool {
+    const EIO: i32 = 5;
+    matches!(
+        error.kind(),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    ) || error.raw_os_error() == Some(EIO)
 }
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ fn stage<'a>(
         builder.problems.extend(flags::lift(root, before, steps, moves));
     }
     // Also when staging stopped half way: all that lies there is ours.
-    let known = known(&stage, steps)?;
+    let known = known(&stage, steps).map_err(|cause| left(cause, stage.settle(&Known::default())))?;
     let written = moves.and_then(|moves| {
         let layered = root.as_ref().is_some_and(Root::is_layered);
         let moves: Vec<(RelPath, Move)> = match now.filter(|_| layered) {

@@ -152,6 +152,13 @@ impl Papers {
         write(&self.directory, JOURNAL, journal)
     }
 
+    /// Whether a journal whose writing failed may be there: its name was given and cannot be taken away, or nobody can tell.
+    #[must_use]
+    pub fn may_have_journal(&self) -> bool {
+        let found = self.directory.join(JOURNAL).symlink_metadata();
+        !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    }
+
     /// Writes the decision; it is on disk when this returns.
     ///
     /// # Errors
