@@ -21,6 +21,7 @@ mod asking;
 mod bad_config;
 mod bad_input;
 mod capturing;
+mod clock;
 mod completing;
 mod configured;
 mod content;

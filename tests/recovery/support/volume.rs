@@ -103,6 +103,20 @@ impl Volume {
         done.is_ok_and(|status| status.success())
     }
 
+    /// Unmounts what is in an image, does something to that, and mounts it again.
+    #[track_caller]
+    pub(crate) fn offline(&self, work: impl FnOnce(&Path)) {
+        run_tool(Command::new("umount").arg(&self.at));
+        let image = self.at.with_extension("image");
+        work(&image);
+        run_tool(
+            Command::new("mount")
+                .args(["-o", "loop"])
+                .arg(&image)
+                .arg(&self.at),
+        );
+    }
+
     /// Unmounts what is in an image, repairs an ext4 that was found wrong, and mounts it again: the next boot.
     #[track_caller]
     pub(crate) fn again(&self) {
