@@ -85,8 +85,8 @@ pub enum CaptureError {
     },
     /// What has to be stored might not fit where the store lies.
     #[error(
-        "{} holds {need} bytes that are not stored yet, and {free} are free where the store lies",
-        path.display()
+        "{} holds {need} bytes that are not stored yet, and {free} are free where the store lies: {}",
+        path.display(), store.display()
     )]
     Room {
         /// The mount root, of several the one with the most.
@@ -95,8 +95,18 @@ pub enum CaptureError {
         need: u64,
         /// Bytes that are free.
         free: u64,
+        /// Where the store lies.
+        store: PathBuf,
         /// The biggest directories.
         biggest: Vec<Big>,
+    },
+    /// The archive cannot be written where the store lies.
+    #[error("the new archive cannot be written in {}: {source}", store.display())]
+    Unwritten {
+        /// Where the store lies.
+        store: PathBuf,
+        /// The system's words.
+        source: io::Error,
     },
     /// The excludes of the coverage cannot be used.
     #[error("the excludes of {} cannot be used: {reason}", path.display())]

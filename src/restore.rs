@@ -10,6 +10,7 @@ mod conclude;
 mod crew;
 mod execute;
 mod flags;
+mod fresh;
 mod history;
 mod identity;
 mod intent;
@@ -38,6 +39,7 @@ use std::path::PathBuf;
 
 pub use attribution::{Verdict, Witness};
 pub use execute::{Acting, Failed, MountReport, Outcome, Report, execute};
+pub use fresh::Fresh;
 pub use history::{of_instance, of_restore};
 pub use plan::{Action, Allow, Kept, Plan, Scope, Step, Why, plan};
 pub use propose::{MountRequest, Proposal, ProposedMount, Purpose, propose};
@@ -256,12 +258,12 @@ impl RestoreError {
     }
 
     /// Whether something is left that may be cleared up another time: not what somebody put into a staging directory.
-    fn is_passing(&self) -> bool {
+    fn may_settle_later(&self) -> bool {
         match self {
             Self::Settle { source, .. } => source.kind() != io::ErrorKind::DirectoryNotEmpty,
             Self::Stage { .. } | Self::Unbound { .. } | Self::Lasting { .. } => true,
             Self::Left { cause, left } => {
-                left.is_passing() || (matches!(**cause, Self::Left { .. }) && cause.is_passing())
+                left.may_settle_later() || (matches!(**cause, Self::Left { .. }) && cause.may_settle_later())
             }
             _ => false,
         }

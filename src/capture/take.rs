@@ -17,7 +17,7 @@ use crate::snapshot::{
     Act, ArchiveRef, Coverage, Digest, InstanceId, Manifest, ManifestList, MountRecord, RecordedGap,
     SnapshotId, SnapshotKind, SnapshotRecord, Time, add_sizes, runs,
 };
-use crate::store::archive::BlobKind;
+use crate::store::archive::{ArchiveError, BlobKind};
 use crate::store::{Draft, Store};
 
 /// What to capture.
@@ -91,7 +91,14 @@ pub fn take(
         Err(error) => Err(error),
     };
     observer.end();
-    result
+    result.map_err(|error| match error {
+        // Whoever reads this must learn which disk it is.
+        CaptureError::Archive(ArchiveError::Write { source }) => CaptureError::Unwritten {
+            store: store.layout().root().to_path_buf(),
+            source,
+        },
+        other => other,
+    })
 }
 
 struct Capture<'a> {
@@ -210,6 +217,7 @@ impl<'a> Capture<'a> {
                 path: root.path().to_path_buf(),
                 need: total,
                 free,
+                store: self.store.layout().root().to_path_buf(),
                 biggest: biggest(walked.manifest.directories.iter().map(|dir| &**dir), false),
             }),
             _ => Ok(()),

@@ -196,7 +196,7 @@ impl Conclusion<'_> {
     /// [`RestoreError::Unrecorded`]: it waits for a command that can write the receipt.
     pub(super) fn finish(&self, proposal: &Proposal, jobs: &mut [Job<'_>]) -> Result<Report, RestoreError> {
         let mut mounts: Vec<MountReport> = proposal.mounts.iter().map(|_| MountReport::default()).collect();
-        let (mut left, mut in_steps) = (Vec::new(), Vec::new());
+        let (mut left, mut in_steps, mut unsettled) = (Vec::new(), Vec::new(), false);
         for job in &mut *jobs {
             let Some((mount, place)) = proposal.mounts.get(job.index).zip(mounts.get_mut(job.index)) else {
                 continue;
@@ -206,7 +206,10 @@ impl Conclusion<'_> {
             let aside = job.aside_done(&mount.aside, self.acting.observer);
             let settled = job.settle().err().into_iter();
             let settled = settled.chain(job.settle_berths(End::Kept));
-            left.extend(settled.map(|error| error.to_string()));
+            for error in settled {
+                unsettled |= error.may_settle_later();
+                left.push(error.to_string());
+            }
             self.reached("settled");
             let failed: BTreeSet<&RelPath> = job.problems.iter().map(|(path, _)| path).collect();
             let touched = job.touched(&failed);
@@ -218,7 +221,10 @@ impl Conclusion<'_> {
                 job.problems.extend(unset);
             }
             if timed || flags::concern(inherits, &mount.plan.steps) {
-                left.extend(job.sync_last().err().map(|error| error.to_string()));
+                if let Err(error) = job.sync_last() {
+                    unsettled |= error.may_settle_later();
+                    left.push(error.to_string());
+                }
             }
             self.reached("flags");
             *place = report(job, mount, self.acting);
@@ -248,6 +254,7 @@ impl Conclusion<'_> {
             receipt: Some(receipt),
             mounts,
             left,
+            unsettled,
             in_steps,
         })
     }

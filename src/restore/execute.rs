@@ -91,6 +91,8 @@ pub struct Report {
     pub mounts: Vec<MountReport>,
     /// A staging directory that could not be removed, with the reason.
     pub left: Vec<String>,
+    /// Whether some of that may be removed later: the papers stay for it.
+    pub unsettled: bool,
     /// Mount roots whose file system cannot exchange names: each path that was replaced was missing for a moment.
     pub in_steps: Vec<std::path::PathBuf>,
 }
@@ -112,6 +114,7 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
             receipt: None,
             mounts: proposal.mounts.iter().map(|_| MountReport::default()).collect(),
             left: Vec::new(),
+            unsettled: false,
             in_steps: Vec::new(),
         });
     }
@@ -123,9 +126,9 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
     acting.observer.reached("intent");
     let result = undertake(store, proposal, &blobs, &papers, acting);
     match result {
-        Err(error) if error.is_pending() => Err(error),
-        // Nothing was moved, and the next command may be able to clear up what could not be cleared up now.
-        Err(error) if error.is_passing() && !matches!(papers.journal(), Ok(Some(_))) => Err(error),
+        // What could not be cleared up now may be cleared up by the next command: the papers that name it stay.
+        Err(error) if error.is_pending() || error.may_settle_later() => Err(error),
+        Ok(report) if report.unsettled => Ok(report),
         other => {
             // When the papers cannot be thrown away now, the next command that writes does it: they say that nothing is left to do.
             let _ = papers.close();

@@ -20,13 +20,13 @@ pub(super) fn shared_paths(
         let other = other.root.to_path();
         other.starts_with(&root) || root.starts_with(&other)
     };
-    let others: Vec<InstanceRow> = store
-        .catalog()
-        .instances()?
-        .into_iter()
-        .filter(|other| other.id != instance.id && lived_together(instance, other))
-        .filter(|other| other.mounts.iter().any(overlaps))
-        .collect();
+    let mut others: Vec<InstanceRow> = Vec::new();
+    for other in store.catalog().instances()? {
+        let meets = other.id != instance.id && other.mounts.iter().any(overlaps);
+        if meets && lived_together(store, instance, &other)? {
+            others.push(other);
+        }
+    }
     let mut shared: HashMap<RelPath, Vec<InstanceId>> = HashMap::new();
     if others.is_empty() {
         return Ok(shared);
@@ -49,10 +49,16 @@ pub(super) fn shared_paths(
     Ok(shared)
 }
 
-fn lived_together(a: &InstanceRow, b: &InstanceRow) -> bool {
+/// By the order in the chain. Only where that does not tell, by what the clock said.
+fn lived_together(store: &Store, a: &InstanceRow, b: &InstanceRow) -> Result<bool, RestoreError> {
+    let (first, second) = (store.catalog().lifetime(&a.id)?, store.catalog().lifetime(&b.id)?);
+    if let ((Some(a_begun), a_ended), (Some(b_begun), b_ended)) = (first, second) {
+        let before_end = |begun: u64, ended: Option<u64>| ended.is_none_or(|ended| begun <= ended);
+        return Ok(before_end(a_begun, b_ended) && before_end(b_begun, a_ended));
+    }
     let before_end =
         |start: &InstanceRow, end: &InstanceRow| end.ended_at.is_none_or(|at| start.started_at <= at);
-    before_end(a, b) && before_end(b, a)
+    Ok(before_end(a, b) && before_end(b, a))
 }
 
 /// The host paths that differ between an instance's baseline and its last snapshot that is no emergency.

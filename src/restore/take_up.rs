@@ -79,30 +79,31 @@ pub fn clear_up(store: &Store, roots: &[PathBuf], acting: &Acting<'_>) -> Result
 pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Cleared, RestoreError> {
     let intent = papers.intent().clone();
     let decision = papers.decision()?;
+    let mut unsettled = false;
+    let mut told = |errors: Vec<RestoreError>| -> Vec<String> {
+        unsettled = errors.iter().any(RestoreError::may_settle_later);
+        errors.iter().map(ToString::to_string).collect()
+    };
     let left = match (decision, papers.journal()?) {
         (Some(Decision::Commit), Some(journal)) => {
             let proposal = again(store, &intent, &journal)?;
             let mut jobs = jobs(&intent, &journal, Some(&proposal), Missing::Settled)?;
             let work = conclusion(store, &papers, &journal, acting);
-            work.finish(&proposal, &mut jobs)?.left
+            let report = work.finish(&proposal, &mut jobs)?;
+            unsettled = report.unsettled;
+            report.left
         }
         (Some(Decision::Abort), Some(journal)) => {
             let jobs = jobs(&intent, &journal, None, Missing::Settled)?;
-            let left = conclusion(store, &papers, &journal, acting).call_off(&jobs)?;
-            left.iter().map(ToString::to_string).collect()
+            told(conclusion(store, &papers, &journal, acting).call_off(&jobs)?)
         }
         // The papers were being thrown away: everything is done.
         (Some(_), None) | (Some(Decision::Left), _) => Vec::new(),
-        (None, _) => {
-            let left = forget(papers)?;
-            return Ok(Cleared {
-                intent,
-                decision,
-                left,
-            });
-        }
+        (None, _) => told(forget(&intent)),
     };
-    papers.close()?;
+    if !unsettled {
+        papers.close()?;
+    }
     Ok(Cleared {
         intent,
         decision,
@@ -110,11 +111,9 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
     })
 }
 
-/// Removes the staging directories of a restore that moved nothing. What is older than they are was never staged there. The
-/// papers go with that, unless the next command may be able to do what could not be done now.
-fn forget(papers: Papers) -> Result<Vec<String>, RestoreError> {
+/// Removes the staging directories of a restore that moved nothing. What is older than they are was never staged there.
+fn forget(intent: &Intent) -> Vec<RestoreError> {
     let mut left = Vec::new();
-    let intent = papers.intent();
     for mount in &intent.mounts {
         let Some(place) = &mount.stage else { continue };
         let emptied = Stage::reopen(place, None).and_then(|stage| match stage {
@@ -135,10 +134,7 @@ fn forget(papers: Papers) -> Result<Vec<String>, RestoreError> {
             left.extend(synced.err().map(lasting));
         }
     }
-    if !left.iter().any(RestoreError::is_passing) {
-        papers.close()?;
-    }
-    Ok(left.iter().map(ToString::to_string).collect())
+    left
 }
 
 /// Finishes an interrupted restore: afterwards the tree is the new one.
@@ -164,7 +160,9 @@ pub fn resume(
         let work = conclusion(store, &papers, &journal, acting);
         work.carry_on(&proposal, &mut jobs)?
     };
-    papers.close()?;
+    if !report.unsettled {
+        papers.close()?;
+    }
     Ok((proposal, report))
 }
 
@@ -186,6 +184,7 @@ pub struct TakenBack {
 pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<TakenBack, RestoreError> {
     let intent = papers.intent().clone();
     let mut back = TakenBack::default();
+    let left;
     if papers.decision()? == Some(Decision::Commit) {
         return Err(RestoreError::Finished(Box::new(intent)));
     }
@@ -194,24 +193,23 @@ pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Taken
             let jobs = jobs(&intent, &journal, None, Missing::Made)?;
             let work = conclusion(store, &papers, &journal, acting);
             // What was cleared up after that is nowhere any more, and is not missed.
-            let left = match papers.decision()? {
+            left = match papers.decision()? {
                 Some(Decision::Abort) => work.call_off(&jobs)?,
                 _ => work.give_back(&jobs)?,
             };
-            for error in left {
-                match error {
-                    RestoreError::Gone { path } => back.gone.push(path),
-                    other => back.left.push(other.to_string()),
-                }
-            }
             back.emergency = Some(journal.emergency);
         }
-        None => {
-            back.left = forget(papers)?;
-            return Ok(back);
+        None => left = forget(&intent),
+    }
+    if !left.iter().any(RestoreError::may_settle_later) {
+        papers.close()?;
+    }
+    for error in left {
+        match error {
+            RestoreError::Gone { path } => back.gone.push(path),
+            other => back.left.push(other.to_string()),
         }
     }
-    papers.close()?;
     Ok(back)
 }
 

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use super::RestoreError;
 use super::build::{Builder, Times};
 use super::plan::Scope;
 use super::site::{Origin, Site};
 use super::work::left;
+use super::{RestoreError, fresh};
 use crate::mount::Dir;
 use crate::observer::{Observer, Phase};
 use crate::platform;
@@ -25,8 +25,10 @@ pub struct Written {
     pub problems: Vec<(RelPath, String)>,
 }
 
-/// Writes what `scope` takes of `manifest` into `directory`, which must be absent or empty. A directory made here is
-/// open to its owner only.
+/// Writes what `scope` takes of `manifest` into `directory`, which must be absent or empty but for the mark of a [`Fresh`]. A
+/// directory made here is open to its owner only.
+///
+/// [`Fresh`]: super::Fresh
 ///
 /// # Errors
 /// [`RestoreError::NotEmpty`], or what keeps an object from being made; then what was made here is removed again, and
@@ -52,7 +54,7 @@ pub fn write_to(
         Err(error) => return Err(fail(error)),
     };
     let top = parent.dir(name).map_err(fail)?;
-    if !top.names().map_err(fail)?.is_empty() {
+    if !fresh::is_empty(&top).map_err(fail)? {
         return Err(RestoreError::NotEmpty(directory.to_path_buf()));
     }
     observer.begin(Phase::Stage);
@@ -107,7 +109,8 @@ fn clear(top: &Dir, written: &[(RelPath, &Entry)]) -> io::Result<()> {
         // What is not as it was made stays, and so does the directory that it lies in.
         let _ = remove(top, path, entry);
     }
-    match top.names()?.first() {
+    let names = top.names()?;
+    match names.iter().find(|name| !fresh::is_mark(name.as_os_str())) {
         None => Ok(()),
         Some(name) => Err(io::Error::other(format!(
             "{name:?} in it is nothing that was written here"

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rusqlite::ffi::SQLITE_READONLY_ROLLBACK;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::{StoreError, durable, layout};
@@ -84,7 +85,8 @@ impl Catalog {
         Ok(Self::with(path, connect(path)?))
     }
 
-    /// Opens the file for reading. `None` when it is missing or has older tables; nothing is made.
+    /// Opens the file for reading. `None` when it is missing, has older tables, or holds half a transaction of a process
+    /// that was killed: that is no damage, and only who may write takes it back. Nothing is made.
     pub(super) fn open_read(path: &Path) -> Result<Option<Self>, StoreError> {
         Self::open_read_within(path, BUSY)
     }
@@ -94,7 +96,7 @@ impl Catalog {
         if !is_there(path)? {
             return Ok(None);
         }
-        let opened = || {
+        let opened = || -> rusqlite::Result<_> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = database::open(path, flags)?;
             connection.busy_timeout(patience)?;
@@ -102,7 +104,12 @@ impl Catalog {
             let version = schema::version(&connection)?;
             Ok((connection, version))
         };
-        let (connection, version) = opened().map_err(|error| failure(path, error))?;
+        let (connection, version) = match opened() {
+            Err(error) if error.sqlite_extended_error_code() == Some(SQLITE_READONLY_ROLLBACK) => {
+                return Ok(None);
+            }
+            other => other.map_err(|error| failure(path, error))?,
+        };
         refuse_newer(path, version)?;
         Ok((version == schema::VERSION).then(|| Self::with(path, connection)))
     }

@@ -1,11 +1,13 @@
 //! The workshop of the tests: a place to run in, exact trees and what differs in them, builders, documents.
 
 pub(crate) mod background;
+pub(crate) mod ballast;
 pub(crate) mod build;
 pub(crate) mod compare;
 pub(crate) mod documents;
 pub(crate) mod git;
 pub(crate) mod invocation;
+pub(crate) mod kill;
 pub(crate) mod machine;
 pub(crate) mod nasty;
 pub(crate) mod real_tree;

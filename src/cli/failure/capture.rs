@@ -13,13 +13,15 @@ impl From<CaptureError> for CliError {
                 path,
                 need,
                 free,
+                store,
                 biggest,
             } => {
                 let message = format!(
-                    "{} holds {} that are not stored yet, and {} are free where the store lies",
+                    "{} holds {} that are not stored yet, and {} are free where the store lies: {}",
                     sanitize::path(path),
                     size::bytes(*need),
-                    size::bytes(*free)
+                    size::bytes(*free),
+                    sanitize::path(store)
                 );
                 let made = Self { message, ..made };
                 let made = biggest
@@ -35,7 +37,7 @@ impl From<CaptureError> for CliError {
                 let or = if biggest.is_empty() { "" } else { "or " };
                 made.hint(format!("{or}raise {key} in [recovery.limits]"))
             }
-            CaptureError::Write(_) | CaptureError::Archive(_) => {
+            CaptureError::Unwritten { .. } | CaptureError::Write(_) | CaptureError::Archive(_) => {
                 made.hint("nothing of the snapshot was kept; make room where the store lies and try again")
             }
             _ => made,
@@ -51,6 +53,7 @@ fn capture_kind(error: &CaptureError) -> ErrorKind {
         CaptureError::Store(error) => store_kind(error),
         CaptureError::Archive(error) => archive_kind(error),
         CaptureError::ReadBack { .. } => ErrorKind::Integrity,
+        CaptureError::Unwritten { .. } => ErrorKind::Io,
         CaptureError::Mount(_) | CaptureError::Root { .. } | CaptureError::Write(_) => {
             ErrorKind::SnapshotFailed
         }

@@ -343,3 +343,33 @@ fn a_link_that_comes_back_where_a_tree_was_made_leaves_nothing_to_complain_of() 
     assert_eq!(report.outcome, Outcome::Done);
     assert!(session.place.at("d").is_symlink());
 }
+
+#[test]
+fn what_is_written_out_gets_its_name_when_it_is_whole() {
+    use crate::restore::Fresh;
+    let session = wrecked(&files(), wreck);
+    let base = &session.place.base;
+    let copy = base.join("copy");
+    let fresh = Fresh::make(&copy, [7; 8]).unwrap();
+    assert!(!copy.exists());
+    drop(fresh);
+    assert_eq!(session.beside(), ["data", "project"]);
+    let fresh = Fresh::make(&copy, [7; 8]).unwrap();
+    fs::write(fresh.path().join("file"), "whole").unwrap();
+    fresh.finish().unwrap();
+    assert_eq!(session.beside(), ["copy", "data", "project"]);
+    assert_eq!(fs::read_to_string(copy.join("file")).unwrap(), "whole");
+    // One that is there keeps its place, and says that it is not whole as long as it is not.
+    let there = base.join("there");
+    fs::create_dir(&there).unwrap();
+    let before = fs::metadata(&there).unwrap().ino();
+    let fresh = Fresh::make(&there, [7; 8]).unwrap();
+    assert_eq!(fs::read_dir(&there).unwrap().count(), 1);
+    assert!(matches!(
+        Fresh::make(&there, [8; 8]),
+        Err(RestoreError::NotEmpty(_))
+    ));
+    fresh.finish().unwrap();
+    assert_eq!(fs::read_dir(&there).unwrap().count(), 0);
+    assert_eq!(fs::metadata(&there).unwrap().ino(), before);
+}

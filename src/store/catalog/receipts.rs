@@ -44,6 +44,24 @@ impl Catalog {
         })
     }
 
+    /// The numbers of the receipts with which an instance began and ended, as far as there are any. What the clock said then proves
+    /// no order: it may have been set in between.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn lifetime(&self, instance: &InstanceId) -> Result<(Option<u64>, Option<u64>), StoreError> {
+        let sql = "SELECT (SELECT min(number) FROM receipts WHERE instance = ?1 AND act = 'begin'),
+                          (SELECT max(number) FROM receipts WHERE instance = ?1 AND act = 'end')";
+        let number = |row: &Row<'_>, at| -> rusqlite::Result<Option<u64>> {
+            Ok(row.get::<_, Option<Count>>(at)?.map(|count| count.0))
+        };
+        self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([instance.as_str()], |row| Ok((number(row, 0)?, number(row, 1)?)))
+        })
+    }
+
     /// Every restore and undo of an instance, newest first.
     ///
     /// # Errors

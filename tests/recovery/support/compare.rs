@@ -34,7 +34,7 @@ pub(crate) fn differences(left: &Tree, right: &Tree, exactness: Exactness) -> Ve
     lines
 }
 
-fn node_differences(left: &Node, right: &Node, exactness: Exactness) -> Vec<String> {
+pub(super) fn node_differences(left: &Node, right: &Node, exactness: Exactness) -> Vec<String> {
     let mut lines = Vec::new();
     let mut note = |equal: bool, what: &str, left: String, right: String| {
         if !equal {

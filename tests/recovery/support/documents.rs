@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::run::Run;
 
 /// One instance of `list --json`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Instance {
     pub(crate) id: String,
     pub(crate) workspace: Option<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Instance {
 }
 
 /// One of its snapshots.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) id: String,
     pub(crate) kind: String,

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ pub(crate) struct Invocation<'a> {
     environment: Vec<(OsString, OsString)>,
     through: Vec<OsString>,
     by_root: bool,
+    apart: bool,
 }
 
 impl<'a> Invocation<'a> {
@@ -35,6 +37,7 @@ impl<'a> Invocation<'a> {
             environment: Vec::new(),
             through: Vec::new(),
             by_root: false,
+            apart: false,
         }
     }
 
@@ -48,6 +51,12 @@ impl<'a> Invocation<'a> {
     pub(crate) fn by_sudo(self) -> Self {
         let number = NOBODY.to_string();
         self.by_root().with("SUDO_UID", &number).with("SUDO_GID", &number)
+    }
+
+    /// In a process group of its own, whose number is that of its process: all that it starts can be killed at once.
+    pub(crate) fn apart(mut self) -> Self {
+        self.apart = true;
+        self
     }
 
     /// In this directory instead of the projects' one.
@@ -110,6 +119,9 @@ impl<'a> Invocation<'a> {
             .stdin(Stdio::null())
             .stdout(File::create(&stdout).unwrap())
             .stderr(File::create(&stderr).unwrap());
+        if self.apart {
+            command.process_group(0);
+        }
         let child = command
             .spawn()
             .unwrap_or_else(|error| panic!("{command:?}: {error}"));

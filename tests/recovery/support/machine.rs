@@ -8,6 +8,17 @@ use std::process::{Command, Stdio};
 /// The user that stands for "not root" when the tests run as root. It owns nothing on any usual machine.
 pub(crate) const NOBODY: u32 = 65534;
 
+/// The program to test: the one that was built with the tests, or what `JACKIN_BINARY` names.
+pub(crate) fn binary() -> PathBuf {
+    let other = std::env::var_os("JACKIN_BINARY").map(PathBuf::from);
+    other.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_jackin")))
+}
+
+/// Whether the program dies at points by name: only one that was built with the tests does, and only with debug assertions.
+pub(crate) fn has_points() -> bool {
+    cfg!(debug_assertions) && std::env::var_os("JACKIN_BINARY").is_none()
+}
+
 /// Whether the tests run as root.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()

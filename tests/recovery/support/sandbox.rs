@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::documents::{Changes, Restored, instances};
 use super::invocation::Invocation;
-use super::machine::{NOBODY, is_root, tool};
+use super::machine::{NOBODY, binary, is_root, tool};
 use super::run::Run;
 
 /// A home of its own, with everything that a session needs.
@@ -33,7 +33,7 @@ impl Sandbox {
         let sandbox = Self {
             world: TempDir::with_prefix("jr-").unwrap(),
             scratch: TempDir::with_prefix("jr-scratch-").unwrap(),
-            binary: PathBuf::from(env!("CARGO_BIN_EXE_jackin")),
+            binary: binary(),
             unprivileged: false,
             counter: Cell::new(0),
         };

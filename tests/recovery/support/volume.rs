@@ -53,6 +53,91 @@ impl Volume {
         Self::mount(at, &["-t", "overlay", "-o", &options, "none"])
     }
 
+    /// One in a file of so many bytes that turns read-only at its first error, as most systems mount ext4.
+    pub(crate) fn careful(at: &Path, bytes: u64) -> Option<Self> {
+        let image = Self::made(at, bytes, &["mkfs.ext4", "-q", "-m0"])?;
+        let options = "loop,errors=remount-ro";
+        Self::mount(at, &["-t", "ext4", "-o", options, image.to_str().unwrap()])
+    }
+
+    /// Whether it could be mounted read-only now; not while a file is open for writing.
+    pub(crate) fn try_read_only(&self) -> bool {
+        self.remounted("remount,ro")
+    }
+
+    /// Makes the kernel find an error in it: it is read-only from now on, whatever is open. `false` where that is not to be had.
+    pub(crate) fn fail(&self) -> bool {
+        let found = run_tool(Command::new("findmnt").args(["-n", "-o", "SOURCE"]).arg(&self.at));
+        let device = String::from_utf8(found).unwrap();
+        let name = device.trim().trim_start_matches("/dev/");
+        fs::write(format!("/sys/fs/ext4/{name}/trigger_fs_error"), "1").is_ok()
+    }
+
+    /// As when the power goes: what is not on the disk by now never gets there, and nothing works any more. `false` where that is
+    /// not to be had.
+    pub(crate) fn cut(&self) -> bool {
+        let done = Command::new("xfs_io")
+            .args(["-x", "-c", "shutdown"])
+            .arg(&self.at)
+            .output();
+        done.is_ok_and(|output| output.status.success())
+    }
+
+    /// Writable again after [`Volume::try_read_only`].
+    #[track_caller]
+    pub(crate) fn writable(&self) {
+        assert!(
+            self.remounted("remount,rw"),
+            "{} stays read-only",
+            self.at.display()
+        );
+    }
+
+    fn remounted(&self, how: &str) -> bool {
+        let mut mount = Command::new("mount");
+        let done = mount
+            .args(["-o", how])
+            .arg(&self.at)
+            .stderr(Stdio::null())
+            .status();
+        done.is_ok_and(|status| status.success())
+    }
+
+    /// Unmounts what is in an image, does something to that, and mounts it again.
+    #[track_caller]
+    pub(crate) fn offline(&self, work: impl FnOnce(&Path)) {
+        run_tool(Command::new("umount").arg(&self.at));
+        let image = self.at.with_extension("image");
+        work(&image);
+        run_tool(
+            Command::new("mount")
+                .args(["-o", "loop"])
+                .arg(&image)
+                .arg(&self.at),
+        );
+    }
+
+    /// Unmounts what is in an image, repairs an ext4 that was found wrong, and mounts it again: the next boot.
+    #[track_caller]
+    pub(crate) fn again(&self) {
+        let kind = run_tool(Command::new("findmnt").args(["-n", "-o", "FSTYPE"]).arg(&self.at));
+        run_tool(Command::new("umount").arg(&self.at));
+        let image = self.at.with_extension("image");
+        if kind.starts_with(b"ext4") {
+            // What the error was made of is nothing that somebody would have to be asked about.
+            let output = Command::new("e2fsck").arg("-fy").arg(&image).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.code().is_some_and(|code| code < 2), "{said}");
+        }
+        let words = ["-o", "loop,errors=remount-ro"];
+        let words = if kind.starts_with(b"ext4") {
+            words
+        } else {
+            ["-o", "loop"]
+        };
+        run_tool(Command::new("mount").args(words).arg(&image).arg(&self.at));
+    }
+
     fn made(at: &Path, bytes: u64, make: &[&str]) -> Option<PathBuf> {
         if !is_root() {
             Self::none(at, "only root can mount")?;

@@ -11,7 +11,8 @@ use crate::cli::context::Context;
 use crate::cli::document::{Head, HostPathDocument, ReasonDocument, RestoreOutcome, RestoreToDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::restore::{RestoreError, Scope, write_to};
+use crate::clock::random;
+use crate::restore::{Fresh, RestoreError, Scope, write_to};
 use crate::snapshot::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, shell, size};
@@ -171,29 +172,18 @@ fn write(
 ) -> Result<(u64, Vec<ReasonDocument>), CliError> {
     let blobs = store.blobs(&target.archives);
     let several = target.mounts.len() > 1;
-    if several {
-        match std::fs::create_dir(directory) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(RestoreError::Stage {
-                    path: directory.to_path_buf(),
-                    source: error,
-                }
-                .into());
-            }
-            _ => {}
-        }
-    }
+    let world = context.world();
+    let fresh = Fresh::make(directory, random(world.entropy))?;
     let mut paths = 0;
     let mut problems = Vec::new();
     for part in parts {
         let coverage = &part.mount.coverage;
-        let place = if several {
-            directory.join(&coverage.label)
-        } else {
-            directory.to_path_buf()
+        let within = |top: &Path| match several {
+            true => top.join(&coverage.label),
+            false => top.to_path_buf(),
         };
-        let observer = context.world().observer;
-        let written = write_to(&place, &part.manifest, &part.scope, &blobs, observer)?;
+        let (part_path, place) = (within(fresh.path()), within(directory));
+        let written = write_to(&part_path, &part.manifest, &part.scope, &blobs, world.observer)?;
         paths += written.paths.len() as u64;
         for (path, reason) in written.problems {
             if !json {
@@ -203,5 +193,6 @@ fn write(
             problems.push(ReasonDocument::new(coverage, &path, reason));
         }
     }
+    fresh.finish()?;
     Ok((paths, problems))
 }

@@ -1,0 +1,114 @@
+//! Restores, and what takes them back or up, on full disks.
+
+use super::{Cramped, everywhere};
+use crate::support::ballast::Short;
+use crate::support::compare::{Exactness, assert_same_tree, differences};
+use crate::support::machine::has_points;
+use crate::support::tree::Tree;
+
+const DAMAGE: &str = "for f in dir/[0-2]*; do echo agent > $f; done; rm dir/3*; : > big; echo agent > edited; mkdir new; echo n > new/n";
+
+/// A session and the trees before and after it.
+struct Wreck {
+    id: String,
+    good: Tree,
+    bad: Tree,
+}
+
+fn wreck(cramped: &Cramped) -> Wreck {
+    let good = cramped.tree();
+    let words = ["launch", "--snapshot", "project", ".", "--", "sh", "-c", DAMAGE];
+    cramped.run(&words).ok();
+    let list = cramped.run(&["list", "--json"]).ok().json();
+    let id = list["instances"][0]["id"].as_str().unwrap().to_owned();
+    let bad = cramped.tree();
+    Wreck { id, good, bad }
+}
+
+/// Whether a restore waits.
+fn waits(cramped: &Cramped, id: &str) -> bool {
+    cramped.run(&["restore", id, "--dry-run"]).code_in(&[0, 8]).exit() == Some(8)
+}
+
+/// Runs `verb` while the disk is full, and again when there is room.
+fn on_a_full_disk(cramped: &Cramped, short: Short, about: &str, verb: &str, id: &str, wanted: &Tree) {
+    let before = cramped.tree();
+    let ballast = cramped.fill(short);
+    let run = cramped.run(&[verb, id, "--yes"]);
+    let about = format!("{verb}, {about}");
+    if run.exit() == Some(0) {
+        drop(ballast);
+        assert_same_tree(wanted, &cramped.tree());
+        return;
+    }
+    cramped.says_what_is_full(&run, &about);
+    let waiting = waits(cramped, id);
+    if !waiting {
+        // Nothing has begun, or all was taken back.
+        let lines = differences(&before, &cramped.tree(), Exactness::Identity);
+        assert!(lines.is_empty(), "{about}: {lines:?}\n{run}");
+        cramped.no_litter(&about);
+    }
+    cramped.sound();
+    drop(ballast);
+    let verb = if waiting && verb != "abort" {
+        "resume"
+    } else {
+        verb
+    };
+    cramped.run(&[verb, id, "--yes"]).ok();
+    assert_same_tree(wanted, &cramped.tree());
+}
+
+#[test]
+fn restores_and_undos() {
+    everywhere(|cramped, short, about| {
+        let wreck = wreck(cramped);
+        on_a_full_disk(cramped, short, about, "restore", &wreck.id, &wreck.good);
+        cramped.no_litter(about);
+        on_a_full_disk(cramped, short, about, "undo", &wreck.id, &wreck.bad);
+        cramped.no_litter(about);
+        cramped.run(&["restore", &wreck.id, "--yes"]).ok();
+        assert_same_tree(&wreck.good, &cramped.tree());
+        cramped.sound();
+    });
+}
+
+#[test]
+fn what_takes_killed_restores_up() {
+    if !has_points() {
+        return crate::support::machine::skip("kills at points", "a released program has none");
+    }
+    everywhere(|cramped, short, about| {
+        let wreck = wreck(cramped);
+        for (verb, point) in [
+            ("resume", "journaled"),
+            ("resume", "moved"),
+            ("abort", "move:9"),
+            ("abort", "moved"),
+        ] {
+            let run = cramped.run_at(&["restore", &wreck.id, "--yes"], point);
+            assert_eq!(run.exit(), None, "{about}: {point}\n{run}");
+            let wanted = if verb == "abort" { &wreck.bad } else { &wreck.good };
+            let ballast = cramped.fill(short);
+            let run = cramped.run(&[verb, &wreck.id, "--yes"]);
+            let about = format!("{verb} after {point}, {about}");
+            if run.exit() != Some(0) {
+                cramped.says_what_is_full(&run, &about);
+                cramped.sound();
+            }
+            drop(ballast);
+            // What could not be finished is finished now; what was, says that there is nothing to do.
+            let again = cramped.run(&[verb, &wreck.id, "--yes"]);
+            again.code_in(&[0, 5]);
+            assert_same_tree(wanted, &cramped.tree());
+            cramped.no_litter(&about);
+            if verb == "resume" {
+                cramped.run(&["undo", &wreck.id, "--yes"]).ok();
+            }
+        }
+        cramped.run(&["restore", &wreck.id, "--yes"]).ok();
+        assert_same_tree(&wreck.good, &cramped.tree());
+        cramped.sound();
+    });
+}
