@@ -6,6 +6,8 @@ mod disk;
 mod faults;
 mod handles;
 mod outcomes;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod world;
 

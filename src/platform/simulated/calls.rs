@@ -278,14 +278,14 @@ impl World {
     ) -> Result<()> {
         self.begin(How::Name)?;
         let number = self.named(from, old)?;
-        if self.is_dir(number) {
-            return Err(Errno::PERM);
-        }
-        self.refuse_bound(number, InodeFlags::IMMUTABLE)?;
-        self.refuse_bound(number, InodeFlags::APPEND)?;
         let (dir, name) = self.vacant((to, new))?;
         if self.device(dir) != self.device(number) {
             return Err(Errno::XDEV);
+        }
+        self.refuse_bound(number, InodeFlags::IMMUTABLE)?;
+        self.refuse_bound(number, InodeFlags::APPEND)?;
+        if self.is_dir(number) {
+            return Err(Errno::PERM);
         }
         self.edit(vec![(dir, name, Some(number))], &[number]);
         Ok(())
@@ -298,43 +298,66 @@ impl World {
         flags: RenameFlags,
     ) -> Result<()> {
         self.begin(How::Name)?;
-        let (old_dir, old, number) = self.movable(from)?;
-        if flags.contains(RenameFlags::EXCHANGE) {
-            let (new_dir, new, other) = self.movable(to)?;
-            if self.device(old_dir) != self.device(new_dir) {
-                return Err(Errno::XDEV);
-            }
-            let edits = vec![(old_dir, old, Some(other)), (new_dir, new, Some(number))];
-            self.edit(edits, &[number, other]);
-            return Ok(());
-        }
-        let (new_dir, new) = match self.movable(to) {
-            Ok(_) if flags.contains(RenameFlags::NOREPLACE) => return Err(Errno::EXIST),
-            Ok((dir, name, there)) => {
-                let empty = |inode: &Inode| inode.entries().is_none_or(BTreeMap::is_empty);
-                if self.is_dir(there) != self.is_dir(number) {
-                    return Err(if self.is_dir(there) {
-                        Errno::ISDIR
-                    } else {
-                        Errno::NOTDIR
-                    });
-                }
-                if !self.live.get(there).is_some_and(empty) {
-                    return Err(Errno::NOTEMPTY);
-                }
-                (dir, name)
-            }
-            Err(Errno::NOENT) => self.vacant(to)?,
-            Err(error) => return Err(error),
-        };
-        if self.device(old_dir) != self.device(new_dir) || self.device(number) != self.device(old_dir) {
+        let (old_dir, old) = self.locate(self.base(from.0)?, from.1, false)?;
+        let (new_dir, new) = self.locate(self.base(to.0)?, to.1, false)?;
+        if self.device(old_dir) != self.device(new_dir) {
             return Err(Errno::XDEV);
         }
-        self.edit(
-            vec![(old_dir, old, None), (new_dir, new, Some(number))],
-            &[number],
-        );
+        let number = self.live.child(old_dir, &old).ok_or(Errno::NOENT)?;
+        let there = self.live.child(new_dir, &new);
+        let exchange = flags.contains(RenameFlags::EXCHANGE);
+        if there.is_some() && flags.contains(RenameFlags::NOREPLACE) {
+            return Err(Errno::EXIST);
+        }
+        if there.is_none() && exchange {
+            return Err(Errno::NOENT);
+        }
+        if self.is_above(number, new_dir) {
+            return Err(Errno::INVAL);
+        }
+        if there.is_some_and(|there| self.is_above(there, old_dir)) {
+            return Err(if exchange { Errno::INVAL } else { Errno::NOTEMPTY });
+        }
+        if there == Some(number) {
+            return Ok(());
+        }
+        self.movable(from)?;
+        let Some(there) = there else {
+            self.vacant(to)?;
+            let edits = vec![(old_dir, old, None), (new_dir, new, Some(number))];
+            self.edit(edits, &[number]);
+            return Ok(());
+        };
+        self.movable(to)?;
+        if exchange {
+            let edits = vec![(old_dir, old, Some(there)), (new_dir, new, Some(number))];
+            self.edit(edits, &[number, there]);
+            return Ok(());
+        }
+        match (self.is_dir(number), self.is_dir(there)) {
+            (true, false) => return Err(Errno::NOTDIR),
+            (false, true) => return Err(Errno::ISDIR),
+            _ => {}
+        }
+        let empty = |inode: &Inode| inode.entries().is_none_or(BTreeMap::is_empty);
+        if !self.live.get(there).is_some_and(empty) {
+            return Err(Errno::NOTEMPTY);
+        }
+        let edits = vec![(old_dir, old, None), (new_dir, new, Some(number))];
+        self.edit(edits, &[number, there]);
         Ok(())
+    }
+
+    /// Whether the directory `above` is `below`, or holds it somewhere.
+    fn is_above(&self, above: u64, below: u64) -> bool {
+        if above == below {
+            return true;
+        }
+        let entries = self.live.get(above).and_then(Inode::entries);
+        entries
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .any(|child| self.is_dir(*child) && self.is_above(*child, below))
     }
 
     pub(in crate::platform) fn unlink(

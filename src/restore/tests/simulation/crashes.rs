@@ -194,7 +194,7 @@ fn small(every: usize) -> Vec<Make> {
 fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
     let depth = Depth {
         losses: Losses::Kill,
-        nested: if wants_all() { 1 } else { 7 },
+        nested: if wants_all() { 1 } else { 40 },
     };
     told("killed, rich", all(rich(), depth));
 }
@@ -203,7 +203,7 @@ fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
 fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
     let depth = Depth {
         losses: Losses::Power {
-            most: if wants_all() { 64 } else { 8 },
+            most: if wants_all() { 64 } else { 2 },
         },
         nested: 0,
     };
@@ -214,12 +214,12 @@ fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
 fn a_power_loss_in_any_small_tree_leaves_the_old_tree_or_the_new_one() {
     let depth = Depth {
         losses: Losses::Power {
-            most: if wants_all() { 64 } else { 8 },
+            most: if wants_all() { 64 } else { 2 },
         },
         nested: 0,
     };
     told(
         "power, small",
-        all(small(if wants_all() { 1 } else { 37 }), depth),
+        all(small(if wants_all() { 1 } else { 97 }), depth),
     );
 }

@@ -1,0 +1,255 @@
+//! The simulation against the kernel: the same calls give the same answers; and what its contract says of a power loss.
+
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::{Disk, Losses, Moment, Shared, World, outcomes};
+use crate::platform::{self, NodeKind, Stat};
+use crate::snapshot::{Time, Xattr};
+
+/// A call on one of two directories, with one of few names in each.
+#[derive(Clone, Debug)]
+enum Call {
+    Make(Spot),
+    Write(Spot, u8),
+    Link(Spot, Spot),
+    Symlink(Spot),
+    Fifo(Spot),
+    RenameNew(Spot, Spot),
+    Exchange(Spot, Spot),
+    Replace(Spot, Spot),
+    RemoveFile(Spot),
+    RemoveDir(Spot),
+    Mode(Spot, u32),
+    Mtime(Spot, i64),
+    Attribute(Spot, u8),
+    ReadLink(Spot),
+    OpenFile(Spot),
+}
+
+/// A directory (`x` or `x/y`), and a name in it.
+#[derive(Clone, Copy, Debug)]
+struct Spot(bool, u8);
+
+const NAMES: [&str; 4] = ["a", "b", "y", "c"];
+
+impl Spot {
+    fn name(self) -> &'static OsStr {
+        OsStr::new(NAMES[usize::from(self.1) % NAMES.len()])
+    }
+
+    fn dir(self, root: &OwnedFd) -> Result<OwnedFd, i32> {
+        let path = Path::new(if self.0 { "x/y" } else { "x" });
+        platform::open_beneath(root, path).map_err(|error| error.raw_os_error().unwrap())
+    }
+}
+
+fn spot() -> impl Strategy<Value = Spot> {
+    (any::<bool>(), 0_u8..4).prop_map(|(deep, name)| Spot(deep, name))
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    prop_oneof![
+        3 => spot().prop_map(Call::Make),
+        4 => (spot(), any::<u8>()).prop_map(|(at, byte)| Call::Write(at, byte)),
+        2 => (spot(), spot()).prop_map(|(from, to)| Call::Link(from, to)),
+        1 => spot().prop_map(Call::Symlink),
+        1 => spot().prop_map(Call::Fifo),
+        3 => (spot(), spot()).prop_map(|(from, to)| Call::RenameNew(from, to)),
+        3 => (spot(), spot()).prop_map(|(from, to)| Call::Exchange(from, to)),
+        2 => (spot(), spot()).prop_map(|(from, to)| Call::Replace(from, to)),
+        2 => spot().prop_map(Call::RemoveFile),
+        2 => spot().prop_map(Call::RemoveDir),
+        1 => (spot(), 0_u32..0o1000).prop_map(|(at, mode)| Call::Mode(at, mode | 0o700)),
+        1 => (spot(), 0_i64..1_000_000_000).prop_map(|(at, sec)| Call::Mtime(at, sec)),
+        1 => (spot(), any::<u8>()).prop_map(|(at, value)| Call::Attribute(at, value)),
+        1 => spot().prop_map(Call::ReadLink),
+        1 => spot().prop_map(Call::OpenFile),
+    ]
+}
+
+/// Makes a call; its answer is the system's error, or something that was read.
+fn make(call: &Call, root: &OwnedFd) -> Result<Vec<u8>, i32> {
+    let code = |error: std::io::Error| error.raw_os_error().unwrap_or(-1);
+    let done = |result: std::io::Result<()>| result.map(|()| Vec::new()).map_err(code);
+    match call {
+        Call::Make(at) => done(platform::make_dir(at.dir(root)?, at.name())),
+        Call::Write(at, byte) => {
+            let mut file = platform::create_file(at.dir(root)?, at.name()).map_err(code)?;
+            done(file.write_all(&[*byte; 3]).and_then(|()| file.sync()))
+        }
+        Call::Link(from, to) => {
+            let (dir, other) = (from.dir(root)?, to.dir(root)?);
+            done(platform::hard_link(dir, from.name(), other, to.name()))
+        }
+        Call::Symlink(at) => done(platform::make_symlink(at.dir(root)?, at.name(), b"elsewhere")),
+        Call::Fifo(at) => done(platform::make_fifo(at.dir(root)?, at.name())),
+        Call::RenameNew(from, to) => {
+            let (dir, other) = (from.dir(root)?, to.dir(root)?);
+            done(platform::rename_new(dir, from.name(), other, to.name()))
+        }
+        Call::Exchange(from, to) => {
+            let (dir, other) = (from.dir(root)?, to.dir(root)?);
+            done(platform::exchange(dir, from.name(), other, to.name()))
+        }
+        Call::Replace(from, to) => {
+            let (dir, other) = (from.dir(root)?, to.dir(root)?);
+            let moved = platform::kernel::renameat(dir, from.name(), other, to.name());
+            done(moved.map_err(std::io::Error::from))
+        }
+        Call::RemoveFile(at) => done(platform::remove_file(at.dir(root)?, at.name())),
+        Call::RemoveDir(at) => done(platform::remove_dir(at.dir(root)?, at.name())),
+        Call::Mode(at, mode) => {
+            let dir = platform::open_child_dir(at.dir(root)?, at.name()).map_err(code)?;
+            done(platform::chmod_handle(dir, *mode))
+        }
+        Call::Mtime(at, sec) => {
+            let time = Time { sec: *sec, nsec: 7 };
+            done(platform::set_mtime(at.dir(root)?, at.name(), time))
+        }
+        Call::Attribute(at, value) => {
+            let (file, _) = platform::open_child_file(at.dir(root)?, at.name()).map_err(code)?;
+            let attribute = Xattr {
+                name: b"user.a".as_slice().into(),
+                value: [*value].as_slice().into(),
+            };
+            done(platform::set_handle_attribute(file.as_fd(), &attribute))
+        }
+        Call::ReadLink(at) => platform::read_link(at.dir(root)?, at.name()).map_err(code),
+        Call::OpenFile(at) => {
+            let (file, stat) = platform::open_child_file(at.dir(root)?, at.name()).map_err(code)?;
+            let mut room = [0; 8];
+            let count = file.read_at(&mut room, 0).map_err(code)?;
+            assert_eq!(count as u64, stat.size);
+            Ok(room[..count].to_vec())
+        }
+    }
+}
+
+/// What is there, as far as both can be asked the same.
+fn told(root: &OwnedFd, path: &Path, lines: &mut Vec<String>) {
+    let dir = platform::open_beneath(root, path).unwrap();
+    let mut names = Vec::new();
+    platform::names(&dir, |name| names.push(String::from_utf8(name.to_vec()).unwrap())).unwrap();
+    names.sort();
+    for name in names {
+        let stat: Stat = platform::stat_child(&dir, OsStr::new(&name)).unwrap();
+        let xattrs = platform::list_attributes(&dir, OsStr::new(&name)).unwrap();
+        let is_dir = stat.kind == NodeKind::Directory;
+        let plain = if is_dir { (0, 0) } else { (stat.size, stat.nlink) };
+        let below = path.join(&name);
+        lines.push(format!(
+            "{below:?} {:?} {:o} {plain:?} {xattrs:?}",
+            stat.kind, stat.mode
+        ));
+        if is_dir {
+            told(root, &below, lines);
+        }
+    }
+}
+
+fn run(root: &Path, calls: &[Call]) -> (Vec<Result<Vec<u8>, i32>>, Vec<String>) {
+    let root = platform::open_root(root).unwrap();
+    platform::make_dir(&root, OsStr::new("x")).unwrap();
+    let x = platform::open_child_dir(&root, OsStr::new("x")).unwrap();
+    platform::make_dir(&x, OsStr::new("y")).unwrap();
+    let answers = calls.iter().map(|call| make(call, &root)).collect();
+    let mut lines = Vec::new();
+    told(&root, Path::new(""), &mut lines);
+    (answers, lines)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+
+    #[test]
+    fn the_simulation_answers_as_the_kernel_does(calls in prop::collection::vec(call(), 1..25)) {
+        let place = tempfile::tempdir().unwrap();
+        let (answers, lines) = run(place.path(), &calls);
+        let shared = Shared::new(World::new(&["/work"]));
+        let inside = shared.enter();
+        let (simulated, shown) = run(Path::new("/work"), &calls);
+        drop(inside);
+        for ((call, real), ours) in calls.iter().zip(&answers).zip(&simulated) {
+            prop_assert_eq!(real, ours, "{:?} (the kernel's answer first)", call);
+        }
+        prop_assert_eq!(lines, shown);
+    }
+}
+
+/// The names in `/work` that each power loss may leave.
+fn after_power_loss(moment: &Moment) -> Vec<Vec<String>> {
+    let names = |disk: Disk| {
+        let world = World::after(moment, disk);
+        world.names_in("/work").into_iter().collect::<Vec<String>>()
+    };
+    let mut all: Vec<Vec<String>> = outcomes(moment, Losses::Power { most: 100 })
+        .into_iter()
+        .map(names)
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn in_work(work: impl FnOnce(&OwnedFd)) -> Moment {
+    let shared = Shared::new(World::new(&["/work"]));
+    let inside = shared.enter();
+    work(&platform::open_root(Path::new("/work")).unwrap());
+    drop(inside);
+    let moment = shared.lock().moment();
+    moment
+}
+
+fn named(name: &str) -> &OsStr {
+    OsStr::new(name)
+}
+
+#[test]
+fn names_that_were_not_synced_come_to_disk_in_any_combination() {
+    let moment = in_work(|dir| {
+        platform::make_dir(dir, named("a")).unwrap();
+        platform::make_dir(dir, named("b")).unwrap();
+    });
+    let all = after_power_loss(&moment);
+    assert_eq!(all, [vec![], vec!["a"], vec!["a", "b"], vec!["b"]]);
+    let moment = in_work(|dir| {
+        platform::make_dir(dir, named("a")).unwrap();
+        platform::sync_directory(dir).unwrap();
+        platform::make_dir(dir, named("b")).unwrap();
+    });
+    assert_eq!(after_power_loss(&moment), [vec!["a"], vec!["a", "b"]]);
+}
+
+#[test]
+fn a_rename_is_whole_and_builds_on_what_was_there() {
+    let moment = in_work(|dir| {
+        platform::make_dir(dir, named("a")).unwrap();
+        platform::rename_new(dir, named("a"), dir, named("b")).unwrap();
+    });
+    assert_eq!(after_power_loss(&moment), [vec![], vec!["a"], vec!["b"]]);
+}
+
+#[test]
+fn content_that_was_not_synced_may_be_old_new_or_torn() {
+    let moment = in_work(|dir| {
+        let mut file = platform::create_file(dir, named("f")).unwrap();
+        platform::sync_directory(dir).unwrap();
+        file.write_all(b"12345678").unwrap();
+    });
+    let content = |disk: Disk| World::after(&moment, disk).content(Path::new("/work/f")).unwrap();
+    let mut all: Vec<Vec<u8>> = outcomes(&moment, Losses::Power { most: 100 })
+        .into_iter()
+        .map(|disk| content(disk).to_vec())
+        .collect();
+    all.sort();
+    all.dedup();
+    assert_eq!(
+        all,
+        [b"".to_vec(), b"1234\0\0\0\0".to_vec(), b"12345678".to_vec()]
+    );
+}
