@@ -220,11 +220,11 @@ impl Conclusion<'_> {
                 let unset = flags::set(&job.host, inherits, &mount.plan.steps);
                 job.problems.extend(unset);
             }
-            if timed || flags::concern(inherits, &mount.plan.steps) {
-                if let Err(error) = job.sync_last() {
-                    unsettled |= error.may_settle_later();
-                    left.push(error.to_string());
-                }
+            if (timed || flags::concern(inherits, &mount.plan.steps))
+                && let Err(error) = job.sync_last()
+            {
+                unsettled |= error.may_settle_later();
+                left.push(error.to_string());
             }
             self.reached("flags");
             *place = report(job, mount, self.acting);

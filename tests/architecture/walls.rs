@@ -73,6 +73,20 @@ const WALLS: &[Wall] = &[
         instead: "take random bytes from the `Entropy` that is passed in",
     },
     Wall {
+        names: &["std::fs"],
+        within: &[
+            "src/platform",
+            "src/process",
+            "src/config",
+            "src/contract",
+            "src/checkup",
+            "src/cli",
+            "src/store/survey",
+            "src/store/lock/held",
+        ],
+        instead: "captures, restores and the store reach files through platform, where the simulation sees every call",
+    },
+    Wall {
         names: &["rustix", "std::os::linux"],
         within: SYSTEM,
         instead: ASK_SYSTEM,

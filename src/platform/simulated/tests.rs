@@ -201,8 +201,8 @@ fn in_work(work: impl FnOnce(&OwnedFd)) -> Moment {
     let inside = shared.enter();
     work(&platform::open_root(Path::new("/work")).unwrap());
     drop(inside);
-    let moment = shared.lock().moment();
-    moment
+    let world = shared.lock();
+    world.moment()
 }
 
 fn named(name: &str) -> &OsStr {

@@ -160,9 +160,9 @@ impl World {
     /// A call begins: it may fail, and a crash may come just before it.
     pub(super) fn begin(&mut self, how: How) -> Result<()> {
         if how.changes() {
-            if self.moments.is_some() {
-                let moment = self.moment();
-                self.moments.as_mut().unwrap().push(moment);
+            let moment = self.moments.is_some().then(|| self.moment());
+            if let Some(moments) = &mut self.moments {
+                moments.extend(moment);
             }
             self.calls += 1;
             self.clock += TICK;

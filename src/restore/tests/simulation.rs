@@ -2,6 +2,7 @@
 
 mod cases;
 mod crashes;
+mod done;
 mod errors;
 mod judge;
 mod session;

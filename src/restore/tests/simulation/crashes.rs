@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::session::Done;
+use super::done::Done;
 use super::session::{left, within};
 use super::{Ended, Session, Verb, cases, wants_all};
 use crate::platform::simulated::{Disk, Losses, Moment, Object, Shared, Tree, outcomes};
@@ -77,7 +77,8 @@ impl Trial {
         };
         moments.push(last);
         let new = world.lock().tree(super::session::ROOT);
-        let wrong = session.judge(&world, Ended::New, &new);
+        let mut wrong = session.judge(&world, Ended::New, &new);
+        wrong.extend(session.judge_model(&new));
         assert!(wrong.is_empty(), "{wrong:#?}");
         let mut trial = Self {
             session,

@@ -4,8 +4,9 @@
 
 use rustix::io::Errno;
 
+use super::done::Done;
 use super::judge::Verdict;
-use super::session::{Done, left, within};
+use super::session::{left, within};
 use super::{Ended, Session, Verb, cases, wants_all};
 use crate::platform::simulated::{Fault, Moment, Shared, Tree};
 
@@ -93,7 +94,7 @@ impl Trial<'_> {
             runs: 1,
             ..Counts::default()
         };
-        let said = format!("{done:?}").replace("\\\"", "\"");
+        let said = done.said();
         let fail = |wrong: Vec<String>| panic!("{about}: {done:?}\n{wrong:#?}");
         match &done {
             Done::Whole => {

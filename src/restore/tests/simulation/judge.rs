@@ -37,6 +37,17 @@ impl Session {
         self.judge_by(world, &verdict)
     }
 
+    /// How the tree that a restore led to differs from the one before the session, but for times.
+    pub(super) fn judge_model(&self, new: &Tree) -> Vec<String> {
+        let timeless = |tree: &Tree| -> Tree {
+            let mut tree = tree.clone();
+            tree.values_mut().for_each(|object| object.mtime = 0);
+            tree
+        };
+        let (new, before) = (timeless(new), timeless(&self.before));
+        unlike(&new, &before, Exactness::All, &before)
+    }
+
     /// What is wrong, in words.
     pub(super) fn judge_by(&self, world: &Shared, verdict: &Verdict<'_>) -> Vec<String> {
         let mut wrong = self.next_command(world);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use super::done::Done;
 use crate::capture::tests::coverage;
 use crate::capture::{CaptureError, Captured, Limits, Request, take};
 use crate::clock::Entropy;
@@ -39,6 +40,8 @@ impl Entropy for Letters {
 pub(super) struct Session {
     /// The world when it had ended, all of it on disk.
     pub(super) world: Moment,
+    /// The tree before the session.
+    pub(super) before: Tree,
     pub(super) old: Tree,
     baseline: Rc<Captured>,
     closing: Rc<Captured>,
@@ -50,40 +53,6 @@ pub(super) struct Session {
 pub(super) enum Verb {
     Resume,
     Abort,
-}
-
-/// How something went that may have met an error.
-#[derive(Debug)]
-pub(super) enum Done {
-    /// All that was planned.
-    Whole,
-    /// All but what is named.
-    Partly(Vec<String>),
-    /// Nothing; why.
-    Refused(String),
-    /// A restore waits; why.
-    Waits(String),
-}
-
-impl Done {
-    fn of(result: Result<(Proposal, Report), RestoreError>) -> Self {
-        match result {
-            Err(error) if error.is_pending() => Self::Waits(error.to_string()),
-            Err(error) => Self::Refused(error.to_string()),
-            Ok((proposal, report)) if report.outcome == Outcome::Partial => {
-                let mut named = report.left;
-                for (mount, done) in proposal.mounts.iter().zip(&report.mounts) {
-                    named.extend(done.failed.iter().map(|failed| format!("{failed:?}")));
-                    let plan = &mount.plan;
-                    named.extend(plan.not_covered.iter().map(|gap| format!("{:?}", gap.path)));
-                    let kept = plan.conflicts.iter().chain(&plan.kept);
-                    named.extend(kept.map(|kept| format!("{:?}", kept.change.path)));
-                }
-                Self::Partly(named)
-            }
-            Ok(_) => Self::Whole,
-        }
-    }
 }
 
 /// What the tree must be afterwards.
@@ -130,6 +99,7 @@ impl Session {
         let mut world = World::new(&["/work", "/data"]);
         world.put(ROOT, Node::Directory(std::collections::BTreeMap::new()), 0o755);
         before(&mut world);
+        let tree = world.tree(ROOT);
         let shared = Shared::new(world);
         let inside = shared.enter();
         shared.lock().pass(1_000_000_000);
@@ -144,6 +114,7 @@ impl Session {
         world.settle();
         Self {
             world: world.moment(),
+            before: tree,
             old: world.tree(ROOT),
             baseline: Rc::new(baseline),
             closing: Rc::new(closing),
