@@ -262,11 +262,14 @@ impl RestoreError {
         match self {
             Self::Settle { source, .. } => source.kind() != io::ErrorKind::DirectoryNotEmpty,
             Self::Stage { .. } | Self::Unbound { .. } | Self::Lasting { .. } => true,
-            Self::Left { cause, left } => {
-                left.may_settle_later() || (matches!(**cause, Self::Left { .. }) && cause.may_settle_later())
-            }
+            Self::Left { cause, left } => left.may_settle_later() || cause.has_left_some(),
             _ => false,
         }
+    }
+
+    /// Whether a restore that stopped with this left something that the next command may clear up: its papers stay for that.
+    fn has_left_some(&self) -> bool {
+        matches!(self, Self::Left { .. }) && self.may_settle_later()
     }
 
     /// Whether the restore is neither done nor taken back: its papers stay, and `resume` or `abort` take it up.

@@ -127,7 +127,7 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
     let result = undertake(store, proposal, &blobs, &papers, acting);
     match result {
         // What could not be cleared up now may be cleared up by the next command: the papers that name it stay.
-        Err(error) if error.is_pending() || error.may_settle_later() => Err(error),
+        Err(error) if error.is_pending() || error.has_left_some() => Err(error),
         Ok(report) if report.unsettled => Ok(report),
         other => {
             // When the papers cannot be thrown away now, the next command that writes does it: they say that nothing is left to do.

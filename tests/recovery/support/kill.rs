@@ -248,6 +248,11 @@ impl Tally {
             self.new
         );
         assert!(self.faults.is_empty(), "{}", self.faults.join("\n"));
-        assert!(self.landed > 0, "{}: it was always faster", self.verb);
+        // A few kills may all come too late on a busy machine; many may not.
+        assert!(
+            self.landed > 0 || self.kills < 30,
+            "{}: it was always faster",
+            self.verb
+        );
     }
 }
