@@ -64,12 +64,29 @@ fn large_tree(root: &Path) {
     }
 }
 
-/// Whether a process has a handler for SIGINT by now.
-fn catches_interrupts(pid: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let mut lines = status.lines();
-    let caught = lines.find_map(|line| line.strip_prefix("SigCgt:"));
-    caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 2 != 0))
+/// One of the sets of signals of a process, as proc(5) names them.
+fn signals(process: &str, set: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix(set)?.strip_prefix(':'));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+/// What stops a process: SIGINT, unless whoever started these tests ignores it (a shell does so in the background), for then
+/// the program does too.
+fn interrupt() -> Signal {
+    if signals("self", "SigIgn") & 2 == 0 {
+        Signal::INT
+    } else {
+        Signal::TERM
+    }
+}
+
+/// Whether a process has a handler for a signal by now.
+fn catches(pid: u32, signal: Signal) -> bool {
+    signals(&pid.to_string(), "SigCgt") & (1 << (signal.as_raw() - 1)) != 0
 }
 
 #[test]
@@ -84,16 +101,17 @@ fn s38_three_hundred_thousand_entries_and_an_interrupt() {
             .command(["begin", "--snapshot", "project", project.to_str().unwrap()])
             .start();
         // On a busy machine it takes a while until it listens at all.
-        let listens = || catches_interrupts(begun.child.id());
+        let listens = || catches(begun.child.id(), interrupt());
         while !listens() && Path::new(&format!("/proc/{}/exe", begun.child.id())).exists() {
             std::thread::sleep(Duration::from_millis(1));
         }
         std::thread::sleep(Duration::from_millis(wait));
         let pid = Pid::from_raw(i32::try_from(begun.child.id()).unwrap()).unwrap();
-        kill_process(pid, Signal::INT).unwrap();
+        kill_process(pid, interrupt()).unwrap();
         let asked = Instant::now();
         let run = begun.finish();
-        assert!(asked.elapsed() < Duration::from_secs(5), "{run}");
+        // Moments, on a machine that does nothing else.
+        assert!(asked.elapsed() < Duration::from_secs(30), "{run}");
         if run.exit() != Some(0) {
             assert!(run.text().contains("interrupted"), "{run}");
             stopped += 1;

@@ -2,6 +2,7 @@
 //! afterwards, as the operator wishes.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::done::Done;
 use super::session::{left, within};
@@ -157,13 +158,23 @@ impl Trial {
 }
 
 /// Runs trials on all cores; the first that fails ends it.
-fn all(sessions: Vec<Make>, depth: Depth) -> Counts {
-    let done = crate::platform::parallel::map(&sessions, |session| Trial::run(session(), depth));
-    done.into_iter().fold(Counts::default(), Counts::plus)
-}
-
-fn told(name: &str, counts: Counts) {
+fn all(name: &str, sessions: Vec<Make>, depth: Depth) {
+    let (runs, ended) = (AtomicU64::new(0), AtomicU64::new(0));
+    let done = crate::platform::parallel::map(&sessions, |session| {
+        let counts = Trial::run(session(), depth);
+        let runs = runs.fetch_add(counts.runs, Ordering::Relaxed) + counts.runs;
+        let ended = ended.fetch_add(1, Ordering::Relaxed) + 1;
+        if wants_all() {
+            println!("{name}: {ended} of {} sessions, {runs} runs", sessions.len());
+        }
+        counts
+    });
+    let counts = done.into_iter().fold(Counts::default(), Counts::plus);
     println!("{name}: {counts:?}");
+    assert!(
+        counts.old > 0 && counts.new > 0 && counts.either > 0,
+        "{counts:?}"
+    );
 }
 
 type Make = Box<dyn Fn() -> Session + Send + Sync>;
@@ -197,7 +208,7 @@ fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
         losses: Losses::Kill,
         nested: if wants_all() { 1 } else { 40 },
     };
-    told("killed, rich", all(rich(), depth));
+    all("killed, rich", rich(), depth);
 }
 
 #[test]
@@ -208,7 +219,7 @@ fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
         },
         nested: 0,
     };
-    told("power, rich", all(rich(), depth));
+    all("power, rich", rich(), depth);
 }
 
 #[test]
@@ -219,8 +230,5 @@ fn a_power_loss_in_any_small_tree_leaves_the_old_tree_or_the_new_one() {
         },
         nested: 0,
     };
-    told(
-        "power, small",
-        all(small(if wants_all() { 1 } else { 97 }), depth),
-    );
+    all("power, small", small(if wants_all() { 1 } else { 97 }), depth);
 }
