@@ -119,6 +119,12 @@ impl Stage {
         for number in 1..100 {
             match Self::create(&place) {
                 Err(RestoreError::Stage { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
+                    // One that somebody made like this, and was killed before it held anything.
+                    if let Ok(Some(stage)) = Self::reopen(&place, None)
+                        && stage.dir.names().is_ok_and(|names| names.is_empty())
+                    {
+                        return Ok(stage);
+                    }
                     place.name = format!("{}-{number}", place.name);
                 }
                 made => return made,

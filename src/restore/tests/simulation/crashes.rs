@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::done::Done;
 use super::session::{left, within};
-use super::{Ended, Session, Verb, cases, wants_all};
+use super::{Ended, Session, Verb, World, cases, wants_all};
 use crate::platform::simulated::{Disk, Losses, Moment, Object, Shared, Tree, outcomes};
 
 const VERBS: [Verb; 2] = [Verb::Resume, Verb::Abort];
@@ -68,6 +68,11 @@ struct Trial {
 
 impl Trial {
     fn run(session: Session, depth: Depth) -> Counts {
+        Self::run_from(session, depth, |_| true)
+    }
+
+    /// The same, with crashes only at the moments that are `wanted`.
+    fn run_from(session: Session, depth: Depth, wanted: impl Fn(&World) -> bool) -> Counts {
         let mut world = session.begin();
         world.moments = Some(Vec::new());
         let (done, world) = within(world, || session.restore());
@@ -91,7 +96,10 @@ impl Trial {
             },
             seen: HashSet::new(),
         };
-        for moment in &moments {
+        for moment in moments
+            .iter()
+            .filter(|moment| wanted(&left(moment, &moment.disk())))
+        {
             trial.counts.points += 1;
             for disk in outcomes(moment, depth.losses) {
                 for verb in VERBS {
@@ -209,6 +217,20 @@ fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
         nested: if wants_all() { 1 } else { 40 },
     };
     all("killed, rich", rich(), depth);
+}
+
+#[test]
+fn what_clears_up_after_a_decision_may_be_killed_anywhere_and_leaves_nothing_around() {
+    let depth = Depth {
+        losses: Losses::Kill,
+        nested: 1,
+    };
+    let counts = Trial::run_from(cases::busy(), depth, |world| {
+        let papers = world.tree("/data/recovery/restores");
+        papers.keys().any(|path| path.ends_with("/decision"))
+    });
+    println!("killed after the decision: {counts:?}");
+    assert!(counts.points > 10 && counts.new > 100, "{counts:?}");
 }
 
 #[test]
