@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, kill_process};
 
 use crate::support::build::Build;
 use crate::support::documents::instances;
@@ -14,6 +14,7 @@ use crate::support::machine::{SmallDisk, skip};
 use crate::support::real_tree;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
+use crate::support::stop::{catches, interrupt};
 use crate::support::tree::Tree;
 
 /// Begins a session on `project` and gives its id.
@@ -62,31 +63,6 @@ fn large_tree(root: &Path) {
             fs::hard_link(&first, directory.join(format!("f{number:05}"))).unwrap();
         }
     }
-}
-
-/// One of the sets of signals of a process, as proc(5) names them.
-fn signals(process: &str, set: &str) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let mask = status
-        .lines()
-        .find_map(|line| line.strip_prefix(set)?.strip_prefix(':'));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
-}
-
-/// What stops a process: SIGINT, unless whoever started these tests ignores it (a shell does so in the background), for then
-/// the program does too.
-fn interrupt() -> Signal {
-    if signals("self", "SigIgn") & 2 == 0 {
-        Signal::INT
-    } else {
-        Signal::TERM
-    }
-}
-
-/// Whether a process has a handler for a signal by now.
-fn catches(pid: u32, signal: Signal) -> bool {
-    signals(&pid.to_string(), "SigCgt") & (1 << (signal.as_raw() - 1)) != 0
 }
 
 #[test]

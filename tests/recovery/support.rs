@@ -14,5 +14,6 @@ pub(crate) mod real_tree;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod schema;
+pub(crate) mod stop;
 pub(crate) mod tree;
 pub(crate) mod volume;
