@@ -170,9 +170,9 @@ proptest! {
     fn the_simulation_answers_as_the_kernel_does(calls in prop::collection::vec(call(), 1..25)) {
         let place = tempfile::tempdir().unwrap();
         let (answers, lines) = run(place.path(), &calls);
-        let shared = Shared::new(World::new(&["/work"]));
+        let shared = Shared::new(World::new(&["/disk"]));
         let inside = shared.enter();
-        let (simulated, shown) = run(Path::new("/work"), &calls);
+        let (simulated, shown) = run(Path::new("/disk"), &calls);
         drop(inside);
         for ((call, real), ours) in calls.iter().zip(&answers).zip(&simulated) {
             prop_assert_eq!(real, ours, "{:?} (the kernel's answer first)", call);
@@ -181,11 +181,11 @@ proptest! {
     }
 }
 
-/// The names in `/work` that each power loss may leave.
+/// The names in `/disk` that each power loss may leave.
 fn after_power_loss(moment: &Moment) -> Vec<Vec<String>> {
     let names = |disk: Disk| {
         let world = World::after(moment, disk);
-        world.names_in("/work").into_iter().collect::<Vec<String>>()
+        world.names_in("/disk").into_iter().collect::<Vec<String>>()
     };
     let mut all: Vec<Vec<String>> = outcomes(moment, Losses::Power { most: 100 })
         .into_iter()
@@ -197,9 +197,9 @@ fn after_power_loss(moment: &Moment) -> Vec<Vec<String>> {
 }
 
 fn in_work(work: impl FnOnce(&OwnedFd)) -> Moment {
-    let shared = Shared::new(World::new(&["/work"]));
+    let shared = Shared::new(World::new(&["/disk"]));
     let inside = shared.enter();
-    work(&platform::open_root(Path::new("/work")).unwrap());
+    work(&platform::open_root(Path::new("/disk")).unwrap());
     drop(inside);
     let world = shared.lock();
     world.moment()
@@ -241,7 +241,7 @@ fn content_that_was_not_synced_may_be_old_new_or_torn() {
         platform::sync_directory(dir).unwrap();
         file.write_all(b"12345678").unwrap();
     });
-    let content = |disk: Disk| World::after(&moment, disk).content(Path::new("/work/f")).unwrap();
+    let content = |disk: Disk| World::after(&moment, disk).content(Path::new("/disk/f")).unwrap();
     let mut all: Vec<Vec<u8>> = outcomes(&moment, Losses::Power { most: 100 })
         .into_iter()
         .map(|disk| content(disk).to_vec())

@@ -159,7 +159,7 @@ impl Trial {
             "old\n{}new\n{}is\n{}store\n{}",
             lines(&self.session.old),
             lines(&self.new),
-            lines(&world.tree("/work")),
+            lines(&world.tree("/disk")),
             lines(&world.tree("/data/recovery/restores")),
         )
     }

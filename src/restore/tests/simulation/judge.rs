@@ -54,7 +54,7 @@ impl Session {
         let world = world.lock();
         let tree = world.tree(ROOT);
         wrong.extend(self.of_tree(&tree, verdict));
-        for beside in world.names_in("/work") {
+        for beside in world.names_in("/disk") {
             if beside != "project" && !verdict.said.contains(&beside) {
                 wrong.push(format!("litter beside the mount: {beside:?}"));
             }

@@ -18,7 +18,7 @@ use crate::snapshot::{Decision, InstanceId, SnapshotKind, Time};
 use crate::store::{RestoreStage, Store};
 
 /// The mount's root; what a restore stages lies beside it.
-pub(super) const ROOT: &str = "/work/project";
+pub(super) const ROOT: &str = "/disk/project";
 pub(super) const STORE: &str = "/data/recovery";
 
 /// Bytes that are the same in every run of a world, and never the same twice in it.
@@ -96,7 +96,7 @@ fn capture(store: &Store, kind: SnapshotKind) -> Result<Captured, CaptureError> 
 impl Session {
     /// A session on the tree that `before` makes below the root, which `damage` changes.
     pub(super) fn of(before: impl FnOnce(&mut World), damage: impl FnOnce(&mut World)) -> Self {
-        let mut world = World::new(&["/work", "/data"]);
+        let mut world = World::new(&["/disk", "/data"]);
         world.put(ROOT, Node::Directory(std::collections::BTreeMap::new()), 0o755);
         before(&mut world);
         let tree = world.tree(ROOT);
