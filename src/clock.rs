@@ -14,6 +14,11 @@ pub trait Entropy: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }
 
+/// Random letters for a name, 16 of `0-9a-f`.
+pub fn letters(random: [u8; 8]) -> String {
+    format!("{:016x}", u64::from_be_bytes(random))
+}
+
 /// `N` random bytes.
 pub fn random<const N: usize>(entropy: &dyn Entropy) -> [u8; N] {
     let mut bytes = [0; N];

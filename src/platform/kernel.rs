@@ -102,13 +102,11 @@ pub(super) fn linkat(from: impl AsFd, old: impl Named, to: impl AsFd, new: impl 
 }
 
 pub(super) fn renameat(from: impl AsFd, old: impl Named, to: impl AsFd, new: impl Named) -> Result<()> {
-    let flags = RenameFlags::empty();
     simulated!(rename(
         (from.as_fd(), old.as_ref()),
         (to.as_fd(), new.as_ref()),
-        flags
+        RenameFlags::empty()
     ));
-    let _ = flags;
     rustix::fs::renameat(from, old, to, new)
 }
 

@@ -1,6 +1,9 @@
 //! Objects by their host path: for the store, whose directories are ours alone. Below a mount nothing is reached by path.
 
+use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -52,13 +55,13 @@ pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
 ///
 /// # Errors
 /// What the system says.
-pub fn names_at(path: &Path) -> io::Result<Vec<std::ffi::OsString>> {
-    use std::os::unix::ffi::OsStringExt as _;
-    let handle = super::open_root(path)?;
+pub fn names_at(path: &Path) -> io::Result<Vec<OsString>> {
+    sorted_names(&super::open_root(path)?)
+}
+
+fn sorted_names(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
     let mut found = Vec::new();
-    super::names(&handle, |name| {
-        found.push(std::ffi::OsString::from_vec(name.to_vec()));
-    })?;
+    super::names(dir, |name| found.push(OsString::from_vec(name.to_vec())))?;
     found.sort_unstable();
     Ok(found)
 }
@@ -102,20 +105,29 @@ pub fn remove_dir_at(path: &Path) -> io::Result<()> {
     Ok(kernel::unlinkat(CWD, path, AtFlags::REMOVEDIR)?)
 }
 
-/// Removes a directory of ours with all that lies in it; links are removed, not followed.
+/// Removes a directory of ours with all that lies in it, through held handles: what is swapped for a link meanwhile leads
+/// nowhere, and links are removed themselves.
 ///
 /// # Errors
 /// What the system says; what was removed until then stays removed.
 pub fn remove_tree_at(path: &Path) -> io::Result<()> {
-    for name in names_at(path)? {
-        let child = path.join(name);
-        match stat_path(&child)? {
-            Some(stat) if stat.kind == NodeKind::Directory => remove_tree_at(&child)?,
-            Some(_) => remove_file_at(&child)?,
-            None => {}
+    empty(&super::open_root(path)?)?;
+    remove_dir_at(path)
+}
+
+fn empty(dir: &OwnedFd) -> io::Result<()> {
+    for name in sorted_names(dir)? {
+        match super::stat_child(dir, &name) {
+            Ok(stat) if stat.kind == NodeKind::Directory => {
+                empty(&super::open_child_dir(dir, &name)?)?;
+                super::remove_dir(dir, &name)?;
+            }
+            Ok(_) => super::remove_file(dir, &name)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
     }
-    remove_dir_at(path)
+    Ok(())
 }
 
 /// Moves `from` to `to`, in the place of what was there.

@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::RestoreError;
+use super::stage::make_private;
+use crate::clock::letters;
 use crate::contract::STAGING_PREFIX;
 use crate::mount::Dir;
 use crate::platform;
@@ -53,10 +55,8 @@ impl Fresh {
                 done: false,
             });
         }
-        let letters: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let draft = OsString::from(format!("{STAGING_PREFIX}{letters}"));
-        platform::make_dir(&parent, &draft).map_err(fail)?;
-        let top = parent.dir(&draft).map_err(fail)?;
+        let draft = OsString::from(format!("{STAGING_PREFIX}{}", letters(random)));
+        let top = make_private(&parent, &draft).map_err(fail)?;
         Ok(Self {
             path: above.join(&draft),
             parent,

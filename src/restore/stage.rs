@@ -1,13 +1,14 @@
 //! The staging directory: where new content is written before anything live changes, and where old content lies until
 //! everything new is in place. On the same mount as the tree, so that a rename is enough.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::RestoreError;
 use super::aside::Known;
 use super::identity::is_same;
+use crate::clock::letters;
 use crate::contract::{ASIDE_SUFFIX, staging_prefix};
 use crate::mount::Dir;
 use crate::platform::{self, NodeKind};
@@ -65,10 +66,9 @@ impl Stage {
     /// Where a staging directory for `root` will lie, under a name from random letters.
     #[must_use]
     pub(super) fn place(location: &Location, root: &Path, random: [u8; 8]) -> StagePlace {
-        let letters: String = random.iter().map(|b| format!("{b:02x}")).collect();
         StagePlace {
             directory: ByteString::from(location.directory()),
-            name: format!("{}{letters}", staging_prefix(root)),
+            name: format!("{}{}", staging_prefix(root), letters(random)),
             inside: matches!(location, Location::Inside(_)),
         }
     }
@@ -86,20 +86,8 @@ impl Stage {
         let (name, path) = (OsString::from(&place.name), place.path());
         let make = || -> io::Result<(Dir, Dir)> {
             let parent = Dir::open(&place.directory.to_path())?;
-            platform::make_dir(&parent, &name)?;
-            let open = || -> io::Result<Dir> {
-                let dir = parent.dir(&name)?;
-                platform::chmod_handle(&dir, 0o700)?;
-                Ok(dir)
-            };
-            match open() {
-                Ok(dir) => Ok((parent, dir)),
-                Err(error) => {
-                    // One that cannot be used must not stay. Where it does, the error names it.
-                    let _ = platform::remove_dir(&parent, &name);
-                    Err(error)
-                }
-            }
+            let dir = make_private(&parent, &name)?;
+            Ok((parent, dir))
         };
         match make() {
             Ok((parent, dir)) => Ok(Self {
@@ -214,6 +202,18 @@ impl Stage {
             source,
         })
     }
+}
+
+/// Makes a directory that is open to its owner only, and opens it. One that cannot be used does not stay, if that can be helped.
+pub(super) fn make_private(parent: &Dir, name: &OsStr) -> io::Result<Dir> {
+    platform::make_dir(parent, name)?;
+    let open = || -> io::Result<Dir> {
+        let dir = parent.dir(name)?;
+        // Whatever our mask made of it.
+        platform::chmod_handle(&dir, 0o700)?;
+        Ok(dir)
+    };
+    open().inspect_err(|_| drop(platform::remove_dir(parent, name)))
 }
 
 /// The name of the `number`-th new object.

@@ -7,6 +7,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::EditError;
+use crate::clock::letters;
 use crate::platform;
 
 /// The new file under the name it has until it is renamed; removed when it never is.
@@ -46,8 +47,7 @@ pub(super) fn replace(
     };
     unchanged(path, old)?;
     let directory = File::open(parent).map_err(failed("open the directory of"))?;
-    let letters: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    let name = OsString::from(format!(".jackin-init-{letters}"));
+    let name = OsString::from(format!(".jackin-init-{}", letters(random)));
     let mut file = platform::create_file(&directory, &name).map_err(failed("write beside"))?;
     let mut beside = Beside {
         directory: &directory,
