@@ -263,6 +263,48 @@ impl Store {
         Draft::new(&self.layout, Arc::clone(&self.catalog), id)
     }
 
+    /// Makes a snapshot visible and appends its receipt: both, or, when an error is returned, neither. Should what became visible
+    /// be impossible to remove as well, it stays without a receipt, which [`Store::survey`] tells.
+    ///
+    /// # Errors
+    /// As [`Draft::publish`] and [`Store::append`].
+    pub fn publish(
+        &self,
+        draft: Draft,
+        record: &SnapshotRecord,
+        at: Time,
+        uid: u32,
+    ) -> Result<(), StoreError> {
+        let act = Act::Capture {
+            snapshot: record.id.clone(),
+            kind: record.kind,
+            record: draft.publish(record)?,
+        };
+        if let Err(error) = self.append(at, uid, &record.instance, act) {
+            let _ = self.withdraw(&record.id);
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Takes a snapshot back of which no receipt tells.
+    fn withdraw(&self, id: &SnapshotId) -> Result<(), StoreError> {
+        let _kept = self.layout.enter()?;
+        let _receipts = lock::wait(&self.layout, RECEIPTS)?;
+        let mut told = false;
+        log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
+            told |= matches!(&link.receipt.act, Act::Capture { snapshot, .. } if snapshot == id);
+            Ok(())
+        })?;
+        // A receipt that could neither be made durable nor cut off again: what it tells of must be there.
+        if !told {
+            draft::withdraw(&self.layout, id)?;
+            self.catalog.fell_behind();
+            projection::catch_up(&self.catalog, &self.layout)?;
+        }
+        Ok(())
+    }
+
     /// Takes the lock of an instance: its launcher holds it as long as it lives. No child inherits it.
     ///
     /// # Errors

@@ -14,8 +14,8 @@ use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform::parallel;
 use crate::snapshot::{
-    Act, ArchiveRef, Coverage, Digest, InstanceId, Manifest, ManifestList, MountRecord, RecordedGap,
-    SnapshotId, SnapshotKind, SnapshotRecord, Time, add_sizes, runs,
+    ArchiveRef, Coverage, Digest, InstanceId, Manifest, ManifestList, MountRecord, RecordedGap, SnapshotId,
+    SnapshotKind, SnapshotRecord, Time, add_sizes, runs,
 };
 use crate::store::archive::{ArchiveError, BlobKind};
 use crate::store::{Draft, Store};
@@ -189,14 +189,8 @@ impl<'a> Capture<'a> {
         }
         let complete = manifests.iter().flatten().all(Manifest::is_complete);
         let record = self.record(id, mounts, archives, complete);
-        let digest = draft.publish(&record)?;
-        let act = Act::Capture {
-            snapshot: record.id.clone(),
-            kind: record.kind,
-            record: digest,
-        };
         self.store
-            .append(self.request.now, self.request.uid, self.request.instance, act)?;
+            .publish(draft, &record, self.request.now, self.request.uid)?;
         Ok(Some(Captured {
             record,
             manifests,

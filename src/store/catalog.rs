@@ -163,8 +163,13 @@ impl Catalog {
     /// refused until the catalog has caught up.
     pub(super) fn follow(&self, work: impl FnOnce(&Tables<'_>) -> Result<(), StoreError>) {
         if self.write(work).is_err() {
-            self.behind.store(true, Ordering::Release);
+            self.fell_behind();
         }
+    }
+
+    /// Says that something is missing in it, or too much.
+    pub(super) fn fell_behind(&self) {
+        self.behind.store(true, Ordering::Release);
     }
 
     /// Whether a write failed since the catalog was last known to be whole.

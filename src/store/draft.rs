@@ -2,7 +2,7 @@
 //! process is killed.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,8 +33,10 @@ impl Draft {
     pub(super) fn new(layout: &Layout, catalog: Arc<Catalog>, id: SnapshotId) -> Result<Self, StoreError> {
         let _making = lock::wait(layout, DRAFTS)?;
         let taken = [layout.record(&id), layout.archive(&id.archive())];
-        if !taken.iter().all(|path| is_missing(path)) {
-            return Err(StoreError::Exists { id });
+        for path in taken {
+            if durable::is_there(&path)? {
+                return Err(StoreError::Exists { id });
+            }
         }
         let directory = layout.draft(&id);
         if !durable::make_directory(&directory)? {
@@ -120,7 +122,7 @@ impl Draft {
             why,
         })?;
         for needed in &record.archives {
-            if !matches!(platform::stat_path(&self.layout.archive(&needed.id)), Ok(Some(_))) {
+            if !durable::is_there(&self.layout.archive(&needed.id))? {
                 return Err(StoreError::NoArchive {
                     id: self.id.clone(),
                     archive: needed.id.clone(),
@@ -131,7 +133,11 @@ impl Draft {
             .map_err(|why| StoreError::io("write", &path)(io::Error::other(why)))?;
         let written = self.directory().join("record");
         durable::write(&written, &[&bytes])?;
-        durable::publish(&written, &path)?;
+        if let Err(error) = durable::publish(&written, &path) {
+            // It may be visible, and not be on disk. Gone, the archive goes with the draft.
+            let _ = durable::remove(&path);
+            return Err(error);
+        }
         self.catalog.follow(|tables| tables.apply_record(record));
         Ok(Digest::of(&bytes))
     }
@@ -150,8 +156,25 @@ impl Drop for Draft {
 }
 
 /// Whether it is certain that nothing lies at `path`.
-fn is_missing(path: &std::path::Path) -> bool {
-    matches!(platform::stat_path(path), Ok(None))
+fn is_missing(path: &Path) -> bool {
+    matches!(durable::is_there(path), Ok(false))
+}
+
+/// Takes a snapshot back that was published and has no receipt: its record, and its archive, unless a record needs that, or
+/// somebody who captures now may come to.
+pub(super) fn withdraw(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
+    let _making = lock::wait(layout, DRAFTS)?;
+    durable::remove(&layout.record(id))?;
+    let archive = id.archive();
+    if record::any_needs(layout, &archive)? {
+        return Ok(());
+    }
+    for name in directory::names(&layout.drafts())? {
+        if lock::is_taken(&layout.drafts().join(name).join("lock"))? {
+            return Ok(());
+        }
+    }
+    durable::remove(&layout.archive(&archive))
 }
 
 /// Removes the drafts whose processes are gone, each with its archive when no record names that. Returns what

@@ -67,6 +67,12 @@ fn not_regular(path: &Path) -> StoreError {
     }
 }
 
+/// Whether something lies at `path`, whatever it is.
+pub(super) fn is_there(path: &Path) -> Result<bool, StoreError> {
+    let found = platform::stat_path(path).map_err(StoreError::io("look at", path))?;
+    Ok(found.is_some())
+}
+
 /// Reads a whole regular file; `None` when there is none. More than `limit` bytes are damage.
 pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, StoreError> {
     let Some(file) = open(path)? else { return Ok(None) };

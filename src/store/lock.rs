@@ -88,7 +88,7 @@ fn attempt(file: &File, path: &Path, mode: Mode) -> Result<bool, StoreError> {
 
 fn acquire(
     layout: &Layout,
-    path: PathBuf,
+    path: &Path,
     mode: Mode,
     attempts: u32,
     passing: bool,
@@ -97,14 +97,17 @@ fn acquire(
         if number > 0 {
             platform::pause(PAUSE);
         }
-        let file = durable::open_or_create(&path)?;
-        if attempt(&file, &path, mode)? && is_named(&file, &path).map_err(StoreError::io("look at", &path))? {
-            return Ok(Some(Held {
-                path,
-                file,
-                passing,
-                keeper: layout.keeper(),
-            }));
+        // Dropped on each way out of here but one, it lets go what it may have got.
+        let mut held = Held {
+            file: durable::open_or_create(path)?,
+            path: path.to_path_buf(),
+            passing: false,
+            keeper: layout.keeper(),
+        };
+        let named = || is_named(&held.file, path).map_err(StoreError::io("look at", path));
+        if attempt(&held.file, path, mode)? && named()? {
+            held.passing = passing;
+            return Ok(Some(held));
         }
     }
     Ok(None)
@@ -113,7 +116,7 @@ fn acquire(
 /// The exclusive lock `name`, waited for.
 pub(super) fn wait(layout: &Layout, name: &str) -> Result<LockGuard, StoreError> {
     let path = layout.lock(name);
-    match acquire(layout, path.clone(), Mode::Exclusive, WAIT, false)? {
+    match acquire(layout, &path, Mode::Exclusive, WAIT, false)? {
         Some(held) => Ok(LockGuard::one(held)),
         None => Err(StoreError::Locked {
             object: LockedObject::File(path),
@@ -123,7 +126,7 @@ pub(super) fn wait(layout: &Layout, name: &str) -> Result<LockGuard, StoreError>
 
 /// The lock of a draft; `None` when somebody holds it, so that the draft lives.
 pub(super) fn draft(layout: &Layout, path: PathBuf) -> Result<Option<LockGuard>, StoreError> {
-    Ok(acquire(layout, path, Mode::Exclusive, 1, false)?.map(LockGuard::one))
+    Ok(acquire(layout, &path, Mode::Exclusive, 1, false)?.map(LockGuard::one))
 }
 
 fn instance_path(layout: &Layout, id: &InstanceId) -> PathBuf {
@@ -132,7 +135,7 @@ fn instance_path(layout: &Layout, id: &InstanceId) -> PathBuf {
 
 /// The exclusive lock of an instance.
 pub(super) fn instance(layout: &Layout, id: &InstanceId) -> Result<LockGuard, StoreError> {
-    match acquire(layout, instance_path(layout, id), Mode::Exclusive, TRY, true)? {
+    match acquire(layout, &instance_path(layout, id), Mode::Exclusive, TRY, true)? {
         Some(held) => Ok(LockGuard::one(held)),
         None => Err(StoreError::Locked {
             object: LockedObject::Instance(id.clone()),
@@ -182,7 +185,7 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf]) -> Result<LockGuard, S
     }
     let mut held = Vec::new();
     for (path, (mode, root)) in wanted {
-        match acquire(layout, layout.lock(&root_name(path)), mode, TRY, true)? {
+        match acquire(layout, &layout.lock(&root_name(path)), mode, TRY, true)? {
             Some(lock) => held.push(lock),
             None => {
                 return Err(StoreError::Locked {
@@ -228,7 +231,7 @@ pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
 
 /// The lock of the whole store, exclusive: archives may go.
 pub(super) fn exclusive(layout: &Layout) -> Result<LockGuard, StoreError> {
-    match acquire(layout, layout.lock(STORE), Mode::Exclusive, TRY, false)? {
+    match acquire(layout, &layout.lock(STORE), Mode::Exclusive, TRY, false)? {
         Some(held) => Ok(LockGuard::one(held)),
         None => Err(StoreError::Locked {
             object: LockedObject::Store(layout.root().to_path_buf()),

@@ -213,12 +213,6 @@ fn clear(directory: &Path) -> Result<(), StoreError> {
     }
 }
 
-fn has(directory: &Path, name: &str) -> Result<bool, StoreError> {
-    let path = directory.join(name);
-    let there = platform::stat_path(&path).map_err(StoreError::io("look at", &path))?;
-    Ok(there.is_some())
-}
-
 fn ids(layout: &Layout) -> Result<Vec<RestoreId>, StoreError> {
     let mut ids = Vec::new();
     for name in directory::names(&layout.restores())? {
@@ -235,7 +229,7 @@ pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
         let mut failed = Vec::new();
         for id in ids(layout)? {
             let directory = layout.restore(&id);
-            if has(&directory, INTENT)? || lock::is_taken(&directory.join(LOCK))? {
+            if durable::is_there(&directory.join(INTENT))? || lock::is_taken(&directory.join(LOCK))? {
                 continue;
             }
             failed.extend(clear(&directory).err());
@@ -298,7 +292,7 @@ impl Store {
             let decision: Option<Decision> = read(&directory, DECISION)?;
             let stage = match decision {
                 Some(decision) => Stage::Decided(decision),
-                None if has(&directory, JOURNAL)? => Stage::Moving,
+                None if durable::is_there(&directory.join(JOURNAL))? => Stage::Moving,
                 None => Stage::Begun,
             };
             if let Some(intent) = read::<Intent>(&directory, INTENT)? {
@@ -330,8 +324,7 @@ impl Store {
         self.must_be_writable()?;
         let _kept = self.layout().enter()?;
         let directory = self.layout().restore(id);
-        let there = platform::stat_path(&directory).map_err(StoreError::io("look at", &directory))?;
-        if there.is_none() {
+        if !durable::is_there(&directory)? {
             return Ok(None);
         }
         let Some(lock) = lock::draft(self.layout(), directory.join(LOCK))? else {

@@ -223,7 +223,10 @@ impl World {
     }
 
     pub(in crate::platform) fn flock(&mut self, handle: BorrowedFd<'_>, how: FlockOperation) -> Result<()> {
-        self.begin(How::Lock)?;
+        // Closing, which is not seen here and cannot fail, lets go as well: that one cannot be let go is never the case.
+        if how != FlockOperation::Unlock {
+            self.begin(How::Lock)?;
+        }
         let handle = handle.as_raw_fd();
         let number = self.held(handle)?.inode;
         let others: Vec<i32> = match self.locks.remove(&number) {

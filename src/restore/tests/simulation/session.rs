@@ -213,15 +213,30 @@ impl Session {
         Done::of(undone())
     }
 
-    /// What the verb `checkpoint` does: another snapshot, which must be the closing one again.
+    /// What the verb `checkpoint` does: another snapshot, which must be the closing one again. A refused one leaves nothing,
+    /// unless the error that it met would not let it be removed.
     pub(super) fn capture_again(&self) -> Done {
+        let world = crate::platform::simulated::world().unwrap();
+        let stored =
+            || ["snapshots", "archives"].map(|place| world.lock().names_in(&format!("{STORE}/{place}")));
+        let before = stored();
         let taken = || -> Result<Captured, RestoreError> {
             let store = Store::open_write(Path::new(STORE))?;
             let _shared = store.share()?;
             Ok(capture(&store, SnapshotKind::Closing)?)
         };
         match taken() {
-            Err(error) => Done::Refused(error.to_string()),
+            Err(error) => {
+                let fault = world.lock().fault;
+                if !fault.is_some_and(|fault| fault.stays) {
+                    assert_eq!(
+                        stored(),
+                        before,
+                        "{fault:?}: a refused capture left something: {error}"
+                    );
+                }
+                Done::Refused(error.to_string())
+            }
             Ok(taken) if taken.record.complete => {
                 assert!(
                     taken.manifests[0] == self.closing.manifests[0],
