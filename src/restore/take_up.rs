@@ -13,12 +13,13 @@ use super::plan::{Allow, Plan, Scope, Step};
 use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::reopen::{Missing, jobs};
 use super::stage::{Location, Stage};
+use super::work::sync_last;
 use crate::capture::Seen;
 use crate::diff::{Side, compare};
 use crate::mount::Root;
 use crate::platform;
 use crate::snapshot::{
-    Act, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, RelPath, SnapshotId, StagePlace,
+    Act, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, SnapshotId, StagePlace,
 };
 use crate::store::{Papers, PendingRestore, RestoreStage, Store, StoreError};
 
@@ -79,26 +80,23 @@ pub fn clear_up(store: &Store, roots: &[PathBuf], acting: &Acting<'_>) -> Result
 pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Cleared, RestoreError> {
     let intent = papers.intent().clone();
     let decision = papers.decision()?;
-    let mut unsettled = false;
-    let mut told = |errors: Vec<RestoreError>| -> Vec<String> {
-        unsettled = errors.iter().any(RestoreError::may_settle_later);
-        errors.iter().map(ToString::to_string).collect()
+    let told = |errors: Vec<RestoreError>| {
+        let unsettled = errors.iter().any(RestoreError::may_settle_later);
+        (errors.iter().map(ToString::to_string).collect(), unsettled)
     };
-    let left = match (decision, papers.journal()?) {
+    let (left, unsettled) = match (decision, papers.journal()?) {
         (Some(Decision::Commit), Some(journal)) => {
             let proposal = again(store, &intent, &journal)?;
             let mut jobs = jobs(&intent, &journal, Some(&proposal), Missing::Settled)?;
-            let work = conclusion(store, &papers, &journal, acting);
-            let report = work.finish(&proposal, &mut jobs)?;
-            unsettled = report.unsettled;
-            report.left
+            let report = conclusion(store, &papers, &journal, acting).finish(&proposal, &mut jobs)?;
+            (report.left, report.unsettled)
         }
         (Some(Decision::Abort), Some(journal)) => {
             let jobs = jobs(&intent, &journal, None, Missing::Settled)?;
             told(conclusion(store, &papers, &journal, acting).call_off(&jobs)?)
         }
         // The papers were being thrown away: everything is done.
-        (Some(_), None) | (Some(Decision::Left), _) => Vec::new(),
+        (Some(_), None) | (Some(Decision::Left), _) => (Vec::new(), false),
         (None, _) => told(forget(&intent)),
     };
     if !unsettled {
@@ -126,12 +124,7 @@ fn forget(intent: &Intent) -> Vec<RestoreError> {
             && let Ok(root) = Root::open(&mount.coverage.root.to_path())
         {
             left.extend(flags::put_back(&root, &mount.bound));
-            let synced = root.dir(&RelPath::root()).and_then(platform::sync_file_system);
-            let lasting = |source| RestoreError::Lasting {
-                path: root.path().to_path_buf(),
-                source,
-            };
-            left.extend(synced.err().map(lasting));
+            left.extend(sync_last(&root).err());
         }
     }
     left

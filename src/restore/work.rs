@@ -93,23 +93,27 @@ impl Job<'_> {
         self.journal.root.is_some() && self.root.is_none()
     }
 
-    /// Makes what was set last durable: nobody comes back to it once the papers are gone.
-    ///
-    /// # Errors
-    /// [`RestoreError::Lasting`].
+    /// [`sync_last`], unless the mount root is gone.
     pub(super) fn sync_last(&self) -> Result<(), RestoreError> {
-        let Some(root) = &self.root else { return Ok(()) };
-        let synced = root.dir(&RelPath::root()).and_then(platform::sync_file_system);
-        synced.map_err(|source| RestoreError::Lasting {
-            path: self.host.clone(),
-            source,
-        })
+        self.root.as_ref().map_or(Ok(()), sync_last)
     }
 
     /// Removes the staging directory, and what the journal knows in it.
     pub(super) fn settle(&self) -> Result<(), RestoreError> {
         self.stage.settle(&self.known)
     }
+}
+
+/// Makes what was set last on the file system of `root` durable: nobody comes back to it once the papers are gone.
+///
+/// # Errors
+/// [`RestoreError::Lasting`].
+pub(super) fn sync_last(root: &Root) -> Result<(), RestoreError> {
+    let synced = root.dir(&RelPath::root()).and_then(platform::sync_file_system);
+    synced.map_err(|source| RestoreError::Lasting {
+        path: root.path().to_path_buf(),
+        source,
+    })
 }
 
 /// Stages all mounts that have anything to do. When one fails, nothing is left of any but what is named.

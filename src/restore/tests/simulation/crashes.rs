@@ -207,6 +207,11 @@ fn small(every: usize) -> Vec<Make> {
             all.push(Box::new(move || before.to(after)));
         }
     }
+    assert_eq!(
+        (trees.len(), all.len()),
+        (20, 380),
+        "docs/crash-safety.md says so"
+    );
     all.into_iter().step_by(every).collect()
 }
 
