@@ -86,8 +86,7 @@ fn s38_three_hundred_thousand_entries_and_an_interrupt() {
         kill_process(pid, interrupt()).unwrap();
         let asked = Instant::now();
         let run = begun.finish();
-        // Moments, on a machine that does nothing else.
-        assert!(asked.elapsed() < Duration::from_secs(30), "{run}");
+        assert!(asked.elapsed() < Duration::from_secs(5), "{run}");
         if run.exit() != Some(0) {
             assert!(run.text().contains("interrupted"), "{run}");
             stopped += 1;

@@ -2,14 +2,13 @@
 //! Of the store, of the mount, of both. Afterwards the tree is the old or the new one, and nothing that was acknowledged is lost.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::build::Build;
 use crate::support::compare::{Exactness, assert_same_tree, differences};
-use crate::support::invocation::Invocation;
-use crate::support::kill::{Dice, Tally, Verdict};
+use crate::support::invocation::{Invocation, Started};
+use crate::support::kill::{Dice, Tally, Verdict, appears, fill, timed};
 use crate::support::machine::{skip, tool};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
@@ -25,6 +24,15 @@ enum On {
 }
 
 const ALL: [On; 3] = [On::Store, On::Mount, On::Both];
+
+/// How it may be said that the disk is not there any more.
+const REASONS: [&str; 5] = [
+    "Read-only file system",
+    "readonly database",
+    "Input/output error",
+    "disk I/O error",
+    "Structure needs cleaning",
+];
 
 const DAMAGE: &str = "
     for f in many/[0-2]/*; do echo agent > $f; done; rm -r many/3; mkdir -p new/in; for n in 1 2 3 4 5 6; do echo $n > new/in/$n; done
@@ -53,17 +61,7 @@ impl Scene {
             On::Store => sandbox.project("project"),
             On::Mount | On::Both => disk.join("project"),
         };
-        let build = Build::at(&project);
-        for n in 0..60 {
-            build.file(format!("many/{}/{n}", n % 6), format!("before {n}\n").repeat(30));
-        }
-        build
-            .big("big", 200_000)
-            .hard_link("hard", "many/0/0")
-            .symlink("link", "many/1/1")
-            .file("mode", "m\n")
-            .dir("empty")
-            .aged();
+        fill(&project, 60);
         let mut scene = Self {
             good: Tree::read(&project),
             bad: Tree::read(&project),
@@ -87,12 +85,8 @@ impl Scene {
             .clone_into(&mut scene.id);
         scene.bad = scene.tree();
         for verb in ["restore", "undo"] {
-            let begun = Instant::now();
             let id = scene.id.clone();
-            let run = scene.command(&[verb, &id, "--yes"]).start();
-            let [journaled, decided] = ["journal", "decision"].map(|paper| scene.appears(paper));
-            run.finish().ok();
-            (scene.takes, scene.moves) = (begun.elapsed(), decided.duration_since(journaled));
+            (scene.takes, scene.moves) = timed(scene.command(&[verb, &id, "--yes"]), &scene.store());
         }
         Some(scene)
     }
@@ -120,31 +114,18 @@ impl Scene {
         }
     }
 
-    /// When a restore under way has this paper, or a moment at which it should.
-    fn appears(&self, paper: &str) -> Instant {
-        let (begun, restores) = (Instant::now(), self.store().join("restores"));
-        let is_there = || {
-            let mut papers = std::fs::read_dir(&restores).into_iter().flatten().flatten();
-            papers.any(|papers| papers.path().join(paper).exists())
-        };
-        while !is_there() && begun.elapsed() < Duration::from_secs(2) {
-            std::thread::sleep(Duration::from_micros(100));
-        }
-        Instant::now()
-    }
-
     /// Starts a verb and stops it at a random moment; half of the time while paths are moved.
-    fn halted(&self, verb: &str, dice: &mut Dice) -> (crate::support::invocation::Started, Pid, Duration) {
+    fn halted(&self, verb: &str, dice: &mut Dice, tally: &Tally) -> (Started, Pid, Duration) {
         let started = self.command(&[verb, &self.id, "--yes"]).start();
         let pid = i32::try_from(started.child.id())
             .ok()
             .and_then(Pid::from_raw)
             .unwrap();
         let after = if dice.below(2) == 0 {
-            dice.moment(self.takes)
+            tally.moment(dice, self.takes)
         } else {
-            self.appears("journal");
-            dice.moment(self.moves)
+            appears(&self.store(), "journal");
+            tally.moment(dice, self.moves)
         };
         std::thread::sleep(after);
         kill_process(pid, Signal::STOP).unwrap();
@@ -207,9 +188,7 @@ impl Scene {
 }
 
 fn rounds() -> u32 {
-    let wanted = std::env::var("JACKIN_KILLS").ok();
-    let wanted: u32 = wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(40);
-    wanted.div_ceil(8)
+    crate::support::kill::wanted().div_ceil(8)
 }
 
 /// The kernel finds an error in the file system, or somebody remounts it.
@@ -224,7 +203,7 @@ fn read_only_in_the_middle() {
         };
         for round in 0..rounds() {
             let verb = scene.next_verb();
-            let (started, pid, after) = scene.halted(verb, &mut dice);
+            let (started, pid, after) = scene.halted(verb, &mut dice, &tally);
             let about = format!("{verb} {round} with a read-only {on:?} after {after:?}");
             let gently = scene.volume.try_read_only();
             if !gently && !scene.volume.fail() {
@@ -241,7 +220,7 @@ fn read_only_in_the_middle() {
             tally.kill(run.exit() != Some(0));
             if run.exit() != Some(0) {
                 refused += 1;
-                run_says_where(&scene, &run, &about);
+                run.names(&[1, 6, 8], &REASONS, &scene.disk, &about);
                 // Looking needs no place to write.
                 scene.run(&["list"]).ok();
                 scene.run(&["show", &scene.id]).ok();
@@ -260,27 +239,6 @@ fn read_only_in_the_middle() {
     assert!(refused > 0, "it was always faster");
 }
 
-#[track_caller]
-fn run_says_where(scene: &Scene, run: &Run, about: &str) {
-    assert!(
-        run.exit().is_some_and(|code| [1, 6, 8].contains(&code)),
-        "{about}\n{run}"
-    );
-    let text = run.text().split_whitespace().collect::<Vec<_>>().join(" ");
-    let reasons = [
-        "Read-only file system",
-        "readonly database",
-        "Input/output error",
-        "disk I/O error",
-        "Structure needs cleaning",
-    ];
-    assert!(
-        reasons.iter().any(|reason| text.contains(reason)),
-        "{about}\n{run}"
-    );
-    assert!(text.contains(scene.disk.to_str().unwrap()), "{about}\n{run}");
-}
-
 /// The power goes: the file system forgets all that was not synced, and is mounted anew.
 fn power_cut(kind: &'static str, verb: &'static str, make: &[&str], bytes: u64) {
     if tool("xfs_io").is_none() {
@@ -295,7 +253,7 @@ fn power_cut(kind: &'static str, verb: &'static str, make: &[&str], bytes: u64) 
         for round in 0..rounds() {
             rustix::fs::syncfs(std::fs::File::open(&scene.disk).unwrap()).unwrap();
             let verb = scene.next_verb();
-            let (mut started, pid, after) = scene.halted(verb, &mut dice);
+            let (mut started, pid, after) = scene.halted(verb, &mut dice, &tally);
             let about = format!("{verb} {round}: the power of the {on:?} cut after {after:?}");
             let done = started.child.try_wait().unwrap().is_some();
             assert!(scene.volume.cut(), "{about}: it cannot be cut");

@@ -12,19 +12,36 @@ use std::path::{Path, PathBuf};
 use crate::support::build::Build;
 use crate::support::compare::{Exactness, assert_same_tree, differences};
 use crate::support::documents::{Instance, instances};
-use crate::support::kill::{Dice, Tally};
+use crate::support::kill::{Dice, Tally, fill};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 /// How many kills of each verb: a fifth of what `JACKIN_KILLS` asks for.
 fn rounds() -> u32 {
-    let wanted = std::env::var("JACKIN_KILLS").ok();
-    let wanted: u32 = wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(40);
-    wanted.div_ceil(5)
+    crate::support::kill::wanted().div_ceil(5)
 }
 
 /// A store grows with every round, and what looks at all of it gets slower: so many rounds and there is a new one.
 const ROUNDS_A_STORE: u32 = 25;
+
+/// Kills one verb in every round, in a scene from `set` that is made anew from time to time.
+#[track_caller]
+fn play<T>(
+    verb: &'static str,
+    seed: u64,
+    mut set: impl FnMut(&mut Dice) -> T,
+    mut round: impl FnMut(&mut T, &mut Dice, &mut Tally),
+) {
+    let (mut dice, mut tally) = (Dice::new(seed), Tally::of(verb));
+    let mut scene = set(&mut dice);
+    for number in 1..=rounds() {
+        if number % ROUNDS_A_STORE == 0 {
+            scene = set(&mut dice);
+        }
+        round(&mut scene, &mut dice, &mut tally);
+    }
+    tally.done();
+}
 
 /// A home with a project in it that no session has touched yet.
 struct Scene {
@@ -36,17 +53,7 @@ impl Scene {
     fn new() -> Self {
         let sandbox = Sandbox::new();
         let project = sandbox.project("killed");
-        let build = Build::at(&project);
-        for n in 0..80 {
-            build.file(format!("many/{}/{n}", n % 8), format!("before {n}\n").repeat(40));
-        }
-        build
-            .big("big", 600_000)
-            .hard_link("hard", "many/0/0")
-            .symlink("link", "many/1/1")
-            .file("mode", "m\n")
-            .dir("empty")
-            .aged();
+        fill(&project, 80);
         Self { sandbox, project }
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{ROUNDS_A_STORE, Scene, rounds};
+use super::{Scene, play, rounds};
 use crate::support::documents::Instance;
-use crate::support::kill::{Dice, Tally, measured, strike};
+use crate::support::kill::{Dice, Tally, measured};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -54,28 +54,22 @@ fn timed(scene: &Scene, dice: &mut Dice) -> Duration {
     takes
 }
 
+/// A scene, and how long a `begin` takes in it.
+fn fresh(dice: &mut Dice) -> (Scene, Duration) {
+    let scene = Scene::new();
+    let takes = timed(&scene, dice);
+    (scene, takes)
+}
+
 #[test]
 fn begins() {
-    let (mut dice, mut tally) = (Dice::new(31), Tally::of("begin"));
-    let mut scene = Scene::new();
-    let mut takes = timed(&scene, &mut dice);
-    for round in 1..=rounds() {
-        if round % ROUNDS_A_STORE == 0 {
-            scene = Scene::new();
-            takes = timed(&scene, &mut dice);
-        }
-        scene.scribble(&mut dice);
+    play("begin", 31, fresh, |(scene, takes), dice, tally| {
+        scene.scribble(dice);
         let (before, listed) = (scene.tree(), scene.listed());
-        let after = dice.moment(takes);
-        let struck = strike(
-            scene
-                .sandbox
-                .command(["begin", "--snapshot", "project", scene.target()]),
-            after,
-        );
-        let about = format!("begin {} killed after {after:?}", tally.kill(struck.landed));
-        scene.untouched(&before, &mut tally, &about);
-        let found = scene.nothing_lost(&listed, &mut tally, &about);
+        let words = ["begin", "--snapshot", "project", scene.target()];
+        let (_, about) = tally.strike(scene.sandbox.command(words), dice, *takes);
+        scene.untouched(&before, tally, &about);
+        let found = scene.nothing_lost(&listed, tally, &about);
         scene.store_is_sound();
         tally.ended(found.as_ref().is_some_and(|found| !found.snapshots.is_empty()));
         // The next one begins without anybody's help, and its snapshot is good.
@@ -88,12 +82,11 @@ fn begins() {
             let found = &scene.listed()[&found.id];
             let mut alone = found.clone();
             alone.snapshots.retain(|snapshot| snapshot.kind == "baseline");
-            look_after(&scene, &alone, &before, &about);
+            look_after(scene, &alone, &before, &about);
         }
-        scene.untouched(&before, &mut tally, &about);
+        scene.untouched(&before, tally, &about);
         scene.store_is_sound();
-    }
-    tally.done();
+    });
 }
 
 /// The very first command in a home: it also makes the store.
@@ -109,14 +102,8 @@ fn first_begins() {
     for _ in 0..rounds() {
         let scene = Scene::new();
         let before = scene.tree();
-        let after = dice.moment(takes);
-        let struck = strike(
-            scene
-                .sandbox
-                .command(["begin", "--snapshot", "project", scene.target()]),
-            after,
-        );
-        let about = format!("first begin {} killed after {after:?}", tally.kill(struck.landed));
+        let words = ["begin", "--snapshot", "project", scene.target()];
+        let (_, about) = tally.strike(scene.sandbox.command(words), &mut dice, takes);
         let found = scene.nothing_lost(&BTreeMap::new(), &mut tally, &about);
         if scene.sandbox.store().exists() {
             scene.store_is_sound();
@@ -147,38 +134,33 @@ fn running(dice: &mut Dice) -> (Scene, String, Duration) {
 
 #[test]
 fn checkpoints() {
-    let (mut dice, mut tally) = (Dice::new(33), Tally::of("checkpoint"));
-    let (mut scene, mut id, mut takes) = running(&mut dice);
-    for round in 1..=rounds() {
-        if round % ROUNDS_A_STORE == 0 {
-            (scene, id, takes) = running(&mut dice);
-        }
+    let mut number = 0;
+    play("checkpoint", 33, running, |(scene, id, takes), dice, tally| {
+        number += 1;
         let sandbox: &Sandbox = &scene.sandbox;
-        scene.scribble(&mut dice);
+        scene.scribble(dice);
         let (before, listed) = (scene.tree(), scene.listed());
-        let name = format!("step-{round}");
-        let after = dice.moment(takes);
-        let words = ["checkpoint", &id, "--name", &name];
-        let struck = strike(sandbox.command(words), after);
-        let about = format!("checkpoint {} killed after {after:?}", tally.kill(struck.landed));
-        scene.untouched(&before, &mut tally, &about);
-        assert!(
-            scene.nothing_lost(&listed, &mut tally, &about).is_none(),
-            "{about}"
-        );
+        let name = format!("step-{number}");
+        let words = ["checkpoint", id.as_str(), "--name", &name];
+        let (_, about) = tally.strike(sandbox.command(words), dice, *takes);
+        scene.untouched(&before, tally, &about);
+        assert!(scene.nothing_lost(&listed, tally, &about).is_none(), "{about}");
         scene.store_is_sound();
-        let now = &scene.listed()[&id];
+        let now = &scene.listed()[id.as_str()];
         assert_eq!(now.status, "active", "{about}");
-        let is_there = now.snapshots.len() > listed[&id].snapshots.len();
+        let is_there = now.snapshots.len() > listed[id.as_str()].snapshots.len();
         tally.ended(is_there);
         if !is_there {
             // Its name is free.
             sandbox.jackin(words).ok();
             scene.no_litter(&about);
         }
-        scene.written_out(&[&id, "--from", &name], &before);
-    }
-    scene.sandbox.jackin(["end", &id]).ok();
-    scene.no_litter("at last");
-    tally.done();
+        scene.written_out(&[id.as_str(), "--from", &name], &before);
+        // A session that ends finds nothing of it either.
+        if number % 4 == 0 {
+            scene.sandbox.jackin(["end", id]).ok();
+            scene.no_litter(&about);
+            *id = scene.begin();
+        }
+    });
 }

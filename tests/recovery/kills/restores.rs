@@ -1,10 +1,10 @@
 //! Restores and undos that are killed, and their taking up too, up to three times in a row: the tree is the old one or the new one.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{ROUNDS_A_STORE, Scene, rounds};
 use crate::support::compare::{Exactness, assert_same_tree, differences};
-use crate::support::kill::{Dice, Tally, Verdict, strike, strike_when};
+use crate::support::kill::{Dice, Tally, Verdict, appears, strike, strike_when, timed};
 use crate::support::machine::has_points;
 use crate::support::tree::Tree;
 
@@ -41,29 +41,11 @@ impl Wreck {
             moves: Duration::ZERO,
         };
         for verb in ["restore", "undo", "restore"] {
-            let begun = Instant::now();
-            let restore = wreck.scene.sandbox.command([verb, &wreck.id, "--yes"]).start();
-            let journaled = wreck.appears("journal");
-            let decided = wreck.appears("decision");
-            restore.finish().ok();
-            (wreck.takes, wreck.moves) = (begun.elapsed(), decided.duration_since(journaled));
+            let restore = wreck.scene.sandbox.command([verb, &wreck.id, "--yes"]);
+            (wreck.takes, wreck.moves) = timed(restore, &wreck.scene.sandbox.store());
         }
         wreck.is_bad = false;
         wreck
-    }
-
-    /// When a restore under way has this paper, or the moment at which it took too long.
-    fn appears(&self, paper: &str) -> Instant {
-        let restores = self.scene.sandbox.store().join("restores");
-        let begun = Instant::now();
-        let is_there = || {
-            let mut papers = std::fs::read_dir(&restores).into_iter().flatten().flatten();
-            papers.any(|papers| papers.path().join(paper).exists())
-        };
-        while !is_there() && begun.elapsed() < Duration::from_secs(2) {
-            std::thread::sleep(Duration::from_micros(100));
-        }
-        Instant::now()
     }
 
     fn run(&self, verb: &str) -> crate::support::run::Run {
@@ -96,15 +78,15 @@ fn chain(wreck: &mut Wreck, dice: &mut Dice, tallies: &mut Tallies) {
     };
     let old = scene.tree();
     let new = if wreck.is_bad { &wreck.good } else { &wreck.bad };
-    let after = dice.moment(wreck.takes);
+    let after = tally.moment(dice, wreck.takes);
     let command = scene.sandbox.command([verb, &wreck.id, "--yes"]);
     // Every other one at any moment, the others where it hurts most: while paths are moved.
     let struck = if dice.below(2) == 0 {
         strike(command, after)
     } else {
-        let within = dice.moment(wreck.moves);
+        let within = tally.moment(dice, wreck.moves);
         strike_when(command, || {
-            wreck.appears("journal");
+            appears(&scene.sandbox.store(), "journal");
             std::thread::sleep(within);
         })
     };
@@ -125,7 +107,7 @@ fn chain(wreck: &mut Wreck, dice: &mut Dice, tallies: &mut Tallies) {
         }
         let turn = usize::try_from(dice.below(2)).unwrap();
         let how = ["resume", "abort"][turn];
-        let after = dice.moment(wreck.takes);
+        let after = tallies.up[turn].moment(dice, wreck.takes);
         let struck = strike(scene.sandbox.command([how, &wreck.id, "--yes"]), after);
         tallies.up[turn].kill(struck.landed);
         about = format!("{about}, {how} after {after:?}");
@@ -179,7 +161,11 @@ fn restores_undos_and_what_takes_them_up() {
         up: ["resume", "abort"].map(Tally::of),
     };
     let mut wreck = Wreck::new();
-    for round in 1..=rounds() * 2 {
+    // What takes up is killed only where something waits, so it may take some more until one of each was.
+    let late = |tallies: &Tallies| tallies.first.iter().chain(&tallies.up).any(Tally::is_late);
+    let mut round = 0;
+    while round < rounds() * 2 || (late(&tallies) && round < rounds() * 2 + 50) {
+        round += 1;
         if round % ROUNDS_A_STORE == 0 {
             wreck = Wreck::new();
         }

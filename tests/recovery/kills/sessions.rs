@@ -1,9 +1,11 @@
 //! Sessions that are killed: `launch` with its command, and `end`. What was lost is shown as lost, and its baseline brings the tree
 //! back.
 
-use super::{ROUNDS_A_STORE, Scene, rounds};
+use std::time::Duration;
+
+use super::{Scene, play};
 use crate::support::compare::{Exactness, assert_same_tree, differences};
-use crate::support::kill::{Dice, Tally, measured, strike};
+use crate::support::kill::{Dice, measured, strike};
 use crate::support::tree::Tree;
 
 /// Damage that takes a while, so that a kill lands within it too.
@@ -27,7 +29,7 @@ fn launch(scene: &Scene) -> [&str; 8] {
 }
 
 /// Brings a session's baseline back, whatever is killed on the way and however often that was.
-fn brought_back(scene: &Scene, id: &str, dice: &mut Dice, takes: std::time::Duration) {
+fn brought_back(scene: &Scene, id: &str, dice: &mut Dice, takes: Duration) {
     let words: Vec<&str> = ["restore", id, "--yes"].into_iter().chain(REGARDLESS).collect();
     for _ in 0..dice.below(3) {
         let killed = strike(scene.sandbox.command(&words), dice.moment(takes));
@@ -39,44 +41,34 @@ fn brought_back(scene: &Scene, id: &str, dice: &mut Dice, takes: std::time::Dura
     scene.sandbox.jackin(&words).ok();
 }
 
+/// A scene, and how long a `launch` takes in it.
+fn launched(_: &mut Dice) -> (Scene, Duration) {
+    let scene = Scene::new();
+    let takes = measured(|| {
+        let command = scene.sandbox.command(launch(&scene)).inside(&scene.project);
+        let run = command.run().ok();
+        scene.sandbox.jackin(["restore", "@latest", "--yes"]).ok();
+        run
+    });
+    (scene, takes)
+}
+
 #[test]
 fn launches() {
-    let (mut dice, mut tally) = (Dice::new(34), Tally::of("launch"));
-    let mut scene = Scene::new();
-    let mut takes = None;
-    for round in 1..=rounds() {
-        if round % ROUNDS_A_STORE == 0 {
-            (scene, takes) = (Scene::new(), None);
-        }
-        let takes = *takes.get_or_insert_with(|| {
-            measured(|| {
-                let run = scene
-                    .sandbox
-                    .command(launch(&scene))
-                    .inside(&scene.project)
-                    .run()
-                    .ok();
-                scene.sandbox.jackin(["restore", "@latest", "--yes"]).ok();
-                run
-            })
-        });
-        scene.scribble(&mut dice);
+    play("launch", 34, launched, |(scene, takes), dice, tally| {
+        scene.scribble(dice);
         let (before, listed) = (scene.tree(), scene.listed());
-        let after = dice.moment(takes);
-        let struck = strike(
-            scene.sandbox.command(launch(&scene)).inside(&scene.project),
-            after,
-        );
-        let about = format!("launch {} killed after {after:?}", tally.kill(struck.landed));
-        let found = scene.nothing_lost(&listed, &mut tally, &about);
+        let command = scene.sandbox.command(launch(scene)).inside(&scene.project);
+        let (struck, about) = tally.strike(command, dice, *takes);
+        let found = scene.nothing_lost(&listed, tally, &about);
         scene.store_is_sound();
         let has_baseline = found.as_ref().is_some_and(|found| !found.snapshots.is_empty());
         tally.ended(has_baseline);
         let Some(found) = found.filter(|_| has_baseline) else {
             // Without a baseline no command ran.
-            scene.untouched(&before, &mut tally, &about);
+            scene.untouched(&before, tally, &about);
             scene.begin_and_end(&about);
-            continue;
+            return;
         };
         assert!(found.snapshot("baseline").complete, "{about}");
         if struck.landed && found.snapshots.len() == 1 {
@@ -90,46 +82,38 @@ fn launches() {
         let run = scene.sandbox.jackin(["restore", &found.id, "--yes"]);
         let run = run.code_in(&[0, 6]);
         assert!(found.status == "lost" || run.exit() == Some(0), "{about}\n{run}");
-        brought_back(&scene, &found.id, &mut dice, takes / 2);
+        brought_back(scene, &found.id, dice, *takes / 2);
         let lines = differences(&before, &scene.tree(), Exactness::Content);
         if !lines.is_empty() {
             tally.lost(format!("{about}: {lines:?}"));
         }
         scene.no_litter(&about);
         scene.store_is_sound();
-    }
-    tally.done();
+    });
+}
+
+/// A scene, and how long an `end` takes in it.
+fn begun(dice: &mut Dice) -> (Scene, Duration) {
+    let scene = Scene::new();
+    let mut waiting: Vec<String> = (0..2).map(|_| scene.begin()).collect();
+    let takes = measured(|| {
+        scene.scribble(dice);
+        scene.sandbox.jackin(["end", &waiting.pop().unwrap()]).ok()
+    });
+    (scene, takes)
 }
 
 #[test]
 fn ends() {
-    let (mut dice, mut tally) = (Dice::new(35), Tally::of("end"));
-    let mut scene = Scene::new();
-    let mut takes = None;
-    for round in 1..=rounds() {
-        if round % ROUNDS_A_STORE == 0 {
-            (scene, takes) = (Scene::new(), None);
-        }
-        let takes = *takes.get_or_insert_with(|| {
-            let mut waiting: Vec<String> = (0..2).map(|_| scene.begin()).collect();
-            measured(|| {
-                scene.scribble(&mut dice);
-                scene.sandbox.jackin(["end", &waiting.pop().unwrap()]).ok()
-            })
-        });
+    play("end", 35, begun, |(scene, takes), dice, tally| {
         let baseline = scene.tree();
         let id = scene.begin();
-        scene.scribble(&mut dice);
+        scene.scribble(dice);
         std::fs::remove_dir_all(scene.project.join("many/3")).unwrap();
         let (before, listed) = (scene.tree(), scene.listed());
-        let after = dice.moment(takes);
-        let struck = strike(scene.sandbox.command(["end", &id]), after);
-        let about = format!("end {} killed after {after:?}", tally.kill(struck.landed));
-        scene.untouched(&before, &mut tally, &about);
-        assert!(
-            scene.nothing_lost(&listed, &mut tally, &about).is_none(),
-            "{about}"
-        );
+        let (_, about) = tally.strike(scene.sandbox.command(["end", &id]), dice, *takes);
+        scene.untouched(&before, tally, &about);
+        assert!(scene.nothing_lost(&listed, tally, &about).is_none(), "{about}");
         scene.store_is_sound();
         let status = scene.listed()[&id].status.clone();
         tally.ended(status == "ended");
@@ -150,6 +134,5 @@ fn ends() {
         let back = ["restore", &id, "--yes"];
         scene.sandbox.jackin(back).ok();
         scene.store_is_sound();
-    }
-    tally.done();
+    });
 }

@@ -4,7 +4,7 @@ use super::{ROUNDS_A_STORE, Scene, below, rounds};
 use std::path::Path;
 
 use crate::support::compare::{Exactness, assert_same_tree, differences};
-use crate::support::kill::{Dice, Tally, measured, strike};
+use crate::support::kill::{Dice, Tally, measured};
 use crate::support::tree::Tree;
 
 /// A store with some sessions in it.
@@ -36,9 +36,7 @@ fn rebuilds() {
     let (before, all) = (scene.tree(), told(&scene));
     let takes = measured(|| scene.sandbox.jackin(["rebuild"]).ok());
     for _ in 0..rounds() {
-        let after = dice.moment(takes);
-        let struck = strike(scene.sandbox.command(["rebuild"]), after);
-        let about = format!("rebuild {} killed after {after:?}", tally.kill(struck.landed));
+        let (struck, about) = tally.strike(scene.sandbox.command(["rebuild"]), &mut dice, takes);
         let now = told(&scene);
         if now != all {
             tally.lost(format!("{about}: {now:?}"));
@@ -84,12 +82,8 @@ fn restores_to_a_directory() {
             if made {
                 std::fs::create_dir(&to).unwrap();
             }
-            let after = dice.moment(takes);
-            let struck = strike(scene.sandbox.command(words(to.to_str().unwrap())), after);
-            let about = format!(
-                "restore --to {} killed after {after:?}",
-                tally.kill(struck.landed)
-            );
+            let command = scene.sandbox.command(words(to.to_str().unwrap()));
+            let (_, about) = tally.strike(command, &mut dice, takes);
             scene.untouched(&live, &mut tally, &about);
             scene.store_is_sound();
             look_into(&to, &wanted, made, &mut tally, &about);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::ExitStatus;
 
 use serde_json::Value;
@@ -108,6 +109,24 @@ impl Run {
             "`{fact}` is not in the output\n{self}"
         );
         self
+    }
+
+    /// Insists on a failure that says what is wrong, in one of these words, and where; never a panic, never a success.
+    #[track_caller]
+    pub(crate) fn names(&self, codes: &[i32], reasons: &[&str], place: &Path, about: &str) {
+        assert!(
+            self.exit().is_some_and(|code| codes.contains(&code)),
+            "{about}: a failure was expected\n{self}"
+        );
+        let text = self.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            reasons.iter().any(|reason| text.contains(reason)),
+            "{about}: it does not say what is wrong\n{self}"
+        );
+        assert!(
+            text.contains(place.to_str().unwrap()),
+            "{about}: it does not say where\n{self}"
+        );
     }
 
     /// Insists that the output holds `secret` nowhere.
