@@ -24,6 +24,11 @@ fn state(stat: &Stat) -> KnownState {
     }
 }
 
+/// Whether it is a directory that may have something in it. What we may not enter was staged empty.
+fn enters(stat: &Stat) -> bool {
+    stat.kind == NodeKind::Directory && (platform::is_privileged() || stat.mode & 0o500 == 0o500)
+}
+
 impl Known {
     /// As a journal has it.
     pub(super) fn of(objects: &[KnownObject]) -> Self {
@@ -76,10 +81,7 @@ impl Known {
                     continue;
                 }
                 self.0.insert(stat.ino, state(&stat));
-                // What we may not enter was staged empty.
-                if stat.kind == NodeKind::Directory
-                    && (platform::is_privileged() || stat.mode & 0o500 == 0o500)
-                {
+                if enters(&stat) {
                     stack.push(at.join(&name));
                 }
             }
@@ -96,9 +98,6 @@ impl Known {
             return Ok(false);
         }
         let mut stack = Vec::new();
-        let enters = |stat: &Stat| {
-            stat.kind == NodeKind::Directory && (platform::is_privileged() || stat.mode & 0o500 == 0o500)
-        };
         if enters(&stat) {
             stack.push(RelPath::new(name.as_encoded_bytes()).map_err(io::Error::other)?);
         }

@@ -1,5 +1,6 @@
 //! Plans made from trees that are made up, and restores of real directories.
 
+mod aside;
 mod building;
 mod drift;
 mod executing;

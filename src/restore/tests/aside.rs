@@ -1,0 +1,150 @@
+//! What a restore knows of a staging directory: exactly that may be removed from it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::mount::Dir;
+use crate::platform;
+use crate::restore::aside::Known;
+use crate::snapshot::Time;
+
+/// A directory with one of each kind, some of it in directories that say that nobody may enter.
+fn filled() -> tempfile::TempDir {
+    let top = tempfile::tempdir().unwrap();
+    let at = |name: &str| top.path().join(name);
+    fs::write(at("file"), "f").unwrap();
+    symlink("nowhere", at("link")).unwrap();
+    fs::create_dir_all(at("dir/in")).unwrap();
+    fs::write(at("dir/in/deep"), "d").unwrap();
+    fs::create_dir(at("shut")).unwrap();
+    fs::write(at("shut/inner"), "i").unwrap();
+    if platform::is_privileged() {
+        fs::set_permissions(at("shut"), fs::Permissions::from_mode(0)).unwrap();
+    }
+    top
+}
+
+const TOP: [&str; 4] = ["dir", "file", "link", "shut"];
+
+fn known(top: &Path) -> (Dir, Known) {
+    let dir = Dir::open(top).unwrap();
+    let mut known = Known::default();
+    known.staged(&dir).unwrap();
+    (dir, known)
+}
+
+fn held(dir: &Dir, known: &Known) -> Vec<&'static str> {
+    let mut held = TOP.to_vec();
+    held.retain(|name| known.holds(dir, OsStr::new(name)).unwrap());
+    held
+}
+
+#[test]
+fn what_was_staged_is_known_and_what_is_not_there_is_not() {
+    let top = filled();
+    let (dir, known) = known(top.path());
+    assert_eq!(held(&dir, &known), TOP);
+    assert!(!known.holds(&dir, OsStr::new("missing")).unwrap());
+    // A journal holds all of it, and gives all of it back.
+    let objects = known.objects();
+    assert_eq!(objects.len(), 7);
+    assert!(objects.is_sorted_by_key(|object| object.0));
+    let again = Known::of(&objects);
+    assert_eq!(again.objects(), objects);
+    assert_eq!(held(&dir, &again), TOP);
+    // What is missing of it changes nothing.
+    fs::remove_file(top.path().join("dir/in/deep")).unwrap();
+    assert_eq!(held(&dir, &known), TOP);
+    assert_eq!(held(&dir, &Known::default()), [""; 0]);
+}
+
+/// Each of these makes one object unknown, and with it the directories that it lies in.
+#[test]
+fn what_somebody_changed_or_brought_is_not_known() {
+    let strange: [(&str, &dyn Fn(&Path)); 6] = [
+        ("file", &|top| fs::write(top.join("file"), "longer").unwrap()),
+        ("file", &|top| later(&top.join("file"))),
+        ("dir", &|top| later(&top.join("dir/in/deep"))),
+        ("dir", &|top| fs::write(top.join("dir/in/new"), "").unwrap()),
+        ("shut", &|top| fs::write(top.join("shut/new"), "").unwrap()),
+        ("link", &|top| {
+            // Made while the old one is there still, so that it is another object.
+            symlink("elsewhere", top.join("other")).unwrap();
+            fs::rename(top.join("other"), top.join("link")).unwrap();
+        }),
+    ];
+    for (number, (name, change)) in strange.into_iter().enumerate() {
+        let top = filled();
+        let (dir, known) = known(top.path());
+        change(top.path());
+        let rest: Vec<&str> = TOP.into_iter().filter(|other| *other != name).collect();
+        assert_eq!(held(&dir, &known), rest, "change {number}");
+    }
+}
+
+fn later(path: &Path) {
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(5))
+        .unwrap();
+}
+
+#[test]
+fn what_is_older_than_the_staging_directory_came_from_elsewhere() {
+    let top = filled();
+    let at = |name: &str| top.path().join(name);
+    fs::write(at("twice"), "t").unwrap();
+    fs::hard_link(at("twice"), at("dir/again")).unwrap();
+    let dir = Dir::open(top.path()).unwrap();
+    let born = |name: &str| dir.look(OsStr::new(name)).unwrap().unwrap().born;
+    if born("file").is_none() {
+        eprintln!("skipped: the file system tells no birth times");
+        return;
+    }
+    // Births are as coarse as the kernel's clock ticks.
+    std::thread::sleep(Duration::from_millis(30));
+    fs::write(at("made"), "m").unwrap();
+    let since: Time = born("made").unwrap();
+    std::thread::sleep(Duration::from_millis(30));
+    fs::create_dir(at("after")).unwrap();
+    fs::write(at("after/file"), "a").unwrap();
+
+    let mut known = Known::default();
+    known.staged_since(&dir, Some(since)).unwrap();
+    let ino = |name: &str| fs::symlink_metadata(at(name)).unwrap().ino();
+    let mut wanted = ["made", "after", "after/file", "twice"].map(ino);
+    wanted.sort_unstable();
+    let found: Vec<u64> = known.objects().iter().map(|object| object.0).collect();
+    assert_eq!(found, wanted);
+
+    let mut all = Known::default();
+    all.staged_since(&dir, None).unwrap();
+    assert_eq!(all.objects().len(), 11, "two names are one object");
+}
+
+#[test]
+fn only_what_is_known_is_removed_and_what_stays_is_named() {
+    let top = filled();
+    let (dir, known) = known(top.path());
+    known.empty(&dir).unwrap();
+    assert_eq!(fs::read_dir(top.path()).unwrap().count(), 0);
+
+    let top = filled();
+    let (dir, known) = self::known(top.path());
+    let at = |name: &str| top.path().join(name);
+    fs::write(at("dir/mine"), "m").unwrap();
+    let file = fs::File::options().write(true).open(at("shut/inner")).unwrap();
+    file.write_at(b"changed", 0).unwrap();
+    let error = known.empty(&dir).unwrap_err().to_string();
+    assert!(error.contains("mine") || error.contains("inner"), "{error}");
+    let left: Vec<String> = walkdir::WalkDir::new(top.path())
+        .min_depth(1)
+        .sort_by_file_name()
+        .into_iter()
+        .map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(left, ["dir", "mine", "shut", "inner"]);
+    assert_eq!(fs::read(at("shut/inner")).unwrap(), b"changed");
+}
