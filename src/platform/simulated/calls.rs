@@ -306,6 +306,9 @@ impl World {
         let number = self.live.child(old_dir, &old).ok_or(Errno::NOENT)?;
         let there = self.live.child(new_dir, &new);
         let exchange = flags.contains(RenameFlags::EXCHANGE);
+        if exchange && !self.exchanges {
+            return Err(Errno::INVAL);
+        }
         if there.is_some() && flags.contains(RenameFlags::NOREPLACE) {
             return Err(Errno::EXIST);
         }

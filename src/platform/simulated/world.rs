@@ -32,6 +32,8 @@ pub(crate) struct Moment {
     pub(super) clock: i128,
     pub(super) next: u64,
     drawn: u64,
+    /// Whether two names can be exchanged in one call.
+    pub(crate) exchanges: bool,
     /// Which call comes next.
     pub(crate) call: u64,
 }
@@ -62,6 +64,7 @@ pub(crate) struct World {
     pub(super) next: u64,
     /// How many numbers were drawn.
     drawn: u64,
+    pub(super) exchanges: bool,
     /// Calls that changed something.
     pub(crate) calls: u64,
     pub(crate) fault: Option<Fault>,
@@ -99,6 +102,7 @@ impl World {
             clock: 1_790_000_000_000_000_000,
             next: ROOT,
             drawn: 0,
+            exchanges: true,
             calls: 0,
             fault: None,
             moments: None,
@@ -118,6 +122,7 @@ impl World {
         world.clock = moment.clock + 1_000_000_000;
         world.next = moment.next;
         world.drawn = moment.drawn;
+        world.exchanges = moment.exchanges;
         world
     }
 
@@ -130,6 +135,7 @@ impl World {
             clock: self.clock,
             next: self.next,
             drawn: self.drawn,
+            exchanges: self.exchanges,
             call: self.calls,
         }
     }

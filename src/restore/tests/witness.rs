@@ -1,11 +1,14 @@
 //! Whose state is it? Every kind of testimony, alone and against each other.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use super::{NOTHING, Scope, Witness, path, plan, words};
-use crate::diff::tests::{Tree, dir, file, tree};
+use crate::capture::tests::coverage;
+use crate::contract::Matcher;
+use crate::diff::tests::{Tree, dir, file, tree, with_mode};
 use crate::restore::Verdict;
-use crate::snapshot::{Entry, InstanceId, Listing, Manifest, RelPath};
+use crate::snapshot::{Entry, ExcludeRule, ExcludeSource, InstanceId, Listing, Manifest, RelPath};
 
 fn manifest(entries: &[(&str, &str)]) -> Manifest {
     tree(entries.iter().map(|(at, content)| (*at, file(content))))
@@ -303,4 +306,43 @@ fn nothing_is_made_in_a_directory_that_anothers_restore_removed() {
     );
     // There would be no directory to make it in.
     assert_eq!(words(&plan), ["conflict d/x: parent d", "kept d: settled"]);
+}
+
+#[test]
+fn what_our_restore_could_not_make_exact_is_ours_as_long_as_it_has_that_content() {
+    let with = |inexact: &[&str]| Witness {
+        left: states(&[("p", Some("r")), ("gone", None)]),
+        inexact: inexact.iter().map(|at| path(at)).collect(),
+        ..seen(&[("p", "s"), ("gone", "s")])
+    };
+    let differs = with_mode(file("r"), 0o600);
+    let told =
+        |witness: &Witness, at: &str, now: Option<&Entry>| witness.judge(&path(at), Some(&file("base")), now);
+    let witness = with(&["p", "gone"]);
+    assert_eq!(told(&witness, "p", Some(&differs)), Verdict::Ours);
+    assert_eq!(told(&witness, "p", Some(&file("edited"))), Verdict::Later);
+    assert_eq!(told(&witness, "p", None), Verdict::Later);
+    assert_eq!(told(&witness, "gone", Some(&file("r"))), Verdict::Later);
+    assert_eq!(told(&with(&[]), "p", Some(&differs)), Verdict::Later);
+}
+
+#[test]
+fn what_is_of_another_type_now_may_have_been_excluded_then() {
+    let excluding = |pattern: &str| {
+        let mut coverage = coverage(Path::new("/srv/m"), "m");
+        coverage.excludes.push(ExcludeRule {
+            pattern: pattern.to_owned(),
+            source: ExcludeSource::Flag,
+        });
+        Witness {
+            excludes: Some(Matcher::new(&coverage).unwrap()),
+            ..Witness::default()
+        }
+    };
+    let doubtful = |witness: &Witness, now: &Entry| witness.may_have_been_excluded(&path("build"), now);
+    // A directory would have been left out: was there one when the snapshot was taken?
+    assert!(doubtful(&excluding("build/"), &file("now a file")));
+    assert!(!doubtful(&excluding("build/"), &dir()), "no file was left out");
+    assert!(!doubtful(&excluding("other/"), &file("f")));
+    assert!(!doubtful(&Witness::default(), &file("f")));
 }

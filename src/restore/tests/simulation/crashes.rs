@@ -192,6 +192,7 @@ fn rich() -> Vec<Make> {
     vec![
         Box::new(cases::busy),
         Box::new(|| cases::busy().exact()),
+        Box::new(|| cases::busy().in_steps()),
         Box::new(cases::linked),
         Box::new(cases::bound),
     ]

@@ -154,7 +154,13 @@ fn restored(session: &Session) -> (Moment, Tree) {
 #[test]
 fn a_restore_that_meets_an_error_is_done_or_not_begun_or_waits() {
     let mut counts = Counts::default();
-    for session in [cases::busy(), cases::linked(), cases::bound()] {
+    let sessions = [
+        cases::busy(),
+        cases::busy().in_steps(),
+        cases::linked(),
+        cases::bound(),
+    ];
+    for session in sessions {
         let (_, new) = restored(&session);
         let trial = Trial {
             name: "restore",
@@ -187,10 +193,8 @@ fn an_undo_that_meets_an_error_is_done_or_not_begun_or_waits() {
     assert!(counts.done > 0 && counts.refused > 0);
 }
 
-#[test]
-fn what_takes_up_a_restore_and_meets_an_error_can_be_tried_again() {
-    let session = cases::busy();
-    let (_, new) = restored(&session);
+fn taken_up(session: &Session) -> Counts {
+    let (_, new) = restored(session);
     let mut world = session.begin();
     world.moments = Some(Vec::new());
     let (_, world) = within(world, || session.restore());
@@ -201,7 +205,7 @@ fn what_takes_up_a_restore_and_meets_an_error_can_be_tried_again() {
         for verb in [Verb::Resume, Verb::Abort] {
             let trial = Trial {
                 name: if verb == Verb::Resume { "resume" } else { "abort" },
-                session: &session,
+                session,
                 from: moment.clone(),
                 old: session.old.clone(),
                 new: new.clone(),
@@ -209,6 +213,15 @@ fn what_takes_up_a_restore_and_meets_an_error_can_be_tried_again() {
             };
             counts = counts.plus(trial.run(every() * 3));
         }
+    }
+    counts
+}
+
+#[test]
+fn what_takes_up_a_restore_and_meets_an_error_can_be_tried_again() {
+    let mut counts = Counts::default();
+    for session in [cases::busy(), cases::busy().in_steps()] {
+        counts = counts.plus(taken_up(&session));
     }
     println!("errors in resume and abort: {counts:?}");
 }

@@ -129,6 +129,12 @@ impl Session {
         }
     }
 
+    /// The same on a file system that cannot exchange names.
+    pub(super) fn in_steps(mut self) -> Self {
+        self.world.exchanges = false;
+        self
+    }
+
     /// The world right after the session.
     pub(super) fn begin(&self) -> World {
         let disk = self.world.disk();
