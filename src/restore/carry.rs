@@ -103,9 +103,11 @@ impl Carry<'_> {
             let (Deed::Swap(name) | Deed::Out(name)) = &step.deed else {
                 continue;
             };
-            if self.progress(step)? != Progress::After {
+            match self.progress(step)? {
+                Progress::After => {}
+                Progress::Bereft => return Err(self.drift(&step.path)),
                 // It could not be moved, which was noted.
-                continue;
+                _ => continue,
             }
             let was = self
                 .before
@@ -204,7 +206,7 @@ impl Carry<'_> {
 
     fn advance(&mut self, step: &JournalMove) -> Result<(), RestoreError> {
         let outcome = match self.progress(step)? {
-            Progress::After => return Ok(()),
+            Progress::After | Progress::Bereft => return Ok(()),
             Progress::Lost => return Err(self.drift(&step.path)),
             Progress::Before => {
                 let seat = self.check(step)?;

@@ -28,6 +28,8 @@ pub(super) enum Progress {
     BackJoined,
     /// Done.
     After,
+    /// Done, and the old object is not where it was put: somebody took it away, or put something else there.
+    Bereft,
     /// What the move is about lies neither here nor there: somebody took it away.
     Lost,
 }
@@ -161,7 +163,7 @@ pub(super) fn progress(step: &JournalMove, seat: Option<&Seat>, other: &Other<'_
             } else if is(&step.new, &staged, true) {
                 Progress::Before
             } else if is(&step.new, &live, false) {
-                Progress::After
+                Progress::Bereft
             } else {
                 Progress::Lost
             }

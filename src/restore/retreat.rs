@@ -112,7 +112,7 @@ impl Carry<'_> {
             }
             (
                 Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Back(_) | Deed::Exchange(_),
-                Progress::Lost,
+                Progress::Lost | Progress::Bereft,
             ) => Err(io::ErrorKind::NotFound.into()),
             _ => Ok(()),
         }

@@ -5,6 +5,7 @@ mod crashes;
 mod done;
 mod errors;
 mod judge;
+mod meddled;
 mod session;
 
 use session::{Ended, Session, Verb, World};

@@ -1,0 +1,208 @@
+//! Somebody writes between a crash and what takes the restore up: to the tree, and to what is staged or lies aside. Nothing of
+//! theirs is lost, nothing of theirs is taken for what the snapshot holds, and everything else is the old tree or the new one.
+
+use super::session::{ROOT, left, within};
+use super::{Ended, Session, Verb, World, cases, wants_all};
+use crate::platform::simulated::{Moment, Tree};
+
+const TEXT: &str = "of somebody else";
+
+/// What somebody does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    /// Writes into the file.
+    Write,
+    /// Puts another file in its place.
+    Replace,
+    /// Makes a file in the directory.
+    Add,
+}
+
+/// Where, below the disk, and what.
+#[derive(Clone, Debug)]
+struct Meddling {
+    deed: Deed,
+    path: String,
+    /// What is written to has other names too.
+    linked: bool,
+}
+
+impl Meddling {
+    /// All that can be done to a tree.
+    fn all(tree: &Tree) -> Vec<Self> {
+        let mut all = Vec::new();
+        for (path, object) in tree {
+            let deeds: &[Deed] = match object.what.split(' ').next() {
+                Some("directory") if path.is_empty() || path == "project" => &[Deed::Add],
+                Some("directory") => &[Deed::Replace, Deed::Add],
+                Some("file") => &[Deed::Write, Deed::Replace],
+                _ => &[Deed::Replace],
+            };
+            all.extend(deeds.iter().map(|deed| Self {
+                deed: *deed,
+                path: path.clone(),
+                linked: object.group.is_some(),
+            }));
+        }
+        all
+    }
+
+    fn apply(&self, world: &mut World) {
+        let path = format!("/disk/{}", self.path);
+        match self.deed {
+            Deed::Write => world.rewrite(&path, TEXT),
+            Deed::Replace => world.put_file(&path, TEXT),
+            Deed::Add => world.put_file(&format!("{}/somebody", path.trim_end_matches('/')), TEXT),
+        }
+    }
+
+    /// The path below the mount root; none when it is elsewhere.
+    fn in_project(&self) -> Option<&str> {
+        match self.path.strip_prefix("project")? {
+            "" => Some(""),
+            below => below.strip_prefix('/'),
+        }
+    }
+
+    /// Whether a path below the root, its directories and what lies in it are as the restore left them.
+    fn concerns(&self, path: &str) -> bool {
+        let within = |inner: &str, outer: &str| {
+            inner == outer
+                || inner
+                    .strip_prefix(outer)
+                    .is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.in_project()
+            .is_some_and(|mine| !mine.is_empty() && (within(path, mine) || within(mine, path)))
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    runs: u64,
+    old: u64,
+    new: u64,
+    refused: u64,
+}
+
+struct Trial<'a> {
+    session: &'a Session,
+    new: Tree,
+    counts: Counts,
+}
+
+impl Trial<'_> {
+    fn run(&mut self, moment: &Moment, meddling: &Meddling) {
+        for (first, second) in [(Verb::Resume, Verb::Abort), (Verb::Abort, Verb::Resume)] {
+            let mut world = left(moment, &moment.disk());
+            meddling.apply(&mut world);
+            let mut about = format!("call {}, {meddling:?}", moment.call);
+            for verb in [first, second] {
+                about = format!("{about}, {verb:?}");
+                let (ended, shared) = within(world, || self.session.recover(verb));
+                let (now, everything) = {
+                    let world = shared.lock();
+                    (world.moment(), world.tree("/disk"))
+                };
+                self.counts.runs += 1;
+                let survives = everything.values().any(|object| object.what.contains(TEXT));
+                assert!(survives, "{about}: it is lost\n{ended:?}");
+                match ended {
+                    Ok(ended) => {
+                        self.judge(&everything, ended, meddling, &about);
+                        break;
+                    }
+                    Err(_) => self.counts.refused += 1,
+                }
+                world = left(&now, &now.disk());
+            }
+        }
+    }
+
+    fn judge(&mut self, everything: &Tree, ended: Ended, meddling: &Meddling, about: &str) {
+        let wanted = match ended {
+            Ended::New => {
+                self.counts.new += 1;
+                &self.new
+            }
+            Ended::Old => {
+                self.counts.old += 1;
+                &self.session.old
+            }
+            Ended::Either | Ended::Mixed => return,
+        };
+        let root = ROOT.trim_start_matches("/disk/");
+        let mut wrong = Vec::new();
+        for (path, object) in everything {
+            let Some(path) = path.strip_prefix(root).map(|path| path.trim_start_matches('/')) else {
+                continue;
+            };
+            let will = wanted.get(path).map(|object| &object.what);
+            if !meddling.concerns(path) && !path.ends_with("somebody") && will != Some(&object.what) {
+                wrong.push(format!("{path:?} is {}, not {will:?}", object.what));
+            }
+        }
+        // What lay in a directory that somebody replaced went with it.
+        let replaced = |at: &str| {
+            let above = at
+                .match_indices('/')
+                .filter_map(|(end, _)| everything.get(&at[..end]));
+            above.into_iter().any(|object| object.what.contains(TEXT))
+        };
+        for (path, object) in wanted {
+            let at = format!("{root}/{path}");
+            let at = at.trim_end_matches('/');
+            if !meddling.concerns(path) && !everything.contains_key(at) && !replaced(at) {
+                wrong.push(format!("{path:?}, {}, is missing", object.what));
+            }
+        }
+        // What lay aside may come back with what was written to it: it is the same object. What was staged may not. And what
+        // has several names shows it under each.
+        let aside = ended == Ended::Old && meddling.in_project().is_none();
+        if aside || (meddling.deed == Deed::Write && meddling.linked) {
+            wrong.retain(|line| !line.contains(TEXT));
+        }
+        assert!(wrong.is_empty(), "{about}, {ended:?}: {wrong:#?}");
+    }
+}
+
+fn meddled(session: &Session, every: usize) -> Counts {
+    let mut world = session.begin();
+    world.moments = Some(Vec::new());
+    let (_, world) = within(world, || session.restore());
+    let (mut moments, new) = {
+        let mut world = world.lock();
+        (world.moments.take().unwrap(), world.tree(ROOT))
+    };
+    // From the first move on, as long as nothing is decided.
+    moments.retain(|moment| {
+        let papers = left(moment, &moment.disk()).tree("/data/recovery/restores");
+        let has = |name: &str| papers.keys().any(|path| path.ends_with(name));
+        has("/journal") && !has("/decision")
+    });
+    assert!(moments.len() > 5, "{}", moments.len());
+    let mut trial = Trial {
+        session,
+        new,
+        counts: Counts::default(),
+    };
+    for moment in moments.iter().step_by(every) {
+        for meddling in Meddling::all(&left(moment, &moment.disk()).tree("/disk")) {
+            trial.run(moment, &meddling);
+        }
+    }
+    trial.counts
+}
+
+#[test]
+fn what_somebody_writes_between_a_crash_and_its_taking_up_survives() {
+    let every = if wants_all() { 1 } else { 4 };
+    for session in [cases::busy(), cases::busy().in_steps(), cases::linked()] {
+        let counts = meddled(&session, every);
+        println!("meddled with: {counts:?}");
+        assert!(
+            counts.old > 0 && counts.new > 0 && counts.refused > 0,
+            "{counts:?}"
+        );
+    }
+}
