@@ -12,6 +12,7 @@ use super::plan::{Action, Step};
 use super::prepare::Move;
 use super::stage::Stage;
 use crate::mount::{Dir, Root};
+use crate::platform::Stat;
 use crate::snapshot::{
     AsideStep, ByteString, Deed, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep,
     Manifest, PathAct, Recorded, RelPath,
@@ -76,10 +77,7 @@ impl Draft<'_> {
             let old = match (&above, self.root) {
                 // Whatever is there goes first.
                 (Some((above, _)), Some(root)) if matches!(step, Move::In(_)) => {
-                    if !parents.contains_key(above) {
-                        let stat = root.dir(above)?.stat()?;
-                        parents.insert(above.clone(), parent(above.clone(), stat.mode, stat.mtime.into()));
-                    }
+                    note(&mut parents, above, || root.dir(above)?.stat())?;
                     None
                 }
                 (Some((above, name)), Some(root)) => {
@@ -87,9 +85,8 @@ impl Draft<'_> {
                         held = Some((above.clone(), root.dir(above)?));
                     }
                     let Some((_, dir)) = &held else { continue };
-                    if !matches!(step, Move::Metadata(_)) && !parents.contains_key(above) {
-                        let stat = dir.stat()?;
-                        parents.insert(above.clone(), parent(above.clone(), stat.mode, stat.mtime.into()));
+                    if !matches!(step, Move::Metadata(_)) {
+                        note(&mut parents, above, || dir.stat())?;
                     }
                     found(dir, name.as_os_str())?
                 }
@@ -104,11 +101,8 @@ impl Draft<'_> {
             });
         }
         for step in self.aside {
-            if let (Some((above, _)), Some(root)) = (step.path.split(), self.root)
-                && !parents.contains_key(&above)
-            {
-                let stat = root.dir(&above)?.stat()?;
-                parents.insert(above.clone(), parent(above, stat.mode, stat.mtime.into()));
+            if let (Some((above, _)), Some(root)) = (step.path.split(), self.root) {
+                note(&mut parents, &above, || root.dir(&above)?.stat())?;
             }
             moves.push(as_move(step));
         }
@@ -151,6 +145,20 @@ impl Draft<'_> {
 
 fn parent(path: RelPath, mode: u32, mtime: crate::snapshot::Stamp) -> JournalParent {
     JournalParent { path, mode, mtime }
+}
+
+/// Notes a directory as it was before anything moved in it, once.
+fn note(
+    parents: &mut BTreeMap<RelPath, JournalParent>,
+    above: &RelPath,
+    look: impl FnOnce() -> io::Result<Stat>,
+) -> io::Result<()> {
+    if !parents.contains_key(above) {
+        let stat = look()?;
+        let noted = parent(above.clone(), stat.mode, stat.mtime.into());
+        parents.insert(above.clone(), noted);
+    }
+    Ok(())
 }
 
 fn step(step: &Step) -> JournalStep {

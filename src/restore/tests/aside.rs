@@ -1,4 +1,4 @@
-//! What a restore knows of a staging directory: exactly that may be removed from it.
+//! What a restore knows of a staging directory: exactly that may be removed from it. And by what it knows an object again.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use crate::mount::Dir;
 use crate::platform;
 use crate::restore::aside::Known;
+use crate::restore::identity::{identity, is_same};
 use crate::snapshot::Time;
 
 /// A directory with one of each kind, some of it in directories that say that nobody may enter.
@@ -22,7 +23,7 @@ fn filled() -> tempfile::TempDir {
     fs::create_dir(at("shut")).unwrap();
     fs::write(at("shut/inner"), "i").unwrap();
     if platform::is_privileged() {
-        fs::set_permissions(at("shut"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(at("shut"), fs::Permissions::from_mode(0o000)).unwrap();
     }
     top
 }
@@ -64,7 +65,8 @@ fn what_was_staged_is_known_and_what_is_not_there_is_not() {
 /// Each of these makes one object unknown, and with it the directories that it lies in.
 #[test]
 fn what_somebody_changed_or_brought_is_not_known() {
-    let strange: [(&str, &dyn Fn(&Path)); 6] = [
+    type Change<'a> = (&'static str, &'a dyn Fn(&Path));
+    let strange: [Change<'_>; 6] = [
         ("file", &|top| fs::write(top.join("file"), "longer").unwrap()),
         ("file", &|top| later(&top.join("file"))),
         ("dir", &|top| later(&top.join("dir/in/deep"))),
@@ -147,4 +149,47 @@ fn only_what_is_known_is_removed_and_what_stays_is_named() {
         .collect();
     assert_eq!(left, ["dir", "mine", "shut", "inner"]);
     assert_eq!(fs::read(at("shut/inner")).unwrap(), b"changed");
+}
+
+/// An inode number alone is no identity: it is used again.
+#[test]
+fn an_object_is_known_by_its_birth_and_where_that_is_not_kept_by_its_last_change() {
+    let top = filled();
+    let dir = Dir::open(top.path()).unwrap();
+    let mut stat = dir.look(OsStr::new("file")).unwrap().unwrap();
+    let moment = |sec| Time { sec, nsec: 7 };
+    stat.born = Some(moment(100));
+    let known = identity(&stat);
+    let unborn = {
+        let mut stat = stat;
+        stat.born = None;
+        identity(&stat)
+    };
+    let ours = true;
+
+    let mut other = stat;
+    other.ino += 1;
+    assert!(!is_same(&known, &other, ours) && !is_same(&known, &other, !ours));
+
+    // Written to, it is the same object; born at another time, it is another one, unless nobody else may be there.
+    let mut written = stat;
+    written.size += 1;
+    written.mtime = moment(200);
+    assert!(is_same(&known, &written, ours) && is_same(&known, &written, !ours));
+    let mut reborn = written;
+    reborn.born = Some(moment(150));
+    assert!(!is_same(&known, &reborn, !ours));
+    assert!(is_same(&known, &reborn, ours));
+
+    // Without births, or copied up with everything as it was, size and time have to agree, both.
+    let mut copied = stat;
+    copied.born = Some(moment(150));
+    assert!(is_same(&known, &copied, !ours) && is_same(&unborn, &copied, !ours));
+    let (mut longer, mut later) = (stat, stat);
+    longer.size += 1;
+    later.mtime = moment(9);
+    for changed in [longer, later] {
+        assert!(!is_same(&unborn, &changed, !ours));
+        assert!(is_same(&unborn, &changed, ours));
+    }
 }

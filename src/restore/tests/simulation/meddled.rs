@@ -144,10 +144,9 @@ impl Trial<'_> {
         }
         // What lay in a directory that somebody replaced went with it.
         let replaced = |at: &str| {
-            let above = at
-                .match_indices('/')
-                .filter_map(|(end, _)| everything.get(&at[..end]));
-            above.into_iter().any(|object| object.what.contains(TEXT))
+            let above = |(end, _)| at.get(..end).and_then(|above| everything.get(above));
+            let mut above = at.match_indices('/').filter_map(above);
+            above.any(|object| object.what.contains(TEXT))
         };
         for (path, object) in wanted {
             let at = format!("{root}/{path}");
