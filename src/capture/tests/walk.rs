@@ -267,6 +267,24 @@ fn a_directory_that_becomes_a_link_leads_nowhere() {
 }
 
 #[test]
+fn a_file_that_becomes_a_link_is_not_read_through_it() {
+    let place = Place::with(&[("file", "innocent")]);
+    fs::create_dir(place.base.join("outside")).unwrap();
+    fs::write(place.base.join("outside/secret"), "stolen!!").unwrap();
+    let manifest = look_while(&place, || {
+        fs::remove_file(place.at("file")).unwrap();
+        symlink(place.base.join("outside/secret"), place.at("file")).unwrap();
+    });
+    let contents = manifest.entries().filter_map(|(_, entry)| entry.content());
+    let stolen = Digest::of(b"stolen!!");
+    assert!(contents.into_iter().all(|content| content.digest != stolen));
+    let is_link = manifest
+        .entry(&path("file"))
+        .is_some_and(|entry| matches!(entry.kind, Kind::Symlink(_)));
+    assert!(is_link || !manifest.is_complete(), "the doubt is named");
+}
+
+#[test]
 fn a_missing_root_is_no_tree_at_all() {
     let place = Place::new();
     fs::remove_dir(&place.root).unwrap();
