@@ -219,10 +219,11 @@ pub fn plan(
 
 /// Whether an unknown path matters to a scope.
 fn concerns(scope: &Scope, path: &RelPath) -> bool {
+    let meets = |top: &RelPath| path.is_within(top) || top.is_within(path);
     match scope {
         Scope::All => true,
-        Scope::Below(tops) => tops.iter().any(|top| path.is_within(top) || top.is_within(path)),
-        Scope::Exactly(paths) => paths.iter().any(|top| path.is_within(top) || top.is_within(path)),
+        Scope::Below(tops) => tops.iter().any(meets),
+        Scope::Exactly(paths) => paths.iter().any(meets),
     }
 }
 

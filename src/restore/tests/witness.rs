@@ -326,19 +326,47 @@ fn what_our_restore_could_not_make_exact_is_ours_as_long_as_it_has_that_content(
     assert_eq!(told(&with(&[]), "p", Some(&differs)), Verdict::Later);
 }
 
+fn excluding(pattern: &str) -> Witness {
+    let mut coverage = coverage(Path::new("/srv/m"), "m");
+    coverage.excludes.push(ExcludeRule {
+        pattern: pattern.to_owned(),
+        source: ExcludeSource::Flag,
+    });
+    Witness {
+        excludes: Some(Matcher::new(&coverage).unwrap()),
+        ..Witness::default()
+    }
+}
+
+#[test]
+fn only_a_deletion_asks_what_may_have_been_excluded() {
+    let target = tree([("kept", file("before"))]).build();
+    let now = tree([("build", file("now a file")), ("kept", file("after"))]).build();
+    let witness = |pattern: &str| Witness {
+        last: Some(now.manifest.clone()),
+        ..excluding(pattern)
+    };
+    let words = |witness: &Witness| {
+        let side = now.side();
+        words(&plan(
+            Some(&target.manifest),
+            &side,
+            witness,
+            &Scope::All,
+            NOTHING,
+        ))
+    };
+    assert_eq!(words(&witness("other/")), ["delete build", "replace kept"]);
+    assert_eq!(
+        words(&witness("build/")),
+        ["kept build: excluded", "replace kept"]
+    );
+    // It was covered as a file, so it comes back as one.
+    assert_eq!(words(&witness("kept/")), ["delete build", "replace kept"]);
+}
+
 #[test]
 fn what_is_of_another_type_now_may_have_been_excluded_then() {
-    let excluding = |pattern: &str| {
-        let mut coverage = coverage(Path::new("/srv/m"), "m");
-        coverage.excludes.push(ExcludeRule {
-            pattern: pattern.to_owned(),
-            source: ExcludeSource::Flag,
-        });
-        Witness {
-            excludes: Some(Matcher::new(&coverage).unwrap()),
-            ..Witness::default()
-        }
-    };
     let doubtful = |witness: &Witness, now: &Entry| witness.may_have_been_excluded(&path("build"), now);
     // A directory would have been left out: was there one when the snapshot was taken?
     assert!(doubtful(&excluding("build/"), &file("now a file")));
