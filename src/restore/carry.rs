@@ -1,7 +1,7 @@
 //! Carries the moves of a journal out, or takes them back. How far a move came is told by the identity of what lies where, never
 //! by what exists: so the same code acts the first time, after a crash at any point, and after a crash of that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
 
@@ -50,14 +50,26 @@ impl Carry<'_> {
     /// [`Carry::back`] takes it back.
     pub(super) fn forward(&mut self) -> Result<(), RestoreError> {
         let mount = self.mount;
+        let going: Vec<&JournalMove> = mount.moves.iter().filter(|step| goes(step)).collect();
+        let paths: HashSet<&RelPath> = going.iter().map(|step| &step.path).collect();
+        let inodes: HashSet<u64> = going
+            .iter()
+            .filter_map(|step| Some(step.old.as_ref()?.ino))
+            .collect();
         for step in &mount.moves {
             if self.progress(step)? != Progress::Before {
                 continue;
             }
             if step.old.is_some() {
                 self.check(step)?;
-            } else {
-                self.check_staged(step)?;
+                continue;
+            }
+            self.check_staged(step)?;
+            // What another move takes away first is in nobody's way, also where it has the other name of the two that are one.
+            let there = self.seat(step).and_then(|seat| seat.dir.look(&seat.name));
+            let in_the_way = |there: Stat| !paths.contains(&step.path) && !inodes.contains(&there.ino);
+            if there.ok().flatten().is_some_and(in_the_way) {
+                return Err(self.drift(&step.path));
             }
         }
         let order = Order::of(mount);
@@ -157,7 +169,6 @@ impl Carry<'_> {
             (_, is) if matches!(step.deed, Deed::In(_) | Deed::Back(_)) => is.is_none(),
             // No snapshot holds it: that it is the same object was told by how far the move came.
             (_, is) if is_aside(&step.deed) => is.is_some(),
-            (None, None) => true,
             (Some(was), Some(is)) => self.still_fits(step, was, is) || self.is_same_content(step, &seat, was),
             _ => false,
         };
@@ -321,4 +332,9 @@ impl Carry<'_> {
         let mut own = self.mount.moves.iter().filter(|step| step.path == *path);
         own.any(|step| matches!(step.deed, Deed::Metadata { .. }))
     }
+}
+
+/// Whether a move takes away what is at its path before anything comes.
+fn goes(step: &JournalMove) -> bool {
+    matches!(step.deed, Deed::Out(_) | Deed::Unmake(_))
 }

@@ -324,6 +324,10 @@ impl World {
         if there == Some(number) {
             return Ok(());
         }
+        let fixed = |number: u64| number < self.lower && self.is_dir(number);
+        if fixed(number) || (exchange && there.is_some_and(fixed)) {
+            return Err(Errno::XDEV);
+        }
         self.movable(from)?;
         let Some(there) = there else {
             self.vacant(to)?;

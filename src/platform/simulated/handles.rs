@@ -112,7 +112,8 @@ impl World {
     pub(in crate::platform) fn magic(&mut self, handle: BorrowedFd<'_>) -> Result<u64> {
         self.begin(How::Read)?;
         self.target(handle, None)?;
-        Ok(0xef53)
+        // Those of an overlay and of ext4.
+        Ok(if self.lower > 0 { 0x794c_7630 } else { 0xef53 })
     }
 
     pub(in crate::platform) fn free_bytes(&mut self, handle: BorrowedFd<'_>) -> Result<u64> {

@@ -34,6 +34,8 @@ pub(crate) struct Moment {
     drawn: u64,
     /// Whether two names can be exchanged in one call.
     pub(crate) exchanges: bool,
+    /// What has a smaller number lies in the lower layer of an overlay, where no directory can be moved.
+    pub(crate) lower: u64,
     /// Which call comes next.
     pub(crate) call: u64,
 }
@@ -65,6 +67,7 @@ pub(crate) struct World {
     /// How many numbers were drawn.
     drawn: u64,
     pub(super) exchanges: bool,
+    pub(super) lower: u64,
     /// Calls that changed something.
     pub(crate) calls: u64,
     pub(crate) fault: Option<Fault>,
@@ -76,6 +79,13 @@ pub(crate) struct World {
 
 /// A time that passes with every call that changes something.
 const TICK: i128 = 1_000_000;
+
+impl Moment {
+    /// All that is there lies in the lower layer of an overlay from now on.
+    pub(crate) fn lay_over(&mut self) {
+        self.lower = self.next;
+    }
+}
 
 impl World {
     /// A world with these directories, each a file system of its own; all on disk.
@@ -103,6 +113,7 @@ impl World {
             next: ROOT,
             drawn: 0,
             exchanges: true,
+            lower: 0,
             calls: 0,
             fault: None,
             moments: None,
@@ -122,7 +133,7 @@ impl World {
         world.clock = moment.clock + 1_000_000_000;
         world.next = moment.next;
         world.drawn = moment.drawn;
-        world.exchanges = moment.exchanges;
+        (world.exchanges, world.lower) = (moment.exchanges, moment.lower);
         world
     }
 
@@ -136,6 +147,7 @@ impl World {
             next: self.next,
             drawn: self.drawn,
             exchanges: self.exchanges,
+            lower: self.lower,
             call: self.calls,
         }
     }

@@ -193,6 +193,7 @@ fn rich() -> Vec<Make> {
         Box::new(cases::busy),
         Box::new(|| cases::busy().exact()),
         Box::new(|| cases::busy().in_steps()),
+        Box::new(|| cases::busy().layered()),
         Box::new(cases::linked),
         Box::new(cases::bound),
     ]

@@ -157,6 +157,7 @@ fn a_restore_that_meets_an_error_is_done_or_not_begun_or_waits() {
     let sessions = [
         cases::busy(),
         cases::busy().in_steps(),
+        cases::busy().layered(),
         cases::linked(),
         cases::bound(),
     ];
@@ -220,7 +221,7 @@ fn taken_up(session: &Session) -> Counts {
 #[test]
 fn what_takes_up_a_restore_and_meets_an_error_can_be_tried_again() {
     let mut counts = Counts::default();
-    for session in [cases::busy(), cases::busy().in_steps()] {
+    for session in [cases::busy(), cases::busy().in_steps(), cases::busy().layered()] {
         counts = counts.plus(taken_up(&session));
     }
     println!("errors in resume and abort: {counts:?}");

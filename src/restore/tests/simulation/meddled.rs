@@ -3,7 +3,7 @@
 
 use super::session::{ROOT, left, within};
 use super::{Ended, Session, Verb, World, cases, wants_all};
-use crate::platform::simulated::{Moment, Tree};
+use crate::platform::simulated::{Moment, Object, Tree};
 
 const TEXT: &str = "of somebody else";
 
@@ -112,7 +112,20 @@ impl Trial<'_> {
                         self.judge(&everything, ended, meddling, &about);
                         break;
                     }
-                    Err(_) => self.counts.refused += 1,
+                    Err(_) => {
+                        self.counts.refused += 1;
+                        // What was staged is not what was staged: it goes nowhere.
+                        let taken = |(path, object): (&String, &Object)| {
+                            path.starts_with("project") && object.what.contains(TEXT)
+                        };
+                        let taken = verb == Verb::Resume
+                            && meddling.in_project().is_none()
+                            && everything.iter().any(taken);
+                        assert!(
+                            !taken || meddling.linked,
+                            "{about}: it was taken for ours\n{ended:?}"
+                        );
+                    }
                 }
                 world = left(&now, &now.disk());
             }
@@ -196,7 +209,12 @@ fn meddled(session: &Session, every: usize) -> Counts {
 #[test]
 fn what_somebody_writes_between_a_crash_and_its_taking_up_survives() {
     let every = if wants_all() { 1 } else { 4 };
-    for session in [cases::busy(), cases::busy().in_steps(), cases::linked()] {
+    for session in [
+        cases::busy(),
+        cases::busy().in_steps(),
+        cases::busy().layered(),
+        cases::linked(),
+    ] {
         let counts = meddled(&session, every);
         println!("meddled with: {counts:?}");
         assert!(

@@ -135,6 +135,12 @@ impl Session {
         self
     }
 
+    /// The same on an overlay with all of it in the lower layer.
+    pub(super) fn layered(mut self) -> Self {
+        self.world.lay_over();
+        self
+    }
+
     /// The world right after the session.
     pub(super) fn begin(&self) -> World {
         let disk = self.world.disk();
