@@ -73,9 +73,15 @@ impl Carry<'_> {
             }
         }
         let order = Order::of(mount);
+        let mut emptied = false;
         for step in order.renames() {
             if self.observer.cancelled() {
                 return Err(RestoreError::Interrupted);
+            }
+            // That a directory is gone may be on disk before what was moved out of it is anywhere else.
+            if is_unmade(step) && !emptied {
+                self.sync()?;
+                emptied = true;
             }
             self.observer.reached("move");
             self.advance(step)?;
@@ -336,5 +342,10 @@ impl Carry<'_> {
 
 /// Whether a move takes away what is at its path before anything comes.
 fn goes(step: &JournalMove) -> bool {
-    matches!(step.deed, Deed::Out(_) | Deed::Unmake(_))
+    is_unmade(step) || matches!(step.deed, Deed::Out(_))
+}
+
+/// Whether a move removes a directory that was emptied.
+pub(super) fn is_unmade(step: &JournalMove) -> bool {
+    matches!(step.deed, Deed::Unmake(_))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::carry::Carry;
+use super::carry::{Carry, is_unmade};
 use super::metadata::set_metadata;
 use super::moves::{aside_name, exchange, has_metadata_of, relocate};
 use super::progress::{Order, Progress, progress};
@@ -19,7 +19,17 @@ impl Carry<'_> {
         let mut opened = BTreeSet::new();
         let mount = self.mount;
         let order = Order::of(mount);
+        let mut made = false;
         for step in order.renames().rev() {
+            // What comes back into a directory that was made anew may be on disk before the directory is.
+            if made && !is_unmade(step) {
+                if let Err(error) = platform::sync_file_system(self.stage.dir()) {
+                    failed.push((step.path.clone(), error));
+                    return failed;
+                }
+                made = false;
+            }
+            made |= is_unmade(step);
             self.observer.reached("back");
             let opened = match self.open(step, &mut opened) {
                 Err(error) if is_gone(&error) => Ok(()),
