@@ -231,7 +231,12 @@ fn only_mtime(mtime: Time) -> Timestamps {
 /// # Errors
 /// What the system says.
 pub fn sync_directory(dir: impl AsFd) -> io::Result<()> {
-    Ok(super::insist(|| kernel::fsync(&dir))?)
+    super::insist(|| kernel::fsync(&dir))?;
+    // XFS says that the directory is synced also when it was shut down before the log was written (`xfs_dir_fsync` has nothing left
+    // to wait for then); whoever opens something there is told.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    kernel::openat(&dir, ".", flags, Mode::empty())?;
+    Ok(())
 }
 
 /// Makes everything on the file system of `handle` durable: cheaper than one fsync for each of many files.

@@ -145,8 +145,7 @@ pub fn rename_path(from: &Path, to: &Path) -> io::Result<()> {
 pub fn sync_dir_at(path: &Path) -> io::Result<()> {
     // Here a link is followed: the store's parent may be one.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let handle = kernel::openat(CWD, path, flags, Mode::empty())?;
-    Ok(super::insist(|| kernel::fsync(&handle))?)
+    super::sync_directory(kernel::openat(CWD, path, flags, Mode::empty())?)
 }
 
 /// Bytes that this user may still write where `path` lies.

@@ -169,7 +169,10 @@ impl Scene {
             .flatten()
         {
             let name = entry.file_name().to_string_lossy().into_owned();
-            assert!(!name.starts_with(".jackin-recovery-"), "{about}: {name} is left");
+            assert!(
+                !name.starts_with(".jackin-recovery-"),
+                "{about}: {name} is left\n{run}"
+            );
         }
     }
 
