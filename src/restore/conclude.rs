@@ -34,13 +34,18 @@ impl Conclusion<'_> {
         jobs: &mut [Job<'_>],
     ) -> Result<Report, RestoreError> {
         self.acting.observer.begin(Phase::Apply);
-        let moved = self.forward(jobs).and_then(|()| {
-            self.reached("compared");
-            self.papers.decide(Decision::Commit).map_err(RestoreError::from)
-        });
+        let moved = self.forward(jobs);
         self.acting.observer.end();
         if let Err(cause) = moved {
             return Err(self.take_back(jobs, cause));
+        }
+        self.reached("compared");
+        if let Err(cause) = self.papers.decide(Decision::Commit) {
+            // It may be on disk all the same, and then nothing may go back.
+            return Err(match self.papers.withdraw_decision() {
+                Ok(()) => self.take_back(jobs, cause.into()),
+                Err(_) => self.waits(cause.into()),
+            });
         }
         self.reached("decided");
         self.finish(proposal, jobs)

@@ -144,7 +144,7 @@ impl Papers {
     /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
     pub fn journal(&self) -> Result<Option<Journal>, StoreError> {
         let _kept = self.layout.enter()?;
-        read_journal(&self.directory, &self.intent)
+        self.lasting(read_journal(&self.directory, &self.intent)?)
     }
 
     /// The decision, when the restore came so far.
@@ -153,7 +153,7 @@ impl Papers {
     /// As [`Self::journal`].
     pub fn decision(&self) -> Result<Option<Decision>, StoreError> {
         let _kept = self.layout.enter()?;
-        read(&self.directory, DECISION)
+        self.lasting(read(&self.directory, DECISION)?)
     }
 
     /// Writes the journal; it is on disk when this returns.
@@ -170,16 +170,37 @@ impl Papers {
     /// # Errors
     /// [`StoreError::Io`]; then there may be one.
     pub fn withdraw_journal(&self) -> Result<(), StoreError> {
+        self.withdraw(JOURNAL)
+    }
+
+    /// Takes back a decision that could not be written to its end: there is none when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; then there may be one.
+    pub fn withdraw_decision(&self) -> Result<(), StoreError> {
+        self.withdraw(DECISION)
+    }
+
+    fn withdraw(&self, paper: &str) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
-        durable::remove(&self.directory.join(JOURNAL))?;
+        let path = self.directory.join(paper);
+        durable::remove(&path)?;
         // Also when it was not there any more: that must last.
-        durable::sync_parent(&self.directory.join(JOURNAL))
+        durable::sync_parent(&path)
+    }
+
+    /// Who acts on a paper that was found must know that it is on disk: the one who wrote it may have been told that it is not.
+    fn lasting<T>(&self, paper: Option<T>) -> Result<Option<T>, StoreError> {
+        if paper.is_some() {
+            durable::sync_parent(&self.directory.join(DECISION))?;
+        }
+        Ok(paper)
     }
 
     /// Writes the decision; it is on disk when this returns.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; then none was made.
+    /// [`StoreError::Io`]; then none was made, or it may be there: see [`Self::withdraw_decision`].
     pub fn decide(&self, decision: Decision) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
         write(&self.directory, DECISION, &decision)
