@@ -264,7 +264,7 @@ impl Store {
     }
 
     /// Makes a snapshot visible and appends its receipt: both, or, when an error is returned, neither. Should what became visible
-    /// be impossible to remove as well, it stays without a receipt, which [`Store::survey`] tells.
+    /// be impossible to remove as well, it stays without a receipt, which `doctor` tells.
     ///
     /// # Errors
     /// As [`Draft::publish`] and [`Store::append`].
