@@ -12,8 +12,8 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 use crate::support::volume::Volume;
 
-/// Where the library lies that tells a program another time.
-const LIBRARIES: [&str; 2] = [
+/// Where what tells a program another time lies.
+const PLACES: [&str; 2] = [
     "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
     "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
 ];
@@ -21,23 +21,23 @@ const LIBRARIES: [&str; 2] = [
 /// Sessions of which each has a clock of its own.
 struct Clocks {
     sandbox: Sandbox,
-    library: &'static str,
+    faketime: &'static str,
 }
 
 impl Clocks {
     fn new() -> Option<Self> {
-        let Some(library) = LIBRARIES.into_iter().find(|library| Path::new(library).exists()) else {
+        let Some(faketime) = PLACES.into_iter().find(|place| Path::new(place).exists()) else {
             skip("another clock", "libfaketime is not installed");
             return None;
         };
         let sandbox = Sandbox::new();
-        Some(Self { sandbox, library })
+        Some(Self { sandbox, faketime })
     }
 
     /// A run whose clock is so far from ours, as in `+3y`; files keep the times that the kernel gives.
     fn at(&self, shift: &str, words: &[&str], project: &Path) -> crate::support::run::Run {
         let command = self.sandbox.command(words).inside(project);
-        let command = command.with("LD_PRELOAD", self.library).with("FAKETIME", shift);
+        let command = command.with("LD_PRELOAD", self.faketime).with("FAKETIME", shift);
         command.with("NO_FAKE_STAT", "1").run()
     }
 
