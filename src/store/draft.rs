@@ -133,11 +133,7 @@ impl Draft {
             .map_err(|why| StoreError::io("write", &path)(io::Error::other(why)))?;
         let written = self.directory().join("record");
         durable::write(&written, &[&bytes])?;
-        if let Err(error) = durable::publish(&written, &path) {
-            // It may be visible, and not be on disk. Gone, the archive goes with the draft.
-            let _ = durable::remove(&path);
-            return Err(error);
-        }
+        durable::publish(&written, &path)?;
         self.catalog.follow(|tables| tables.apply_record(record));
         Ok(Digest::of(&bytes))
     }
@@ -145,11 +141,14 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // What cannot be removed now is swept by the next command that writes.
+        // What cannot be removed now is swept by the next command that writes, which knows it by the directory.
         let Ok(_kept) = self.layout.enter() else { return };
-        let unnamed = is_missing(&self.layout.record(&self.id));
-        if self.archived.load(Ordering::Relaxed) && unnamed {
-            let _ = durable::remove(&self.layout.archive(&self.id.archive()));
+        if self.archived.load(Ordering::Relaxed) {
+            match durable::is_there(&self.layout.record(&self.id)) {
+                Ok(true) => {}
+                Ok(false) if remove_archive(&self.layout, &self.id).is_ok() => {}
+                _ => return,
+            }
         }
         let _ = platform::remove_tree_at(&self.directory());
     }
@@ -165,16 +164,24 @@ fn is_missing(path: &Path) -> bool {
 pub(super) fn withdraw(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
     let _making = lock::wait(layout, DRAFTS)?;
     durable::remove(&layout.record(id))?;
-    let archive = id.archive();
-    if record::any_needs(layout, &archive)? {
-        return Ok(());
-    }
     for name in directory::names(&layout.drafts())? {
         if lock::is_taken(&layout.drafts().join(name).join("lock"))? {
             return Ok(());
         }
     }
-    durable::remove(&layout.archive(&archive))
+    remove_archive(layout, id)
+}
+
+/// Removes the archive of a snapshot that is not there, unless a record needs it. Before it goes it must be on disk that the
+/// snapshot's own record is gone.
+fn remove_archive(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
+    let archive = id.archive();
+    let path = layout.archive(&archive);
+    if !durable::is_there(&path)? || record::any_needs(layout, &archive)? {
+        return Ok(());
+    }
+    durable::sync_parent(&layout.record(id))?;
+    durable::remove(&path)
 }
 
 /// Removes the drafts whose processes are gone, each with its archive when no record names that. Returns what
@@ -211,12 +218,8 @@ fn sweep_one(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
         Err(_) if is_missing(&directory) => return Ok(()),
         Err(error) => return Err(error),
     };
-    let archive = id.archive();
-    let path = layout.archive(&archive);
     // The draft goes last: as long as it lies there the archive is known to be in question.
-    if !is_missing(&path) && !record::any_needs(layout, &archive)? {
-        durable::remove(&path)?;
-    }
+    remove_archive(layout, id)?;
     match platform::remove_tree_at(&directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::io("remove", &directory)(error))

@@ -107,10 +107,15 @@ pub(super) fn publish(from: &Path, to: &Path) -> Result<(), StoreError> {
     };
     file.sync().map_err(StoreError::io("sync", from))?;
     platform::rename_path(from, to).map_err(StoreError::io("publish", to))?;
-    sync_parent(to).inspect_err(|_| {
-        // The error of the sync is the one to report; a second one would say the same.
-        let _ = platform::remove_file_at(to);
-    })
+    // The error of the sync is the one to report; a second one would say the same.
+    sync_parent(to).inspect_err(|_| drop(withdraw(to)))
+}
+
+/// Takes back a file that may be there, and may be on disk: when this returns there is none, and none comes back.
+pub(super) fn withdraw(path: &Path) -> Result<(), StoreError> {
+    remove(path)?;
+    // Also when it was not there any more: that must last.
+    sync_parent(path)
 }
 
 /// Removes a file, and makes that durable. A missing one is no error.

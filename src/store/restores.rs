@@ -144,7 +144,7 @@ impl Papers {
     /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
     pub fn journal(&self) -> Result<Option<Journal>, StoreError> {
         let _kept = self.layout.enter()?;
-        self.lasting(read_journal(&self.directory, &self.intent)?)
+        read_journal(&self.directory, &self.intent)
     }
 
     /// The decision, when the restore came so far.
@@ -153,7 +153,7 @@ impl Papers {
     /// As [`Self::journal`].
     pub fn decision(&self) -> Result<Option<Decision>, StoreError> {
         let _kept = self.layout.enter()?;
-        self.lasting(read(&self.directory, DECISION)?)
+        read(&self.directory, DECISION)
     }
 
     /// Writes the journal; it is on disk when this returns.
@@ -183,18 +183,7 @@ impl Papers {
 
     fn withdraw(&self, paper: &str) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
-        let path = self.directory.join(paper);
-        durable::remove(&path)?;
-        // Also when it was not there any more: that must last.
-        durable::sync_parent(&path)
-    }
-
-    /// Who acts on a paper that was found must know that it is on disk: the one who wrote it may have been told that it is not.
-    fn lasting<T>(&self, paper: Option<T>) -> Result<Option<T>, StoreError> {
-        if paper.is_some() {
-            durable::sync_parent(&self.directory.join(DECISION))?;
-        }
-        Ok(paper)
+        durable::withdraw(&self.directory.join(paper))
     }
 
     /// Writes the decision; it is on disk when this returns.
@@ -351,6 +340,8 @@ impl Store {
         let Some(lock) = lock::draft(self.layout(), directory.join(LOCK))? else {
             return Ok(None);
         };
+        // What is acted upon must be on disk: who wrote it may have been told that it is not.
+        durable::sync_parent(&directory.join(LOCK))?;
         let intent: Option<Intent> = read(&directory, INTENT)?;
         Ok(intent.map(|intent| Papers {
             layout: self.layout().clone(),
