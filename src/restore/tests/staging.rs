@@ -59,6 +59,18 @@ fn a_staging_directory_is_ours_alone_and_goes_with_everything_in_it() {
 }
 
 #[test]
+fn a_directory_that_shuts_us_out_can_be_synced() {
+    let place = Place::new();
+    let dir = crate::mount::Dir::open(&place.root).unwrap();
+    for mode in [0o300, 0o000] {
+        fs::set_permissions(&place.root, fs::Permissions::from_mode(mode)).unwrap();
+        let synced = crate::platform::sync_directory(&dir);
+        fs::set_permissions(&place.root, fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(synced.is_ok(), "{mode:o}: {synced:?}");
+    }
+}
+
+#[test]
 fn staging_inside_the_root_shows_in_nothing() {
     let session = wrecked(&[("d/edit", "before"), ("d/gone", "g")], |place| {
         place.write("d/edit", "after");
