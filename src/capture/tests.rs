@@ -64,6 +64,8 @@ pub(crate) enum Moment {
     Read,
     /// Shall it stop?
     Asked,
+    /// A restore came to a point.
+    Reached(&'static str),
 }
 
 /// Acts in the middle of the work; what it returns counts only as the answer to [`Moment::Asked`].
@@ -82,6 +84,22 @@ impl<A: Fn(Moment) -> bool + Send + Sync> Observer for Meddler<A> {
     fn cancelled(&self) -> bool {
         (self.0)(Moment::Asked)
     }
+    fn reached(&self, point: &'static str) {
+        (self.0)(Moment::Reached(point));
+    }
+}
+
+/// Acts whenever this happens, and never stops anything.
+pub(crate) fn at<A: Fn() + Send + Sync>(
+    wanted: Moment,
+    act: A,
+) -> Meddler<impl Fn(Moment) -> bool + Send + Sync> {
+    Meddler(move |moment| {
+        if moment == wanted {
+            act();
+        }
+        false
+    })
 }
 
 /// A directory to capture and a store, which go with the test.

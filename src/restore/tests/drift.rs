@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{RestoreError, wrecked};
-use crate::capture::tests::Place;
-use crate::observer::{Observer, Phase};
+use crate::capture::tests::{Meddler, Moment, Place};
+use crate::observer::Phase;
 
 fn session() -> super::Wrecked {
     wrecked(
@@ -85,31 +85,6 @@ fn drift_is_refused_with_nothing_changed() {
     }
 }
 
-/// Meddles when everything is staged and written down, and counts the moves.
-struct Late<'a> {
-    meddle: &'a (dyn Fn() + Sync),
-    moves: AtomicU32,
-}
-
-impl Observer for Late<'_> {
-    fn begin(&self, phase: Phase) {
-        if phase == Phase::Apply {
-            (self.meddle)();
-        }
-    }
-    fn expect(&self, _: u64, _: u64) {}
-    fn advance(&self, _: u64, _: u64) {}
-    fn end(&self) {}
-    fn cancelled(&self) -> bool {
-        false
-    }
-    fn reached(&self, point: &'static str) {
-        if point == "move" {
-            self.moves.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
-
 #[test]
 fn what_changed_after_the_emergency_snapshot_is_seen_before_anything_moves() {
     // What lies deeper is seen when it has been moved aside, and all is taken back then.
@@ -117,16 +92,22 @@ fn what_changed_after_the_emergency_snapshot_is_seen_before_anything_moves() {
     for (about, meddle, named) in top {
         let session = session();
         let proposal = session.propose();
-        let late = Late {
-            meddle: &|| meddle(&session.place),
-            moves: AtomicU32::new(0),
-        };
+        let moves = AtomicU32::new(0);
+        // Everything is staged and written down when it begins.
+        let late = Meddler(|moment| {
+            match moment {
+                Moment::Begin(Phase::Apply) => meddle(&session.place),
+                Moment::Reached("move") => drop(moves.fetch_add(1, Ordering::Relaxed)),
+                _ => {}
+            }
+            false
+        });
         let result = session.execute_by(&proposal, &late);
         let Err(RestoreError::Drift { path }) = result else {
             panic!("{about}: {result:?}");
         };
         assert_eq!(path, session.place.at(named), "{about}");
-        assert_eq!(late.moves.into_inner(), 0, "{about}");
+        assert_eq!(moves.load(Ordering::Relaxed), 0, "{about}");
         assert!(session.place.at("made/one").exists(), "{about}");
         assert_eq!(session.receipts(), 0, "{about}");
     }

@@ -5,27 +5,8 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 
 use super::{NOTHING, Proposal, RestoreError, Wrecked, wrecked};
-use crate::capture::tests::{excluding, path};
-use crate::observer::{Observer, Phase};
+use crate::capture::tests::{Moment, at, excluding, path};
 use crate::restore::{AsideError, MountRequest, Outcome, Purpose, Scope, Witness, propose, set_aside};
-
-/// Acts at the first of these points.
-struct At<F>(&'static str, F);
-
-impl<F: Fn() + Send + Sync> Observer for At<F> {
-    fn begin(&self, _: Phase) {}
-    fn expect(&self, _: u64, _: u64) {}
-    fn advance(&self, _: u64, _: u64) {}
-    fn end(&self) {}
-    fn cancelled(&self) -> bool {
-        false
-    }
-    fn reached(&self, point: &'static str) {
-        if point == self.0 {
-            (self.1)();
-        }
-    }
-}
 
 fn session() -> Wrecked {
     wrecked(&[("y", "before")], |place| {
@@ -72,7 +53,7 @@ fn a_surprise_after_the_last_move_brings_it_back() {
     let open = fs::File::options().append(true).open(session.place.at("y"));
     let open = open.unwrap();
     let target = session.place.at("target");
-    let write = At("moved", || {
+    let write = at(Moment::Reached("moved"), || {
         assert!(lies.join("debug/x").exists() && !target.exists());
         (&open).write_all(b"late").unwrap();
     });
@@ -81,7 +62,7 @@ fn a_surprise_after_the_last_move_brings_it_back() {
     let mut expected = before;
     expected.get_mut(&session.place.at("y")).unwrap().1 = b"after!late".to_vec();
     session.assert_untouched(&expected, "written to while it lay aside");
-    assert_eq!(fs::metadata(target).unwrap().ino(), inode);
+    assert_eq!(fs::metadata(&target).unwrap().ino(), inode);
 }
 
 #[test]
@@ -90,7 +71,7 @@ fn another_directory_than_the_one_that_was_shown_stays() {
         let session = session();
         let proposal = proposal(&session);
         let target = session.place.at("target");
-        let swap = At(point, || {
+        let swap = at(Moment::Reached(point), || {
             fs::rename(&target, session.place.at("target-old")).unwrap();
             fs::create_dir(&target).unwrap();
             fs::rename(session.place.at("target-old"), target.join("old")).unwrap();
