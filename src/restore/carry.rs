@@ -1,7 +1,7 @@
 //! Carries the moves of a journal out, or takes them back. How far a move came is told by the identity of what lies where, never
 //! by what exists: so the same code acts the first time, after a crash at any point, and after a crash of that.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
 
@@ -42,6 +42,15 @@ pub(super) struct Carry<'a> {
     pub(super) in_steps: bool,
 }
 
+/// A move as it stands.
+struct Stand {
+    /// None when the directory that its path lies in is gone.
+    seat: Option<Seat>,
+    /// What lies at its path.
+    live: Option<Stat>,
+    progress: Progress,
+}
+
 impl Carry<'_> {
     /// Makes every move that was not made yet. Everything is looked at before the first one.
     ///
@@ -50,29 +59,21 @@ impl Carry<'_> {
     /// [`Carry::back`] takes it back.
     pub(super) fn forward(&mut self) -> Result<(), RestoreError> {
         let mount = self.mount;
-        let going: Vec<&JournalMove> = mount.moves.iter().filter(|step| goes(step)).collect();
-        let paths: HashSet<&RelPath> = going.iter().map(|step| &step.path).collect();
-        let inodes: HashSet<u64> = going
-            .iter()
-            .filter_map(|step| Some(step.old.as_ref()?.ino))
-            .collect();
+        let order = Order::of(mount);
         for step in &mount.moves {
-            if self.progress(step)? != Progress::Before {
+            let stand = self.stand(step)?;
+            if stand.progress != Progress::Before {
                 continue;
             }
             if step.old.is_some() {
-                self.check(step)?;
+                self.check(step, &stand)?;
                 continue;
             }
             self.check_staged(step)?;
-            // What another move takes away first is in nobody's way, also where it has the other name of the two that are one.
-            let there = self.seat(step).and_then(|seat| seat.dir.look(&seat.name));
-            let in_the_way = |there: Stat| !paths.contains(&step.path) && !inodes.contains(&there.ino);
-            if there.ok().flatten().is_some_and(in_the_way) {
+            if stand.live.is_some_and(|there| !order.clears(step, &there)) {
                 return Err(self.drift(&step.path));
             }
         }
-        let order = Order::of(mount);
         let mut emptied = false;
         for step in order.renames() {
             if self.observer.cancelled() {
@@ -156,26 +157,34 @@ impl Carry<'_> {
     }
 
     pub(super) fn progress(&self, step: &JournalMove) -> Result<Progress, RestoreError> {
-        let seat = match self.seat(step) {
-            Err(error) if is_gone(&error) => Ok(None),
-            other => other.map(Some),
+        Ok(self.stand(step)?.progress)
+    }
+
+    fn stand(&self, step: &JournalMove) -> Result<Stand, RestoreError> {
+        let look = || -> io::Result<Stand> {
+            let seat = match self.seat(step) {
+                // The directory it lies in may have been removed by a later move.
+                Err(error) if is_gone(&error) => None,
+                other => Some(other?),
+            };
+            let live = seat.as_ref().map_or(Ok(None), Seat::look)?;
+            let progress = progress(step, live, &self.other(step))?;
+            Ok(Stand { seat, live, progress })
         };
-        let told = seat.and_then(|seat| progress(step, seat.as_ref(), &self.other(step)));
-        told.map_err(|_| self.drift(&step.path))
+        look().map_err(|_| self.drift(&step.path))
     }
 
     /// Whether the path still holds what the emergency snapshot says.
-    fn check(&self, step: &JournalMove) -> Result<Seat, RestoreError> {
+    fn check<'s>(&self, step: &JournalMove, stand: &'s Stand) -> Result<&'s Seat, RestoreError> {
         let drift = || self.drift(&step.path);
-        let seat = self.seat(step).map_err(|_| drift())?;
-        let is = seat.dir.look(&seat.name).map_err(|_| drift())?;
+        let seat = stand.seat.as_ref().ok_or_else(drift)?;
         let was = self.before.and_then(|before| before.entry(&step.path));
-        let expected = match (was, &is) {
+        let expected = match (was, &stand.live) {
             // What was there is gone by then.
             (_, is) if matches!(step.deed, Deed::In(_) | Deed::Back(_)) => is.is_none(),
             // No snapshot holds it: that it is the same object was told by how far the move came.
             (_, is) if is_aside(&step.deed) => is.is_some(),
-            (Some(was), Some(is)) => self.still_fits(step, was, is) || self.is_same_content(step, &seat, was),
+            (Some(was), Some(is)) => self.still_fits(step, was, is) || self.is_same_content(step, seat, was),
             _ => false,
         };
         if !expected {
@@ -222,12 +231,13 @@ impl Carry<'_> {
     }
 
     fn advance(&mut self, step: &JournalMove) -> Result<(), RestoreError> {
-        let outcome = match self.progress(step)? {
+        let stand = self.stand(step)?;
+        let outcome = match stand.progress {
             Progress::After | Progress::Bereft => return Ok(()),
             Progress::Lost => return Err(self.drift(&step.path)),
             Progress::Before => {
-                let seat = self.check(step)?;
-                self.open_parent(step, &seat).and_then(|()| self.act(step, &seat))
+                let seat = self.check(step, &stand)?;
+                self.open_parent(step, seat).and_then(|()| self.act(step, seat))
             }
             _ => self.rejoin(step),
         };
@@ -284,7 +294,7 @@ impl Carry<'_> {
         self.open_parent(step, &seat)?;
         let other = self.other(step);
         let (dir, name) = (other.dir()?, &other.name);
-        match progress(step, Some(&seat), &other)? {
+        match progress(step, seat.look()?, &other)? {
             Progress::BackParted => relocate(dir, &aside_name(name), &seat.dir, &seat.name),
             Progress::BackJoined => {
                 relocate(dir, &aside_name(name), dir, name)?;
@@ -338,11 +348,6 @@ impl Carry<'_> {
         let mut own = self.mount.moves.iter().filter(|step| step.path == *path);
         own.any(|step| matches!(step.deed, Deed::Metadata { .. }))
     }
-}
-
-/// Whether a move takes away what is at its path before anything comes.
-fn goes(step: &JournalMove) -> bool {
-    is_unmade(step) || matches!(step.deed, Deed::Out(_))
 }
 
 /// Whether a move removes a directory that was emptied.

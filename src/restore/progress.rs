@@ -40,6 +40,13 @@ pub(super) struct Seat {
     pub(super) name: OsString,
 }
 
+impl Seat {
+    /// What lies there.
+    pub(super) fn look(&self) -> io::Result<Option<Stat>> {
+        self.dir.look(&self.name)
+    }
+}
+
 /// Where a move brings something from, or takes it to.
 pub(super) struct Other<'a> {
     /// None when it is gone: nothing lies there then.
@@ -111,8 +118,8 @@ pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::
     }
 }
 
-/// How far a move came.
-pub(super) fn progress(step: &JournalMove, seat: Option<&Seat>, other: &Other<'_>) -> io::Result<Progress> {
+/// How far a move came; `live` is what lies at its path.
+pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>) -> io::Result<Progress> {
     let is = |identity: &Option<Identity>, stat: &Option<Stat>, ours: bool| {
         identity
             .as_ref()
@@ -120,11 +127,6 @@ pub(super) fn progress(step: &JournalMove, seat: Option<&Seat>, other: &Other<'_
             .is_some_and(|(identity, stat)| is_same(identity, stat, ours))
     };
     let is_dir = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.kind == NodeKind::Directory);
-    // The directory it lies in may have been removed by a later move.
-    let live = match seat {
-        Some(seat) => seat.dir.look(&seat.name)?,
-        None => None,
-    };
     Ok(match &step.deed {
         Deed::In(_) | Deed::Back(_) => {
             if is(&step.new, &other.look(&other.name)?, true) {
@@ -201,6 +203,16 @@ impl<'a> Order<'a> {
             renames: outs.chain(emptied).chain(others).chain(aside).collect(),
             metadata: of(|deed| matches!(deed, Deed::Metadata { .. })).collect(),
         }
+    }
+
+    /// Whether another move takes `there` away from the path of `step` before it comes, also where it has the other name of two
+    /// that are one.
+    pub(super) fn clears(&self, step: &JournalMove, there: &Stat) -> bool {
+        let takes = |other: &&JournalMove| {
+            let it = other.old.as_ref().is_some_and(|old| old.ino == there.ino);
+            matches!(other.deed, Deed::Out(_) | Deed::Unmake(_)) && (other.path == step.path || it)
+        };
+        self.renames.iter().any(takes)
     }
 
     /// Everything but what is done in place.

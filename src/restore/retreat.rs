@@ -73,8 +73,8 @@ impl Carry<'_> {
             }
             seat => seat?,
         };
-        let progress = progress(step, Some(&seat), &other)?;
-        let taken = seat.dir.look(&seat.name)?.is_some();
+        let live = seat.look()?;
+        let (progress, taken) = (progress(step, live, &other)?, live.is_some());
         match (&step.deed, progress) {
             (Deed::In(_) | Deed::Back(_), Progress::After) => {
                 relocate(&seat.dir, &seat.name, other.dir()?, name)
