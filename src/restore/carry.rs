@@ -16,7 +16,7 @@ use super::stage::Stage;
 use crate::capture::{is_gone, words};
 use crate::mount::Root;
 use crate::observer::Observer;
-use crate::platform::{self, Stat};
+use crate::platform::{self, NodeKind, Stat};
 use crate::snapshot::{Deed, Entry, JournalMount, JournalMove, JournalParent, Manifest, RelPath};
 
 /// The moves of one mount under way.
@@ -184,7 +184,11 @@ impl Carry<'_> {
             (_, is) if matches!(step.deed, Deed::In(_) | Deed::Back(_)) => is.is_none(),
             // No snapshot holds it: that it is the same object was told by how far the move came.
             (_, is) if is_aside(&step.deed) => is.is_some(),
-            (Some(was), Some(is)) => self.still_fits(step, was, is) || self.is_same_content(step, seat, was),
+            (Some(was), Some(is)) => {
+                self.still_fits(step, was, is)
+                    || self.is_made_back(step, was, is)
+                    || self.is_same_content(step, seat, was)
+            }
             _ => false,
         };
         if !expected {
@@ -192,6 +196,13 @@ impl Carry<'_> {
         }
         self.check_staged(step)?;
         Ok(seat)
+    }
+
+    /// Whether a directory that will be removed can be one that was removed already, and made anew on the way back when a crash
+    /// came. Its owner comes after it; what is in it would keep it from being removed.
+    fn is_made_back(&self, step: &JournalMove, was: &Entry, is: &Stat) -> bool {
+        let is_ours = is.uid == was.uid || is.uid == platform::own_ids().0;
+        self.again && is_unmade(step) && is.kind == NodeKind::Directory && is_ours
     }
 
     /// What a crash left is looked at as a whole: our own moves there and back have changed its times.

@@ -7,6 +7,21 @@ use super::{Session, World};
 use crate::platform::simulated::Node;
 use crate::snapshot::InodeFlags;
 
+/// Makes a session; it is not itself for other threads.
+pub(super) type Make = Box<dyn Fn() -> Session + Send + Sync>;
+
+/// Sessions with one of everything.
+pub(super) fn rich() -> Vec<Make> {
+    vec![
+        Box::new(busy),
+        Box::new(|| busy().exact()),
+        Box::new(|| busy().in_steps()),
+        Box::new(|| busy().layered()),
+        Box::new(linked),
+        Box::new(bound),
+    ]
+}
+
 /// What lies at a path of a small tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -92,6 +107,16 @@ pub(super) fn busy() -> Session {
         world.cut(&at("link"));
         world.put(&at("link"), Node::Symlink(b"still".to_vec()), 0o777);
         world.put_file(&at("made/by/session"), "junk");
+    };
+    Session::of(before, damage)
+}
+
+/// Directories in directories where there was a file.
+pub(super) fn nested() -> Session {
+    let before = |world: &mut World| world.put_file(&at("kind"), "a file");
+    let damage = |world: &mut World| {
+        world.cut(&at("kind"));
+        world.put_file(&at("kind/is/directory"), "now");
     };
     Session::of(before, damage)
 }

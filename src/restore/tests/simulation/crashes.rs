@@ -1,9 +1,10 @@
 //! A crash at every call of a restore, of what takes it up, and of what takes that up: the tree is the old one or the new one
 //! afterwards, as the operator wishes.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::cases::Make;
 use super::done::Done;
 use super::session::{left, within};
 use super::{Ended, Session, Verb, World, cases, wants_all};
@@ -55,6 +56,8 @@ struct Depth {
     losses: Losses,
     /// Crash again within what takes it up, at so many of its calls: each `nth` one; none for 0.
     nested: usize,
+    /// What is lost then.
+    again: Losses,
 }
 
 /// One session, and the tree that its restore leads to.
@@ -63,7 +66,8 @@ struct Trial {
     new: Tree,
     depth: Depth,
     counts: Counts,
-    seen: HashSet<(u64, Verb)>,
+    /// What was tried, and whether with crashes within.
+    seen: HashMap<(u64, Verb), bool>,
 }
 
 impl Trial {
@@ -94,7 +98,7 @@ impl Trial {
                 sessions: 1,
                 ..Counts::default()
             },
-            seen: HashSet::new(),
+            seen: HashMap::new(),
         };
         for moment in moments
             .iter()
@@ -113,10 +117,13 @@ impl Trial {
 
     /// Takes up what a crash left.
     fn crash(&mut self, moment: &Moment, disk: &Disk, verb: Verb, nested: usize, about: &str) {
-        if !self.seen.insert((disk.print(), verb)) {
+        let state = (disk.print(), verb);
+        let tried = self.seen.get(&state).copied();
+        if tried.is_some_and(|deep| deep || nested == 0) {
             return;
         }
-        self.counts.states += u64::from(verb == Verb::Resume);
+        self.seen.insert(state, nested > 0);
+        self.counts.states += u64::from(verb == Verb::Resume && tried.is_none());
         let mut world = left(moment, disk);
         if nested > 0 {
             world.moments = Some(Vec::new());
@@ -140,7 +147,7 @@ impl Trial {
             return;
         }
         for again in moments.iter().step_by(nested) {
-            for disk in outcomes(again, self.depth.losses) {
+            for disk in outcomes(again, self.depth.again) {
                 for verb in VERBS {
                     let about = format!("{about}, then call {}", again.call);
                     self.crash(again, &disk, verb, 0, &about);
@@ -185,20 +192,6 @@ fn all(name: &str, sessions: Vec<Make>, depth: Depth) {
     );
 }
 
-type Make = Box<dyn Fn() -> Session + Send + Sync>;
-
-/// Sessions with one of everything.
-fn rich() -> Vec<Make> {
-    vec![
-        Box::new(cases::busy),
-        Box::new(|| cases::busy().exact()),
-        Box::new(|| cases::busy().in_steps()),
-        Box::new(|| cases::busy().layered()),
-        Box::new(cases::linked),
-        Box::new(cases::bound),
-    ]
-}
-
 /// Every session from one small tree to another.
 fn small(every: usize) -> Vec<Make> {
     let trees = cases::small();
@@ -222,8 +215,9 @@ fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
     let depth = Depth {
         losses: Losses::Kill,
         nested: if wants_all() { 1 } else { 40 },
+        again: Losses::Kill,
     };
-    all("killed, rich", rich(), depth);
+    all("killed, rich", cases::rich(), depth);
 }
 
 #[test]
@@ -231,6 +225,7 @@ fn what_clears_up_after_a_decision_may_be_killed_anywhere_and_leaves_nothing_aro
     let depth = Depth {
         losses: Losses::Kill,
         nested: 1,
+        again: Losses::Kill,
     };
     let counts = Trial::run_from(cases::busy(), depth, |world| {
         let papers = world.tree("/data/recovery/restores");
@@ -241,14 +236,33 @@ fn what_clears_up_after_a_decision_may_be_killed_anywhere_and_leaves_nothing_aro
 }
 
 #[test]
+fn what_takes_a_directory_apart_or_puts_it_together_may_meet_a_power_loss() {
+    let depth = Depth {
+        losses: Losses::Kill,
+        nested: 1,
+        again: Losses::Power {
+            most: if wants_all() { 64 } else { 2 },
+        },
+    };
+    let counts = Trial::run_from(cases::nested().layered(), depth, |world| {
+        let papers = world.tree("/data/recovery/restores");
+        let has = |paper: &str| papers.keys().any(|path| path.ends_with(paper));
+        has("/journal") && !has("/decision")
+    });
+    println!("killed, then power, taken apart: {counts:?}");
+    assert!(counts.old > 100 && counts.new > 100, "{counts:?}");
+}
+
+#[test]
 fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
     let depth = Depth {
         losses: Losses::Power {
             most: if wants_all() { 64 } else { 2 },
         },
         nested: 0,
+        again: Losses::Kill,
     };
-    all("power, rich", rich(), depth);
+    all("power, rich", cases::rich(), depth);
 }
 
 #[test]
@@ -258,6 +272,7 @@ fn a_power_loss_in_any_small_tree_leaves_the_old_tree_or_the_new_one() {
             most: if wants_all() { 64 } else { 2 },
         },
         nested: 0,
+        again: Losses::Kill,
     };
     all("power, small", small(if wants_all() { 1 } else { 97 }), depth);
 }
