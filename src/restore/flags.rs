@@ -11,6 +11,7 @@ use super::moves::fits;
 use super::plan::{Action, Step};
 use super::prepare::{Move, Moves};
 use super::stage::Stage;
+use super::work::sync_last;
 use crate::capture::{is_gone, words};
 use crate::mount::Root;
 use crate::platform::{self, NodeKind, Stat};
@@ -77,8 +78,11 @@ pub(super) fn bound(steps: &[Step]) -> Vec<BoundObject> {
         .collect()
 }
 
-/// Puts back what was taken off, after every move was taken back. Gives what could not be.
+/// Puts back what was taken off, after every move was taken back, and makes that durable. Gives what could not be.
 pub(super) fn put_back(root: &Root, bound: &[BoundObject]) -> Vec<RestoreError> {
+    if bound.is_empty() {
+        return Vec::new();
+    }
     let mut failed = Vec::new();
     for was in bound {
         let done = on_object(root, &was.path, |handle, is| {
@@ -98,6 +102,8 @@ pub(super) fn put_back(root: &Root, bound: &[BoundObject]) -> Vec<RestoreError> 
             Ok(()) => {}
         }
     }
+    // Nobody comes back to it once the papers are gone.
+    failed.extend(sync_last(root).err());
     failed
 }
 

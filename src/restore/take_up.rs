@@ -13,7 +13,6 @@ use super::plan::{Allow, Plan, Scope, Step};
 use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::reopen::{Missing, jobs};
 use super::stage::{Location, Stage};
-use super::work::sync_last;
 use crate::capture::Seen;
 use crate::diff::{Side, compare};
 use crate::mount::Root;
@@ -124,7 +123,6 @@ fn forget(intent: &Intent) -> Vec<RestoreError> {
             && let Ok(root) = Root::open(&mount.coverage.root.to_path())
         {
             left.extend(flags::put_back(&root, &mount.bound));
-            left.extend(sync_last(&root).err());
         }
     }
     left
