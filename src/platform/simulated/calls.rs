@@ -20,7 +20,7 @@ use crate::snapshot::InodeFlags;
 type Spot<'a> = (BorrowedFd<'a>, &'a Path);
 
 impl World {
-    fn base(&self, dir: BorrowedFd<'_>) -> Result<Option<u64>> {
+    pub(super) fn base(&self, dir: BorrowedFd<'_>) -> Result<Option<u64>> {
         if dir.as_raw_fd() == rustix::fs::CWD.as_raw_fd() {
             return Ok(None);
         }
@@ -97,7 +97,7 @@ impl World {
         Ok(())
     }
 
-    fn device(&self, number: u64) -> u64 {
+    pub(super) fn device(&self, number: u64) -> u64 {
         self.live.get(number).map_or(0, |inode| inode.device)
     }
 
@@ -124,7 +124,7 @@ impl World {
     ) -> Result<OwnedFd> {
         let found = self.named(dir, path);
         let creates = flags.contains(OFlags::CREATE) && found == Err(Errno::NOENT);
-        self.begin(if creates { How::Name } else { How::Open })?;
+        self.begin(if creates { How::Name } else { How::Open }, dir, Some(path))?;
         let number = match found {
             Ok(_) if flags.contains(OFlags::CREATE | OFlags::EXCL) => return Err(Errno::EXIST),
             Err(Errno::NOENT) if creates => {
@@ -170,7 +170,10 @@ impl World {
         flags: AtFlags,
     ) -> Result<Stat> {
         let by_handle = flags.contains(AtFlags::EMPTY_PATH);
-        self.begin(if by_handle { How::Read } else { How::Look })?;
+        match by_handle {
+            true => self.begin(How::Read, dir, None)?,
+            false => self.begin(How::Look, dir, Some(path))?,
+        }
         let number = if by_handle {
             self.held(dir.as_raw_fd())?.inode
         } else {
@@ -216,7 +219,7 @@ impl World {
         dir: BorrowedFd<'_>,
         each: &mut impl FnMut(&[u8]),
     ) -> Result<()> {
-        self.begin(How::Read)?;
+        self.begin(How::Read, dir, None)?;
         let number = self.held(dir.as_raw_fd())?.inode;
         let inode = self.live.get(number).ok_or(Errno::NOENT)?;
         let entries = inode.entries().ok_or(Errno::NOTDIR)?;
@@ -225,7 +228,7 @@ impl World {
     }
 
     pub(in crate::platform) fn readlink(&mut self, dir: BorrowedFd<'_>, path: &Path) -> Result<Vec<u8>> {
-        self.begin(How::Look)?;
+        self.begin(How::Look, dir, Some(path))?;
         let number = self.named(dir, path)?;
         match &self.live.get(number).ok_or(Errno::NOENT)?.node {
             Node::Symlink(target) => Ok(target.clone()),
@@ -234,7 +237,7 @@ impl World {
     }
 
     pub(in crate::platform) fn mkdir(&mut self, dir: BorrowedFd<'_>, path: &Path, mode: Mode) -> Result<()> {
-        self.begin(How::Name)?;
+        self.begin(How::Name, dir, Some(path))?;
         let node = Node::Directory(BTreeMap::new());
         self.make((dir, path), node, mode.as_raw_mode() & 0o7777)?;
         Ok(())
@@ -246,7 +249,7 @@ impl World {
         dir: BorrowedFd<'_>,
         path: &Path,
     ) -> Result<()> {
-        self.begin(How::Name)?;
+        self.begin(How::Name, dir, Some(path))?;
         self.make((dir, path), Node::Symlink(target.to_vec()), 0o777)?;
         Ok(())
     }
@@ -258,7 +261,7 @@ impl World {
         kind: FileType,
         (major, minor): (u32, u32),
     ) -> Result<()> {
-        self.begin(How::Name)?;
+        self.begin(How::Name, dir, Some(path))?;
         let node = match kind {
             FileType::Fifo => Node::Fifo,
             FileType::CharacterDevice => Node::CharDevice(major, minor),
@@ -276,7 +279,7 @@ impl World {
         to: BorrowedFd<'_>,
         new: &Path,
     ) -> Result<()> {
-        self.begin(How::Name)?;
+        self.begin(How::Name, to, Some(new))?;
         let number = self.named(from, old)?;
         let (dir, name) = self.vacant((to, new))?;
         if self.device(dir) != self.device(number) {
@@ -297,7 +300,7 @@ impl World {
         to: Spot<'_>,
         flags: RenameFlags,
     ) -> Result<()> {
-        self.begin(How::Name)?;
+        self.begin(How::Name, to.0, Some(to.1))?;
         let (old_dir, old) = self.locate(self.base(from.0)?, from.1, false)?;
         let (new_dir, new) = self.locate(self.base(to.0)?, to.1, false)?;
         if self.device(old_dir) != self.device(new_dir) {
@@ -373,7 +376,7 @@ impl World {
         path: &Path,
         flags: AtFlags,
     ) -> Result<()> {
-        self.begin(How::Name)?;
+        self.begin(How::Name, dir, Some(path))?;
         let (dir, name, number) = self.movable((dir, path))?;
         let inode = self.live.get(number).ok_or(Errno::NOENT)?;
         match (inode.entries(), flags.contains(AtFlags::REMOVEDIR)) {
@@ -388,7 +391,7 @@ impl World {
 
     pub(in crate::platform) fn access(&mut self, path: &Path) -> Result<()> {
         let _ = Access::EXISTS;
-        self.begin(How::Look)?;
+        self.begin(How::Look, rustix::fs::CWD, Some(path))?;
         self.named(rustix::fs::CWD, path).map(drop)
     }
 }

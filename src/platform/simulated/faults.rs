@@ -50,6 +50,9 @@ pub(crate) struct Fault {
     pub(crate) at: u64,
     /// All that follow do too.
     pub(crate) stays: bool,
+    /// Only these file systems give it, from the first to the last number, as those do that were shut down: by every call but
+    /// the `fsync` of a directory, which does nothing and is answered by success.
+    pub(crate) devices: Option<(u64, u64)>,
     /// How many could have given it by now.
     pub(crate) seen: u64,
 }
@@ -60,7 +63,16 @@ impl Fault {
             error,
             at,
             stays,
+            devices: None,
             seen: 0,
+        }
+    }
+
+    /// File systems that are shut down just before the call `at` of those on them.
+    pub(crate) fn outage(devices: (u64, u64), at: u64) -> Self {
+        Self {
+            devices: Some(devices),
+            ..Self::new(Errno::IO, at, true)
         }
     }
 
@@ -69,9 +81,14 @@ impl Fault {
         self.seen >= self.at
     }
 
-    /// The error that this call gives.
-    pub(super) fn strike(&mut self, how: How) -> Option<Errno> {
-        if !how.gives(self.error) {
+    /// The error that this call on an object of this file system gives.
+    pub(super) fn strike(&mut self, how: How, device: Option<u64>) -> Option<Errno> {
+        let meant = match self.devices {
+            // Locks are kept in memory.
+            Some((first, last)) => device.is_some_and(|it| (first..=last).contains(&it)) && how != How::Lock,
+            None => how.gives(self.error),
+        };
+        if !meant {
             return None;
         }
         self.seen += 1;

@@ -1,7 +1,7 @@
 //! One world: what processes see, what is on disk, what lies between, and who has what open.
 
 use std::collections::{BTreeMap, HashMap};
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -175,8 +175,23 @@ impl World {
         self.clock += i128::try_from(nanos).unwrap();
     }
 
-    /// A call begins: it may fail, and a crash may come just before it.
-    pub(super) fn begin(&mut self, how: How) -> Result<()> {
+    /// A call begins on what `path` names below `dir`, or on the handle `dir`: it may fail, and a crash may come just before it.
+    pub(super) fn begin(&mut self, how: How, dir: BorrowedFd<'_>, path: Option<&Path>) -> Result<()> {
+        let wanted = self.fault.is_some_and(|fault| fault.devices.is_some());
+        let number = if wanted { self.meant(dir, path) } else { None };
+        self.begin_at(how, number)
+    }
+
+    /// What a call is about: the object that has the name, or the directory that has none of that name.
+    fn meant(&self, dir: BorrowedFd<'_>, path: Option<&Path>) -> Option<u64> {
+        let base = self.base(dir).ok()?;
+        let Some(path) = path else { return base };
+        let (dir, name) = self.locate(base, path, false).ok()?;
+        Some(self.live.child(dir, &name).unwrap_or(dir))
+    }
+
+    /// The same for the object `number`.
+    pub(super) fn begin_at(&mut self, how: How, number: Option<u64>) -> Result<()> {
         if how.changes() {
             let moment = self.moments.is_some().then(|| self.moment());
             if let Some(moments) = &mut self.moments {
@@ -185,7 +200,8 @@ impl World {
             self.calls += 1;
             self.clock += TICK;
         }
-        match self.fault.as_mut().and_then(|fault| fault.strike(how)) {
+        let device = number.map(|number| self.device(number));
+        match self.fault.as_mut().and_then(|fault| fault.strike(how, device)) {
             Some(error) => Err(error),
             None => Ok(()),
         }
@@ -252,7 +268,7 @@ impl World {
     /// Replaces the content of a file in one step that is on disk when it is done: what a database's commit is. Its name comes
     /// to disk with it.
     pub(crate) fn store(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
-        self.begin(How::Sync)?;
+        self.begin(How::Sync, rustix::fs::CWD, Some(path))?;
         let number = self.find(path)?;
         let at = self.now();
         let inode = self.live.get_mut(number).ok_or(Errno::NOENT)?;

@@ -6,6 +6,7 @@ mod done;
 mod errors;
 mod judge;
 mod meddled;
+mod outages;
 mod session;
 
 use session::{Ended, Session, Verb, World};

@@ -1,0 +1,166 @@
+//! An error, and then the power fails: what was said to be done is done, what was refused left the old tree, and what waits can be
+//! finished and taken back. The errors are single calls that fail, and file systems that are shut down while the other goes on.
+
+use std::collections::HashSet;
+
+use rustix::io::Errno;
+
+use super::done::Done;
+use super::judge::Verdict;
+use super::session::{left, within};
+use super::{Ended, Session, Verb, cases, wants_all};
+use crate::platform::simulated::{Fault, Losses, Moment, Tree, outcomes};
+
+/// The file systems that are shut down: that of the mount, that of the store, both.
+const OUTAGES: [(u64, u64); 3] = [(2, 2), (3, 3), (2, 3)];
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    faults: u64,
+    done: u64,
+    partly: u64,
+    refused: u64,
+    waited: u64,
+    /// Times that something was taken up.
+    runs: u64,
+}
+
+struct Trial<'a> {
+    session: &'a Session,
+    new: Tree,
+    counts: Counts,
+    seen: HashSet<(u64, Verb, u8)>,
+}
+
+impl Trial<'_> {
+    /// One fault after the other, until none strikes any more.
+    fn run(&mut self, every: u64, fault: impl Fn(u64) -> Fault) {
+        let mut at = 1;
+        while self.strike(fault(at)) {
+            at += every;
+        }
+    }
+
+    /// Whether it struck before the restore was done.
+    fn strike(&mut self, fault: Fault) -> bool {
+        let mut world = self.session.begin();
+        world.fault = Some(fault);
+        world.moments = Some(Vec::new());
+        let (done, world) = within(world, || self.session.restore());
+        let (last, moments) = {
+            let mut world = world.lock();
+            world.end_process();
+            let struck = world.fault.take().is_some_and(|fault| fault.struck());
+            if !struck {
+                return false;
+            }
+            (world.moment(), world.moments.take().unwrap())
+        };
+        self.counts.faults += 1;
+        match &done {
+            Done::Whole => self.counts.done += 1,
+            Done::Partly(_) => self.counts.partly += 1,
+            Done::Refused(_) => self.counts.refused += 1,
+            Done::Waits(_) => self.counts.waited += 1,
+        }
+        let about = format!("{fault:?}: {done:?}");
+        self.lose_power(&last, &done, &about);
+        // It may fail before anything was said, too.
+        let unsaid = match &done {
+            // The paths that it could not change it will not have changed then either.
+            Done::Partly(named) => Done::Partly(named.clone()),
+            _ => Done::Waits(String::new()),
+        };
+        for moment in moments.iter().rev().step_by(if wants_all() { 23 } else { 97 }) {
+            self.lose_power(moment, &unsaid, &format!("{about}, call {}", moment.call));
+        }
+        true
+    }
+
+    fn lose_power(&mut self, moment: &Moment, done: &Done, about: &str) {
+        let most = if wants_all() { 2 } else { 1 };
+        let kind = match done {
+            Done::Whole => 0,
+            Done::Partly(_) => 1,
+            Done::Refused(_) => 2,
+            Done::Waits(_) => 3,
+        };
+        for disk in outcomes(moment, Losses::Power { most }) {
+            for verb in [Verb::Resume, Verb::Abort] {
+                if !self.seen.insert((disk.print(), verb, kind)) {
+                    continue;
+                }
+                self.counts.runs += 1;
+                let (ended, world) = within(left(moment, &disk), || self.session.recover(verb));
+                let ended = ended.unwrap_or_else(|error| panic!("{about}, {verb:?}: {error}"));
+                let ended = match (done, ended) {
+                    (Done::Whole, Ended::Either) => Ended::New,
+                    (Done::Whole, Ended::Old) => panic!("{about}, {verb:?}: it was said to be done"),
+                    (Done::Refused(_), Ended::Either) => Ended::Old,
+                    (Done::Refused(_), Ended::New) if verb == Verb::Abort => {
+                        panic!("{about}: nothing was done, and it cannot be taken back")
+                    }
+                    (Done::Partly(_), Ended::New | Ended::Either) => Ended::Mixed,
+                    (_, ended) => ended,
+                };
+                let said = done.said();
+                let verdict = Verdict {
+                    ended,
+                    old: &self.session.old,
+                    new: &self.new,
+                    said: &said,
+                };
+                let wrong = self.session.judge_by(&world, &verdict);
+                assert!(wrong.is_empty(), "{about}, {verb:?}, {ended:?}: {wrong:#?}");
+            }
+        }
+    }
+}
+
+fn trial(session: &Session) -> Trial<'_> {
+    let (done, world) = within(session.begin(), || session.restore());
+    assert!(matches!(done, Done::Whole), "{done:?}");
+    let new = world.lock().tree(super::session::ROOT);
+    Trial {
+        session,
+        new,
+        counts: Counts::default(),
+        seen: HashSet::new(),
+    }
+}
+
+/// Tries the faults in each session with one of everything, each `every`th point of them.
+fn all(name: &str, every: u64, faults: &(dyn Fn(u64) -> Vec<Fault> + Sync)) {
+    let sessions = cases::rich();
+    let tried = crate::platform::parallel::map(&sessions, |make| {
+        let session = make();
+        let mut trial = trial(&session);
+        let kinds = faults(1).len();
+        for kind in 0..kinds {
+            trial.run(if wants_all() { 1 } else { every }, |at| faults(at)[kind]);
+        }
+        trial.counts
+    });
+    for counts in &tried {
+        println!("{name}, then power: {counts:?}");
+        assert!(counts.refused > 0 && counts.runs > 50, "{counts:?}");
+    }
+    assert!(tried.iter().any(|counts| counts.done > 0 && counts.waited > 0));
+}
+
+#[test]
+fn a_disk_that_is_shut_down_and_then_the_power_fails() {
+    all("shut down", 127, &|at| {
+        OUTAGES.map(|devices| Fault::outage(devices, at)).to_vec()
+    });
+}
+
+#[test]
+fn a_call_that_fails_and_then_the_power_fails() {
+    all("a call fails", 113, &|at| {
+        [Errno::IO, Errno::NOSPC]
+            .map(|error| Fault::new(error, at, false))
+            .to_vec()
+    });
+}
