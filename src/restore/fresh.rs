@@ -56,7 +56,7 @@ impl Fresh {
             });
         }
         let draft = OsString::from(format!("{STAGING_PREFIX}{}", letters(random)));
-        let top = make_private(&parent, &draft).map_err(fail)?;
+        let top = make_private(&parent, &draft).map_err(|(source, _)| fail(source))?;
         Ok(Self {
             path: above.join(&draft),
             parent,

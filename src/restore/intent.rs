@@ -3,8 +3,9 @@
 use super::flags;
 use super::plan::{Allow, Scope};
 use super::propose::{Proposal, ProposedMount, Purpose};
-use super::stage::Stage;
+use super::stage::{Location, Stage};
 use crate::clock::{Entropy, random};
+use crate::mount::Dir;
 use crate::snapshot::{Intent, IntentMount, IntentScope, RestoreId, RestoreKind};
 
 use super::execute::Acting;
@@ -92,5 +93,10 @@ fn of_mount(mount: &ProposedMount, entropy: &dyn Entropy) -> IntentMount {
         hidden: mount.hidden().count() as u64,
         bound: flags::bound(&mount.plan.steps),
         aside: mount.aside.clone(),
+        root_mtime: match &mount.location {
+            Location::Inside(root) if busy => Dir::open(root).and_then(|dir| dir.stat()).ok(),
+            _ => None,
+        }
+        .map(|stat| stat.mtime.into()),
     }
 }

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use super::RestoreError;
 use super::aside::Known;
 use super::identity::is_same;
+use super::work::left;
 use crate::clock::letters;
 use crate::contract::{ASIDE_SUFFIX, staging_prefix};
 use crate::mount::Dir;
 use crate::platform::{self, NodeKind};
-use crate::snapshot::{ByteString, Identity, StagePlace};
+use crate::snapshot::{ByteString, Identity, StagePlace, Stamp, Time};
 
 /// Where the staging directory of a mount goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub(super) struct Stage {
     dir: Dir,
     path: PathBuf,
     inside: bool,
+    /// Modification time of the directory that it lies in from before, when that is the mount root.
+    found: Option<Stamp>,
 }
 
 impl Stage {
@@ -84,21 +87,35 @@ impl Stage {
     /// Makes it, mode 0700.
     pub(super) fn create(place: &StagePlace) -> Result<Self, RestoreError> {
         let (name, path) = (OsString::from(&place.name), place.path());
-        let make = || -> io::Result<(Dir, Dir)> {
-            let parent = Dir::open(&place.directory.to_path())?;
-            let dir = make_private(&parent, &name)?;
-            Ok((parent, dir))
+        let fail = |source| RestoreError::Stage {
+            path: path.clone(),
+            source,
         };
-        match make() {
-            Ok((parent, dir)) => Ok(Self {
+        let parent = Dir::open(&place.directory.to_path()).map_err(fail)?;
+        match make_private(&parent, &name) {
+            Ok(dir) => Ok(Self {
                 parent,
                 name,
                 dir,
                 path,
                 inside: place.inside,
+                found: None,
             }),
-            Err(source) => Err(RestoreError::Stage { path, source }),
+            Err((source, None)) => Err(fail(source)),
+            // It stays, and so must the papers that name it.
+            Err((source, Some(stays))) => {
+                let stays = RestoreError::Settle {
+                    path: path.clone(),
+                    source: stays,
+                };
+                Err(left(fail(source), Err(stays)))
+            }
         }
+    }
+
+    /// The same, where the directory that it lies in was last changed at `found`.
+    pub(super) fn since(self, found: Option<Stamp>) -> Self {
+        Self { found, ..self }
     }
 
     /// Makes one in the place of one that is gone; beside it when something else has its name now.
@@ -144,6 +161,7 @@ impl Stage {
                 dir,
                 path: path.clone(),
                 inside: place.inside,
+                found: None,
             }))
         };
         match open() {
@@ -182,6 +200,28 @@ impl Stage {
             })
     }
 
+    /// As [`Self::settle`], when nothing was moved: the mount root gets its time back, if making this directory was the last
+    /// change of it.
+    pub(super) fn unmake(&self, known: &Known) -> Result<(), RestoreError> {
+        /// Both are set in one call, by clocks that may tick in between.
+        const TICK: i128 = 50_000_000;
+        let born = self.dir.stat().ok().and_then(|stat| stat.born);
+        let changed = self.parent.stat().ok().map(|stat| stat.mtime);
+        let is_last = |changed: Time, born: Time| (0..TICK).contains(&(changed.nanos() - born.nanos()));
+        let found = self.found.filter(|_| {
+            changed
+                .zip(born)
+                .is_some_and(|(changed, born)| is_last(changed, born))
+        });
+        self.settle(known)?;
+        if let Some(found) = found {
+            // A time that cannot be set harms nothing.
+            let set = platform::set_mtime(&self.parent, ".".as_ref(), found.into());
+            drop(set.and_then(|()| platform::sync_directory(&self.parent)));
+        }
+        Ok(())
+    }
+
     /// Removes it with what was staged in it, for a restore that wrote no journal: all that was made there, and nothing that
     /// is older than it is.
     pub(super) fn forget(&self) -> Result<(), RestoreError> {
@@ -192,7 +232,7 @@ impl Stage {
         let born = self.dir.stat().map_err(fail)?.born;
         let mut known = Known::default();
         known.staged_since(&self.dir, born).map_err(fail)?;
-        self.settle(&known)
+        self.unmake(&known)
     }
 
     /// Makes what was staged durable.
@@ -204,16 +244,20 @@ impl Stage {
     }
 }
 
-/// Makes a directory that is open to its owner only, and opens it. One that cannot be used does not stay, if that can be helped.
-pub(super) fn make_private(parent: &Dir, name: &OsStr) -> io::Result<Dir> {
-    platform::make_dir(parent, name)?;
+/// Makes a directory that is open to its owner only, and opens it. One that cannot be used does not stay; the second error says
+/// why it does.
+pub(super) fn make_private(parent: &Dir, name: &OsStr) -> Result<Dir, (io::Error, Option<io::Error>)> {
+    platform::make_dir(parent, name).map_err(|source| (source, None))?;
     let open = || -> io::Result<Dir> {
         let dir = parent.dir(name)?;
         // Whatever our mask made of it.
         platform::chmod_handle(&dir, 0o700)?;
         Ok(dir)
     };
-    open().inspect_err(|_| drop(platform::remove_dir(parent, name)))
+    open().map_err(|source| {
+        let removed = platform::remove_dir(parent, name).and_then(|()| platform::sync_directory(parent));
+        (source, removed.err())
+    })
 }
 
 /// The name of the `number`-th new object.

@@ -114,7 +114,7 @@ fn forget(intent: &Intent) -> Vec<RestoreError> {
     for mount in &intent.mounts {
         let Some(place) = &mount.stage else { continue };
         let emptied = Stage::reopen(place, None).and_then(|stage| match stage {
-            Some(stage) => stage.forget(),
+            Some(stage) => stage.since(mount.root_mtime).forget(),
             None => Ok(()),
         });
         left.extend(emptied.err());

@@ -21,7 +21,7 @@ use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform;
 use crate::snapshot::{
-    BoundObject, Deed, Intent, JournalMount, Manifest, RelPath, StagePlace, Time, add_sizes,
+    BoundObject, Deed, Intent, JournalMount, Manifest, RelPath, StagePlace, Stamp, Time, add_sizes,
 };
 use crate::store::Blobs;
 
@@ -134,7 +134,7 @@ pub(super) fn stage_all<'a>(
             continue;
         };
         acting.observer.begin(Phase::Stage);
-        match stage(mount, place, target, before, blobs, acting) {
+        match stage(mount, (place, meant.root_mtime), target, before, blobs, acting) {
             Ok(mut job) => {
                 job.index = index;
                 jobs.push(job);
@@ -148,7 +148,7 @@ pub(super) fn stage_all<'a>(
 
 fn stage<'a>(
     mount: &'a ProposedMount,
-    place: &StagePlace,
+    (place, found): (&StagePlace, Option<Stamp>),
     target: &'a Manifest,
     before: Option<(&'a Manifest, Time)>,
     blobs: &Blobs,
@@ -182,11 +182,11 @@ fn stage<'a>(
         times,
         problems: Vec::new(),
     };
-    let stage = Stage::create(place)?;
+    let stage = Stage::create(place)?.since(found);
     acting.observer.reached("staging");
     let berths = match berth::of_mount(mount, root.as_ref()) {
         Ok(berths) => berths,
-        Err(cause) => return Err(left(cause, stage.settle(&Known::default()))),
+        Err(cause) => return Err(left(cause, stage.unmake(&Known::default()))),
     };
     acting.observer.reached("berths");
     let now = before.map(|(manifest, _)| manifest);
@@ -252,7 +252,7 @@ fn stage<'a>(
             problems: builder.problems,
         }),
         Err(cause) => {
-            let settled = stage.settle(&known);
+            let settled = stage.unmake(&known);
             Err(undo(cause, settled))
         }
     }
@@ -274,7 +274,7 @@ fn known(stage: &Stage, steps: &[Step]) -> Result<Known, RestoreError> {
 /// Removes what was staged for a restore that stopped with `cause`, and names what stays.
 pub(super) fn discard(jobs: &[Job<'_>], cause: RestoreError) -> RestoreError {
     jobs.iter().fold(cause, |cause, job| {
-        let cause = left(cause, job.settle());
+        let cause = left(cause, job.stage.unmake(&job.known));
         let failed = job
             .settle_berths(End::TakenBack)
             .into_iter()

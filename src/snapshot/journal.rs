@@ -58,6 +58,9 @@ pub struct IntentMount {
     /// Excluded directories that go aside or come back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aside: Vec<AsideStep>,
+    /// Modification time of the mount root, when the staging directory lies in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_mtime: Option<Stamp>,
 }
 
 /// An object that is immutable or append-only.

@@ -88,6 +88,7 @@ fn papers_of(how: u8, journal: &str, decision: &str) -> Vec<u8> {
             stage: Some(place("")),
             conflicts: 0,
             hidden: 0,
+            root_mtime: None,
             bound: vec![BoundObject {
                 path: path("edited"),
                 ino: 99,

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::disk::{Inode, Node, ROOT};
@@ -390,8 +390,11 @@ impl World {
     }
 
     pub(in crate::platform) fn access(&mut self, path: &Path) -> Result<()> {
-        let _ = Access::EXISTS;
         self.begin(How::Look, rustix::fs::CWD, Some(path))?;
-        self.named(rustix::fs::CWD, path).map(drop)
+        self.named(rustix::fs::CWD, path)?;
+        if self.crowded {
+            return Err(Errno::ACCESS);
+        }
+        Ok(())
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Moment {
     pub(crate) exchanges: bool,
     /// What has a smaller number lies in the lower layer of an overlay, where no directory can be moved.
     pub(crate) lower: u64,
+    /// Whether nothing may be made beside a mount root.
+    pub(crate) crowded: bool,
     /// Which call comes next.
     pub(crate) call: u64,
 }
@@ -68,6 +70,7 @@ pub(crate) struct World {
     drawn: u64,
     pub(super) exchanges: bool,
     pub(super) lower: u64,
+    pub(super) crowded: bool,
     /// Calls that changed something.
     pub(crate) calls: u64,
     pub(crate) fault: Option<Fault>,
@@ -114,6 +117,7 @@ impl World {
             drawn: 0,
             exchanges: true,
             lower: 0,
+            crowded: false,
             calls: 0,
             fault: None,
             moments: None,
@@ -134,6 +138,7 @@ impl World {
         world.next = moment.next;
         world.drawn = moment.drawn;
         (world.exchanges, world.lower) = (moment.exchanges, moment.lower);
+        world.crowded = moment.crowded;
         world
     }
 
@@ -148,6 +153,7 @@ impl World {
             drawn: self.drawn,
             exchanges: self.exchanges,
             lower: self.lower,
+            crowded: self.crowded,
             call: self.calls,
         }
     }

@@ -44,6 +44,7 @@ fn intent() -> Intent {
             stage: Some(place("")),
             conflicts: 0,
             hidden: 0,
+            root_mtime: None,
             bound: Vec::new(),
             aside: vec![AsideStep {
                 path: RelPath::new(b"built").unwrap(),

@@ -217,7 +217,9 @@ fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
         nested: if wants_all() { 1 } else { 40 },
         again: Losses::Kill,
     };
-    all("killed, rich", cases::rich(), depth);
+    let mut sessions = cases::rich();
+    sessions.push(Box::new(|| cases::busy().crowded()));
+    all("killed, rich", sessions, depth);
 }
 
 #[test]

@@ -141,6 +141,12 @@ impl Session {
         self
     }
 
+    /// The same where a restore has to stage in the mount root.
+    pub(super) fn crowded(mut self) -> Self {
+        self.world.crowded = true;
+        self
+    }
+
     /// The world right after the session.
     pub(super) fn begin(&self) -> World {
         let disk = self.world.disk();
