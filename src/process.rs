@@ -7,6 +7,7 @@
 mod caller;
 mod fatal;
 mod forward;
+mod holder;
 mod identity;
 mod launch;
 mod orphans;
@@ -26,6 +27,7 @@ use other as system;
 
 pub use caller::{Caller, caller};
 pub use fatal::die;
+pub use holder::holder;
 pub use identity::{Life, ProbeError, current_boot, is_alive, life, reference};
 pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
 pub use pager::{Pager, pager_line};

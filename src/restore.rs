@@ -23,7 +23,9 @@ mod prepare;
 mod progress;
 mod propose;
 mod reopen;
+mod repositories;
 mod retreat;
+mod scope;
 mod set_aside;
 mod shared;
 mod site;
@@ -41,8 +43,10 @@ pub use attribution::{Verdict, Witness};
 pub use execute::{Acting, Failed, MountReport, Outcome, Report, execute};
 pub use fresh::Fresh;
 pub use history::{of_instance, of_restore};
-pub use plan::{Action, Allow, Kept, Plan, Scope, Step, Why, plan};
+pub use plan::{Action, Kept, Plan, Step, Why, plan};
 pub use propose::{MountRequest, Proposal, ProposedMount, Purpose, propose};
+pub use repositories::{Locked, Repositories, refuse_locked};
+pub use scope::{Allow, Scope};
 pub use set_aside::{AsideError, AsideWhy, bring_back, set_aside};
 pub use stage::Location;
 pub use take_up::{Cleared, TakenBack, abort, clear_up, leave, pending, proposal, resume, settle};
@@ -67,6 +71,9 @@ pub enum RestoreError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A process works on a repository that would change.
+    #[error("{0}; nothing was changed")]
+    Locked(Box<Locked>),
     /// The staging directory cannot be used.
     #[error("{} cannot be used for staging: {source}", path.display())]
     Stage {

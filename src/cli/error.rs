@@ -35,6 +35,8 @@ pub enum ErrorKind {
     RefusedActive,
     /// Another active instance lies on the same paths.
     RefusedOverlap,
+    /// A process works on a repository that would change.
+    RefusedLocked,
     /// The caller runs inside a session, which may not do this.
     RefusedInside,
     /// Nobody said yes.
@@ -68,7 +70,9 @@ impl ErrorKind {
                 ExitCode::Failed
             }
             Self::Usage | Self::Config | Self::TooBroad => ExitCode::Usage,
-            Self::RefusedActive | Self::RefusedOverlap | Self::RefusedInside => ExitCode::Active,
+            Self::RefusedActive | Self::RefusedOverlap | Self::RefusedLocked | Self::RefusedInside => {
+                ExitCode::Active
+            }
             Self::NotConfirmed => ExitCode::NotConfirmed,
             Self::UnknownInstance | Self::UnknownSnapshot | Self::NothingToRestore => {
                 ExitCode::NothingToRestore

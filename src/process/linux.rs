@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -65,6 +66,37 @@ pub(super) fn values(pid: u32, variable: &str) -> Result<Vec<Vec<u8>>, ProbeErro
         .filter_map(|pair| pair.strip_prefix(variable.as_bytes())?.strip_prefix(b"="))
         .map(<[u8]>::to_vec)
         .collect())
+}
+
+/// Which file system and inode something is; links are not followed. None: it is not there.
+pub(super) fn place(path: &Path) -> Option<(u64, u64)> {
+    let facts = fs::symlink_metadata(path).ok()?;
+    Some((facts.dev(), facts.ino()))
+}
+
+/// Whether a process has a file open, whatever its path is to that process.
+pub(super) fn has_open(pid: u32, file: (u64, u64)) -> bool {
+    let Ok(handles) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return false;
+    };
+    let is_it = |path: PathBuf| fs::metadata(path).is_ok_and(|facts| (facts.dev(), facts.ino()) == file);
+    handles.flatten().any(|handle| is_it(handle.path()))
+}
+
+/// Whether a process works in a directory or below it, whatever the paths are to that process.
+pub(super) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
+    /// Deeper nobody works, and the root is its own parent.
+    const DEPTH: usize = 128;
+    let mut path = PathBuf::from(format!("/proc/{pid}/cwd"));
+    for _ in 0..DEPTH {
+        // A link with the directory itself behind it, so `..` leads out of that.
+        match fs::metadata(&path) {
+            Ok(facts) if (facts.dev(), facts.ino()) == directory => return true,
+            Ok(_) => path.push(".."),
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 /// Whether the number is taken, by a process that we may not even see.

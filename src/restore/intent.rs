@@ -1,8 +1,8 @@
 //! The confirmed proposal as an intent, and back: what a restore may touch has to be known after a crash as well.
 
 use super::flags;
-use super::plan::{Allow, Scope};
 use super::propose::{Proposal, ProposedMount, Purpose};
+use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
 use crate::clock::{Entropy, random};
 use crate::mount::Dir;
@@ -37,6 +37,7 @@ impl Allow {
         Self {
             overwrite_later: intent.overwrite_later,
             delete_later: intent.delete_later,
+            files_only: intent.files_only,
         }
     }
 }
@@ -73,6 +74,7 @@ pub(super) fn intent(proposal: &Proposal, acting: &Acting<'_>) -> Intent {
         target: proposal.target.id.clone(),
         overwrite_later: proposal.allow.overwrite_later,
         delete_later: proposal.allow.delete_later,
+        files_only: proposal.allow.files_only,
         exact_mtimes: acting.exact_mtimes,
         mounts: proposal
             .mounts

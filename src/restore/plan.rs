@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use super::attribution::{Verdict, Witness};
 use super::names::{hopeless, part_from_others};
+use super::repositories::Repositories;
+use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
 use crate::snapshot::{Entry, Kind, Listing, Manifest, RelPath};
 
@@ -73,26 +75,6 @@ pub struct Kept {
     pub why: Why,
 }
 
-/// Which paths a plan may touch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// Everything.
-    All,
-    /// These paths and what lies below them.
-    Below(Vec<RelPath>),
-    /// Exactly these paths.
-    Exactly(BTreeSet<RelPath>),
-}
-
-/// What the operator allows beyond taking back the session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allow {
-    /// Replace what was changed or deleted later.
-    pub overwrite_later: bool,
-    /// Remove what was created later.
-    pub delete_later: bool,
-}
-
 /// The plan for one mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -104,18 +86,8 @@ pub struct Plan {
     pub kept: Vec<Kept>,
     /// What is not known then or now, and therefore not touched.
     pub not_covered: Vec<NotCovered>,
-}
-
-impl Scope {
-    /// Whether `path` itself may be touched.
-    #[must_use]
-    pub fn holds(&self, path: &RelPath) -> bool {
-        match self {
-            Self::All => true,
-            Self::Below(tops) => tops.iter().any(|top| path.is_within(top)),
-            Self::Exactly(paths) => paths.contains(path),
-        }
-    }
+    /// What is git's own and was left out as a whole, with how many of its paths differ.
+    pub left_out: BTreeMap<RelPath, u64>,
 }
 
 /// Makes the plan that brings `now` back to `target`.
@@ -132,6 +104,9 @@ pub fn plan(
         skipped: &[],
     };
     let comparison = compare(&target, now);
+    let sides = [target.manifest, now.manifest].into_iter().flatten();
+    let left_out = Repositories::of(sides.filter(|_| allow.files_only));
+    let holds = |path: &RelPath| scope.holds(path) && left_out.holding(path).is_none();
     let mut planner = Planner {
         steps: BTreeMap::new(),
         out: Vec::new(),
@@ -140,7 +115,7 @@ pub fn plan(
     };
     let mut needed = BTreeSet::new();
     for change in &comparison.changes {
-        if scope.holds(&change.path) && change.from.is_some() {
+        if holds(&change.path) && change.from.is_some() {
             for above in above(&change.path) {
                 if !needed.insert(above) {
                     break;
@@ -171,14 +146,23 @@ pub fn plan(
         .iter()
         .map(|change| change.path.clone())
         .collect();
+    let mut left = BTreeMap::new();
     for change in comparison.changes {
         // A directory on the way to a path that comes back must come back as well.
         let on_the_way = needed.contains(&change.path)
             && matches!(change.kind, ChangeKind::Deleted | ChangeKind::Type)
             && change.from.as_ref().is_some_and(Entry::is_dir);
-        if scope.holds(&change.path) || on_the_way {
+        if holds(&change.path) || on_the_way {
             planner.judge(change, witness, allow);
-        } else if change.to.is_some() {
+            continue;
+        }
+        if let Some(own) = left_out
+            .holding(&change.path)
+            .filter(|_| scope.holds(&change.path))
+        {
+            *left.entry(own.clone()).or_default() += 1;
+        }
+        if change.to.is_some() {
             planner.stays(&change.path);
         }
     }
@@ -194,6 +178,7 @@ pub fn plan(
     }
     let mut plan = Plan {
         steps: planner.steps.into_values().collect(),
+        left_out: left,
         ..Plan::default()
     };
     for kept in planner.out {
@@ -212,19 +197,9 @@ pub fn plan(
     plan.not_covered = comparison
         .not_covered
         .into_iter()
-        .filter(|gap| concerns(scope, &gap.path))
+        .filter(|gap| scope.concerns(&gap.path))
         .collect();
     plan
-}
-
-/// Whether an unknown path matters to a scope.
-fn concerns(scope: &Scope, path: &RelPath) -> bool {
-    let meets = |top: &RelPath| path.is_within(top) || top.is_within(path);
-    match scope {
-        Scope::All => true,
-        Scope::Below(tops) => tops.iter().any(meets),
-        Scope::Exactly(paths) => paths.iter().any(meets),
-    }
 }
 
 /// The directories above a path, the nearest first.

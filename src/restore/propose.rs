@@ -2,7 +2,8 @@
 
 use super::RestoreError;
 use super::attribution::Witness;
-use super::plan::{Allow, Plan, Scope, plan};
+use super::plan::{Plan, plan};
+use super::scope::{Allow, Scope};
 use super::stage::Location;
 use crate::capture::{Earlier, Latest, Look, Seen, Skipped, look};
 use crate::diff::{NotCovered, Side};

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::berth::find;
 use super::identity::is_same;
-use super::plan::{Allow, Kept, Why};
+use super::plan::{Kept, Why};
 use super::propose::{Proposal, ProposedMount};
+use super::scope::Allow;
 use super::stage::{Location, Stage};
 use crate::capture::words;
 use crate::clock::{Entropy, random};

@@ -12,6 +12,7 @@ mod model;
 mod nested;
 mod property;
 mod refused;
+mod repositories;
 mod scopes;
 mod set_aside;
 mod simulation;
@@ -35,6 +36,7 @@ use crate::snapshot::{Act, RelPath, SnapshotKind};
 const NOTHING: Allow = Allow {
     overwrite_later: false,
     delete_later: false,
+    files_only: false,
 };
 const OVERWRITE: Allow = Allow {
     overwrite_later: true,
@@ -42,11 +44,13 @@ const OVERWRITE: Allow = Allow {
 };
 const DELETE: Allow = Allow {
     delete_later: true,
+    files_only: false,
     ..NOTHING
 };
 const BOTH: Allow = Allow {
     overwrite_later: true,
     delete_later: true,
+    files_only: false,
 };
 
 /// The plan for a session that was seen to end with `last`.

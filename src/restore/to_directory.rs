@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use super::build::{Builder, Times};
-use super::plan::Scope;
+use super::scope::Scope;
 use super::site::{Origin, Site};
 use super::work::left;
 use super::{RestoreError, fresh};

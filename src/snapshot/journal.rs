@@ -32,6 +32,9 @@ pub struct Intent {
     pub overwrite_later: bool,
     /// Later files are removed.
     pub delete_later: bool,
+    /// What is git's own is left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub files_only: bool,
     /// Recorded modification times come back.
     pub exact_mtimes: bool,
     /// The mounts.

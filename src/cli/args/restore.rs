@@ -54,6 +54,9 @@ pub struct RestoreArgs {
     /// Move this excluded directory away, undoably; it is in no snapshot (repeatable)
     #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath)]
     pub set_aside_excluded: Vec<OsString>,
+    /// Leave out what is git's own: HEAD, branches, index, hooks, configuration, objects
+    #[arg(long)]
+    pub files_only: bool,
     /// Times of files whose content is put back: `now`, so that build tools notice, or `exact`, as recorded
     #[arg(
         long,

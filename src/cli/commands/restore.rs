@@ -77,6 +77,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
     let allow = Allow {
         overwrite_later: args.overwrite_later_edits,
         delete_later: args.delete_later_files,
+        files_only: args.files_only,
     };
     let observer = context.world().observer;
     let mut proposal = propose(&store, target, Purpose::Restore, requests, allow, false, observer)?;
@@ -99,6 +100,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
             .flags("--set-aside-excluded", aside)
             .flag("--from", args.from.as_ref())
             .flag("--mtimes", (args.mtimes == Mtimes::Exact).then_some("exact"))
+            .switch("--files-only", args.files_only)
             .switch("--require-complete", args.require_complete)
             .paths(&args.paths),
     };

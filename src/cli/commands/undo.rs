@@ -57,6 +57,7 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
     let allow = Allow {
         overwrite_later: args.overwrite_later_edits,
         delete_later: args.delete_later_files,
+        files_only: false,
     };
     let purpose = Purpose::Undo(undone.number);
     let mut proposal = propose(

@@ -71,6 +71,8 @@ pub(in crate::cli) struct RestoreDocument {
     pub(in crate::cli) set_aside: Vec<AsideDocument>,
     /// Excluded directories that come back, or came: an `undo` of that.
     pub(in crate::cli) brought_back: Vec<AsideDocument>,
+    /// Repositories that `--files-only` leaves out, with how many of their paths differ.
+    pub(in crate::cli) left_out: Vec<ReasonDocument>,
     /// What stays beside the mounts because it is nothing that the restore knows, in words.
     pub(in crate::cli) left: Vec<String>,
 }
@@ -98,6 +100,7 @@ impl RestoreDocument {
             not_checked: Vec::new(),
             set_aside: Vec::new(),
             brought_back: Vec::new(),
+            left_out: Vec::new(),
             left,
         }
     }

@@ -66,6 +66,10 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
             ErrorKind::Usage,
             Some("--to takes a directory that is absent or empty"),
         ),
+        RestoreError::Locked(_) => (
+            ErrorKind::RefusedLocked,
+            Some("wait until git is done there; --files-only leaves the repository out"),
+        ),
         RestoreError::Drift { .. } => (
             ErrorKind::Failed,
             Some("run the command again; stop what still writes there"),

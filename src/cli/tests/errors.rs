@@ -21,6 +21,7 @@ fn every_kind_has_its_exit_code_and_its_word() {
         (K::TooBroad, "too-broad", 2, 2),
         (K::RefusedActive, "refused-active", 3, 125),
         (K::RefusedOverlap, "refused-overlap", 3, 125),
+        (K::RefusedLocked, "refused-locked", 3, 125),
         (K::RefusedInside, "refused-inside", 3, 125),
         (K::NotConfirmed, "not-confirmed", 4, 125),
         (K::UnknownInstance, "unknown-instance", 5, 125),

@@ -108,6 +108,11 @@ fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
             sanitize::text(&why_words(&kept.why))
         ));
     }
+    for (own, paths) in &mount.plan.left_out {
+        let host = sanitize::path(&own.on_host(&root));
+        let paths = size::counted(*paths, "path that differs", "paths that differ");
+        lines.push(format!("  left out  {host} (--files-only): {paths}"));
+    }
     list(
         lines,
         "Not covered, so not touched:",

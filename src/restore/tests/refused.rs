@@ -103,6 +103,7 @@ fn an_intent_that_stages_in_somebody_elses_directory_empties_nothing() {
         target: session.baseline.record.id.clone(),
         overwrite_later: false,
         delete_later: false,
+        files_only: false,
         exact_mtimes: false,
         mounts: vec![IntentMount {
             coverage: session.place.coverage(),

@@ -85,6 +85,7 @@ impl Session {
         let allow = Allow {
             overwrite_later: case.overwrite,
             delete_later: case.delete,
+            files_only: false,
         };
         self.propose(&self.baseline, Purpose::Restore, request, allow)
     }

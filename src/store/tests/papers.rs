@@ -37,6 +37,7 @@ fn intent() -> Intent {
         target: snapshot(1),
         overwrite_later: false,
         delete_later: false,
+        files_only: false,
         exact_mtimes: false,
         mounts: vec![IntentMount {
             coverage: coverage(ROOT),

@@ -37,20 +37,42 @@ impl Repository {
     /// would rewrite the index.
     #[track_caller]
     pub(crate) fn git(&self, args: &[&str]) -> String {
-        let date = "2026-01-02T03:04:05+00:00";
-        let output = run_tool(
-            Command::new("git")
-                .args(args)
-                .current_dir(&self.path)
-                .env_clear()
-                .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-                .env("GIT_CONFIG_NOSYSTEM", "1")
-                .env("GIT_CONFIG_GLOBAL", "/dev/null")
-                .env("GIT_OPTIONAL_LOCKS", "0")
-                .env("GIT_AUTHOR_DATE", date)
-                .env("GIT_COMMITTER_DATE", date),
-        );
+        let output = run_tool(&mut self.command(args));
         String::from_utf8_lossy(&output).into_owned()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let date = "2026-01-02T03:04:05+00:00";
+        let mut command = Command::new("git");
+        command
+            .args(args)
+            .current_dir(&self.path)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_EDITOR", "true")
+            .env("GIT_AUTHOR_DATE", date)
+            .env("GIT_COMMITTER_DATE", date);
+        command
+    }
+
+    /// The same, where it may fail: whether it did not, and all it wrote.
+    #[track_caller]
+    pub(crate) fn tried(&self, args: &[&str]) -> (bool, String) {
+        let output = self.command(args).output().unwrap();
+        let wrote = [output.stdout, output.stderr].concat();
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&wrote).into_owned(),
+        )
+    }
+
+    /// Whether git does it.
+    #[track_caller]
+    pub(crate) fn try_git(&self, args: &[&str]) -> bool {
+        self.tried(args).0
     }
 
     /// Adds everything that is not ignored and commits it.

@@ -10,7 +10,10 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::diff::ChangeKind;
 use crate::platform::is_privileged;
-use crate::restore::{Acting, AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, Why, execute};
+use crate::restore::{
+    Acting, AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, execute,
+    refuse_locked,
+};
 use crate::session::refuse_active;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
@@ -43,6 +46,11 @@ pub(in crate::cli::commands) fn carry_out(
         terminal.err(&view::plan::plan(proposal, terminal.width_err()));
     }
     if how.dry_run {
+        if let Err(RestoreError::Locked(locked)) = refuse_locked(proposal) {
+            context
+                .terminal
+                .warn(&format!("as it is now, it would be refused: {locked}"));
+        }
         if how.json {
             terminal.json(&document(row, proposal, None));
         } else {
@@ -56,9 +64,11 @@ pub(in crate::cli::commands) fn carry_out(
         .into());
     }
     if !proposal.is_empty() {
+        refuse_locked(proposal)?;
         confirm(terminal, &context.interrupts, how.question, how.yes)?;
         // The answer may have taken a while, and a session may have begun meanwhile.
         refuse_active(store, row)?;
+        refuse_locked(proposal)?;
     }
     let world = context.world();
     let acting = Acting {

@@ -9,6 +9,7 @@ use crate::cli::view;
 use crate::restore::{Outcome, Proposal, Report};
 use crate::snapshot::AsideAct;
 use crate::store::InstanceRow;
+use crate::terminal::size;
 
 /// The document of a plan, or of what was done.
 pub(in crate::cli::commands) fn document(
@@ -71,6 +72,11 @@ pub(in crate::cli::commands) fn document(
                 .iter()
                 .map(|gap| ReasonDocument::gap(coverage, gap)),
         );
+        let left_out = mount.plan.left_out.iter();
+        made.left_out.extend(left_out.map(|(own, paths)| {
+            let differ = size::counted(*paths, "path differs", "paths differ");
+            ReasonDocument::new(coverage, own, format!("--files-only: {differ}"))
+        }));
         let reason = "excluded, and changed since the snapshot";
         made.not_checked.extend(
             mount

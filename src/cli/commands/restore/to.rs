@@ -12,7 +12,7 @@ use crate::cli::document::{Head, HostPathDocument, ReasonDocument, RestoreOutcom
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
-use crate::restore::{Fresh, RestoreError, Scope, write_to};
+use crate::restore::{Fresh, Repositories, RestoreError, Scope, write_to};
 use crate::snapshot::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, shell, size};
@@ -108,6 +108,11 @@ fn parts<'a>(
             described: &format!("is not in the {} snapshot", target.kind.word()),
         };
         known.check(&mount.coverage, &scope, target.instance.as_str())?;
+        let scope = if args.files_only {
+            without_repositories(&manifest, &scope)
+        } else {
+            scope
+        };
         parts.push(Part {
             mount,
             manifest,
@@ -115,6 +120,17 @@ fn parts<'a>(
         });
     }
     Ok(parts)
+}
+
+/// What `--files-only` takes.
+fn without_repositories(manifest: &Manifest, scope: &Scope) -> Scope {
+    let own = Repositories::of([manifest]);
+    let entries = manifest.entries().map(|(path, _)| path);
+    Scope::Exactly(
+        entries
+            .filter(|path| scope.holds(path) && own.holding(path).is_none())
+            .collect(),
+    )
 }
 
 /// How many paths will be written: those in the scope and the directories above them, but no sockets.

@@ -1,0 +1,138 @@
+//! `--files-only`, and repositories that git works on while somebody wants them back.
+
+use std::fs;
+use std::process::{Child, Command};
+
+use crate::support::build::Build;
+use crate::support::compare::assert_same_tree;
+use crate::support::git::Repository;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+/// A process that is ended with the test.
+struct Held(Child);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const DAMAGE: &str = "echo agent > src/main.c; rm README; \
+     git -c user.name=a -c user.email=a@x commit -qam agents; echo x > .git/hooks/pre-commit; rm -rf inner";
+
+fn session(sandbox: &Sandbox) -> (Repository, String, Tree) {
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    let inner = Repository::with_history(&repository.path.join("inner"), 1);
+    drop(inner);
+    fs::create_dir_all(repository.path.join(".git/hooks")).unwrap();
+    Build::at(&repository.path).file("README", "mine\n").aged();
+    let before = Tree::read(&repository.path);
+    let id = sandbox.launch(&repository.path, DAMAGE);
+    (repository, id, before)
+}
+
+#[test]
+fn files_only_leaves_everything_of_git_as_it_is() {
+    let sandbox = Sandbox::new();
+    let (repository, id, before) = session(&sandbox);
+    let project = &repository.path;
+    let after = Tree::read(project);
+    let shown = sandbox
+        .jackin(["restore", &id, "--files-only", "--dry-run"])
+        .ok()
+        .text();
+    assert!(
+        shown.contains("left out") && shown.contains("/project/.git (--files-only)"),
+        "{shown}"
+    );
+    assert!(
+        !shown.contains("/.git/HEAD") && !shown.contains("hooks"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("--files-only --yes") || shown.contains("--files-only"),
+        "{shown}"
+    );
+
+    sandbox.restore(&id, &["--files-only"]);
+    let now = Tree::read(project);
+    assert_same_tree(&after.only(".git"), &now.only(".git"));
+    assert_same_tree(
+        &before.without(".git").without("inner"),
+        &now.without(".git").without("inner"),
+    );
+    // The nested repository went as a whole: its files are back, and what was git's is not.
+    assert!(now.has("inner/src/main.c") && !now.has("inner/.git"));
+
+    // Later, all of it: the rest comes back as well.
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(project));
+}
+
+#[test]
+fn files_only_writes_no_repository_elsewhere() {
+    let sandbox = Sandbox::new();
+    let (_, id, _) = session(&sandbox);
+    let to = sandbox.scratch("to");
+    let args = [
+        "restore",
+        &id,
+        "--files-only",
+        "--yes",
+        "--to",
+        to.to_str().unwrap(),
+    ];
+    sandbox.jackin(args).ok();
+    let written = Tree::read(&to);
+    let git: Vec<_> = written
+        .paths()
+        .filter(|path| path.windows(4).any(|part| part == b".git"))
+        .collect();
+    assert!(git.is_empty(), "{git:?}");
+    let has = |end: &[u8]| written.paths().any(|path| path.ends_with(end));
+    assert!(has(b"README") && has(b"inner/src/main.c"));
+}
+
+#[test]
+fn a_lock_that_somebody_holds_is_refused_and_named() {
+    let sandbox = Sandbox::new();
+    let (repository, id, before) = session(&sandbox);
+    let lock = repository.path.join(".git/index.lock");
+    let after = Tree::read(&repository.path);
+    let holder = Command::new("sh")
+        .args(["-c", "exec 9>.git/index.lock; exec sleep 600"])
+        .current_dir(&repository.path)
+        .spawn()
+        .unwrap();
+    let holder = Held(holder);
+    while !lock.exists() || fs::read(format!("/proc/{}/comm", holder.0.id())).unwrap() != b"sleep\n" {
+        std::thread::yield_now();
+    }
+    for verb in [
+        &["restore", &id, "--yes"][..],
+        &["restore", &id, "--yes", "--json"],
+    ] {
+        let run = sandbox.jackin(verb).code(3);
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(
+            said.contains("index.lock is held by sleep") && said.contains("--files-only"),
+            "{said}"
+        );
+    }
+    // The lock itself is nothing of the session's.
+    let shown = sandbox.jackin(["restore", &id, "--dry-run"]).code(6);
+    assert!(String::from_utf8_lossy(&shown.stderr).contains("would be refused"));
+    assert_same_tree(&after, &Tree::read(&repository.path).without(".git/index.lock"));
+    // What is not git's does not wait for git.
+    sandbox.restore(&id, &["--files-only"]);
+
+    // Whoever held it is gone: a lock that nobody holds is a file that somebody made later.
+    drop(holder);
+    sandbox.restore_in_part(&id, &[]);
+    assert!(lock.exists(), "it is not the session's");
+    fs::remove_file(&lock).unwrap();
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&repository.path));
+}
