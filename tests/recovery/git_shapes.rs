@@ -93,7 +93,7 @@ fn shapes() -> Vec<(&'static str, Shape)> {
 
 fn done(it: &Repository, commands: &[&str]) -> bool {
     let run = |command: &&str| it.try_git(&command.split(' ').collect::<Vec<_>>());
-    commands.iter().all(|command| run(command))
+    commands.iter().all(run)
 }
 
 /// Both branches change the same line, and the command stops in the middle.
