@@ -1,7 +1,7 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
 //! Data flows one way, and a lower layer never imports a higher one:
-//! `snapshot` (nouns) < `config` < `contract`, `mount` < `store` < `capture` < `diff` < `restore` < `session` < `checkup` < `cli`.
+//! `snapshot` (nouns) < `config` < `contract`, `mount` < `git` < `store` < `capture` < `diff` < `restore` < `session` < `checkup` < `cli`.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
 pub mod capture;
@@ -12,6 +12,7 @@ pub mod config;
 pub mod contract;
 pub mod diff;
 pub mod environment;
+pub mod git;
 pub mod mount;
 pub mod observer;
 pub mod platform;

@@ -8,6 +8,7 @@ const LAYERS: &[&[&str]] = &[
     &["platform", "process"],
     &["config"],
     &["contract", "mount"],
+    &["git"],
     &["store"],
     &["capture"],
     &["diff"],

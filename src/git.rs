@@ -1,0 +1,40 @@
+//! Reads git repositories by their files. Git is never started: what a stranger wrote into a repository can make it run
+//! programs.
+//!
+//! Every byte is taken for hostile: each read is bounded, no link is followed, nothing outside the [`Files`] is read, and
+//! what cannot be read is an error or stands in [`Repository::doubts`].
+
+mod config;
+mod config_text;
+mod delta;
+mod error;
+mod executables;
+mod files;
+mod index;
+mod object;
+mod oid;
+mod pack;
+mod reading;
+mod refs;
+mod remotes;
+mod repository;
+mod state;
+mod store;
+mod unpushed;
+mod walk;
+
+pub use config::{Config, ConfigEntry};
+pub use error::GitError;
+pub use executables::{Executable, executables};
+pub use files::{Files, Found, Live};
+pub use index::{Index, IndexEntry};
+pub use object::{Commit, Kind, Object, TreeEntry};
+pub use oid::{Oid, blob_id};
+pub use refs::{Head, Refs};
+pub use remotes::{Remote, Submodule, without_credentials};
+pub use repository::{GitDir, Repository};
+pub use state::Operation;
+pub use unpushed::{Unpushed, unpushed};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! What makes git run a program, or look elsewhere, when somebody uses it in this repository.
+
+use super::config::ConfigEntry;
+use super::error::shown;
+use super::reading::{below, look, whole};
+use super::remotes::without_credentials;
+use super::repository::Repository;
+use super::{Found, GitError};
+
+/// Something that makes git run a program, or take orders from elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Executable {
+    /// What it is: `hook pre-commit`, `filter.lfs.clean`, `attribute filter`.
+    pub what: String,
+    /// Its value, cut when it is long and without credentials; of a hook whether it can be run.
+    pub detail: String,
+}
+
+/// More are not listed.
+const MOST_LISTED: usize = 10_000;
+/// Values and names are cut here.
+const LONGEST: usize = 4096;
+/// `info/attributes` that are larger were made to hurt.
+const MOST_ATTRIBUTES: u64 = 4 << 20;
+
+/// Everything in the git directory that makes git run a program, that redirects it, or that pulls in more configuration.
+#[must_use]
+pub fn executables(repository: &Repository) -> Vec<Executable> {
+    let mut found = Vec::new();
+    hooks(repository, &mut found);
+    let config = repository.config();
+    found.extend(config.entries.iter().filter(|entry| acts(entry)).map(listed));
+    repository.doubts.settle(attributes(repository, &mut found));
+    found.sort();
+    found.dedup();
+    if found.len() > MOST_LISTED {
+        let what =
+            format!("more than {MOST_LISTED} things make git run programs, and the rest is not listed");
+        repository.doubts.add(what);
+        found.truncate(MOST_LISTED);
+    }
+    found
+}
+
+fn listed(entry: &ConfigEntry) -> Executable {
+    let value = entry.value.as_deref().unwrap_or(b"true");
+    let (value, _) = value.split_at(value.len().min(LONGEST));
+    let is_address = value.windows(3).any(|three| three == b"://");
+    let name = entry.name();
+    Executable {
+        what: shown(&if name.windows(3).any(|three| three == b"://") {
+            without_credentials(&name)
+        } else {
+            name
+        }),
+        detail: if is_address {
+            shown(&without_credentials(value))
+        } else {
+            shown(value)
+        },
+    }
+}
+
+fn hooks(repository: &Repository, found: &mut Vec<Executable>) {
+    let Some(common) = repository.shared_git_dir() else {
+        return;
+    };
+    let dir = below(common, "hooks");
+    let names = match look(repository.files, &dir) {
+        Ok(None) => return,
+        Ok(Some(Found::Directory)) => {
+            (repository.files.names(&dir)).map_err(|source| GitError::io(&dir, source))
+        }
+        Ok(Some(_)) => Err(GitError::damaged(
+            &dir,
+            "it is not a directory, and git may find hooks there",
+        )),
+        Err(error) => Err(error),
+    };
+    let names = repository.doubts.settle(names);
+    let names = names.iter().filter(|name| !name.as_bytes().ends_with(b".sample"));
+    for name in names.take(MOST_LISTED + 1) {
+        let detail = match look(repository.files, &dir.join(name)) {
+            Ok(Some(Found::File { executable: true, .. })) => "executable".to_owned(),
+            Ok(Some(Found::File { .. })) => "not executable".to_owned(),
+            Ok(Some(Found::Symlink(target))) => format!("a link to {}", shown(&target)),
+            Ok(Some(Found::Directory | Found::Other)) => "not a file".to_owned(),
+            Ok(None) => continue,
+            Err(error) => error.to_string(),
+        };
+        let what = format!("hook {}", shown(name.as_bytes()));
+        found.push(Executable { what, detail });
+    }
+}
+
+/// Lines that give paths to a filter, a diff or a merge driver of the configuration (of any configuration: that of the
+/// user too).
+fn attributes(repository: &Repository, found: &mut Vec<Executable>) -> Result<(), GitError> {
+    let Some(common) = repository.shared_git_dir() else {
+        return Ok(());
+    };
+    let text = whole(
+        repository.files,
+        &below(common, "info/attributes"),
+        MOST_ATTRIBUTES,
+    )?;
+    for line in text.unwrap_or_default().split(|byte| *byte == b'\n') {
+        let words = line.split(u8::is_ascii_whitespace);
+        for word in words {
+            let kind = ["filter", "diff", "merge"].into_iter().find(|kind| {
+                let value = word.strip_prefix(kind.as_bytes());
+                value.is_some_and(|value| value.starts_with(b"="))
+            });
+            if let Some(kind) = kind.filter(|_| !line.starts_with(b"#") && found.len() <= MOST_LISTED) {
+                found.push(Executable {
+                    what: format!("attribute {kind}"),
+                    detail: shown(line),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a line of the configuration runs something, redirects something, or pulls in more.
+fn acts(entry: &ConfigEntry) -> bool {
+    let (key, sub) = (entry.key.as_slice(), entry.subsection.as_deref());
+    let starts_shell = || {
+        entry
+            .value
+            .as_deref()
+            .is_some_and(|value| value.trim_ascii_start().starts_with(b"!"))
+    };
+    match &*entry.section {
+        b"core" => match key {
+            b"fsmonitor" => entry.truth().is_none(),
+            b"hookspath"
+            | b"sshcommand"
+            | b"editor"
+            | b"pager"
+            | b"askpass"
+            | b"gitproxy"
+            | b"attributesfile"
+            | b"worktree"
+            | b"alternaterefscommand" => true,
+            _ => false,
+        },
+        // `pager.log = false` only turns it off.
+        b"pager" => entry.truth().is_none(),
+        b"diff" => matches!(key, b"command" | b"textconv" | b"external"),
+        b"merge" => key == b"driver",
+        b"mergetool" | b"difftool" | b"browser" | b"man" => matches!(key, b"cmd" | b"path"),
+        b"filter" => matches!(key, b"clean" | b"smudge" | b"process"),
+        b"credential" => key == b"helper",
+        b"gpg" => matches!(key, b"program" | b"defaultkeycommand"),
+        b"remote" => matches!(key, b"uploadpack" | b"receivepack" | b"proxy" | b"vcs"),
+        b"url" => matches!(key, b"insteadof" | b"pushinsteadof"),
+        b"protocol" => key == b"allow",
+        b"submodule" => key == b"update" && starts_shell(),
+        b"alias" => starts_shell(),
+        b"uploadpack" => key == b"packobjectshook",
+        b"include" | b"includeif" => key == b"path",
+        b"sequence" => key == b"editor",
+        b"web" => key == b"browser",
+        b"interactive" => key == b"difffilter",
+        b"trailer" => matches!(key, b"command" | b"cmd"),
+        b"sendemail" => key.ends_with(b"cmd") || key == b"smtpserver",
+        b"guitool" => key == b"cmd",
+        b"hook" => matches!(key, b"command" | b"event"),
+        b"tar" => key == b"command" && sub.is_some(),
+        b"instaweb" | b"extensions" => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,179 @@
+//! What else a git directory tells: work in progress, stashes, reflogs, locks, other work trees, what is not here.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
+use super::error::shown;
+use super::reading::{Stream, below, look, size, whole};
+use super::repository::Repository;
+use super::{Found, GitError, Oid};
+use crate::snapshot::RelPath;
+
+/// Something that was begun and has to be finished or given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// `git merge`.
+    Merge,
+    /// `git rebase`.
+    Rebase,
+    /// `git cherry-pick`.
+    CherryPick,
+    /// `git revert`.
+    Revert,
+    /// `git bisect`.
+    Bisect,
+    /// `git am`.
+    Am,
+    /// Several commits that are picked or reverted one after the other.
+    Sequencer,
+}
+
+/// A reflog that is longer is counted so far.
+const MOST_REFLOG: u64 = 64 << 20;
+/// Bytes of `shallow`: a million commits.
+const MOST_SHALLOW: u64 = 41 << 20;
+
+impl Repository<'_> {
+    /// How many stashes there are.
+    #[must_use]
+    pub fn stashes(&self) -> u64 {
+        let Ok(common) = self.common_dir() else { return 0 };
+        let lines = self.doubts.settle(self.lines(&below(common, "logs/refs/stash")));
+        if lines > 0 || self.understood().is_err() {
+            return lines;
+        }
+        u64::from(self.doubts.settle(self.reference(b"refs/stash")).is_some())
+    }
+
+    fn lines(&self, path: &RelPath) -> Result<u64, GitError> {
+        let Some(size) = size(self.files, path)? else {
+            return Ok(0);
+        };
+        if size > MOST_REFLOG {
+            self.doubts.add(GitError::too_large(path, MOST_REFLOG));
+        }
+        let mut stream = Stream::new(self.files, path, 0, MOST_REFLOG);
+        let (mut room, mut lines) = (vec![0; 64 << 10], 0);
+        loop {
+            let read = stream.read(&mut room);
+            let count = read.map_err(|source| GitError::io(path, source))?;
+            if count == 0 {
+                return Ok(lines);
+            }
+            let part = room.get(..count).unwrap_or_default();
+            lines += part.iter().filter(|byte| **byte == b'\n').count() as u64;
+        }
+    }
+
+    /// The names of all refs that have a reflog, sorted.
+    #[must_use]
+    pub fn reflog_names(&self) -> Vec<Vec<u8>> {
+        let mut names = BTreeSet::new();
+        for dir in [self.git_dir(), self.shared_git_dir()].into_iter().flatten() {
+            let logs = below(dir, "logs");
+            for (path, _) in self.files_below(&logs) {
+                let name = path.as_bytes().strip_prefix(logs.as_bytes()).unwrap_or_default();
+                names.insert(name.strip_prefix(b"/").unwrap_or(name).to_vec());
+            }
+        }
+        names.into_iter().collect()
+    }
+
+    /// What was begun in this work tree and is not finished.
+    #[must_use]
+    pub fn operations(&self) -> Vec<Operation> {
+        let Some(own) = self.git_dir() else {
+            return Vec::new();
+        };
+        let is_there = |name: &str| {
+            let found = look(self.files, &below(own, name)).map(|found| found.is_some());
+            self.doubts.settle(found)
+        };
+        let mut found = Vec::new();
+        let mut note = |is_so: bool, operation| found.extend(is_so.then_some(operation));
+        let applies = is_there("rebase-apply");
+        let is_am = applies && is_there("rebase-apply/applying");
+        note(is_there("MERGE_HEAD"), Operation::Merge);
+        note(is_there("rebase-merge") || applies && !is_am, Operation::Rebase);
+        note(is_there("CHERRY_PICK_HEAD"), Operation::CherryPick);
+        note(is_there("REVERT_HEAD"), Operation::Revert);
+        note(is_there("BISECT_LOG"), Operation::Bisect);
+        note(is_am, Operation::Am);
+        note(is_there("sequencer"), Operation::Sequencer);
+        found
+    }
+
+    /// The names of the other work trees.
+    #[must_use]
+    pub fn worktrees(&self) -> Vec<Vec<u8>> {
+        let Some(common) = self.shared_git_dir() else {
+            return Vec::new();
+        };
+        let dir = below(common, "worktrees");
+        let names = match look(self.files, &dir) {
+            Ok(None) => Ok(Vec::new()),
+            Ok(Some(_)) => (self.files.names(&dir)).map_err(|source| GitError::io(&dir, source)),
+            Err(error) => Err(error),
+        };
+        let names = self.doubts.settle(names).into_iter();
+        names.map(|name| name.as_bytes().to_vec()).collect()
+    }
+
+    /// Lock files: git runs at the moment, or was killed.
+    #[must_use]
+    pub fn locks(&self) -> Vec<RelPath> {
+        let mut locks = BTreeSet::new();
+        for dir in [self.git_dir(), self.shared_git_dir()].into_iter().flatten() {
+            let names = (self.files.names(dir)).map_err(|source| GitError::io(dir, source));
+            let top = self.doubts.settle(names).into_iter().map(|name| dir.join(&name));
+            let refs = self.files_below(&below(dir, "refs"));
+            let all = top.chain(refs.into_iter().map(|(path, _)| path));
+            locks.extend(all.filter(|path| path.as_bytes().ends_with(b".lock")));
+        }
+        locks.into_iter().collect()
+    }
+
+    /// Whether old commits were left where the repository came from.
+    #[must_use]
+    pub fn is_shallow(&self) -> bool {
+        !self.shallow().is_empty()
+    }
+
+    /// The commits whose parents were left behind.
+    pub(super) fn shallow(&self) -> BTreeSet<Oid> {
+        let Some(common) = self.shared_git_dir() else {
+            return BTreeSet::new();
+        };
+        let path = below(common, "shallow");
+        let text = self.doubts.settle(whole(self.files, &path, MOST_SHALLOW));
+        let text = text.unwrap_or_default();
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let oids = lines.filter_map(|line| {
+            let oid = Oid::parse(line);
+            if oid.is_none() {
+                let why = format!("not a commit: {}", shown(line));
+                self.doubts.add(GitError::damaged(&path, why));
+            }
+            oid
+        });
+        oids.collect()
+    }
+
+    /// Whether objects are missing on purpose, and a remote is asked for them when they are needed.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        let config = self.config();
+        let mut remotes = config.section("remote");
+        config.last("extensions", None, "partialclone").is_some()
+            || remotes.any(|entry| entry.key == b"promisor" && entry.truth() == Some(true))
+            || self.has_promisor_pack()
+    }
+
+    /// Whether git shows other objects in place of some (`git replace`). They are not followed here.
+    pub(super) fn note_replaced(&self, refs: &super::Refs) {
+        if refs.keys().any(|name| name.starts_with(b"refs/replace/")) {
+            self.doubts
+                .add("refs/replace: git shows other objects in place of some, which is not followed");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The objects of a repository: loose, in packs, and those that it borrows from others.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
+use super::error::shown;
+use super::object::{Commit, Kind, Object, TreeEntry, parse_tag, parse_tree};
+use super::pack::Pack;
+use super::reading::{
+    Cursor, SMALL, below, below_foreign, broken_stream, inflater, look, rest_of, size, whole,
+};
+use super::repository::Repository;
+use super::{Found, GitError, Oid};
+use crate::snapshot::{Name, RelPath};
+
+/// Objects that are larger are not taken into memory.
+const MOST_OBJECT: u64 = 128 << 20;
+/// Commits, trees and tags that are larger were made to hurt.
+const MOST_STRUCTURE: u64 = 32 << 20;
+/// Tags of tags.
+const DEEPEST_TAG: usize = 10;
+/// Git follows alternates of alternates five deep; all together so many places are looked into.
+const MOST_STORES: usize = 16;
+/// Packs in one place; git becomes very slow before.
+const MOST_PACKS: usize = 4096;
+/// What git knows without having it: the tree of nothing.
+const EMPTY_TREE: &[u8] = b"4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/// One directory of objects.
+pub(super) struct Store {
+    dir: RelPath,
+    packs: Vec<Pack>,
+}
+
+impl Repository<'_> {
+    /// An object of at most 128 MiB; `None` when it is not there. Its content has the name that it was asked by.
+    ///
+    /// # Errors
+    /// [`GitError`] when it is there and cannot be read.
+    pub fn object(&self, oid: &Oid) -> Result<Option<Object>, GitError> {
+        self.object_up_to(oid, MOST_OBJECT)
+    }
+
+    /// A commit; `None` when it is not there.
+    ///
+    /// # Errors
+    /// [`GitError`], also when it is something else.
+    pub fn commit(&self, oid: &Oid) -> Result<Option<Commit>, GitError> {
+        self.structure(oid, Kind::Commit, Commit::parse)
+    }
+
+    /// The children of a tree; `None` when it is not there.
+    ///
+    /// # Errors
+    /// [`GitError`], also when it is something else.
+    pub fn tree(&self, oid: &Oid) -> Result<Option<Vec<TreeEntry>>, GitError> {
+        self.structure(oid, Kind::Tree, parse_tree)
+    }
+
+    /// What a tag points to, through tags of tags; what is no tag is itself. `None` when something on the way is not there.
+    ///
+    /// # Errors
+    /// [`GitError`], also when tags stand on tags without an end.
+    pub fn peel(&self, oid: &Oid) -> Result<Option<(Kind, Oid)>, GitError> {
+        let mut oid = *oid;
+        for _ in 0..DEEPEST_TAG {
+            let Some(object) = self.object_up_to(&oid, MOST_OBJECT)? else {
+                return Ok(None);
+            };
+            if object.kind != Kind::Tag {
+                return Ok(Some((object.kind, oid)));
+            }
+            (_, oid) = parse_tag(&object.bytes).ok_or_else(|| damaged(&oid, "it is no tag"))?;
+        }
+        Err(damaged(&oid, "tags stand on tags without an end"))
+    }
+
+    fn structure<T>(
+        &self,
+        oid: &Oid,
+        kind: Kind,
+        parse: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<Option<T>, GitError> {
+        let Some(object) = self.object_up_to(oid, MOST_STRUCTURE)? else {
+            return Ok(None);
+        };
+        let parsed = (object.kind == kind).then(|| parse(&object.bytes)).flatten();
+        let what = || damaged(oid, &format!("it is not a {}", kind.word()));
+        parsed.map(Some).ok_or_else(what)
+    }
+
+    pub(super) fn object_up_to(&self, oid: &Oid, most: u64) -> Result<Option<Object>, GitError> {
+        self.understood()?;
+        // What is broken in one place may be whole in another.
+        let mut broken = None;
+        for store in self.stores()? {
+            let packed = store.packs.iter().map(|pack| self.in_pack(pack, oid, most));
+            for found in packed.chain(std::iter::once_with(|| self.loose(store, oid, most))) {
+                match found {
+                    Ok(None) => {}
+                    Ok(Some(object)) if Oid::of(object.kind, &object.bytes) == Some(*oid) => {
+                        return Ok(Some(object));
+                    }
+                    Ok(Some(_)) => broken = Some(damaged(oid, "its content has another name")),
+                    Err(error) => broken = Some(error),
+                }
+            }
+        }
+        match broken {
+            Some(error) => Err(error),
+            None => Ok((Some(*oid) == Oid::parse(EMPTY_TREE)).then_some(Object {
+                kind: Kind::Tree,
+                bytes: Vec::new(),
+            })),
+        }
+    }
+
+    fn in_pack(&self, pack: &Pack, oid: &Oid, most: u64) -> Result<Option<Object>, GitError> {
+        let Some(at) = pack.find(self.files, oid)? else {
+            return Ok(None);
+        };
+        let mut effort = self.effort.get();
+        let object = pack.object(self.files, at, most, &mut effort);
+        self.effort.set(effort);
+        object.map(Some)
+    }
+
+    fn loose(&self, store: &Store, oid: &Oid, most: u64) -> Result<Option<Object>, GitError> {
+        let hex = oid.to_string();
+        let (fan, rest) = hex.split_at_checked(2).unwrap_or_default();
+        let path = below(&store.dir, &format!("{fan}/{rest}"));
+        if size(self.files, &path)?.is_none() {
+            return Ok(None);
+        }
+        let mut stream = inflater(self.files, &path, 0, most);
+        // "commit 123" and a zero byte.
+        let mut head = Vec::new();
+        loop {
+            let mut byte = [0];
+            (stream.read_exact(&mut byte)).map_err(|source| broken_stream(&path, source))?;
+            match byte {
+                [0] => break,
+                _ if head.len() == 32 => return Err(GitError::damaged(&path, "it has no head")),
+                [byte] => head.push(byte),
+            }
+        }
+        let (kind, size) = loose_head(&head).ok_or_else(|| GitError::damaged(&path, "it has no head"))?;
+        if size > most {
+            return Err(GitError::too_large(&path, most));
+        }
+        self.effort.set(self.effort.get().saturating_add(size));
+        let bytes = rest_of(stream, &path, size)?;
+        Ok(Some(Object { kind, bytes }))
+    }
+
+    /// The own objects, and the places that objects are borrowed from.
+    pub(super) fn stores(&self) -> Result<&[Store], GitError> {
+        if let Some(stores) = self.stores.get() {
+            return Ok(stores);
+        }
+        let mut open = vec![below(self.common_dir()?, "objects")];
+        let (mut seen, mut stores) = (BTreeSet::new(), Vec::new());
+        while let Some(dir) = open.pop() {
+            if !seen.insert(dir.clone()) {
+                continue;
+            }
+            if stores.len() == MOST_STORES {
+                self.doubts
+                    .add(format!("it borrows objects from more than {MOST_STORES} places"));
+                break;
+            }
+            match look(self.files, &dir) {
+                Ok(Some(Found::Directory)) => {}
+                Ok(_) => {
+                    self.doubts
+                        .add(format!("{} is not a directory", shown(dir.as_bytes())));
+                    continue;
+                }
+                Err(error) => {
+                    self.doubts.add(error);
+                    continue;
+                }
+            }
+            for line in self.doubts.settle(self.alternates_of(&dir)) {
+                match self.resolve_dir(&dir, &line) {
+                    Some(path) => open.push(path),
+                    None => self.doubts.add(format!(
+                        "it borrows objects from {}, which lies elsewhere: they are not seen",
+                        shown(&line)
+                    )),
+                }
+            }
+            let packs = self.packs(&dir);
+            stores.push(Store { dir, packs });
+        }
+        Ok(self.stores.get_or_init(|| stores))
+    }
+
+    /// The places that objects are borrowed from, as `info/alternates` has them.
+    #[must_use]
+    pub fn alternates(&self) -> Vec<Vec<u8>> {
+        let lines = self
+            .common_dir()
+            .and_then(|common| self.alternates_of(&below(common, "objects")));
+        self.doubts.settle(lines)
+    }
+
+    fn alternates_of(&self, dir: &RelPath) -> Result<Vec<Vec<u8>>, GitError> {
+        let text = whole(self.files, &below(dir, "info/alternates"), SMALL)?.unwrap_or_default();
+        let lines = text.split(|byte| *byte == b'\n');
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+        Ok(lines.map(<[u8]>::to_vec).collect())
+    }
+
+    fn packs(&self, dir: &RelPath) -> Vec<Pack> {
+        let dir = below(dir, "pack");
+        let names = match look(self.files, &dir) {
+            Ok(Some(Found::Directory)) => {
+                (self.files.names(&dir)).map_err(|source| GitError::io(&dir, source))
+            }
+            Ok(None) => Ok(Vec::new()),
+            Ok(Some(_)) => Err(GitError::damaged(&dir, "it is not a directory")),
+            Err(error) => Err(error),
+        };
+        let names: BTreeSet<Name> = self.doubts.settle(names).into_iter().collect();
+        let mut packs = Vec::new();
+        for name in &names {
+            let Some(stem) = name.as_bytes().strip_suffix(b".pack") else {
+                continue;
+            };
+            let path = dir.join(name);
+            let idx = Name::new(&[stem, b".idx"].concat()).ok();
+            let idx = idx.filter(|idx| names.contains(idx));
+            let Some(idx) = idx.and_then(|idx| below_foreign(&dir, idx.as_bytes())) else {
+                let doubt = GitError::damaged(&path, "it has no index: its objects are not seen");
+                self.doubts.add(doubt);
+                continue;
+            };
+            if packs.len() == MOST_PACKS {
+                self.doubts
+                    .add(format!("more than {MOST_PACKS} packs: the rest is not seen"));
+                break;
+            }
+            match Pack::open(self.files, path, idx) {
+                Ok(pack) => packs.push(pack),
+                Err(error) => self.doubts.add(error),
+            }
+        }
+        packs
+    }
+
+    /// Whether a pack came from a server that keeps other objects back.
+    pub(super) fn has_promisor_pack(&self) -> bool {
+        let stores = self.stores().unwrap_or_default();
+        let mut packs = stores.iter().flat_map(|store| &store.packs);
+        packs.any(|pack| {
+            let path = pack.path().as_bytes();
+            let stem = path.strip_suffix(b".pack").unwrap_or(path);
+            let promisor = RelPath::new(&[stem, b".promisor"].concat());
+            promisor.is_ok_and(|path| matches!(self.files.look(&path), Ok(Some(_))))
+        })
+    }
+}
+
+fn loose_head(head: &[u8]) -> Option<(Kind, u64)> {
+    let mut rest = Cursor(head);
+    let kind = Kind::from_word(rest.until(b' ')?)?;
+    let is_number = !rest.0.is_empty() && rest.0.iter().all(u8::is_ascii_digit);
+    let size = is_number.then(|| std::str::from_utf8(rest.0).ok()?.parse().ok());
+    Some((kind, size.flatten()?))
+}
+
+pub(super) fn damaged(oid: &Oid, why: &str) -> GitError {
+    GitError::Damaged {
+        path: format!("object {oid}"),
+        why: why.to_owned(),
+    }
+}
