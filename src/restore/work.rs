@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::RestoreError;
 use super::aside::Known;
 use super::berth::{self, Berth, End};
-use super::build::{Builder, Times};
+use super::build::{Builder, Times, concerns_all};
 use super::carry::Carry;
 use super::execute::{Acting, Failed, MountReport};
 use super::flags;
@@ -16,7 +16,7 @@ use super::propose::{Proposal, ProposedMount};
 use super::stage::Stage;
 use super::unfold::unfold;
 use super::verify::verify;
-use crate::capture::Captured;
+use crate::capture::{Captured, is_gone};
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform;
@@ -295,15 +295,19 @@ pub(super) fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> Re
 }
 
 /// Puts a time right that only our staging directory disturbed, and under `--mtimes exact` those of the directories whose
-/// entries changed (`touched`). A time that cannot be set harms nothing. `true`: some were set, and are not on disk yet.
+/// entries changed (`touched`). `true`: some were set, and are not on disk yet.
+///
+/// # Errors
+/// [`RestoreError::Lasting`] when the file system fails. A time that may not be set harms nothing.
 pub(super) fn settle_times(
     job: &Job<'_>,
     touched: &BTreeSet<RelPath>,
     target: Option<&Manifest>,
     exact: bool,
-) -> bool {
-    let Some(root) = &job.root else { return false };
+) -> Result<bool, RestoreError> {
+    let Some(root) = &job.root else { return Ok(false) };
     let mut some = false;
+    let mut failed = Ok(());
     for parent in job.journal.parents.iter().rev() {
         let recorded = target.and_then(|target| target.entry(&parent.path));
         let time = match (touched.contains(&parent.path), recorded) {
@@ -314,9 +318,18 @@ pub(super) fn settle_times(
         let set = root
             .dir(&parent.path)
             .and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), time));
-        some |= set.is_ok();
+        match set {
+            Ok(()) => some = true,
+            Err(source) if is_gone(&source) || !concerns_all(&source) => {}
+            Err(source) => {
+                failed = Err(RestoreError::Lasting {
+                    path: parent.path.on_host(&job.host),
+                    source,
+                });
+            }
+        }
     }
-    some
+    failed.map(|()| some)
 }
 
 /// Looks at what was restored, and sorts the steps into done and failed. What was moved cannot be taken back here any more, so
