@@ -1,13 +1,17 @@
 //! Diff: two states of a mount become a list of changes. Restore plans from the same list, so what is shown is what
 //! is done.
 
+mod commits;
 mod compare;
 mod patch;
 mod rename;
+mod repository;
 
+pub use commits::{CommitLine, Commits};
 pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare};
 pub use patch::{Body, Content, Line, MAX_TEXT, Patch, PatchOptions, is_secret, patch};
 pub use rename::{pair_renames, renames};
+pub use repository::{Execution, RefMove, RepositoryChange, compare_repository};
 
 #[cfg(test)]
 pub(crate) mod tests;

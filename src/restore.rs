@@ -45,7 +45,7 @@ pub use fresh::Fresh;
 pub use history::{of_instance, of_restore};
 pub use plan::{Action, Kept, Plan, Step, Why, plan};
 pub use propose::{MountRequest, Proposal, ProposedMount, Purpose, propose};
-pub use repositories::{Locked, Repositories, refuse_locked};
+pub use repositories::{Locked, refuse_locked};
 pub use scope::{Allow, Scope};
 pub use set_aside::{AsideError, AsideWhy, bring_back, set_aside};
 pub use stage::Location;

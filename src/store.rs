@@ -19,6 +19,7 @@ mod projection;
 mod record;
 mod restores;
 mod survey;
+mod tree;
 mod verify;
 
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ pub use layout::Layout;
 pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use restores::{Papers, PendingRestore, Stage as RestoreStage};
 pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};
+pub use tree::StoredTree;
 pub use verify::{Finding, Verified};
 
 use crate::platform;

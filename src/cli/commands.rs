@@ -16,6 +16,7 @@ mod log;
 mod paths;
 mod pending;
 mod rebuild;
+mod repositories;
 mod restore;
 mod scope;
 mod show;

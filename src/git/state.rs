@@ -6,7 +6,7 @@ use std::io::Read as _;
 use super::error::shown;
 use super::reading::{Stream, below, look, size, whole};
 use super::repository::Repository;
-use super::{Found, GitError, Oid};
+use super::{GitError, Oid};
 use crate::snapshot::RelPath;
 
 /// Something that was begun and has to be finished or given up.
@@ -26,6 +26,22 @@ pub enum Operation {
     Am,
     /// Several commits that are picked or reverted one after the other.
     Sequencer,
+}
+
+impl Operation {
+    /// As git calls it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Rebase => "rebase",
+            Self::CherryPick => "cherry-pick",
+            Self::Revert => "revert",
+            Self::Bisect => "bisect",
+            Self::Am => "am",
+            Self::Sequencer => "sequencer",
+        }
+    }
 }
 
 /// A reflog that is longer is counted so far.

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::attribution::{Verdict, Witness};
 use super::names::{hopeless, part_from_others};
-use super::repositories::Repositories;
 use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
+use crate::git::Repositories;
 use crate::snapshot::{Entry, Kind, Listing, Manifest, RelPath};
 
 /// What is done to a path.

@@ -1,4 +1,4 @@
-//! Which paths are git's own: what `--files-only` leaves out, and what must not change while git works on it.
+//! Repositories that git works on: they are not pulled away under it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,50 +6,9 @@ use std::path::PathBuf;
 
 use super::RestoreError;
 use super::propose::{Proposal, ProposedMount};
+use crate::git::{Repositories, work_tree};
 use crate::process;
-use crate::snapshot::{Directory, Kind, Manifest, Name, RelPath};
-
-/// The directories, and the files that point to one, in which git keeps its own things. Told by their names and what is in them,
-/// on either side of a comparison: what a session removed is git's as well.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repositories(Vec<RelPath>);
-
-impl Repositories {
-    /// Those in any of `sides`.
-    pub fn of<'m>(sides: impl IntoIterator<Item = &'m Manifest>) -> Self {
-        let directories = sides.into_iter().flat_map(|side| &side.directories);
-        let mut found: Vec<RelPath> = directories.flat_map(|dir| own(dir)).collect();
-        found.sort();
-        found.dedup();
-        // One within another belongs to that.
-        let mut outermost: Vec<RelPath> = Vec::new();
-        for path in found {
-            if !outermost.last().is_some_and(|last| path.is_within(last)) {
-                outermost.push(path);
-            }
-        }
-        Self(outermost)
-    }
-
-    /// The one that `path` lies in.
-    #[must_use]
-    pub fn holding(&self, path: &RelPath) -> Option<&RelPath> {
-        let after = self.0.partition_point(|own| own <= path);
-        let own = self.0.get(after.checked_sub(1)?)?;
-        path.is_within(own).then_some(own)
-    }
-}
-
-/// What is git's in one directory: its `.git`, or the directory itself when it is a bare repository.
-fn own(dir: &Directory) -> Option<RelPath> {
-    let entry = |name: &[u8]| dir.entry(&Name::new(name).ok()?);
-    if let Some(own) = entry(b".git") {
-        return Some(dir.path.join(&own.name));
-    }
-    let is_dir = |name| entry(name).is_some_and(|entry| entry.is_dir());
-    let bare = entry(b"HEAD").is_some_and(|head| matches!(head.kind, Kind::File(_) | Kind::Symlink(_)));
-    (bare && is_dir(b"objects") && is_dir(b"refs")).then(|| dir.path.clone())
-}
+use crate::snapshot::{Name, RelPath};
 
 /// A lock in a repository, and who holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +64,7 @@ fn locked(mount: &ProposedMount) -> Option<Locked> {
         locks.entry(own).or_default().extend(held);
     }
     for (own, locks) in locks {
-        let works_in = own.split().map_or_else(RelPath::root, |(parent, _)| parent);
+        let works_in = work_tree(own);
         for lock in locks {
             match process::holder(&lock, &works_in.on_host(&root)) {
                 Ok(None) => {}

@@ -3,23 +3,26 @@
 use crate::capture::{Earlier, Latest, Look, Seen, look};
 use crate::cli::args::{Check, DiffArgs, DiffForm, Until};
 use crate::cli::context::Context;
-use crate::cli::document::{ChangeDocument, DiffDocument, Head, ReasonDocument};
+use crate::cli::document::{ChangeDocument, DiffDocument, Head, ReasonDocument, RepositoryDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
-use crate::diff::{Comparison, PatchOptions, Side, compare, pair_renames};
+use crate::diff::{Comparison, PatchOptions, RepositoryChange, Side, compare, pair_renames};
 use crate::restore::Scope;
 use crate::session::{find_instance, find_snapshot, settle_lost};
 use crate::snapshot::{Coverage, SnapshotRecord};
 use crate::store::Store;
 
 use super::paths;
+use super::repositories::repositories;
 use super::words::Words;
 
 /// One mount compared.
 pub(in crate::cli) struct Compared {
     pub(in crate::cli) coverage: Coverage,
     pub(in crate::cli) comparison: Comparison,
+    /// What changed about the repositories in it.
+    pub(in crate::cli) repositories: Vec<RepositoryChange>,
 }
 
 /// The later side.
@@ -43,6 +46,11 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
     let scopes = paths::scopes(context.environment, &coverages, &args.paths)?;
     let check = args.check == Some(Check::Content);
     let mut compared = Vec::new();
+    let blobs = store.blobs(&from.archives);
+    let later_blobs = match &later {
+        Later::Now => None,
+        Later::Snapshot(record) => Some(store.blobs(&record.archives)),
+    };
     for (mount, scope) in from.mounts.iter().zip(&scopes) {
         let before = store.manifest(&from, mount)?;
         let after = match &later {
@@ -87,12 +95,20 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         comparison
             .not_covered
             .retain(|gap| scope.holds(&gap.path) || *scope == Scope::All);
+        let repositories = repositories(
+            &mount.coverage,
+            (before.as_ref(), &blobs),
+            (after.manifest.as_ref(), later_blobs.as_ref()),
+            &comparison.changes,
+            args.show_secrets,
+        );
         if !args.no_renames {
             comparison.changes = pair_renames(comparison.changes);
         }
         compared.push(Compared {
             coverage: mount.coverage.clone(),
             comparison,
+            repositories,
         });
     }
     let differs = compared.iter().any(|mount| !mount.comparison.changes.is_empty());
@@ -105,11 +121,6 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             .terminal
             .json(&document(row.id.to_string(), from.id.to_string(), to, &compared));
     } else {
-        let blobs = store.blobs(&from.archives);
-        let later_blobs = match &later {
-            Later::Now => None,
-            Later::Snapshot(record) => Some(store.blobs(&record.archives)),
-        };
         let options = PatchOptions {
             context: 3,
             show_secrets: args.show_secrets,
@@ -254,7 +265,12 @@ fn document(instance: String, from: String, to: String, compared: &[Compared]) -
             .iter()
             .map(|gap| ReasonDocument::gap(&mount.coverage, gap))
     });
+    let git = compared.iter().flat_map(|mount| {
+        let changed = mount.repositories.iter();
+        changed.map(|change| RepositoryDocument::new(&mount.coverage, change))
+    });
     DiffDocument {
+        git: git.collect(),
         head: Head::default(),
         instance,
         from,
@@ -276,6 +292,13 @@ fn show(
     let changes = &mount.comparison.changes;
     if several && !changes.is_empty() {
         terminal.out(&view::changes::host(&mount.coverage));
+    }
+    for change in &mount.repositories {
+        terminal.out(&view::repository::change(
+            &mount.coverage,
+            change,
+            terminal.width_out(),
+        ));
     }
     match form {
         DiffForm::NameStatus => {

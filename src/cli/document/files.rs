@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use std::path::Path;
 
-use super::{ChangeDocument, Head, HostPathDocument, PathDocument, ReasonDocument};
+use super::{ChangeDocument, Head, HostPathDocument, PathDocument, ReasonDocument, RepositoryDocument};
 use crate::snapshot::{Coverage, RelPath};
 
 /// `diff --json`.
@@ -23,6 +23,8 @@ pub(in crate::cli) struct DiffDocument {
     pub(in crate::cli) changes: Vec<ChangeDocument>,
     /// What could not be compared.
     pub(in crate::cli) not_covered: Vec<ReasonDocument>,
+    /// What changed about git repositories, which stands in `changes` as files.
+    pub(in crate::cli) git: Vec<RepositoryDocument>,
 }
 
 /// How a restore ended.

@@ -1,7 +1,7 @@
 //! What counts as git's own.
 
 use crate::capture::tests::{Place, path};
-use crate::restore::Repositories;
+use crate::git::Repositories;
 
 #[test]
 fn what_is_git_s_own_is_told_from_what_only_looks_like_it() {

@@ -12,7 +12,8 @@ use crate::cli::document::{Head, HostPathDocument, ReasonDocument, RestoreOutcom
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
-use crate::restore::{Fresh, Repositories, RestoreError, Scope, write_to};
+use crate::git::Repositories;
+use crate::restore::{Fresh, RestoreError, Scope, write_to};
 use crate::snapshot::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, shell, size};

@@ -1,0 +1,56 @@
+//! What changed about the repositories of a mount.
+
+use crate::diff::{Change, RepositoryChange, compare_repository, is_secret};
+use crate::git::{Files, Live, Repositories, work_tree};
+use crate::mount::Root;
+use crate::snapshot::{Coverage, Manifest, Name, RelPath};
+use crate::store::{Blobs, StoredTree};
+
+/// The repositories that `changes` concern. The later state is that of the live mount when no content is given with it.
+pub(super) fn repositories(
+    coverage: &Coverage,
+    (before, blobs): (Option<&Manifest>, &Blobs),
+    (after, later): (Option<&Manifest>, Option<&Blobs>),
+    changes: &[Change],
+    show_secrets: bool,
+) -> Vec<RepositoryChange> {
+    let host = coverage.root.to_path();
+    let sides = || [before, after].into_iter().flatten();
+    let stored = |manifest, blobs| StoredTree::new(manifest, blobs, &host);
+    let then = before.map(|manifest| stored(manifest, blobs));
+    let later = after.zip(later).map(|(manifest, blobs)| stored(manifest, blobs));
+    let root = later.is_none().then(|| Root::open(&host).ok()).flatten();
+    let live = root.as_ref().map(Live::new);
+    let then = then.as_ref().map(|files| files as &dyn Files);
+    let now = match (&later, &live) {
+        (Some(files), _) => Some(files as &dyn Files),
+        (None, live) => live.as_ref().map(|files| files as &dyn Files),
+    };
+    let mut found = Vec::new();
+    for own in Repositories::of(sides())
+        .iter()
+        .filter(|own| is_concerned(own, changes))
+    {
+        let mut change = compare_repository(own, then, now, changes);
+        if let Ok(config) = Name::new(b"config").map(|name| own.join(&name))
+            && !show_secrets
+            && sides().any(|side| is_secret(&config, side.entry(&config)))
+        {
+            change.hide_values();
+        }
+        if !change.is_nothing() {
+            found.push(change);
+        }
+    }
+    found
+}
+
+/// Whether something of it changed, or something in its work tree that git takes orders from.
+fn is_concerned(own: &RelPath, changes: &[Change]) -> bool {
+    let work = work_tree(own);
+    changes.iter().any(|change| {
+        let name = change.path.split().map(|(_, name)| name);
+        let attributes = name.is_some_and(|name| name.as_bytes() == b".gitattributes");
+        change.path.is_within(own) || (attributes && change.path.is_within(&work))
+    })
+}

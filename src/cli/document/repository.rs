@@ -1,0 +1,154 @@
+//! What changed about a git repository, in JSON.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::PathDocument;
+use crate::diff::{Commits, RefMove, RepositoryChange};
+use crate::git::{Head, Oid, Operation};
+use crate::snapshot::Coverage;
+
+/// What changed about one git repository. It is read from the repository's files; git is never started.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct RepositoryDocument {
+    /// What is git's own: `.git`, or the repository itself when it is bare.
+    #[serde(flatten)]
+    at: PathDocument,
+    /// Whether it came, went, or was there before and after.
+    state: RepositoryState,
+    /// What makes git run programs and is not as it was.
+    executes: Vec<ExecutionDocument>,
+    /// Where HEAD pointed; none when it points there still.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head_from: Option<HeadDocument>,
+    /// Where HEAD points now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head_to: Option<HeadDocument>,
+    /// Branches, tags and other refs that were moved, made or removed.
+    refs: Vec<RefDocument>,
+    /// Commits that only the later state reaches, the newest first, up to a hundred.
+    commits_made: Vec<CommitDocument>,
+    /// Commits that only the earlier state reaches, the newest first, up to a hundred.
+    commits_lost: Vec<CommitDocument>,
+    /// Whether there are more commits than those.
+    more_commits: bool,
+    /// How many paths of the index (what is staged) differ.
+    index_paths: u64,
+    stashes_from: u64,
+    stashes_to: u64,
+    /// What was in the middle.
+    operations_from: Vec<&'static str>,
+    /// What is in the middle.
+    operations_to: Vec<&'static str>,
+    /// What could not be read, and is therefore not told.
+    doubts: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum RepositoryState {
+    Added,
+    Deleted,
+    Changed,
+}
+
+/// Something that makes git run a program.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ExecutionDocument {
+    /// e.g. `hook pre-commit`, `core.fsmonitor`.
+    what: String,
+    /// Its value; none when it was not there.
+    from: Option<String>,
+    /// Its value; none when it is gone.
+    to: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct HeadDocument {
+    /// The branch, e.g. `refs/heads/main`; none when HEAD names a commit itself.
+    reference: Option<String>,
+    /// The commit; none when there is none yet.
+    commit: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct RefDocument {
+    /// e.g. `refs/heads/main`.
+    name: String,
+    from: Option<String>,
+    to: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct CommitDocument {
+    id: String,
+    /// The first line of its message.
+    subject: String,
+}
+
+impl RepositoryDocument {
+    pub(in crate::cli) fn new(coverage: &Coverage, change: &RepositoryChange) -> Self {
+        let head = change.head.as_ref();
+        let executes = change.executions.iter().map(|execution| ExecutionDocument {
+            what: execution.what.clone(),
+            from: execution.was.clone(),
+            to: execution.now.clone(),
+        });
+        Self {
+            at: PathDocument::new(coverage, &change.own),
+            state: match (change.appeared, change.vanished) {
+                (true, _) => RepositoryState::Added,
+                (_, true) => RepositoryState::Deleted,
+                _ => RepositoryState::Changed,
+            },
+            executes: executes.collect(),
+            head_from: head.map(|(from, _)| HeadDocument::from(from)),
+            head_to: head.map(|(_, to)| HeadDocument::from(to)),
+            refs: change.refs.iter().map(RefDocument::from).collect(),
+            commits_made: commits(&change.made),
+            commits_lost: commits(&change.lost),
+            more_commits: change.made.more || change.lost.more,
+            index_paths: change.staged,
+            stashes_from: change.stashes.0,
+            stashes_to: change.stashes.1,
+            operations_from: words(&change.operations.0),
+            operations_to: words(&change.operations.1),
+            doubts: change.doubts.clone(),
+        }
+    }
+}
+
+impl From<&Head> for HeadDocument {
+    fn from(head: &Head) -> Self {
+        Self {
+            reference: head.reference.as_deref().map(text),
+            commit: head.commit.as_ref().map(Oid::to_string),
+        }
+    }
+}
+
+impl From<&RefMove> for RefDocument {
+    fn from(moved: &RefMove) -> Self {
+        Self {
+            name: text(&moved.name),
+            from: moved.from.as_ref().map(Oid::to_string),
+            to: moved.to.as_ref().map(Oid::to_string),
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn commits(commits: &Commits) -> Vec<CommitDocument> {
+    let listed = commits.listed.iter().map(|commit| CommitDocument {
+        id: commit.id.to_string(),
+        subject: commit.subject.clone(),
+    });
+    listed.collect()
+}
+
+fn words(operations: &[Operation]) -> Vec<&'static str> {
+    operations.iter().map(|operation| operation.word()).collect()
+}

@@ -1,0 +1,59 @@
+//! Which paths of a mount are git's own.
+
+use crate::snapshot::{Directory, Kind, Manifest, Name, RelPath};
+
+/// The directories, and the files that point to one, in which git keeps its own things. Told by their names and what is in them,
+/// on any side of a comparison: what a session removed is git's as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repositories(Vec<RelPath>);
+
+impl Repositories {
+    /// Those in any of `sides`.
+    pub fn of<'m>(sides: impl IntoIterator<Item = &'m Manifest>) -> Self {
+        let directories = sides.into_iter().flat_map(|side| &side.directories);
+        let mut found: Vec<RelPath> = directories.filter_map(|dir| own(dir)).collect();
+        found.sort();
+        found.dedup();
+        // One within another belongs to that.
+        let mut outermost: Vec<RelPath> = Vec::new();
+        for path in found {
+            if !outermost.last().is_some_and(|last| path.is_within(last)) {
+                outermost.push(path);
+            }
+        }
+        Self(outermost)
+    }
+
+    /// The one that `path` lies in.
+    #[must_use]
+    pub fn holding(&self, path: &RelPath) -> Option<&RelPath> {
+        let after = self.0.partition_point(|own| own <= path);
+        let own = self.0.get(after.checked_sub(1)?)?;
+        path.is_within(own).then_some(own)
+    }
+
+    /// All of them, in the order of their paths.
+    pub fn iter(&self) -> impl Iterator<Item = &RelPath> {
+        self.0.iter()
+    }
+}
+
+/// The work tree that belongs to what is git's own; a bare repository has none and is named itself.
+#[must_use]
+pub fn work_tree(own: &RelPath) -> RelPath {
+    match own.split() {
+        Some((parent, name)) if name.as_bytes() == b".git" => parent,
+        _ => own.clone(),
+    }
+}
+
+/// What is git's in one directory: its `.git`, or the directory itself when it is a bare repository.
+fn own(dir: &Directory) -> Option<RelPath> {
+    let entry = |name: &[u8]| dir.entry(&Name::new(name).ok()?);
+    if let Some(own) = entry(b".git") {
+        return Some(dir.path.join(&own.name));
+    }
+    let is_dir = |name| entry(name).is_some_and(|entry| entry.is_dir());
+    let bare = entry(b"HEAD").is_some_and(|head| matches!(head.kind, Kind::File(_) | Kind::Symlink(_)));
+    (bare && is_dir(b"objects") && is_dir(b"refs")).then(|| dir.path.clone())
+}

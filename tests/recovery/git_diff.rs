@@ -1,0 +1,230 @@
+//! What `diff` says of repositories: what git runs first, then HEAD, branches, commits, index, stashes; read from files, git is
+//! never started.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::build::Build;
+use crate::support::git::Repository;
+use crate::support::sandbox::Sandbox;
+
+const AGENT: &str = "git -c user.name=a -c user.email=a@x";
+
+fn repositories(sandbox: &Sandbox, id: &str, more: &[&str]) -> Vec<Value> {
+    let args = [&["diff", id, "--json"], more].concat();
+    let run = sandbox.jackin(args).ok();
+    run.json()["git"].as_array().unwrap().clone()
+}
+
+fn texts(list: &Value, key: &str) -> Vec<String> {
+    let each = list.as_array().unwrap().iter();
+    each.map(|one| one[key].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn commits_branches_and_the_index_are_told() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 6);
+    repository.git(&["pack-refs", "--all"]);
+    repository.git(&["gc", "-q"]);
+    let head = repository.git(&["rev-parse", "HEAD"]);
+    let lost = repository.git(&["rev-list", "HEAD", "^HEAD~2"]);
+    let script = format!(
+        "git reset -q --hard HEAD~2; echo x > new; git add new; {AGENT} commit -qm 'by the agent'; \
+         echo y > new; {AGENT} commit -qam 'and again'; git branch side; git tag -m t v1; echo z > staged; git add staged; \
+         {AGENT} stash -q"
+    );
+    let id = sandbox.launch(&repository.path, &script);
+    let all = repositories(&sandbox, &id, &[]);
+    let [told] = &all[..] else { panic!("{all:?}") };
+    assert_eq!(told["path"], ".git");
+    assert_eq!(told["state"], "changed");
+    assert_eq!(told["head_from"]["reference"], "refs/heads/main");
+    assert_eq!(told["head_from"]["commit"], head.trim());
+    assert_eq!(
+        told["head_to"]["commit"],
+        repository.git(&["rev-parse", "HEAD"]).trim()
+    );
+    let mut refs = texts(&told["refs"], "name");
+    refs.sort();
+    assert_eq!(
+        refs,
+        ["refs/heads/main", "refs/heads/side", "refs/stash", "refs/tags/v1"]
+    );
+    let of_git = |args: &[&str]| -> Vec<String> {
+        let mut ids: Vec<String> = repository.git(args).lines().map(str::to_owned).collect();
+        ids.sort();
+        ids
+    };
+    let ids = |key: &str| {
+        let mut ids = texts(&told[key], "id");
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids("commits_lost"), {
+        let mut lost: Vec<_> = lost.lines().map(str::to_owned).collect();
+        lost.sort();
+        lost
+    });
+    assert_eq!(
+        ids("commits_made"),
+        of_git(&["rev-list", "--all", &format!("^{}", head.trim())])
+    );
+    assert!(texts(&told["commits_made"], "subject").contains(&"and again".to_owned()));
+    assert_eq!(told["more_commits"], false);
+    assert_eq!(
+        (&told["stashes_from"], &told["stashes_to"]),
+        (&0.into(), &1.into())
+    );
+    assert_eq!(told["doubts"], Value::Array(Vec::new()));
+
+    let shown = sandbox.jackin(["diff", &id]).ok().text();
+    for line in [
+        "HEAD     main ",
+        "branch   side made at ",
+        "tag      v1 made at ",
+        "and again",
+        "nothing leads to any more",
+        "stashes  0 -> 1",
+    ] {
+        assert!(shown.contains(line), "{line:?} is missing: {shown}");
+    }
+    // The same between two snapshots, and the other way round.
+    let stored = repositories(&sandbox, &id, &["--to", "closing"]);
+    assert_eq!(stored[0]["commits_made"], told["commits_made"]);
+    assert_eq!(stored[0]["refs"], told["refs"]);
+    let back = repositories(&sandbox, &id, &["--from", "closing", "--to", "baseline"]);
+    assert_eq!(back[0]["commits_lost"], told["commits_made"]);
+    // After a restore nothing of it is told.
+    sandbox.restore(&id, &[]);
+    assert!(repositories(&sandbox, &id, &[]).is_empty());
+}
+
+#[test]
+fn what_git_would_run_stands_first() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 1);
+    let hooks = repository.path.join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    Build::at(&repository.path)
+        .file(".git/hooks/pre-push", "#!/bin/sh\ntrue\n")
+        .mode(".git/hooks/pre-push", 0o755)
+        .file(".git/hooks/old", "#!/bin/sh\n")
+        .aged();
+    let script = "git config core.sshCommand 'touch x'; git config alias.st '!touch y'; git config filter.f.clean 'touch z'; \
+        git config user.name other; printf '#!/bin/sh\nevil\n' > .git/hooks/pre-push; cp .git/hooks/pre-push .git/hooks/post-checkout; \
+        rm .git/hooks/old; printf '* filter=f\n*.txt text\n' > .gitattributes; mkdir deep; echo '*.bin diff=f' > deep/.gitattributes; \
+        echo agent > README";
+    let id = sandbox.launch(&repository.path, script);
+    let all = repositories(&sandbox, &id, &[]);
+    let told = texts(&all[0]["executes"], "what");
+    assert_eq!(
+        told,
+        [
+            "alias.st",
+            "attribute in .gitattributes",
+            "attribute in deep/.gitattributes",
+            "core.sshcommand",
+            "filter.f.clean",
+            "hook old",
+            "hook post-checkout",
+            "hook pre-push",
+        ]
+    );
+    let shown = sandbox.jackin(["diff", &id]).ok().text();
+    let at = |what: &str| {
+        shown
+            .find(what)
+            .unwrap_or_else(|| panic!("{what:?} is missing: {shown}"))
+    };
+    assert!(
+        at("What git runs") < at("README") && at("core.sshcommand: touch x") < at("README"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("~ hook pre-push") && shown.contains("- hook old"),
+        "{shown}"
+    );
+    // `--exit-code` counts them, and a path that has nothing to do with git says nothing of it.
+    sandbox.jackin(["diff", &id, "--exit-code"]).code(1);
+    let readme = sandbox
+        .jackin(["diff", &id, repository.path.join("README").to_str().unwrap()])
+        .ok()
+        .text();
+    assert!(!readme.contains("git:"), "{readme}");
+}
+
+#[test]
+fn values_of_a_private_configuration_are_hidden() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 1);
+    Build::at(&repository.path).mode(".git/config", 0o600).aged();
+    let id = sandbox.launch(
+        &repository.path,
+        "git config credential.helper '!echo password=hunter2'; chmod 600 .git/config",
+    );
+    for args in [
+        &["diff", &id][..],
+        &["diff", &id, "--json"],
+        &["diff", &id, "--patch"],
+    ] {
+        let run = sandbox.jackin(args).ok().hides("hunter2");
+        assert!(run.text().contains("credential.helper"), "{}", run.text());
+    }
+    let shown = sandbox
+        .jackin(["diff", &id, "--patch", "--show-secrets"])
+        .ok()
+        .text();
+    assert!(shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn a_hostile_repository_is_told_without_harm() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    Build::at(&repository.path).aged();
+    let subject = "$(printf '\\033]0;owned\\007 \\342\\200\\256 evil')";
+    let script = format!(
+        "echo x > x; git add x; {AGENT} commit -qm \"{subject}\"; rm -f .git/index; mkfifo .git/index; \
+         printf 'ref: refs/heads/a' > .git/refs/heads/b; printf 'ref: refs/heads/b' > .git/refs/heads/a; \
+         printf '[core\\nbroken' >> .git/config; ln -s /etc/passwd .git/refs/heads/link"
+    );
+    let id = sandbox.launch(&repository.path, &script);
+    let shown = sandbox.jackin(["diff", &id]).ok().harmless().text();
+    assert!(shown.contains("not told:") && !shown.contains("root:"), "{shown}");
+    sandbox.jackin(["diff", &id, "--json"]).ok();
+    sandbox.restore(&id, &[]);
+    assert!(repositories(&sandbox, &id, &[]).is_empty());
+}
+
+#[test]
+fn repositories_that_come_and_go_are_told_by_name() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("plain");
+    Repository::with_history(&project.join("inner"), 3);
+    Build::at(&project).file("x", "x").aged();
+    let id = sandbox.launch(
+        &project,
+        "rm -rf inner; git init -q made; git init -q --bare depot.git",
+    );
+    let all = repositories(&sandbox, &id, &[]);
+    let told: Vec<(&str, &str)> = all
+        .iter()
+        .map(|one| (one["path"].as_str().unwrap(), one["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("depot.git", "added"),
+            ("inner/.git", "deleted"),
+            ("made/.git", "added")
+        ]
+    );
+    assert_eq!(all[1]["commits_lost"].as_array().unwrap().len(), 3);
+    let shown = sandbox.jackin(["diff", &id]).ok().text();
+    assert!(
+        shown.contains("inner/.git is gone") && shown.contains("made/.git came"),
+        "{shown}"
+    );
+}
