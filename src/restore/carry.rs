@@ -63,6 +63,7 @@ impl Carry<'_> {
         for step in &mount.moves {
             let stand = self.stand(step)?;
             if stand.progress != Progress::Before {
+                self.check_waiting(step, stand.progress)?;
                 continue;
             }
             if step.old.is_some() {
@@ -226,6 +227,27 @@ impl Carry<'_> {
         }
     }
 
+    /// The same where an exchange in steps stopped half way and what is staged waits under one name or the other.
+    fn check_waiting(&self, step: &JournalMove, progress: Progress) -> Result<(), RestoreError> {
+        let other = self.other(step);
+        let name = match progress {
+            Progress::Parted => other.name.clone(),
+            Progress::BackParted | Progress::BackJoined => aside_name(&other.name),
+            _ => return Ok(()),
+        };
+        let known = !self.again
+            || !matches!(step.deed, Deed::Swap(_))
+            || other
+                .dir()
+                .and_then(|dir| self.known.holds(dir, &name))
+                .unwrap_or(false);
+        if known {
+            Ok(())
+        } else {
+            Err(self.drift(&step.path))
+        }
+    }
+
     fn still_fits(&self, step: &JournalMove, was: &Entry, is: &Stat) -> bool {
         let several = was.nlink > 1;
         let linked = matches!(&step.deed, Deed::Metadata { will, .. } if will.0.nlink > 1);
@@ -250,7 +272,10 @@ impl Carry<'_> {
                 let seat = self.check(step, &stand)?;
                 self.open_parent(step, seat).and_then(|()| self.act(step, seat))
             }
-            _ => self.rejoin(step),
+            progress => {
+                self.check_waiting(step, progress)?;
+                self.rejoin(step)
+            }
         };
         match outcome {
             Ok(()) => Ok(()),

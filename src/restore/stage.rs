@@ -84,8 +84,8 @@ impl Stage {
         place
     }
 
-    /// Makes it, mode 0700.
-    pub(super) fn create(place: &StagePlace) -> Result<Self, RestoreError> {
+    /// Makes it, mode 0700, in a directory that was last changed at `found`, when that is the mount root.
+    pub(super) fn create(place: &StagePlace, found: Option<Stamp>) -> Result<Self, RestoreError> {
         let (name, path) = (OsString::from(&place.name), place.path());
         let fail = |source| RestoreError::Stage {
             path: path.clone(),
@@ -99,11 +99,15 @@ impl Stage {
                 dir,
                 path,
                 inside: place.inside,
-                found: None,
+                found,
             }),
             Err((source, None)) => Err(fail(source)),
+            Err((source, Some(Ok(())))) => {
+                put_back_time(&parent, found);
+                Err(fail(source))
+            }
             // It stays, and so must the papers that name it.
-            Err((source, Some(stays))) => {
+            Err((source, Some(Err(stays)))) => {
                 let stays = RestoreError::Settle {
                     path: path.clone(),
                     source: stays,
@@ -122,7 +126,7 @@ impl Stage {
     pub(super) fn create_anew(place: &StagePlace) -> Result<Self, RestoreError> {
         let mut place = place.clone();
         for number in 1..100 {
-            match Self::create(&place) {
+            match Self::create(&place, None) {
                 Err(RestoreError::Stage { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
                     // One that somebody made like this, and was killed before it held anything.
                     if let Ok(Some(stage)) = Self::reopen(&place, None)
@@ -135,7 +139,7 @@ impl Stage {
                 made => return made,
             }
         }
-        Self::create(&place)
+        Self::create(&place, None)
     }
 
     /// Opens the one that an interrupted restore made; `None` when it is gone, or another directory has its name. Without an
@@ -214,11 +218,7 @@ impl Stage {
                 .is_some_and(|(changed, born)| is_last(changed, born))
         });
         self.settle(known)?;
-        if let Some(found) = found {
-            // A time that cannot be set harms nothing.
-            let set = platform::set_mtime(&self.parent, ".".as_ref(), found.into());
-            drop(set.and_then(|()| platform::sync_directory(&self.parent)));
-        }
+        put_back_time(&self.parent, found);
         Ok(())
     }
 
@@ -244,9 +244,19 @@ impl Stage {
     }
 }
 
-/// Makes a directory that is open to its owner only, and opens it. One that cannot be used does not stay; the second error says
-/// why it does.
-pub(super) fn make_private(parent: &Dir, name: &OsStr) -> Result<Dir, (io::Error, Option<io::Error>)> {
+/// Gives a directory the time that it had. One that cannot be set harms nothing.
+fn put_back_time(dir: &Dir, found: Option<Stamp>) {
+    if let Some(found) = found {
+        let set = platform::set_mtime(dir, ".".as_ref(), found.into());
+        drop(set.and_then(|()| platform::sync_directory(dir)));
+    }
+}
+
+/// Why a directory cannot be made; and when it was made and cannot be used, whether it could be removed again.
+pub(super) type Unmade = (io::Error, Option<io::Result<()>>);
+
+/// Makes a directory that is open to its owner only, and opens it. One that cannot be used does not stay, if that can be helped.
+pub(super) fn make_private(parent: &Dir, name: &OsStr) -> Result<Dir, Unmade> {
     platform::make_dir(parent, name).map_err(|source| (source, None))?;
     let open = || -> io::Result<Dir> {
         let dir = parent.dir(name)?;
@@ -256,7 +266,7 @@ pub(super) fn make_private(parent: &Dir, name: &OsStr) -> Result<Dir, (io::Error
     };
     open().map_err(|source| {
         let removed = platform::remove_dir(parent, name).and_then(|()| platform::sync_directory(parent));
-        (source, removed.err())
+        (source, Some(removed))
     })
 }
 

@@ -182,7 +182,7 @@ fn stage<'a>(
         times,
         problems: Vec::new(),
     };
-    let stage = Stage::create(place)?.since(found);
+    let stage = Stage::create(place, found)?;
     acting.observer.reached("staging");
     let berths = match berth::of_mount(mount, root.as_ref()) {
         Ok(berths) => berths,

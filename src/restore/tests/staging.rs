@@ -35,12 +35,12 @@ fn a_staging_directory_is_ours_alone_and_goes_with_everything_in_it() {
     let place = Place::new();
     let location = Location::choose(&place.root);
     let stage_place = Stage::place(&location, &place.root, [7; 8]);
-    let stage = Stage::create(&stage_place).unwrap();
+    let stage = Stage::create(&stage_place, None).unwrap();
     let path = stage.path().to_path_buf();
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o700);
     let name = path.file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with(STAGING_PREFIX), "{name}: a capture must know it");
-    let again = Stage::create(&stage_place);
+    let again = Stage::create(&stage_place, None);
     assert!(
         matches!(again, Err(RestoreError::Stage { .. })),
         "never one that is there"

@@ -158,7 +158,6 @@ fn a_restore_that_meets_an_error_is_done_or_not_begun_or_waits() {
         cases::busy(),
         cases::busy().in_steps(),
         cases::busy().layered(),
-        cases::busy().crowded(),
         cases::linked(),
         cases::bound(),
     ];
