@@ -15,6 +15,7 @@ mod manifest;
 mod path;
 mod receipt;
 mod record;
+mod repository;
 mod rules;
 mod time;
 
@@ -36,6 +37,7 @@ pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
 pub use receipt::{Act, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind};
 pub use record::{ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SnapshotRecord};
+pub use repository::{Differs, DirtyPath, RemoteFacts, RepositoryClass, RepositoryFacts, UnpushedBranch};
 pub use time::Time;
 
 #[cfg(test)]

@@ -191,6 +191,7 @@ fn full_record() -> SnapshotRecord {
             entries: 3,
             bytes: 700,
             gap_count: 1,
+            git: None,
             gaps: vec![RecordedGap {
                 path: path("secret"),
                 reason: "cannot be read: Permission denied".to_owned(),

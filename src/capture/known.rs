@@ -1,6 +1,7 @@
 //! What the store knows of a mount before it is captured: its latest snapshot, and the content that needs no storing.
 
 use super::Earlier;
+use super::repositories::Before;
 use super::walk::Reference;
 use crate::snapshot::{ArchiveRef, Coverage, Manifest, MountRecord, SnapshotRecord, Time};
 use crate::store::{Blobs, Store};
@@ -107,6 +108,15 @@ impl Known {
         let known = self.numbers(latest).is_none().then_some(&self.blobs);
         let earlier = latest.earlier();
         Some(Reference { earlier, known })
+    }
+
+    /// What was recorded of the repositories of the mount with this number.
+    pub(super) fn before(&self, at: usize) -> Option<Before<'_>> {
+        let latest = self.latest(at)?;
+        Some(Before {
+            manifest: &latest.manifest,
+            facts: latest.mount.git.as_deref()?,
+        })
     }
 
     /// When a mount is exactly what it was: its record, as of now, and the numbers of the archives that it needs.

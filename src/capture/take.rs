@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::contents::complete;
 use super::known::Known;
 use super::limit::biggest;
+use super::mounted::{missing, record};
 use super::pack::Packer;
+use super::repositories::survey;
 use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
 use crate::clock::{Entropy, random};
@@ -14,8 +16,8 @@ use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform::parallel;
 use crate::snapshot::{
-    ArchiveRef, Coverage, Digest, InstanceId, Manifest, ManifestList, MountRecord, RecordedGap, SnapshotId,
-    SnapshotKind, SnapshotRecord, Time, add_sizes, runs,
+    ArchiveRef, Coverage, Digest, InstanceId, Manifest, ManifestList, MountRecord, SnapshotId, SnapshotKind,
+    SnapshotRecord, Time, add_sizes, runs,
 };
 use crate::store::archive::{ArchiveError, BlobKind};
 use crate::store::{Draft, Store};
@@ -152,7 +154,7 @@ impl<'a> Capture<'a> {
                 &mut packer,
                 self.observer,
             )?;
-            let record = match self.known.same(at, coverage, started_at, &manifest) {
+            let mut record = match self.known.same(at, coverage, started_at, &manifest) {
                 Some((before, archives)) => {
                     used.extend(archives);
                     before
@@ -165,6 +167,12 @@ impl<'a> Capture<'a> {
                     record(coverage, started_at, list, &manifest)
                 }
             };
+            // What is exactly as it was has the repositories that it had. An emergency snapshot is there to be gone back to.
+            if record.git.is_none() && self.request.kind != SnapshotKind::Emergency {
+                let left_out = skipped.last().into_iter().flatten();
+                let left_out = left_out.map(|skipped| &skipped.path).collect();
+                record.git = Some(survey(&root, &manifest, &left_out, self.known.before(at)));
+            }
             let mounted = root.is_mount_point();
             mounts.push(MountRecord { mounted, ..record });
             manifests.push(Some(manifest));
@@ -359,35 +367,4 @@ pub(super) fn matcher(coverage: &Coverage) -> Result<Matcher, CaptureError> {
         path: coverage.root.to_path(),
         reason: error.to_string(),
     })
-}
-
-fn missing(coverage: &Coverage, now: Time) -> MountRecord {
-    let coverage = coverage.clone();
-    MountRecord {
-        coverage,
-        started_at: now,
-        mounted: false,
-        manifest: None,
-        entries: 0,
-        bytes: 0,
-        gap_count: 0,
-        gaps: vec![],
-    }
-}
-
-fn record(coverage: &Coverage, started_at: Time, list: Digest, manifest: &Manifest) -> MountRecord {
-    let (entries, bytes) = manifest.totals();
-    let lacks = manifest.lacks();
-    MountRecord {
-        manifest: Some(list),
-        entries,
-        bytes,
-        gap_count: lacks.len() as u64,
-        gaps: lacks
-            .into_iter()
-            .take(100)
-            .map(|(path, reason)| RecordedGap { path, reason })
-            .collect(),
-        ..missing(coverage, started_at)
-    }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ArchiveId, Coverage, Digest, InstanceId, RelPath, SnapshotId, Time};
+use super::{ArchiveId, Coverage, Digest, InstanceId, RelPath, RepositoryFacts, SnapshotId, Time};
 
 /// What moment a snapshot shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +62,9 @@ pub struct MountRecord {
     pub gap_count: u64,
     /// The first hundred gaps; the manifest has them all.
     pub gaps: Vec<RecordedGap>,
+    /// The git repositories in it; none when nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<Vec<RepositoryFacts>>,
 }
 
 /// An archive that a snapshot needs, with what its bytes must be.

@@ -95,6 +95,7 @@ pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
             bytes: 7000,
             gap_count: 0,
             gaps: Vec::new(),
+            git: None,
         }],
         archives: Vec::new(),
         written_by: "test".to_owned(),

@@ -37,6 +37,7 @@ mod file_systems;
 mod flags;
 mod flags_killed;
 mod full_disk;
+mod git_class;
 mod git_content;
 mod git_diff;
 mod git_locked;

@@ -4,7 +4,9 @@ use super::diff::open;
 use super::pending::waiting_instances;
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
-use crate::cli::document::{Head, InstanceDocument, ReasonDocument, RestoredDocument, ShowDocument};
+use crate::cli::document::{
+    Head, InstanceDocument, ReasonDocument, RepositoryStateDocument, RestoredDocument, ShowDocument,
+};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
@@ -33,6 +35,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
             command: row.command.as_ref(),
             coverage: &row.mounts,
             lacks: baseline.as_ref().map(lacks).unwrap_or_default(),
+            git: baseline.as_ref().map(git).unwrap_or_default(),
             restores: restores.iter().map(RestoredDocument::from).collect(),
         });
         return Ok(ExitCode::Done.into());
@@ -60,5 +63,14 @@ fn lacks(record: &SnapshotRecord) -> Vec<ReasonDocument> {
         .iter()
         .flat_map(|mount| mount.gaps.iter().map(move |gap| (mount, gap)));
     all.map(|(mount, gap)| ReasonDocument::new(&mount.coverage, &gap.path, gap.reason.clone()))
+        .collect()
+}
+
+fn git(record: &SnapshotRecord) -> Vec<RepositoryStateDocument<'_>> {
+    let all = record
+        .mounts
+        .iter()
+        .flat_map(|mount| mount.git.iter().flatten().map(move |facts| (mount, facts)));
+    all.map(|(mount, facts)| RepositoryStateDocument::new(&mount.coverage, facts))
         .collect()
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::RepositoryStateDocument;
 use super::{Head, ReasonDocument};
 use crate::session::State;
 use crate::snapshot::{AsideChange, Coverage, RestoreKind, SnapshotKind, Time};
@@ -39,6 +40,8 @@ pub(in crate::cli) struct ShowDocument<'a> {
     pub(in crate::cli) coverage: &'a [Coverage],
     /// What the baseline lacks.
     pub(in crate::cli) lacks: Vec<ReasonDocument>,
+    /// The git repositories in the mounts, as the baseline found them.
+    pub(in crate::cli) git: Vec<RepositoryStateDocument<'a>>,
     /// What was put back since, newest first.
     pub(in crate::cli) restores: Vec<RestoredDocument>,
 }

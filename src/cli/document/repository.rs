@@ -6,7 +6,24 @@ use serde::Serialize;
 use super::PathDocument;
 use crate::diff::{Commits, RefMove, RepositoryChange};
 use crate::git::{Head, Oid, Operation};
-use crate::snapshot::Coverage;
+use crate::snapshot::{Coverage, RepositoryFacts};
+
+/// One git repository at the moment of a snapshot.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct RepositoryStateDocument<'a> {
+    /// What is git's own: `.git`, or the repository itself when it is bare.
+    #[serde(flatten)]
+    at: PathDocument,
+    #[serde(flatten)]
+    facts: &'a RepositoryFacts,
+}
+
+impl<'a> RepositoryStateDocument<'a> {
+    pub(in crate::cli) fn new(coverage: &Coverage, facts: &'a RepositoryFacts) -> Self {
+        let at = PathDocument::new(coverage, &facts.own);
+        Self { at, facts }
+    }
+}
 
 /// What changed about one git repository. It is read from the repository's files; git is never started.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! `list` and `show`: instances and their snapshots.
 
-use super::{aside, changes};
+use super::{aside, changes, repository};
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
 use crate::snapshot::{SnapshotKind, SnapshotRecord, Time};
@@ -91,6 +91,11 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
         fact("mount", changes::host(coverage));
         for rule in &coverage.excludes {
             fact("", format!("exclude {}", sanitize::name(rule.pattern.as_bytes())));
+        }
+    }
+    for mount in shown.baseline.into_iter().flat_map(|record| &record.mounts) {
+        for facts in mount.git.iter().flatten() {
+            lines.extend(repository::facts(&mount.coverage, facts, columns));
         }
     }
     if !shown.snapshots.is_empty() {

@@ -2,9 +2,11 @@
 
 use crate::diff::{Commits, Execution, RefMove, RepositoryChange};
 use crate::git::{Head, Oid, Operation};
-use crate::snapshot::Coverage;
+use crate::snapshot::{Coverage, Differs, DirtyPath, RepositoryClass, RepositoryFacts};
 use crate::terminal::{Role, sanitize, size, style, width};
 
+/// Under the labels of facts.
+const INDENT: &str = "           ";
 /// So many commits and refs are shown; JSON has more.
 const SHOWN: usize = 10;
 /// So much of an id tells commits apart.
@@ -58,6 +60,85 @@ pub(in crate::cli) fn change(coverage: &Coverage, change: &RepositoryChange, col
         ));
     }
     lines.join("\n")
+}
+
+/// A repository as a snapshot found it: its class with the reason, and what makes that up.
+pub(in crate::cli) fn facts(coverage: &Coverage, facts: &RepositoryFacts, columns: usize) -> Vec<String> {
+    let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
+    let role = match facts.class {
+        RepositoryClass::Clean => Role::Dim,
+        RepositoryClass::Unpushed => Role::Changed,
+        RepositoryClass::Dirty => Role::Warning,
+    };
+    let class = style::paint(role, facts.class.word());
+    let mut lines = vec![format!("{:10} {own}: {class}", "git")];
+    let mut say = |text: String| {
+        let room = columns.saturating_sub(INDENT.len());
+        let wrapped = width::wrap(&sanitize::text(&text), room);
+        lines.extend(wrapped.into_iter().map(|line| format!("{INDENT}{line}")));
+    };
+    say(facts.reason.clone());
+    let branch = facts
+        .branch
+        .as_deref()
+        .map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+    let commit = facts
+        .commit
+        .as_deref()
+        .map(|id| id.chars().take(SHORT).collect::<String>());
+    say(match (branch, commit) {
+        (Some(branch), Some(commit)) => format!("branch {branch} at {commit}"),
+        (Some(branch), None) => format!("branch {branch}, without a commit"),
+        (None, Some(commit)) => format!("detached at {commit}"),
+        (None, None) => "HEAD cannot be read".to_owned(),
+    });
+    let count = |how| {
+        facts
+            .differs
+            .iter()
+            .filter(|dirty: &&DirtyPath| dirty.how == how)
+            .count() as u64
+    };
+    let mut parts = Vec::new();
+    if facts.differing as usize == facts.differs.len() {
+        for (how, word) in [
+            (Differs::Changed, "changed"),
+            (Differs::Missing, "missing"),
+            (Differs::Untracked, "untracked or ignored"),
+        ] {
+            let number = count(how);
+            parts.extend((number > 0).then(|| format!("{} {word}", size::count(number))));
+        }
+    } else {
+        parts.push(format!("{} not what HEAD names", size::count(facts.differing)));
+    }
+    parts.extend((facts.staged > 0).then(|| format!("{} staged", size::count(facts.staged))));
+    parts.extend((facts.stashes > 0).then(|| size::counted(facts.stashes, "stash", "stashes")));
+    if !parts.is_empty() {
+        say(parts.join(", "));
+    }
+    for branch in facts.unpushed.iter().take(SHOWN) {
+        let name = branch
+            .branch
+            .strip_prefix("refs/heads/")
+            .unwrap_or(&branch.branch);
+        let more = if branch.more { "at least " } else { "" };
+        let commits = size::counted(branch.commits, "commit", "commits");
+        say(format!("{name}: {more}{commits} in no remote branch"));
+    }
+    for (what, names) in [
+        ("submodules", &facts.submodules),
+        ("work trees elsewhere", &facts.worktrees),
+    ] {
+        if !names.is_empty() {
+            say(format!("{what}: {}", names.join(", ")));
+        }
+    }
+    say(match &facts.elsewhere {
+        Some(path) => format!("its git directory lies elsewhere and is not covered: {path}"),
+        None => format!("all of it is covered: {}", size::bytes(facts.bytes)),
+    });
+    lines
 }
 
 fn executed(execution: &Execution, columns: usize) -> String {

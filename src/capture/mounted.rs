@@ -1,0 +1,42 @@
+//! The record of one mount.
+
+use crate::snapshot::{Coverage, Digest, Manifest, MountRecord, RecordedGap, Time};
+
+/// A mount whose root did not exist.
+pub(super) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
+    let coverage = coverage.clone();
+    MountRecord {
+        coverage,
+        started_at: now,
+        mounted: false,
+        manifest: None,
+        entries: 0,
+        bytes: 0,
+        gap_count: 0,
+        gaps: vec![],
+        git: None,
+    }
+}
+
+/// What is recorded of a mount beside its manifest.
+pub(super) fn record(
+    coverage: &Coverage,
+    started_at: Time,
+    list: Digest,
+    manifest: &Manifest,
+) -> MountRecord {
+    let (entries, bytes) = manifest.totals();
+    let lacks = manifest.lacks();
+    MountRecord {
+        manifest: Some(list),
+        entries,
+        bytes,
+        gap_count: lacks.len() as u64,
+        gaps: lacks
+            .into_iter()
+            .take(100)
+            .map(|(path, reason)| RecordedGap { path, reason })
+            .collect(),
+        ..missing(coverage, started_at)
+    }
+}

@@ -1,0 +1,235 @@
+//! What is recorded of the git repositories in a mount: told from their files and from the manifest, git is never started. A content
+//! is hashed as git does only when it may have changed since the snapshot before.
+
+mod dirty;
+mod named;
+mod staged;
+
+use std::collections::BTreeSet;
+
+use self::dirty::Dirt;
+use crate::git::{GitDir, Live, Refs, Repositories, Repository, unpushed, work_tree};
+use crate::mount::Root;
+use crate::snapshot::{
+    Digest, Manifest, RelPath, RemoteFacts, RepositoryClass, RepositoryFacts, UnpushedBranch, add_sizes,
+};
+
+/// So many repositories of a mount are looked at.
+const MOST_REPOSITORIES: usize = 200;
+/// So many of what a list can be long of are recorded.
+const MOST_LISTED: usize = 1000;
+
+/// A state of the mount that is known, with what was recorded of it.
+#[derive(Clone, Copy)]
+pub(super) struct Before<'a> {
+    pub(super) manifest: &'a Manifest,
+    pub(super) facts: &'a [RepositoryFacts],
+}
+
+/// Looks at every repository of a mount. `skipped` are the paths that excludes left out.
+pub(super) fn survey(
+    root: &Root,
+    manifest: &Manifest,
+    skipped: &BTreeSet<&RelPath>,
+    before: Option<Before<'_>>,
+) -> Vec<RepositoryFacts> {
+    let all = Repositories::of([manifest]);
+    let works: Vec<RelPath> = all.iter().map(work_tree).collect();
+    let look = |own: &RelPath| {
+        let live = Live::new(root);
+        let known =
+            before.and_then(|before| Some((before, before.facts.iter().find(|facts| facts.own == *own)?)));
+        let bytes = size(manifest, own);
+        match Repository::open(&live, &work_tree(own)) {
+            Ok(Some(repository)) => {
+                let dirt = Dirt {
+                    root,
+                    manifest,
+                    skipped,
+                    own,
+                    works: &works,
+                    repository: &repository,
+                };
+                facts(&repository, &dirt, known, bytes)
+            }
+            Ok(None) => unreadable(own, bytes, "there is no repository any more".to_owned()),
+            Err(error) => unreadable(own, bytes, error.to_string()),
+        }
+    };
+    all.iter().take(MOST_REPOSITORIES).map(look).collect()
+}
+
+fn unreadable(own: &RelPath, bytes: u64, why: String) -> RepositoryFacts {
+    RepositoryFacts {
+        own: own.clone(),
+        class: RepositoryClass::Dirty,
+        reason: why.clone(),
+        branch: None,
+        commit: None,
+        differing: 0,
+        differs: Vec::new(),
+        staged: 0,
+        stashes: 0,
+        operations: Vec::new(),
+        unpushed: Vec::new(),
+        remotes: Vec::new(),
+        worktrees: Vec::new(),
+        submodules: Vec::new(),
+        partial: false,
+        shallow: false,
+        alternates: Vec::new(),
+        elsewhere: None,
+        bytes,
+        doubts: vec![why],
+        refs: String::new(),
+    }
+}
+
+fn facts(
+    repository: &Repository<'_>,
+    dirt: &Dirt<'_>,
+    known: Option<(Before<'_>, &RepositoryFacts)>,
+    bytes: u64,
+) -> RepositoryFacts {
+    let mut facts = unreadable(dirt.own, bytes, String::new());
+    facts.doubts.clear();
+    let mut note = |error: String| facts.doubts.push(error);
+    let head = repository
+        .head()
+        .map_err(|error| note(error.to_string()))
+        .unwrap_or_default();
+    let refs = repository
+        .refs()
+        .map_err(|error| note(error.to_string()))
+        .unwrap_or_default();
+    facts.branch = head.reference.as_deref().map(text);
+    facts.commit = head.commit.map(|commit| commit.to_string());
+    facts.refs = digest(&refs);
+    facts.stashes = repository.stashes();
+    let operations = repository.operations();
+    facts.operations = operations
+        .iter()
+        .map(|operation| operation.word().to_owned())
+        .collect();
+    facts.remotes = listed(repository.remotes(), |remote| RemoteFacts {
+        name: text(&remote.name),
+        url: text(&remote.url),
+    });
+    facts.worktrees = listed(repository.worktrees(), |name| text(&name));
+    facts.submodules = listed(repository.submodules(), |submodule| text(&submodule.path));
+    facts.partial = repository.is_partial();
+    facts.shallow = repository.is_shallow();
+    facts.alternates = listed(repository.alternates(), |path| text(&path));
+    if let GitDir::Elsewhere(path) = repository.shape() {
+        facts.elsewhere = Some(text(path));
+    }
+    let same_refs = known.filter(|(_, before)| before.refs == facts.refs && !before.refs.is_empty());
+    facts.unpushed = match same_refs {
+        Some((_, before)) => before.unpushed.clone(),
+        None => not_pushed(repository, &mut facts.doubts),
+    };
+    let why = dirt.find(&mut facts, known);
+    facts.doubts.extend(repository.doubts());
+    facts.doubts.sort();
+    facts.doubts.dedup();
+    facts.doubts.truncate(MOST_LISTED);
+    (facts.class, facts.reason) = classify(&facts, why);
+    facts
+}
+
+fn not_pushed(repository: &Repository<'_>, doubts: &mut Vec<String>) -> Vec<UnpushedBranch> {
+    let found = unpushed(repository).unwrap_or_else(|error| {
+        doubts.push(error.to_string());
+        Vec::new()
+    });
+    let some = found
+        .into_iter()
+        .filter(|branch| branch.commits > 0 || branch.more);
+    listed(some, |branch| UnpushedBranch {
+        branch: text(&branch.branch),
+        commits: branch.commits,
+        more: branch.more,
+    })
+}
+
+/// Any doubt means dirty. `why` is what git itself could hide.
+fn classify(facts: &RepositoryFacts, why: Option<String>) -> (RepositoryClass, String) {
+    let counted = |count: u64, one: &str, more: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {more}"),
+    };
+    let dirty = |why: String| (RepositoryClass::Dirty, why);
+    if let Some(path) = &facts.elsewhere {
+        return dirty(format!("its git directory lies elsewhere: {path}"));
+    }
+    if let Some(doubt) = facts.doubts.first() {
+        return dirty(doubt.clone());
+    }
+    if let Some(operation) = facts.operations.first() {
+        return dirty(format!("a {operation} is under way"));
+    }
+    if facts.commit.is_none() {
+        return dirty("nothing was committed yet".to_owned());
+    }
+    if facts.differing > 0 {
+        let paths = counted(facts.differing, "path is", "paths are");
+        return dirty(format!("{paths} not what HEAD names"));
+    }
+    if facts.staged > 0 {
+        return dirty(format!(
+            "{} staged",
+            counted(facts.staged, "path is", "paths are")
+        ));
+    }
+    if facts.stashes > 0 {
+        return dirty(counted(facts.stashes, "stash", "stashes"));
+    }
+    if let Some(why) = why {
+        return dirty(why);
+    }
+    if facts.partial || facts.shallow || !facts.alternates.is_empty() {
+        return dirty("it has not all of its objects itself".to_owned());
+    }
+    match facts.unpushed.first() {
+        Some(branch) => (
+            RepositoryClass::Unpushed,
+            format!("{} has commits that no remote branch has", branch.branch),
+        ),
+        None => (
+            RepositoryClass::Clean,
+            "every byte is what HEAD names, and a remote has it".to_owned(),
+        ),
+    }
+}
+
+fn digest(refs: &Refs) -> String {
+    let mut bytes = Vec::new();
+    for (name, oid) in refs {
+        bytes.extend_from_slice(name);
+        bytes.push(0);
+        bytes.extend_from_slice(oid.as_bytes());
+    }
+    Digest::of(&bytes).hex()
+}
+
+fn size(manifest: &Manifest, own: &RelPath) -> u64 {
+    let first = manifest.directories.partition_point(|dir| dir.path < *own);
+    let dirs = manifest
+        .directories
+        .iter()
+        .skip(first)
+        .take_while(|dir| dir.path.is_within(own));
+    let entries = dirs
+        .flat_map(|dir| &dir.entries)
+        .filter(|entry| entry.link.is_none());
+    let sizes = entries.filter_map(|entry| Some(entry.content()?.size));
+    sizes.fold(0, add_sizes)
+}
+
+fn listed<T, R>(all: impl IntoIterator<Item = T>, told: impl Fn(T) -> R) -> Vec<R> {
+    all.into_iter().take(MOST_LISTED).map(told).collect()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,290 @@
+//! Which covered paths are not what HEAD names, byte by byte: no stat data of the index, no attributes and no filters are asked.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::named::{COMMIT, EXECUTABLE, LINK, Named, child};
+use super::staged::{converts, staged};
+use super::{Before, MOST_LISTED};
+use crate::git::{Kind as ObjectKind, Live, Oid, Repository, blob_id};
+use crate::mount::Root;
+use crate::platform::parallel;
+use crate::snapshot::{Differs, Directory, DirtyPath, Entry, Kind, Manifest, Name, RelPath, RepositoryFacts};
+
+/// A repository and its work tree.
+pub(super) struct Dirt<'a> {
+    pub(super) root: &'a Root,
+    pub(super) manifest: &'a Manifest,
+    /// What excludes left out.
+    pub(super) skipped: &'a BTreeSet<&'a RelPath>,
+    /// What is git's own.
+    pub(super) own: &'a RelPath,
+    /// The work trees of all repositories of the mount.
+    pub(super) works: &'a [RelPath],
+    pub(super) repository: &'a Repository<'a>,
+}
+
+impl Dirt<'_> {
+    /// Fills in what differs and what is staged; gives what could hide a difference.
+    pub(super) fn find(
+        &self,
+        facts: &mut RepositoryFacts,
+        known: Option<(Before<'_>, &RepositoryFacts)>,
+    ) -> Option<String> {
+        let work = super::work_tree(self.own);
+        // A bare repository has no work tree, and one that lies elsewhere cannot be asked.
+        if work == *self.own || facts.elsewhere.is_some() {
+            return None;
+        }
+        let commit = facts
+            .commit
+            .as_ref()
+            .and_then(|commit| Oid::parse(commit.as_bytes()));
+        let tree = commit.and_then(|commit| match self.repository.commit(&commit) {
+            Ok(Some(commit)) => Some(commit.tree),
+            _ => {
+                facts.doubts.push(format!("the commit {commit} cannot be read"));
+                None
+            }
+        });
+        let named = Named::new(self.repository);
+        let index = child(self.own, b"index");
+        let entry = |manifest: &Manifest| {
+            index
+                .as_ref()
+                .and_then(|path| manifest.entry(path)?.content().copied())
+        };
+        let usable = known.filter(|(before, known)| {
+            known.commit == facts.commit
+                && known.differing as usize == known.differs.len()
+                && entry(before.manifest).is_some()
+                && entry(before.manifest) == entry(self.manifest)
+        });
+        let (asked, kept) = match usable {
+            Some((before, known)) => {
+                let changed = self.changed(&work, before.manifest);
+                let kept = known
+                    .differs
+                    .iter()
+                    .filter(|dirty| !changed.contains(&dirty.path));
+                (changed.clone(), kept.cloned().collect())
+            }
+            None => (self.everything(&work, &named, tree, facts), Vec::new()),
+        };
+        let mut differs: Vec<DirtyPath> = self.judge(&work, &named, tree, asked, facts);
+        differs.extend::<Vec<DirtyPath>>(kept);
+        differs.sort_by(|a, b| a.path.cmp(&b.path));
+        facts.differing = differs.len() as u64;
+        differs.truncate(MOST_LISTED);
+        facts.differs = differs;
+        let hidden = staged(
+            self,
+            &work,
+            &named,
+            tree,
+            facts,
+            usable.map(|(_, known)| known.staged),
+        );
+        hidden.or_else(|| converts(self, &work))
+    }
+
+    /// Whether a path belongs to this work tree, and to no repository in it.
+    pub(super) fn is_ours(&self, work: &RelPath, path: &RelPath) -> bool {
+        let inner = |other: &RelPath| other != work && other.is_within(work) && path.is_within(other);
+        path.is_within(work) && !path.is_within(self.own) && !self.works.iter().any(inner)
+    }
+
+    /// Every path that is there or that HEAD names.
+    fn everything(
+        &self,
+        work: &RelPath,
+        named: &Named<'_>,
+        tree: Option<Oid>,
+        facts: &mut RepositoryFacts,
+    ) -> BTreeSet<RelPath> {
+        let first = self.manifest.directories.partition_point(|dir| dir.path < *work);
+        let mut paths = BTreeSet::new();
+        for dir in self.manifest.directories.iter().skip(first) {
+            if !dir.path.is_within(work) {
+                break;
+            }
+            if dir.path != *work && !self.is_ours(work, &dir.path) {
+                continue;
+            }
+            paths.extend(files(dir).filter(|path| self.is_ours(work, path)));
+        }
+        if let Some(tree) = tree
+            && !named.walk(work, tree, &mut paths)
+        {
+            facts.doubts.push("not every tree of HEAD can be read".to_owned());
+        }
+        // A repository in it is one path to git.
+        paths.extend(
+            self.works
+                .iter()
+                .filter(|other| *other != work && other.is_within(work))
+                .cloned(),
+        );
+        paths
+    }
+
+    /// The paths of the work tree that are not what they were.
+    fn changed(&self, work: &RelPath, before: &Manifest) -> BTreeSet<RelPath> {
+        let mut changed = BTreeSet::new();
+        let mut note = |path: RelPath| {
+            if self.is_ours(work, &path) {
+                changed.insert(path);
+            }
+        };
+        let (mut old, mut new) = (
+            before.directories.iter().peekable(),
+            self.manifest.directories.iter().peekable(),
+        );
+        loop {
+            match (old.peek(), new.peek()) {
+                (Some(was), Some(is)) if was.path == is.path => {
+                    if !Arc::ptr_eq(was, is) {
+                        between(was, is, &mut note);
+                    }
+                    (old.next(), new.next());
+                }
+                (Some(was), Some(is)) if was.path < is.path => {
+                    files(was).for_each(&mut note);
+                    old.next();
+                }
+                (Some(was), None) => {
+                    files(was).for_each(&mut note);
+                    old.next();
+                }
+                (_, Some(is)) => {
+                    files(is).for_each(&mut note);
+                    new.next();
+                }
+                (None, None) => break,
+            }
+        }
+        // Whether a repository in it is where HEAD wants it is asked each time.
+        changed.extend(
+            self.works
+                .iter()
+                .filter(|other| *other != work && other.is_within(work))
+                .cloned(),
+        );
+        changed
+    }
+
+    fn judge(
+        &self,
+        work: &RelPath,
+        named: &Named<'_>,
+        tree: Option<Oid>,
+        asked: BTreeSet<RelPath>,
+        facts: &mut RepositoryFacts,
+    ) -> Vec<DirtyPath> {
+        let mut differs = Vec::new();
+        let mut hash = Vec::new();
+        for path in asked {
+            let mut differ = |how| {
+                differs.push(DirtyPath {
+                    path: path.clone(),
+                    how,
+                });
+            };
+            let wanted = match tree.map(|tree| named.entry(work, &path, tree)) {
+                Some(Ok(wanted)) => wanted,
+                Some(Err(())) => {
+                    facts.doubts.push("not every tree of HEAD can be read".to_owned());
+                    None
+                }
+                None => None,
+            };
+            if self.works.contains(&path) && path != *work {
+                if !self.is_at(&path, wanted) {
+                    differ(if wanted.is_some() {
+                        Differs::Changed
+                    } else {
+                        Differs::Untracked
+                    });
+                }
+                continue;
+            }
+            // Git knows no directories.
+            let entry = self.manifest.entry(&path).filter(|entry| !entry.is_dir());
+            match (entry, wanted) {
+                (None, None) => {}
+                (None, Some(_)) if path.ancestors().any(|above| self.skipped.contains(&above)) => {}
+                (None, Some(_)) => differ(Differs::Missing),
+                (Some(_), None) => differ(Differs::Untracked),
+                (Some(entry), Some((mode, oid))) => match (&entry.kind, mode) {
+                    (Kind::Symlink(target), LINK) => {
+                        if Oid::of(ObjectKind::Blob, target) != Some(oid) {
+                            differ(Differs::Changed);
+                        }
+                    }
+                    (Kind::File(_), mode)
+                        if mode != LINK && mode != COMMIT && may_run(entry) == (mode == EXECUTABLE) =>
+                    {
+                        hash.push((path, oid));
+                    }
+                    _ => differ(Differs::Changed),
+                },
+            }
+        }
+        let root = self.root;
+        let same = parallel::map(&hash, |(path, oid)| blob(root, path) == Some(*oid));
+        let changed = hash.into_iter().zip(same).filter(|(_, same)| !same);
+        differs.extend(changed.map(|((path, _), _)| DirtyPath {
+            path,
+            how: Differs::Changed,
+        }));
+        differs
+    }
+
+    /// Whether a repository in the work tree is at the commit that HEAD names for it.
+    fn is_at(&self, path: &RelPath, wanted: Option<(u32, Oid)>) -> bool {
+        let live = Live::new(self.root);
+        let Ok(Some(inner)) = Repository::open(&live, path) else {
+            return false;
+        };
+        let at = inner.head().ok().and_then(|head| head.commit);
+        wanted.is_some_and(|(mode, oid)| mode == COMMIT && at == Some(oid))
+    }
+}
+
+/// The id that git gives to the raw content of a file.
+fn blob(root: &Root, path: &RelPath) -> Option<Oid> {
+    let (parent, name) = path.split()?;
+    let (file, stat) = root.dir(&parent).ok()?.file(name.as_os_str()).ok()?;
+    blob_id(stat.size, file).ok()
+}
+
+/// Git knows the right of the owner alone.
+fn may_run(entry: &Entry) -> bool {
+    entry.mode & 0o100 != 0
+}
+
+/// Everything in a directory that is none.
+fn files(dir: &Arc<Directory>) -> impl Iterator<Item = RelPath> {
+    let files = dir.entries.iter().filter(|entry| !entry.is_dir());
+    files.map(|entry| dir.path.join(&entry.name))
+}
+
+/// The files that are not the same in two states of a directory.
+fn between(was: &Directory, is: &Directory, note: &mut impl FnMut(RelPath)) {
+    let names: BTreeSet<&Name> = was
+        .entries
+        .iter()
+        .chain(&is.entries)
+        .map(|entry| &entry.name)
+        .collect();
+    for name in names {
+        let (before, now) = (was.entry(name), is.entry(name));
+        let same = before
+            .zip(now)
+            .is_some_and(|(before, now)| before.kind == now.kind && may_run(before) == may_run(now));
+        let is_file = |entry: Option<&Entry>| entry.is_some_and(|entry| !entry.is_dir());
+        if !same && (is_file(before) || is_file(now)) {
+            note(is.path.join(name));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What the commit that HEAD names has at a path.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use crate::git::{Oid, Repository};
+use crate::snapshot::{Name, RelPath};
+
+/// Trees of a commit that are read: more directories than any repository has.
+const MOST_TREES: usize = 1_000_000;
+/// Directories in directories.
+const DEEPEST: usize = 1000;
+
+/// A file that may be run.
+pub(super) const EXECUTABLE: u32 = 0o100_755;
+/// A symbolic link.
+pub(super) const LINK: u32 = 0o120_000;
+/// A repository of its own at this commit.
+pub(super) const COMMIT: u32 = 0o160_000;
+const TREE: u32 = 0o040_000;
+
+/// A directory: mode and object by name.
+type Tree = HashMap<Vec<u8>, (u32, Oid)>;
+
+/// What HEAD names, tree by tree.
+pub(super) struct Named<'a> {
+    repository: &'a Repository<'a>,
+    trees: RefCell<HashMap<Oid, Option<Rc<Tree>>>>,
+}
+
+impl<'a> Named<'a> {
+    pub(super) fn new(repository: &'a Repository<'a>) -> Self {
+        Self {
+            repository,
+            trees: RefCell::default(),
+        }
+    }
+
+    fn tree(&self, oid: Oid) -> Option<Rc<Tree>> {
+        if let Some(known) = self.trees.borrow().get(&oid) {
+            return known.clone();
+        }
+        let read = self.repository.tree(&oid).ok().flatten().map(|entries| {
+            let entries = entries.into_iter();
+            Rc::new(
+                entries
+                    .map(|entry| (entry.name, (entry.mode, entry.oid)))
+                    .collect(),
+            )
+        });
+        self.trees.borrow_mut().insert(oid, read.clone());
+        read
+    }
+
+    /// What HEAD names at a path; an error when a tree on the way cannot be read.
+    pub(super) fn entry(&self, work: &RelPath, path: &RelPath, tree: Oid) -> Result<Option<(u32, Oid)>, ()> {
+        let mut at = tree;
+        let mut parts = relative(work, path).split(|byte| *byte == b'/').peekable();
+        while let Some(part) = parts.next() {
+            let entries = self.tree(at).ok_or(())?;
+            let Some((mode, oid)) = entries.get(part).copied() else {
+                return Ok(None);
+            };
+            match (mode, parts.peek()) {
+                (TREE, Some(_)) => at = oid,
+                (TREE, None) | (_, Some(_)) => return Ok(None),
+                (_, None) => return Ok(Some((mode, oid))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Every path below a tree; `false` when some could not be read.
+    pub(super) fn walk(&self, work: &RelPath, tree: Oid, paths: &mut BTreeSet<RelPath>) -> bool {
+        let (mut whole, mut seen) = (true, 0);
+        let mut stack = vec![(work.clone(), tree, 0)];
+        while let Some((at, tree, depth)) = stack.pop() {
+            seen += 1;
+            let entries = self.tree(tree).filter(|_| seen <= MOST_TREES && depth <= DEEPEST);
+            let Some(entries) = entries else {
+                whole = false;
+                continue;
+            };
+            for (name, (mode, oid)) in entries.iter() {
+                let Ok(name) = Name::new(name) else {
+                    whole = false;
+                    continue;
+                };
+                let path = at.join(&name);
+                if *mode == TREE {
+                    stack.push((path, *oid, depth + 1));
+                } else {
+                    paths.insert(path);
+                }
+            }
+        }
+        whole
+    }
+}
+
+/// A path as git writes it.
+pub(super) fn relative<'p>(work: &RelPath, path: &'p RelPath) -> &'p [u8] {
+    let rest = path.as_bytes().strip_prefix(work.as_bytes()).unwrap_or_default();
+    rest.strip_prefix(b"/").unwrap_or(rest)
+}
+
+pub(super) fn below(work: &RelPath, path: &[u8]) -> Option<RelPath> {
+    let whole = if work.is_root() {
+        path.to_vec()
+    } else {
+        [work.as_bytes(), b"/", path].concat()
+    };
+    RelPath::new(&whole).ok()
+}
+
+pub(super) fn child(dir: &RelPath, name: &[u8]) -> Option<RelPath> {
+    Name::new(name).ok().map(|name| dir.join(&name))
+}

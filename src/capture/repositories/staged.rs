@@ -1,0 +1,102 @@
+//! What is staged, and what could hide from git that a file is not what HEAD names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::dirty::Dirt;
+use super::named::{Named, below, child, relative};
+use crate::git::Oid;
+use crate::snapshot::{Directory, Name, RelPath, RepositoryFacts};
+
+/// Counts what is staged, as it was when nothing of that changed; gives what hides a difference from git.
+pub(super) fn staged(
+    dirt: &Dirt<'_>,
+    work: &RelPath,
+    named: &Named<'_>,
+    tree: Option<Oid>,
+    facts: &mut RepositoryFacts,
+    known: Option<u64>,
+) -> Option<String> {
+    let index = match dirt.repository.index() {
+        Ok(Some(index)) => index,
+        Ok(None) => {
+            let none = facts.commit.is_none();
+            return (!none).then(|| "there is no index".to_owned());
+        }
+        Err(error) => {
+            facts.doubts.push(error.to_string());
+            return None;
+        }
+    };
+    if index.entries.iter().any(|entry| entry.stage != 0) {
+        facts.doubts.push("conflicts are not resolved".to_owned());
+    }
+    facts.staged = known.unwrap_or_else(|| {
+        let mut wanted = BTreeSet::new();
+        let whole = tree.is_some_and(|tree| named.walk(work, tree, &mut wanted));
+        let there: BTreeMap<&[u8], (u32, Oid)> = index
+            .entries
+            .iter()
+            .map(|entry| (entry.path.as_slice(), (entry.mode, entry.oid)))
+            .collect();
+        let differs = |(path, found): (&&[u8], &(u32, Oid))| {
+            let path = below(work, path);
+            let wanted = path
+                .zip(tree)
+                .and_then(|(path, tree)| named.entry(work, &path, tree).ok()?);
+            wanted != Some(*found)
+        };
+        let other = there
+            .iter()
+            .filter(|(path, found)| differs((*path, *found)))
+            .count();
+        let inside = |path: &&RelPath| {
+            let path = relative(work, path);
+            !there.contains_key(path) && !index.is_sparse
+        };
+        let gone = wanted.iter().filter(inside).count();
+        if whole || tree.is_none() {
+            (other + gone) as u64
+        } else {
+            other as u64
+        }
+    });
+    if index.is_sparse || index.entries.iter().any(|entry| entry.skip_worktree) {
+        return Some("some of its files are not checked out".to_owned());
+    }
+    let hidden = index
+        .entries
+        .iter()
+        .any(|entry| entry.assume_valid || entry.intent_to_add);
+    hidden.then(|| "the index tells git not to look at some files".to_owned())
+}
+
+/// Why git may write other bytes into the work tree than its objects have.
+pub(super) fn converts(dirt: &Dirt<'_>, work: &RelPath) -> Option<String> {
+    let config = dirt.repository.config();
+    let set = |key: &str| {
+        let value = config.last("core", None, key).flatten();
+        value.is_some_and(|value| !value.eq_ignore_ascii_case(b"false") && !value.is_empty())
+    };
+    if set("autocrlf") || set("eol") {
+        return Some("git may convert line ends here".to_owned());
+    }
+    let info = child(dirt.own, b"info").and_then(|info| child(&info, b"attributes"));
+    let own = info.and_then(|path| dirt.manifest.entry(&path));
+    if own.is_some_and(|entry| entry.content().is_some_and(|content| content.size > 0)) {
+        return Some("attributes may make git convert contents".to_owned());
+    }
+    let first = dirt.manifest.directories.partition_point(|dir| dir.path < *work);
+    let mut dirs = dirt
+        .manifest
+        .directories
+        .iter()
+        .skip(first)
+        .take_while(|dir| dir.path.is_within(work));
+    let name = Name::new(b".gitattributes").ok()?;
+    let has = |dir: &&Arc<Directory>| {
+        dir.entry(&name).is_some() && (dir.path == *work || dirt.is_ours(work, &dir.path))
+    };
+    dirs.any(|dir| has(&dir))
+        .then(|| "attributes may make git convert contents".to_owned())
+}

@@ -1,0 +1,118 @@
+//! What a snapshot records of a git repository in a mount, beside its files.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RelPath;
+
+/// How much of a repository would be lost with its directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RepositoryClass {
+    /// Every covered byte is what HEAD names, and a remote has every commit.
+    Clean,
+    /// As clean, but some commits are in no remote branch.
+    Unpushed,
+    /// Something is not committed, or it cannot be told.
+    Dirty,
+}
+
+impl RepositoryClass {
+    /// The word that is shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Unpushed => "unpushed",
+            Self::Dirty => "dirty",
+        }
+    }
+}
+
+/// How a path differs from what HEAD names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Differs {
+    /// Content, type or the right to run it.
+    Changed,
+    /// It is not there.
+    Missing,
+    /// HEAD does not name it; also what git ignores.
+    Untracked,
+}
+
+/// A path that is not what HEAD names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DirtyPath {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// How.
+    pub how: Differs,
+}
+
+/// Commits of a branch that no remote branch has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnpushedBranch {
+    /// e.g. `refs/heads/main`.
+    pub branch: String,
+    /// How many.
+    pub commits: u64,
+    /// There are more: not all were counted.
+    pub more: bool,
+}
+
+/// A remote, without what its address says about who may use it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RemoteFacts {
+    /// e.g. `origin`.
+    pub name: String,
+    /// Its address without user names, passwords and tokens.
+    pub url: String,
+}
+
+/// One repository at the moment of a snapshot, as its files tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RepositoryFacts {
+    /// What is git's own: `.git`, or the repository itself when it is bare.
+    pub own: RelPath,
+    /// How much would be lost.
+    pub class: RepositoryClass,
+    /// Why, in words.
+    pub reason: String,
+    /// The branch that HEAD names, e.g. `refs/heads/main`; none when HEAD names a commit itself.
+    pub branch: Option<String>,
+    /// The commit; none when there is none yet, or when it cannot be read.
+    pub commit: Option<String>,
+    /// Paths that are not what HEAD names.
+    pub differing: u64,
+    /// The first thousand of them.
+    pub differs: Vec<DirtyPath>,
+    /// Paths that are staged: the index has them, or has them otherwise than HEAD.
+    pub staged: u64,
+    /// How many stashes there are.
+    pub stashes: u64,
+    /// What is in the middle: `merge`, `rebase` and others.
+    pub operations: Vec<String>,
+    /// Branches with commits that no remote branch has.
+    pub unpushed: Vec<UnpushedBranch>,
+    /// Where commits are pushed to.
+    pub remotes: Vec<RemoteFacts>,
+    /// Names of further work trees, which lie elsewhere.
+    pub worktrees: Vec<String>,
+    /// Paths of submodules.
+    pub submodules: Vec<String>,
+    /// Objects are missing on purpose, and are fetched when git wants them.
+    pub partial: bool,
+    /// History ends somewhere.
+    pub shallow: bool,
+    /// Directories that objects are taken from as well, as the repository names them.
+    pub alternates: Vec<String>,
+    /// Where the git directory lies, as the repository names it, when that is not in this mount: nothing of it is covered.
+    pub elsewhere: Option<String>,
+    /// Sum of the sizes of what is git's own and covered, in bytes.
+    pub bytes: u64,
+    /// What could not be read.
+    pub doubts: Vec<String>,
+    /// Digest of all refs: as long as it is the same, what is unpushed is the same.
+    pub refs: String,
+}
