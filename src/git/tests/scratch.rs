@@ -1,0 +1,122 @@
+//! A directory in which git makes repositories, without any configuration of this machine.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::git::{Files, GitError, Live, Repository};
+use crate::mount::Root;
+use crate::snapshot::RelPath;
+
+pub(super) struct Scratch {
+    _temp: TempDir,
+    pub(super) dir: PathBuf,
+}
+
+impl Scratch {
+    pub(super) fn empty() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().canonicalize().unwrap();
+        Self { _temp: temp, dir }
+    }
+
+    /// A repository with one commit.
+    pub(super) fn new() -> Self {
+        let scratch = Self::empty();
+        scratch.git(&["init", "-q", "-b", "main"]);
+        scratch.write("file", "one\n");
+        scratch.commit("first");
+        scratch
+    }
+
+    pub(super) fn try_git(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    pub(super) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command
+            .args(args)
+            .current_dir(&self.dir)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", &self.dir)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_ALLOW_PROTOCOL", "file")
+            .env("GIT_EDITOR", "true");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command
+                .env(format!("GIT_{who}_NAME"), "A")
+                .env(format!("GIT_{who}_EMAIL"), "a@example.org")
+                .env(format!("GIT_{who}_DATE"), "1700000000 +0100");
+        }
+        command
+    }
+
+    /// What git prints; it has to succeed.
+    pub(super) fn git(&self, args: &[&str]) -> Vec<u8> {
+        let output = self.try_git(args);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args:?}: {told}");
+        output.stdout
+    }
+
+    pub(super) fn text(&self, args: &[&str]) -> String {
+        String::from_utf8(self.git(args)).unwrap().trim_end().to_owned()
+    }
+
+    pub(super) fn lines(&self, args: &[&str]) -> Vec<String> {
+        self.text(args).lines().map(str::to_owned).collect()
+    }
+
+    pub(super) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.dir.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(super) fn commit(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", message]);
+    }
+
+    pub(super) fn root(&self) -> Root {
+        Root::open(&self.dir).unwrap()
+    }
+
+    /// Opens the repository at a path of the scratch directory, which has to be there.
+    pub(super) fn read<T>(&self, path: &str, look: impl FnOnce(&Repository) -> T) -> T {
+        self.try_read(path, |repository| look(&repository.unwrap().unwrap()))
+    }
+
+    pub(super) fn try_read<T>(
+        &self,
+        path: &str,
+        look: impl FnOnce(Result<Option<Repository>, GitError>) -> T,
+    ) -> T {
+        let root = self.root();
+        let live = Live::new(&root);
+        look(Repository::open(&live, &rel(path)))
+    }
+
+    pub(super) fn files<T>(&self, look: impl FnOnce(&dyn Files) -> T) -> T {
+        let root = self.root();
+        look(&Live::new(&root))
+    }
+}
+
+pub(super) fn rel(path: &str) -> RelPath {
+    RelPath::new(path.as_bytes()).unwrap()
+}
+
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Nothing is doubtful.
+pub(super) fn clear(repository: &Repository) {
+    assert_eq!(repository.doubts(), Vec::<String>::new());
+}
