@@ -24,6 +24,9 @@ struct Parser<'a> {
 /// More than anybody configures; each takes memory.
 const MOST_LINES: usize = 100_000;
 
+/// Longer names of sections are refused: each line below one repeats it.
+const LONGEST_HEADER: usize = 16 << 10;
+
 /// What every line below a header shares.
 type Header = (Arc<[u8]>, Option<Arc<[u8]>>);
 
@@ -102,6 +105,9 @@ impl Parser<'_> {
                 }
                 _ => return None,
             }
+        }
+        if name.len() > LONGEST_HEADER {
+            return None;
         }
         let dot = name.iter().position(|byte| *byte == b'.');
         let (section, rest) = name.split_at(dot.unwrap_or(name.len()));

@@ -46,7 +46,12 @@ fn listed(entry: &ConfigEntry) -> Executable {
     let value = entry.value.as_deref().unwrap_or(b"true");
     let (value, _) = value.split_at(value.len().min(LONGEST));
     let is_address = value.windows(3).any(|three| three == b"://");
-    let name = entry.name();
+    let cut = |bytes: &[u8]| bytes.get(..LONGEST).unwrap_or(bytes).to_vec();
+    let mut parts = vec![cut(&entry.section), cut(&entry.key)];
+    if let Some(subsection) = &entry.subsection {
+        parts.insert(1, cut(subsection));
+    }
+    let name = parts.join(&b'.');
     Executable {
         what: shown(&if name.windows(3).any(|three| three == b"://") {
             without_credentials(&name)
@@ -153,7 +158,12 @@ fn acts(entry: &ConfigEntry) -> bool {
         b"filter" => matches!(key, b"clean" | b"smudge" | b"process"),
         b"credential" => key == b"helper",
         b"gpg" => matches!(key, b"program" | b"defaultkeycommand"),
-        b"remote" => matches!(key, b"uploadpack" | b"receivepack" | b"proxy" | b"vcs"),
+        b"remote" => match key {
+            b"uploadpack" | b"receivepack" | b"proxy" | b"vcs" => true,
+            b"url" | b"pushurl" => names_transport(entry.value.as_deref().unwrap_or_default()),
+            _ => false,
+        },
+        b"imap" => key == b"tunnel",
         b"url" => matches!(key, b"insteadof" | b"pushinsteadof"),
         b"protocol" => key == b"allow",
         b"submodule" => key == b"update" && starts_shell(),
@@ -171,4 +181,15 @@ fn acts(entry: &ConfigEntry) -> bool {
         b"instaweb" | b"extensions" => true,
         _ => false,
     }
+}
+
+/// `ext::sh -c ...`: git runs `git-remote-ext` for this address.
+fn names_transport(url: &[u8]) -> bool {
+    let colon = url.iter().position(|byte| *byte == b':').unwrap_or_default();
+    let (word, rest) = url.split_at(colon);
+    !word.is_empty()
+        && rest.starts_with(b"::")
+        && word
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
 }

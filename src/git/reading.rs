@@ -106,7 +106,7 @@ impl Read for Stream<'_> {
 /// A zlib stream in a file. `size` is what it should hold: no compressor needs much more for it, so a stream of empty
 /// blocks ends soon.
 pub(super) fn inflater<'a>(files: &'a dyn Files, path: &'a RelPath, at: u64, size: u64) -> impl Read + 'a {
-    let most = size.saturating_mul(2).saturating_add(64 << 10);
+    let most = size.saturating_mul(2).saturating_add(1024);
     let stream = Stream::new(files, path, at, most);
     ZlibDecoder::new(BufReader::with_capacity(4096, stream))
 }

@@ -1,6 +1,7 @@
 //! Remotes and submodules. Credentials in addresses are removed: they shall not stand in reports.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::reading::below;
 use super::repository::Repository;
@@ -9,16 +10,16 @@ use super::repository::Repository;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
     /// Its name.
-    pub name: Vec<u8>,
+    pub name: Arc<[u8]>,
     /// Its address, without credentials.
     pub url: Vec<u8>,
 }
 
 /// A submodule, as `.gitmodules` has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submodule {
     /// Its name.
-    pub name: Vec<u8>,
+    pub name: Arc<[u8]>,
     /// Where it lies in the work tree; empty when that is not said.
     pub path: Vec<u8>,
     /// Where it comes from, without credentials; empty when that is not said.
@@ -33,7 +34,7 @@ impl Repository<'_> {
         let entries = entries.filter(|entry| matches!(entry.key.as_slice(), b"url" | b"pushurl"));
         let remotes = entries.filter_map(|entry| {
             Some(Remote {
-                name: entry.subsection.as_ref()?.to_vec(),
+                name: entry.subsection.clone()?,
                 url: without_credentials(entry.value.as_deref()?),
             })
         });
@@ -44,14 +45,15 @@ impl Repository<'_> {
     #[must_use]
     pub fn submodules(&self) -> Vec<Submodule> {
         let config = self.config_at(&below(&self.work, ".gitmodules"));
-        let mut found = BTreeMap::<Vec<u8>, Submodule>::new();
+        let mut found = BTreeMap::<Arc<[u8]>, Submodule>::new();
         for entry in config.section("submodule") {
             let (Some(name), Some(value)) = (&entry.subsection, &entry.value) else {
                 continue;
             };
-            let submodule = found.entry(name.to_vec()).or_insert_with(|| Submodule {
-                name: name.to_vec(),
-                ..Submodule::default()
+            let submodule = found.entry(Arc::clone(name)).or_insert_with(|| Submodule {
+                name: Arc::clone(name),
+                path: Vec::new(),
+                url: Vec::new(),
             });
             match entry.key.as_slice() {
                 b"path" => submodule.path.clone_from(value),

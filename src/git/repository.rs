@@ -222,7 +222,7 @@ impl<'a> Repository<'a> {
                 self.doubts.add(format!("{} {what}", shown(path.as_bytes())));
             }
         }
-        for old in ["remotes", "info/grafts"] {
+        for old in ["remotes", "branches", "info/grafts"] {
             let path = below(common, old);
             if let Ok(Some(Found::File { .. } | Found::Directory)) = look(self.files, &path)
                 && !matches!(self.files.names(&path), Ok(names) if names.is_empty())

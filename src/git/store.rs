@@ -1,5 +1,6 @@
 //! The objects of a repository: loose, in packs, and those that it borrows from others.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::Read as _;
 
@@ -23,6 +24,8 @@ const DEEPEST_TAG: usize = 10;
 const MOST_STORES: usize = 16;
 /// Packs in one place; git becomes very slow before.
 const MOST_PACKS: usize = 4096;
+/// What looking into one pack, or for one file, counts for: as much as reading so many bytes.
+const LOOKUP: u64 = 512;
 /// What git knows without having it: the tree of nothing.
 const EMPTY_TREE: &[u8] = b"4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
@@ -30,6 +33,8 @@ const EMPTY_TREE: &[u8] = b"4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 pub(super) struct Store {
     dir: RelPath,
     packs: Vec<Pack>,
+    /// Which pack had the last object that was found: the next one is there most often.
+    last: Cell<usize>,
 }
 
 impl Repository<'_> {
@@ -94,7 +99,15 @@ impl Repository<'_> {
         // What is broken in one place may be whole in another.
         let mut broken = None;
         for store in self.stores()? {
-            let packed = store.packs.iter().map(|pack| self.in_pack(pack, oid, most));
+            let (before, from) = store.packs.split_at(store.last.get().min(store.packs.len()));
+            let numbered = (store.last.get()..).zip(from).chain((0..).zip(before));
+            let packed = numbered.map(|(at, pack)| {
+                let found = self.in_pack(pack, oid, most)?;
+                if found.is_some() {
+                    store.last.set(at);
+                }
+                Ok(found)
+            });
             for found in packed.chain(std::iter::once_with(|| self.loose(store, oid, most))) {
                 match found {
                     Ok(None) => {}
@@ -115,7 +128,12 @@ impl Repository<'_> {
         }
     }
 
+    fn take_effort(&self, bytes: u64) {
+        self.effort.set(self.effort.get().saturating_add(bytes));
+    }
+
     fn in_pack(&self, pack: &Pack, oid: &Oid, most: u64) -> Result<Option<Object>, GitError> {
+        self.take_effort(LOOKUP);
         let Some(at) = pack.find(self.files, oid)? else {
             return Ok(None);
         };
@@ -129,9 +147,11 @@ impl Repository<'_> {
         let hex = oid.to_string();
         let (fan, rest) = hex.split_at_checked(2).unwrap_or_default();
         let path = below(&store.dir, &format!("{fan}/{rest}"));
-        if size(self.files, &path)?.is_none() {
+        self.take_effort(LOOKUP);
+        let Some(stored) = size(self.files, &path)? else {
             return Ok(None);
-        }
+        };
+        self.take_effort(stored.min(most));
         let mut stream = inflater(self.files, &path, 0, most);
         // "commit 123" and a zero byte.
         let mut head = Vec::new();
@@ -148,7 +168,7 @@ impl Repository<'_> {
         if size > most {
             return Err(GitError::too_large(&path, most));
         }
-        self.effort.set(self.effort.get().saturating_add(size));
+        self.take_effort(size);
         let bytes = rest_of(stream, &path, size)?;
         Ok(Some(Object { kind, bytes }))
     }
@@ -191,7 +211,11 @@ impl Repository<'_> {
                 }
             }
             let packs = self.packs(&dir);
-            stores.push(Store { dir, packs });
+            stores.push(Store {
+                dir,
+                packs,
+                last: Cell::new(0),
+            });
         }
         Ok(self.stores.get_or_init(|| stores))
     }

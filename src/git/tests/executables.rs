@@ -24,6 +24,7 @@ fn what_runs_programs_is_listed() {
 [remote "o"]
     url = https://example.org/
     proxy = http://user:secret@proxy/
+    pushurl = ext::sh -c evil
 [url "https://user:secret@example.org/"]
     insteadOf = git://example.org/
 [diff "z"]
@@ -76,6 +77,7 @@ fn what_runs_programs_is_listed() {
             "includeif.gitdir:/x.path: /more",
             "pager.show: evil",
             "remote.o.proxy: http://proxy/",
+            "remote.o.pushurl: ext::sh -c evil",
             "submodule.a.update: !evil",
             "url.https://example.org/.insteadof: git://example.org/",
         ]

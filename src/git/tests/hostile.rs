@@ -162,10 +162,8 @@ fn deflated(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn put_loose(scratch: &Scratch, oid: &str, bytes: &[u8]) {
-    scratch.write(
-        &format!(".git/objects/{}/{}", &oid[..2], &oid[2..]),
-        deflated(bytes),
-    );
+    let (fan, rest) = oid.split_at(2);
+    scratch.write(&format!(".git/objects/{fan}/{rest}"), deflated(bytes));
 }
 
 #[test]

@@ -165,7 +165,8 @@ fn a_missing_commit_is_a_doubt() {
     let scratch = Scratch::new();
     let first = scratch.text(&["rev-parse", "HEAD"]);
     scratch.commit("second");
-    let path = format!(".git/objects/{}/{}", &first[..2], &first[2..]);
+    let (fan, rest) = first.split_at(2);
+    let path = format!(".git/objects/{fan}/{rest}");
     std::fs::remove_file(scratch.dir.join(path)).unwrap();
     scratch.read("", |repository| {
         let found = unpushed(repository).unwrap();
