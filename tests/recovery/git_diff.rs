@@ -97,8 +97,41 @@ fn commits_branches_and_the_index_are_told() {
     let back = repositories(&sandbox, &id, &["--from", "closing", "--to", "baseline"]);
     assert_eq!(back[0]["commits_lost"], told["commits_made"]);
     // After a restore nothing of it is told.
-    sandbox.restore(&id, &[]);
+    let run = sandbox.jackin(["restore", &id, "--yes"]).ok();
     assert!(repositories(&sandbox, &id, &[]).is_empty());
+    // The commits are not lost: the restore says where they are, and how to get at them.
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(
+        said.contains("HEAD is at main") && said.contains("only in the"),
+        "{said}"
+    );
+    let command = said
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("jackin recovery restore "));
+    let words: Vec<&str> = command.unwrap().split(' ').collect();
+    let to = sandbox.scratch("written");
+    let words: Vec<&str> = words
+        .into_iter()
+        .map(|word| {
+            if word == "NEW-DIRECTORY" {
+                to.to_str().unwrap()
+            } else {
+                word
+            }
+        })
+        .collect();
+    sandbox.jackin([&["restore", "--yes"][..], &words].concat()).ok();
+    let copy = Repository {
+        path: to.join("project"),
+    };
+    let copy = if copy.path.exists() {
+        copy
+    } else {
+        Repository { path: to }
+    };
+    for commit in texts(&told["commits_made"], "id") {
+        copy.git(&["cat-file", "-e", &commit]);
+    }
 }
 
 #[test]

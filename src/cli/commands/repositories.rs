@@ -3,8 +3,9 @@
 use crate::diff::{Change, RepositoryChange, compare_repository, is_secret};
 use crate::git::{Files, Live, Repositories, work_tree};
 use crate::mount::Root;
+use crate::restore::{Proposal, Report};
 use crate::snapshot::{Coverage, Manifest, Name, RelPath};
-use crate::store::{Blobs, StoredTree};
+use crate::store::{Blobs, Store, StoredTree};
 
 /// The repositories that `changes` concern. The later state is that of the live mount when no content is given with it.
 pub(super) fn repositories(
@@ -53,4 +54,41 @@ fn is_concerned(own: &RelPath, changes: &[Change]) -> bool {
         let attributes = name.is_some_and(|name| name.as_bytes() == b".gitattributes");
         change.path.is_within(own) || (attributes && change.path.is_within(&work))
     })
+}
+
+/// The repositories that a restore took commits out of, which only its emergency snapshot has now: the change from what is there
+/// now to what was there before.
+pub(super) fn emptied(
+    store: &Store,
+    proposal: &Proposal,
+    report: &Report,
+) -> Vec<(Coverage, RepositoryChange)> {
+    let Some(emergency) = report.emergency.as_ref().and_then(|id| store.record(id).ok()) else {
+        return Vec::new();
+    };
+    let (now, before) = (
+        store.blobs(&proposal.target.archives),
+        store.blobs(&emergency.archives),
+    );
+    let mut found = Vec::new();
+    for (mount, done) in proposal.mounts.iter().zip(&report.mounts) {
+        let changes: Vec<Change> = done
+            .applied(&mount.plan)
+            .iter()
+            .map(|step| step.change.clone())
+            .collect();
+        let coverage = &mount.request.coverage;
+        let changed = repositories(
+            coverage,
+            (mount.target.as_ref(), &now),
+            (mount.now.manifest.as_ref(), Some(&before)),
+            &changes,
+            false,
+        );
+        let emptied = changed
+            .into_iter()
+            .filter(|change| !change.made.listed.is_empty());
+        found.extend(emptied.map(|change| (coverage.clone(), change)));
+    }
+    found
 }

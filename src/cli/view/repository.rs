@@ -62,6 +62,19 @@ pub(in crate::cli) fn change(coverage: &Coverage, change: &RepositoryChange, col
     lines.join("\n")
 }
 
+/// That a restore took commits out of a repository, and where they are.
+pub(in crate::cli) fn emptied(coverage: &Coverage, change: &RepositoryChange, emergency: &str) -> String {
+    let own = sanitize::path(&change.own.on_host(&coverage.root.to_path()));
+    let number = change.made.listed.len() as u64;
+    let more = if change.made.more { "at least " } else { "" };
+    let commits = size::counted(number, "commit is", "commits are");
+    let back = match &change.head {
+        Some((then, _)) => format!("HEAD is at {} again", head(then)),
+        None => "HEAD is where it was".to_owned(),
+    };
+    format!("{own}: {back}; {more}{commits} only in the emergency snapshot {emergency} now")
+}
+
 /// A repository as a snapshot found it: its class with the reason, and what makes that up.
 pub(in crate::cli) fn facts(coverage: &Coverage, facts: &RepositoryFacts, columns: usize) -> Vec<String> {
     let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));

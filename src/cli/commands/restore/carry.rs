@@ -2,6 +2,7 @@
 
 use super::document::document;
 use crate::cli::commands::pending::tell_left;
+use crate::cli::commands::repositories::emptied;
 use crate::cli::commands::words::Words;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -84,6 +85,9 @@ pub(in crate::cli::commands) fn carry_out(
             "emergency snapshot {emergency} is stored and was read back; receipt {receipt}"
         ));
     }
+    if !how.json {
+        tell_of_commits(context, store, row, proposal, &report);
+    }
     Ok(say(context, row, proposal, &report, how))
 }
 
@@ -105,6 +109,31 @@ pub(in crate::cli::commands) fn say(
         ExitCode::Partial.into()
     } else {
         ExitCode::Done.into()
+    }
+}
+
+/// Commits that the session made are in no branch any more: says where they are, and how to get at them.
+fn tell_of_commits(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    proposal: &Proposal,
+    report: &Report,
+) {
+    let Some(emergency) = &report.emergency else {
+        return;
+    };
+    for (coverage, change) in emptied(store, proposal, report) {
+        context
+            .terminal
+            .note(&view::repository::emptied(&coverage, &change, emergency.as_str()));
+        let own = change.own.on_host(&coverage.root.to_path());
+        let words = Words::new("restore")
+            .arg(row.id.as_str())
+            .flag("--from", Some(emergency.as_str()))
+            .flag("--to", Some("NEW-DIRECTORY"))
+            .paths(&[own.into_os_string()]);
+        context.propose("write that repository elsewhere", &words.text());
     }
 }
 
