@@ -124,7 +124,7 @@ pub(super) const RECOVERY: &[Key] = &[
     table(
         "git",
         GIT,
-        "Git repositories. This version captures them like any directory.",
+        "Git repositories. This version captures all of them, `.git` included.",
     ),
     table(
         "limits",
