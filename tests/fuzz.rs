@@ -24,9 +24,10 @@ use std::path::PathBuf;
 type Target = (&'static str, fn(&[u8]) -> bool, u64);
 
 /// The slow ones work on a file system.
-const TARGETS: [Target; 9] = [
+const TARGETS: [Target; 10] = [
     ("archive", targets::archive, 400),
     ("config", targets::config, 200),
+    ("git", targets::git, 1000),
     ("manifest", targets::manifest, 3000),
     ("papers", targets::papers, 100),
     ("patch", targets::patch, 1000),
@@ -178,6 +179,11 @@ fn archives_of_any_bytes() {
 #[test]
 fn configurations_of_any_bytes() {
     try_all("config");
+}
+
+#[test]
+fn repositories_of_any_files() {
+    try_all("git");
 }
 
 #[test]

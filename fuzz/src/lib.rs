@@ -5,6 +5,7 @@
 mod archive;
 mod config;
 mod feed;
+mod git;
 mod manifest;
 mod names;
 mod papers;
@@ -20,6 +21,7 @@ mod world;
 
 pub use archive::archive;
 pub use config::config;
+pub use git::git;
 pub use manifest::manifest;
 pub use papers::papers;
 pub use patch::patch;

@@ -1,5 +1,6 @@
 //! The seeds of each target's corpus, made by the program's own code: the same bytes every time and everywhere.
 
+mod git;
 mod papers;
 
 use std::path::Path;
@@ -59,6 +60,7 @@ pub fn seeds() -> Vec<Seed> {
         ),
     ];
     seeds.extend(papers::seeds());
+    seeds.extend(git::seeds());
     seeds
 }
 
