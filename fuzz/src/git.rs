@@ -86,7 +86,9 @@ fn read(files: &Memory) -> Option<(bool, String)> {
     let head = repository.head();
     let commit = head.as_ref().ok().and_then(|head| head.commit);
     let commit = commit.and_then(|id| repository.commit(&id).ok()?);
-    let tree = commit.as_ref().and_then(|commit| repository.tree(&commit.tree).ok()?);
+    let tree = commit
+        .as_ref()
+        .and_then(|commit| repository.tree(&commit.tree).ok()?);
     let refs = repository.refs();
     for oid in refs.iter().flat_map(|refs| refs.values()).take(20) {
         let _ = repository.object(oid);
@@ -100,7 +102,11 @@ fn read(files: &Memory) -> Option<(bool, String)> {
         repository.submodules(),
         repository.worktrees(),
         repository.alternates(),
-        (repository.stashes(), repository.is_shallow(), repository.is_partial()),
+        (
+            repository.stashes(),
+            repository.is_shallow(),
+            repository.is_partial()
+        ),
         repository.operations(),
         unpushed(&repository),
         executables(&repository),

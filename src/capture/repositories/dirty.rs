@@ -54,25 +54,24 @@ impl Dirt<'_> {
                 .as_ref()
                 .and_then(|path| manifest.entry(path)?.content().copied())
         };
-        let usable = known.filter(|(before, known)| {
-            known.commit == facts.commit
-                && known.differing as usize == known.differs.len()
-                && entry(before.manifest).is_some()
-                && entry(before.manifest) == entry(self.manifest)
-        });
-        let (asked, kept) = match usable {
-            Some((before, known)) => {
-                let changed = self.changed(&work, before.manifest);
-                let kept = known
-                    .differs
-                    .iter()
-                    .filter(|dirty| !changed.contains(&dirty.path));
-                (changed.clone(), kept.cloned().collect())
+        let same_index = |before: &Before<'_>| {
+            entry(before.manifest).is_some() && entry(before.manifest) == entry(self.manifest)
+        };
+        let staged_then = known.filter(|(before, known)| known.commit == facts.commit && same_index(before));
+        let usable = known.filter(|(_, known)| known.differing == known.differs.len() as u64);
+        let moved = usable.and_then(|(_, known)| self.moved(&work, &named, known.commit.as_deref(), tree));
+        let (asked, kept) = match usable.zip(moved) {
+            Some(((before, known), moved)) => {
+                let mut asked = self.changed(&work, before.manifest);
+                asked.extend(moved.into_iter().filter(|path| self.is_ours(&work, path)));
+                let kept = known.differs.iter().filter(|dirty| !asked.contains(&dirty.path));
+                let kept: Vec<DirtyPath> = kept.cloned().collect();
+                (asked, kept)
             }
             None => (self.everything(&work, &named, tree, facts), Vec::new()),
         };
         let mut differs: Vec<DirtyPath> = self.judge(&work, &named, tree, asked, facts);
-        differs.extend::<Vec<DirtyPath>>(kept);
+        differs.extend(kept);
         differs.sort_by(|a, b| a.path.cmp(&b.path));
         facts.differing = differs.len() as u64;
         differs.truncate(MOST_LISTED);
@@ -83,9 +82,22 @@ impl Dirt<'_> {
             &named,
             tree,
             facts,
-            usable.map(|(_, known)| known.staged),
+            staged_then.map(|(_, known)| known.staged),
         );
         hidden.or_else(|| converts(self, &work))
+    }
+
+    /// The paths that HEAD names otherwise than it did at the commit `then`; `None` when that cannot be told.
+    fn moved(
+        &self,
+        work: &RelPath,
+        named: &Named<'_>,
+        then: Option<&str>,
+        tree: Option<Oid>,
+    ) -> Option<BTreeSet<RelPath>> {
+        let then = Oid::parse(then?.as_bytes())?;
+        let old = self.repository.commit(&then).ok()??.tree;
+        named.between(work, old, tree?)
     }
 
     /// Whether a path belongs to this work tree, and to no repository in it.
@@ -146,7 +158,8 @@ impl Dirt<'_> {
                     if !Arc::ptr_eq(was, is) {
                         between(was, is, &mut note);
                     }
-                    (old.next(), new.next());
+                    old.next();
+                    new.next();
                 }
                 (Some(was), Some(is)) if was.path < is.path => {
                     files(was).for_each(&mut note);

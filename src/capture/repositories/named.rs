@@ -71,6 +71,37 @@ impl<'a> Named<'a> {
         Ok(None)
     }
 
+    /// The paths that two trees have otherwise, or only one of them has; `None` when some tree cannot be read.
+    pub(super) fn between(&self, work: &RelPath, old: Oid, new: Oid) -> Option<BTreeSet<RelPath>> {
+        let mut paths = BTreeSet::new();
+        let mut stack = vec![(work.clone(), old, new, 0)];
+        while let Some((at, old, new, depth)) = stack.pop() {
+            if old == new {
+                continue;
+            }
+            let (was, is) = (self.tree(old)?, self.tree(new).filter(|_| depth <= DEEPEST)?);
+            let new = is.keys().filter(|name| !was.contains_key(*name));
+            for name in was.keys().chain(new) {
+                let (before, now) = (was.get(name).copied(), is.get(name).copied());
+                let path = at.join(&Name::new(name).ok()?);
+                match (before, now) {
+                    _ if before == now => {}
+                    (Some((TREE, before)), Some((TREE, now))) => stack.push((path, before, now, depth + 1)),
+                    _ => {
+                        for (mode, oid) in [before, now].into_iter().flatten() {
+                            if mode != TREE {
+                                paths.insert(path.clone());
+                            } else if !self.walk(&path, oid, &mut paths) {
+                                return None;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Some(paths)
+    }
+
     /// Every path below a tree; `false` when some could not be read.
     pub(super) fn walk(&self, work: &RelPath, tree: Oid, paths: &mut BTreeSet<RelPath>) -> bool {
         let (mut whole, mut seen) = (true, 0);

@@ -12,7 +12,7 @@ use crate::config::{Mode, OnFailure};
 use crate::contract::Contract;
 use crate::process;
 use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
-use crate::snapshot::ProcessRef;
+use crate::snapshot::{ProcessRef, SnapshotRecord};
 use crate::store::Store;
 use crate::terminal::sanitize;
 
@@ -109,6 +109,7 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
     context
         .terminal
         .detail(&format!("baseline {} of {} is stored", record.id, begun.instance));
+    tell_of_repositories(context, record, begun.instance.as_str());
     if record.complete {
         return;
     }
@@ -122,4 +123,31 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
     let command = context.command(&format!("show {}", begun.instance));
     text.push_str(&format!("\n  all of them: {command}"));
     context.terminal.warn(&text);
+}
+
+/// What the baseline found of git: what would be lost with the directory stands in the class.
+fn tell_of_repositories(context: &Context<'_>, record: &SnapshotRecord, instance: &str) {
+    const SHOWN: usize = 5;
+    let mounts = record.mounts.iter();
+    let all: Vec<_> = mounts
+        .flat_map(|mount| {
+            mount
+                .git
+                .iter()
+                .flatten()
+                .map(move |facts| (&mount.coverage, facts))
+        })
+        .collect();
+    for (coverage, facts) in all.iter().take(SHOWN) {
+        context
+            .terminal
+            .note(&view::repository::sentence(coverage, facts));
+    }
+    if all.len() > SHOWN {
+        let rest = all.len() - SHOWN;
+        let command = context.command(&format!("show {instance}"));
+        context
+            .terminal
+            .note(&format!("git: {rest} more repositories: {command}"));
+    }
 }

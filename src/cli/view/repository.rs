@@ -75,6 +75,30 @@ pub(in crate::cli) fn emptied(coverage: &Coverage, change: &RepositoryChange, em
     format!("{own}: {back}; {more}{commits} only in the emergency snapshot {emergency} now")
 }
 
+/// A repository as a snapshot found it, in one sentence.
+pub(in crate::cli) fn sentence(coverage: &Coverage, facts: &RepositoryFacts) -> String {
+    let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
+    let at = sanitize::text(&position(facts));
+    let reason = sanitize::text(&facts.reason);
+    format!("git: {own} is {} ({reason}), {at}", facts.class.word())
+}
+
+/// Where HEAD is.
+fn position(facts: &RepositoryFacts) -> String {
+    let branch = facts
+        .branch
+        .as_deref()
+        .map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+    let commit = facts.commit.as_deref();
+    let commit = commit.map(|id| id.chars().take(SHORT).collect::<String>());
+    match (branch, commit) {
+        (Some(branch), Some(commit)) => format!("branch {branch} at {commit}"),
+        (Some(branch), None) => format!("branch {branch}, without a commit"),
+        (None, Some(commit)) => format!("detached at {commit}"),
+        (None, None) => "HEAD cannot be read".to_owned(),
+    }
+}
+
 /// A repository as a snapshot found it: its class with the reason, and what makes that up.
 pub(in crate::cli) fn facts(coverage: &Coverage, facts: &RepositoryFacts, columns: usize) -> Vec<String> {
     let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
@@ -91,20 +115,7 @@ pub(in crate::cli) fn facts(coverage: &Coverage, facts: &RepositoryFacts, column
         lines.extend(wrapped.into_iter().map(|line| format!("{INDENT}{line}")));
     };
     say(facts.reason.clone());
-    let branch = facts
-        .branch
-        .as_deref()
-        .map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
-    let commit = facts
-        .commit
-        .as_deref()
-        .map(|id| id.chars().take(SHORT).collect::<String>());
-    say(match (branch, commit) {
-        (Some(branch), Some(commit)) => format!("branch {branch} at {commit}"),
-        (Some(branch), None) => format!("branch {branch}, without a commit"),
-        (None, Some(commit)) => format!("detached at {commit}"),
-        (None, None) => "HEAD cannot be read".to_owned(),
-    });
+    say(position(facts));
     let count = |how| {
         facts
             .differs
@@ -113,7 +124,7 @@ pub(in crate::cli) fn facts(coverage: &Coverage, facts: &RepositoryFacts, column
             .count() as u64
     };
     let mut parts = Vec::new();
-    if facts.differing as usize == facts.differs.len() {
+    if facts.differing == facts.differs.len() as u64 {
         for (how, word) in [
             (Differs::Changed, "changed"),
             (Differs::Missing, "missing"),
