@@ -233,6 +233,7 @@ impl Carry<'_> {
         let name = match progress {
             Progress::Parted => other.name.clone(),
             Progress::BackParted | Progress::BackJoined => aside_name(&other.name),
+            Progress::PartedBereft => return Err(self.drift(&step.path)),
             _ => return Ok(()),
         };
         let known = !self.again
@@ -267,7 +268,7 @@ impl Carry<'_> {
         let stand = self.stand(step)?;
         let outcome = match stand.progress {
             Progress::After | Progress::Bereft => return Ok(()),
-            Progress::Lost => return Err(self.drift(&step.path)),
+            Progress::Lost | Progress::PartedBereft => return Err(self.drift(&step.path)),
             Progress::Before => {
                 let seat = self.check(step, &stand)?;
                 self.open_parent(step, seat).and_then(|()| self.act(step, seat))

@@ -22,6 +22,8 @@ pub(super) enum Progress {
     Parted,
     /// As before, and the new one is at the path; only the old one's name in the staging directory is not what it will be.
     Joined,
+    /// As [`Self::Parted`], and what waited is neither in its place nor at the path: somebody took it away.
+    PartedBereft,
     /// On its way back: the new object is aside, the old one waits in its place, and nothing is at the path.
     BackParted,
     /// As before, and the old one is at the path.
@@ -151,8 +153,10 @@ pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>
             if is(&step.old, &parted, true) {
                 if is(&step.new, &staged, true) {
                     Progress::Parted
-                } else {
+                } else if is(&step.new, &live, false) {
                     Progress::Joined
+                } else {
+                    Progress::PartedBereft
                 }
             } else if is(&step.new, &parted, true) {
                 if is(&step.old, &staged, true) {

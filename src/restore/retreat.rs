@@ -60,7 +60,11 @@ impl Carry<'_> {
             Err(error) if is_gone(&error) => {
                 return match progress(step, None, &other)? {
                     // What lies aside has no place to go back to, and is not thrown away for that.
-                    Progress::After | Progress::Parted | Progress::Joined | Progress::BackParted
+                    Progress::After
+                    | Progress::Parted
+                    | Progress::PartedBereft
+                    | Progress::Joined
+                    | Progress::BackParted
                         if !matches!(step.deed, Deed::In(_) | Deed::Unmake(_) | Deed::Metadata { .. }) =>
                     {
                         Err(io::Error::other("the directory that it lay in is gone"))
@@ -86,7 +90,10 @@ impl Carry<'_> {
             (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) => {
                 relocate(other.dir()?, name, &seat.dir, &seat.name)
             }
-            (Deed::Swap(_) | Deed::Exchange(_), Progress::Parted | Progress::Joined) => {
+            (
+                Deed::Swap(_) | Deed::Exchange(_),
+                Progress::Parted | Progress::PartedBereft | Progress::Joined,
+            ) => {
                 // The place is free when the new object is at the path.
                 if taken {
                     relocate(&seat.dir, &seat.name, other.dir()?, name)?;
