@@ -37,7 +37,9 @@ pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
 pub use receipt::{Act, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind};
 pub use record::{ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SnapshotRecord};
-pub use repository::{Differs, DirtyPath, RemoteFacts, RepositoryClass, RepositoryFacts, UnpushedBranch};
+pub use repository::{
+    Differs, DirtyPath, GitCoverage, RemoteFacts, RepositoryClass, RepositoryFacts, UnpushedBranch,
+};
 pub use time::Time;
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use self::dirty::Dirt;
 use crate::git::{GitDir, Live, Refs, Repositories, Repository, unpushed, work_tree};
 use crate::mount::Root;
 use crate::snapshot::{
-    Digest, Manifest, RelPath, RemoteFacts, RepositoryClass, RepositoryFacts, UnpushedBranch, add_sizes,
+    Digest, GitCoverage, Manifest, RelPath, RemoteFacts, RepositoryClass, RepositoryFacts, UnpushedBranch,
+    add_sizes,
 };
 
 /// So many repositories of a mount are looked at.
@@ -33,14 +34,21 @@ pub(super) fn survey(
     skipped: &BTreeSet<&RelPath>,
     before: Option<Before<'_>>,
 ) -> Vec<RepositoryFacts> {
-    let all = Repositories::of([manifest]);
+    let mut all: BTreeSet<RelPath> = Repositories::of([manifest]).iter().cloned().collect();
+    all.extend(
+        skipped
+            .iter()
+            .filter(|path| is_git(path))
+            .map(|path| (*path).clone()),
+    );
     let works: Vec<RelPath> = all.iter().map(work_tree).collect();
     let look = |own: &RelPath| {
         let live = Live::new(root);
         let known =
             before.and_then(|before| Some((before, before.facts.iter().find(|facts| facts.own == *own)?)));
         let bytes = size(manifest, own);
-        match Repository::open(&live, &work_tree(own)) {
+        let covered = covered(own, skipped);
+        let facts = match Repository::open(&live, &work_tree(own)) {
             Ok(Some(repository)) => {
                 let dirt = Dirt {
                     root,
@@ -54,9 +62,30 @@ pub(super) fn survey(
             }
             Ok(None) => unreadable(own, bytes, "there is no repository any more".to_owned()),
             Err(error) => unreadable(own, bytes, error.to_string()),
-        }
+        };
+        RepositoryFacts { covered, ..facts }
     };
     all.iter().take(MOST_REPOSITORIES).map(look).collect()
+}
+
+/// Whether what was recorded says nothing of now though no captured file changed: excludes left out some of what is git's own.
+pub(super) fn is_stale(facts: Option<&[RepositoryFacts]>, skipped: &BTreeSet<&RelPath>) -> bool {
+    let partly = |facts: &[RepositoryFacts]| facts.iter().any(|facts| facts.covered != GitCoverage::Full);
+    facts.is_none_or(partly) || skipped.iter().any(|path| is_git(path))
+}
+
+fn is_git(path: &RelPath) -> bool {
+    path.split().is_some_and(|(_, name)| name.as_bytes() == b".git")
+}
+
+fn covered(own: &RelPath, skipped: &BTreeSet<&RelPath>) -> GitCoverage {
+    if skipped.contains(own) {
+        GitCoverage::Off
+    } else if skipped.iter().any(|path| path.is_within(own)) {
+        GitCoverage::State
+    } else {
+        GitCoverage::Full
+    }
 }
 
 fn unreadable(own: &RelPath, bytes: u64, why: String) -> RepositoryFacts {
@@ -79,6 +108,7 @@ fn unreadable(own: &RelPath, bytes: u64, why: String) -> RepositoryFacts {
         shallow: false,
         alternates: Vec::new(),
         elsewhere: None,
+        covered: GitCoverage::Full,
         bytes,
         doubts: vec![why],
         refs: String::new(),

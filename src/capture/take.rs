@@ -7,7 +7,7 @@ use super::known::Known;
 use super::limit::biggest;
 use super::mounted::{missing, record};
 use super::pack::Packer;
-use super::repositories::survey;
+use super::repositories::{is_stale, survey};
 use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
 use crate::clock::{Entropy, random};
@@ -168,9 +168,11 @@ impl<'a> Capture<'a> {
                 }
             };
             // What is exactly as it was has the repositories that it had. An emergency snapshot is there to be gone back to.
-            if record.git.is_none() && self.request.kind != SnapshotKind::Emergency {
-                let left_out = skipped.last().into_iter().flatten();
-                let left_out = left_out.map(|skipped| &skipped.path).collect();
+            let left_out = skipped.last().into_iter().flatten();
+            let left_out = left_out.map(|skipped| &skipped.path).collect();
+            if self.request.kind == SnapshotKind::Emergency {
+                record.git = None;
+            } else if is_stale(record.git.as_deref(), &left_out) {
                 record.git = Some(survey(&root, &manifest, &left_out, self.known.before(at)));
             }
             let mounted = root.is_mount_point();

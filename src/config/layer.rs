@@ -7,7 +7,7 @@ use super::document::{Document, type_of};
 use super::error::{ConfigError, Place};
 use super::schema::RECOVERY;
 use super::table::{self, Setting};
-use super::{Limits, Mode, MountConfig, OnFailure, Resolved, Sensitive, Sourced, Subject, pattern};
+use super::{GitDir, Limits, Mode, MountConfig, OnFailure, Resolved, Sensitive, Sourced, Subject, pattern};
 use crate::snapshot::RelPath;
 
 /// The settings of one `[recovery]` table, or of the command line.
@@ -19,6 +19,7 @@ pub(super) struct Layer {
     integrations: Option<Sourced<bool>>,
     sensitive: Option<Sourced<Sensitive>>,
     on_failure: Option<Sourced<OnFailure>>,
+    git_dir: Option<Sourced<GitDir>>,
     max_entries: Option<Sourced<u64>>,
     max_bytes: Option<Sourced<u64>>,
 }
@@ -56,6 +57,9 @@ impl Layer {
             }
             ("on_failure", Setting::Word(word)) => {
                 self.on_failure = OnFailure::parse(word).map(|value| at(place, value));
+            }
+            ("git.dir", Setting::Word(word)) => {
+                self.git_dir = GitDir::parse(word).map(|value| at(place, value));
             }
             ("integrations", Setting::Switch(on)) => self.integrations = Some(at(place, on)),
             ("limits.max_entries", Setting::Number(number)) => self.max_entries = Some(at(place, number)),
@@ -114,6 +118,7 @@ impl Layer {
             integrations: self.integrations.or(lower.integrations),
             sensitive: self.sensitive.or(lower.sensitive),
             on_failure: self.on_failure.or(lower.on_failure),
+            git_dir: self.git_dir.or(lower.git_dir),
             max_entries: self.max_entries.or(lower.max_entries),
             max_bytes: self.max_bytes.or(lower.max_bytes),
         }
@@ -135,6 +140,7 @@ impl Layer {
             on_failure: self
                 .on_failure
                 .unwrap_or_else(|| Sourced::built_in(OnFailure::Block)),
+            git_dir: self.git_dir.unwrap_or_else(|| Sourced::built_in(GitDir::Full)),
             limits: Limits {
                 max_entries: self.max_entries.unwrap_or(defaults.max_entries),
                 max_bytes: self.max_bytes.unwrap_or(defaults.max_bytes),

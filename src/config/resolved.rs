@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Mode, MountConfig, OnFailure, Sensitive, Sourced};
+use super::{GitDir, Mode, MountConfig, OnFailure, Sensitive, Sourced};
 use crate::snapshot::{ByteString, RelPath, label_from};
 
 /// What a session is about.
@@ -82,6 +82,8 @@ pub struct Resolved {
     pub sensitive: Sourced<Sensitive>,
     /// What a launch does without a baseline.
     pub on_failure: Sourced<OnFailure>,
+    /// How much of what is git's own is captured.
+    pub git_dir: Sourced<GitDir>,
     /// How much a capture may take.
     pub limits: Limits,
 }

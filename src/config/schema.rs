@@ -121,11 +121,7 @@ pub(super) const RECOVERY: &[Key] = &[
         "\"off\"",
         "Snapshots of the file system itself, where it has them. \"off\" is what this version does.",
     ),
-    table(
-        "git",
-        GIT,
-        "Git repositories. This version captures all of them, `.git` included.",
-    ),
+    table("git", GIT, "Git repositories."),
     table(
         "limits",
         LIMITS,
@@ -145,9 +141,13 @@ const GIT: &[Key] = &[
     key(
         "dir",
         Shape::Words(&["full", "state", "off"]),
-        Now::Words(&["full"]),
+        Now::Yes,
         "\"full\"",
-        "How much of .git is captured.",
+        "How much of .git is captured; the contract lists what that leaves out.\n  \
+         full   all of it\n  \
+         state  all but objects: HEAD, refs, index, hooks, configuration.\n         A restore then needs the objects to survive\n  \
+         off    none of it\n\
+         A bare repository is captured in every case.",
     ),
     key(
         "clean",

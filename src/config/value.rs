@@ -91,6 +91,17 @@ words! {
     }
 }
 words! {
+    /// How much of what is git's own is captured.
+    GitDir {
+        /// All of it.
+        Full = "full",
+        /// All but objects: HEAD, refs, index, hooks, configuration.
+        State = "state",
+        /// None of it.
+        Off = "off",
+    }
+}
+words! {
     /// How jackin hands a mount to a container.
     Isolation {
         /// The host directory itself.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::places::Places;
 use super::{ContractError, Matcher, PatternError, Verdict, integration};
-use crate::config::{Resolved, Sensitive, Source};
+use crate::config::{GitDir, Resolved, Sensitive, Source};
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
 
 /// Longest label in bytes (docs/format.md), and the part of it that leaves room for a number.
@@ -43,14 +43,22 @@ pub(super) fn build(
             }
         }
     }
-    excludes.extend(resolved.exclude.iter().map(|exclude| ExcludeRule {
-        pattern: exclude.value.clone(),
-        source: match &exclude.source {
+    let asked = |pattern: &str, source: &Source| ExcludeRule {
+        pattern: pattern.to_owned(),
+        source: match source {
             Source::File { path, .. } => ExcludeSource::Config(path.clone()),
             // There are no built-in excludes besides the integrations.
             Source::Flag { .. } | Source::Default => ExcludeSource::Flag,
         },
-    }));
+    };
+    let git = &resolved.git_dir;
+    excludes.extend(
+        of_git(git.value)
+            .iter()
+            .map(|pattern| asked(pattern, &git.source)),
+    );
+    let own = resolved.exclude.iter();
+    excludes.extend(own.map(|exclude| asked(&exclude.value, &exclude.source)));
     let keep_secrets = resolved.sensitive.value == Sensitive::Capture;
     let coverage = Coverage {
         label,
@@ -74,6 +82,15 @@ pub(super) fn build(
         matcher,
         absent,
     })
+}
+
+/// What is left out of what is git's own.
+fn of_git(dir: GitDir) -> &'static [&'static str] {
+    match dir {
+        GitDir::Full => &[],
+        GitDir::State => &["**/.git/objects/", "**/.git/modules/**/objects/", "**/.git/lfs/"],
+        GitDir::Off => &[".git"],
+    }
 }
 
 /// A label out of the root's name that `used` does not hold yet.

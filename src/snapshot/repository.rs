@@ -41,6 +41,19 @@ pub enum Differs {
     Untracked,
 }
 
+/// How much of what is git's own is captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GitCoverage {
+    /// All of it.
+    #[default]
+    Full,
+    /// All but objects.
+    State,
+    /// None of it.
+    Off,
+}
+
 /// A path that is not what HEAD names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DirtyPath {
@@ -109,6 +122,9 @@ pub struct RepositoryFacts {
     pub alternates: Vec<String>,
     /// Where the git directory lies, as the repository names it, when that is not in this mount: nothing of it is covered.
     pub elsewhere: Option<String>,
+    /// How much of what is git's own is captured.
+    #[serde(default)]
+    pub covered: GitCoverage,
     /// Sum of the sizes of what is git's own and covered, in bytes.
     pub bytes: u64,
     /// What could not be read.

@@ -175,6 +175,58 @@ fn repositories_that_are_not_like_the_others_are_told() {
     }
 }
 
+#[test]
+fn how_much_of_git_is_captured_is_what_the_configuration_says() {
+    let sandbox = Sandbox::new();
+    let repository = pushed(&sandbox, "project");
+    let src = repository.path.to_str().unwrap();
+    let launch = |name: &str, dir: &str, script: &str| {
+        let text = format!(
+            "workdir = \"/w\"\n[[mounts]]\nsrc = \"{src}\"\ndst = \"/w\"\n[recovery]\nsnapshot = \"project\"\n[recovery.git]\ndir = \"{dir}\"\n"
+        );
+        sandbox.configure(&format!("workspaces/{name}.toml"), &text);
+        let script = format!("cd {src} && {script}");
+        let run = sandbox.jackin(["launch", name, "--", "sh", "-c", &script]).ok();
+        (
+            sandbox.newest(),
+            String::from_utf8_lossy(&run.stderr).into_owned(),
+        )
+    };
+    let head = fs::read(repository.path.join(".git/HEAD")).unwrap();
+    for (name, dir, shown) in [
+        ("whole", "full", "all of it is covered"),
+        ("some", "state", "covered without its objects"),
+        ("none", "off", "none of it is covered"),
+    ] {
+        let agent = "git -c user.name=a -c user.email=a@x commit -q --allow-empty -m agents; git checkout -q --detach; echo x > README";
+        let (id, contract) = launch(name, dir, agent);
+        let facts = sandbox.jackin(["show", &id, "--json"]).ok().json()["git"][0].clone();
+        assert_eq!(facts["covered"], dir, "{facts}");
+        assert_eq!(
+            (&facts["class"], &facts["branch"]),
+            (&"clean".into(), &"refs/heads/main".into()),
+            "{facts}"
+        );
+        let text = sandbox.jackin(["show", &id]).ok().text();
+        assert!(text.contains(shown), "{text}");
+        assert_eq!(
+            contract.contains("**/.git/objects/"),
+            dir == "state",
+            "{contract}"
+        );
+        sandbox.restore(&id, &[]);
+        let is_back = fs::read(repository.path.join(".git/HEAD")).unwrap() == head;
+        assert_eq!(is_back, dir != "off", "{dir}");
+        // The objects that the session made stay where nobody looked after them.
+        let loose = repository.git(&["count-objects"]);
+        assert!(
+            repository.try_git(&["checkout", "-q", "-f", "main"]),
+            "{dir}: {loose}"
+        );
+        repository.git(&["reset", "-q", "--hard", "origin/main"]);
+    }
+}
+
 /// What somebody did to a repository.
 #[derive(Clone, Debug)]
 enum Deed {

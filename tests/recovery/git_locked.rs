@@ -1,23 +1,12 @@
 //! `--files-only`, and repositories that git works on while somebody wants them back.
 
 use std::fs;
-use std::process::{Child, Command};
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
-use crate::support::git::Repository;
+use crate::support::git::{HeldLock, Repository};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
-
-/// A process that is ended with the test.
-struct Held(Child);
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 const DAMAGE: &str = "echo agent > src/main.c; rm README; \
      git -c user.name=a -c user.email=a@x commit -qam agents; echo x > .git/hooks/pre-commit; rm -rf inner";
@@ -101,15 +90,7 @@ fn a_lock_that_somebody_holds_is_refused_and_named() {
     let (repository, id, before) = session(&sandbox);
     let lock = repository.path.join(".git/index.lock");
     let after = Tree::read(&repository.path);
-    let holder = Command::new("sh")
-        .args(["-c", "exec 9>.git/index.lock; exec sleep 600"])
-        .current_dir(&repository.path)
-        .spawn()
-        .unwrap();
-    let holder = Held(holder);
-    while !lock.exists() || fs::read(format!("/proc/{}/comm", holder.0.id())).unwrap() != b"sleep\n" {
-        std::thread::yield_now();
-    }
+    let holder = HeldLock::of(&repository.path);
     for verb in [
         &["restore", &id, "--yes"][..],
         &["restore", &id, "--yes", "--json"],

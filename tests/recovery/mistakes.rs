@@ -11,6 +11,7 @@ use book::Book;
 
 use crate::support::background::Background;
 use crate::support::build::Build;
+use crate::support::git::{HeldLock, Repository};
 use crate::support::sandbox::Sandbox;
 
 #[test]
@@ -258,6 +259,16 @@ fn sessions(book: &mut Book, shop: &Path, plain: &Path, full: &Path) {
     let name = ["checkpoint", &active, "--name", "closing"];
     book.mistake("a name that means something else", ("usage", 2), &name, shop);
     session.end();
+    let depot = Repository::with_history(&book.sandbox.project("depot"), 1);
+    let other = book.sandbox.launch(&depot.path, "rm .git/HEAD");
+    let held = HeldLock::of(&depot.path);
+    book.mistake(
+        "while git works there",
+        ("refused-locked", 3),
+        &["restore", &other, "--yes"],
+        shop,
+    );
+    drop(held);
     let script = format!(
         "COLUMNS=10000 \"$0\" recovery restore {id} --yes 2> ~/said; echo $? > ~/code; COLUMNS=10000 \"$0\" recovery \
          restore {id} --yes --json 2> ~/json; true"

@@ -2,7 +2,7 @@
 
 use crate::diff::{Commits, Execution, RefMove, RepositoryChange};
 use crate::git::{Head, Oid, Operation};
-use crate::snapshot::{Coverage, Differs, DirtyPath, RepositoryClass, RepositoryFacts};
+use crate::snapshot::{Coverage, Differs, DirtyPath, GitCoverage, RepositoryClass, RepositoryFacts};
 use crate::terminal::{Role, sanitize, size, style, width};
 
 /// Under the labels of facts.
@@ -160,7 +160,11 @@ pub(in crate::cli) fn facts(coverage: &Coverage, facts: &RepositoryFacts, column
     }
     say(match &facts.elsewhere {
         Some(path) => format!("its git directory lies elsewhere and is not covered: {path}"),
-        None => format!("all of it is covered: {}", size::bytes(facts.bytes)),
+        None => match facts.covered {
+            GitCoverage::Full => format!("all of it is covered: {}", size::bytes(facts.bytes)),
+            GitCoverage::State => format!("covered without its objects: {}", size::bytes(facts.bytes)),
+            GitCoverage::Off => "none of it is covered".to_owned(),
+        },
     });
     lines
 }

@@ -103,3 +103,31 @@ impl Repository {
         self.git(&["status", "--porcelain=v2", "--branch", "--ignored"])
     }
 }
+
+/// A process that holds the lock of an index, until this is dropped.
+pub(crate) struct HeldLock(std::process::Child);
+
+impl HeldLock {
+    /// Takes the lock of the repository in `work`.
+    #[track_caller]
+    pub(crate) fn of(work: &Path) -> Self {
+        let child = Command::new("sh")
+            .args(["-c", "exec 9>.git/index.lock; exec sleep 600"])
+            .current_dir(work)
+            .spawn()
+            .unwrap();
+        let held = Self(child);
+        let name = format!("/proc/{}/comm", held.0.id());
+        while std::fs::read(&name).unwrap() != b"sleep\n" {
+            std::thread::yield_now();
+        }
+        held
+    }
+}
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
