@@ -60,12 +60,13 @@ pub(super) fn survey(
                 };
                 facts(&repository, &dirt, known, bytes)
             }
-            Ok(None) => unreadable(own, bytes, "there is no repository any more".to_owned()),
+            // A directory of that name with nothing of a repository in it.
+            Ok(None) => return None,
             Err(error) => unreadable(own, bytes, error.to_string()),
         };
-        RepositoryFacts { covered, ..facts }
+        Some(RepositoryFacts { covered, ..facts })
     };
-    all.iter().take(MOST_REPOSITORIES).map(look).collect()
+    all.iter().filter_map(look).take(MOST_REPOSITORIES).collect()
 }
 
 /// Whether what was recorded says nothing of now though no captured file changed: excludes left out some of what is git's own.

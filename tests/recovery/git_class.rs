@@ -121,7 +121,8 @@ fn repositories_that_are_not_like_the_others_are_told() {
     outer.git(&["remote", "add", "origin", "https://me:token@example.org/x.git"]);
     Build::at(&project)
         .file("broken/.git", "gitdir: /nowhere/at/all\n")
-        .file("odd/.git/HEAD", "what?\n");
+        .file("odd/.git/HEAD", "what?\n")
+        .dir("empty/.git");
     let all = found(&sandbox, &project);
     let told: Vec<(&str, &str, &str)> = all
         .iter()
