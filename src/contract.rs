@@ -22,7 +22,8 @@ pub use resolve::{Options, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
 pub use terms::{
-    BroadReason, Contract, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable,
+    BroadReason, Contract, GitTerms, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms,
+    Unavailable,
 };
 
 #[cfg(test)]

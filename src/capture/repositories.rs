@@ -8,15 +8,18 @@ mod staged;
 use std::collections::BTreeSet;
 
 use self::dirty::Dirt;
+use crate::contract::{GitTerms, Matcher, Verdict};
 use crate::git::{GitDir, Live, Refs, Repositories, Repository, unpushed, work_tree};
 use crate::mount::Root;
 use crate::snapshot::{
-    Digest, GitCoverage, Manifest, RelPath, RemoteFacts, RepositoryClass, RepositoryFacts, UnpushedBranch,
-    add_sizes,
+    Coverage, Digest, GitCoverage, Manifest, RelPath, RemoteFacts, RepositoryClass, RepositoryFacts,
+    UnpushedBranch, add_sizes,
 };
 
 /// So many repositories of a mount are looked at.
 const MOST_REPOSITORIES: usize = 200;
+/// So many doubts stand in a contract.
+const MOST_TOLD: usize = 5;
 /// So many of what a list can be long of are recorded.
 const MOST_LISTED: usize = 1000;
 
@@ -67,6 +70,42 @@ pub(super) fn survey(
         Some(RepositoryFacts { covered, ..facts })
     };
     all.iter().filter_map(look).take(MOST_REPOSITORIES).collect()
+}
+
+/// What can be told of the repository at a mount root without a look at its files. `None`: there is none.
+#[must_use]
+pub fn glance(coverage: &Coverage) -> Option<GitTerms> {
+    let root = Root::open(&coverage.root.to_path()).ok()?;
+    let live = Live::new(&root);
+    let own = RelPath::new(b".git").ok()?;
+    let mut facts = match Repository::open(&live, &RelPath::root()) {
+        Ok(None) => return None,
+        Ok(Some(repository)) => told(&repository, &own, None, 0),
+        Err(error) => unreadable(&own, 0, error.to_string()),
+    };
+    facts.doubts.truncate(MOST_TOLD);
+    let matcher = Matcher::new(coverage).ok()?;
+    let left_out = |path: &[u8]| {
+        let path = RelPath::new(path).ok();
+        path.is_some_and(|path| matches!(matcher.verdict_with_parents(&path, true), Verdict::Excluded(_)))
+    };
+    let covered = match (left_out(b".git"), left_out(b".git/objects")) {
+        (true, _) => GitCoverage::Off,
+        (false, true) => GitCoverage::State,
+        (false, false) => GitCoverage::Full,
+    };
+    Some(GitTerms {
+        branch: facts.branch,
+        commit: facts.commit,
+        covered,
+        unpushed: facts.unpushed,
+        stashes: facts.stashes,
+        operations: facts.operations,
+        submodules: facts.submodules,
+        worktrees: facts.worktrees,
+        elsewhere: facts.elsewhere,
+        doubts: facts.doubts,
+    })
 }
 
 /// Whether what was recorded says nothing of now though no captured file changed: excludes left out some of what is git's own.
@@ -122,7 +161,24 @@ fn facts(
     known: Option<(Before<'_>, &RepositoryFacts)>,
     bytes: u64,
 ) -> RepositoryFacts {
-    let mut facts = unreadable(dirt.own, bytes, String::new());
+    let mut facts = told(repository, dirt.own, known.map(|(_, facts)| facts), bytes);
+    let why = dirt.find(&mut facts, known);
+    facts.doubts.extend(repository.doubts());
+    facts.doubts.sort();
+    facts.doubts.dedup();
+    facts.doubts.truncate(MOST_LISTED);
+    (facts.class, facts.reason) = classify(&facts, why);
+    facts
+}
+
+/// All but how the files differ from what HEAD names.
+fn told(
+    repository: &Repository<'_>,
+    own: &RelPath,
+    known: Option<&RepositoryFacts>,
+    bytes: u64,
+) -> RepositoryFacts {
+    let mut facts = unreadable(own, bytes, String::new());
     facts.doubts.clear();
     let mut note = |error: String| facts.doubts.push(error);
     let head = repository
@@ -154,17 +210,14 @@ fn facts(
     if let GitDir::Elsewhere(path) = repository.shape() {
         facts.elsewhere = Some(text(path));
     }
-    let same_refs = known.filter(|(_, before)| before.refs == facts.refs && !before.refs.is_empty());
+    let same_refs = known.filter(|before| before.refs == facts.refs && !before.refs.is_empty());
     facts.unpushed = match same_refs {
-        Some((_, before)) => before.unpushed.clone(),
+        Some(before) => before.unpushed.clone(),
         None => not_pushed(repository, &mut facts.doubts),
     };
-    let why = dirt.find(&mut facts, known);
     facts.doubts.extend(repository.doubts());
     facts.doubts.sort();
     facts.doubts.dedup();
-    facts.doubts.truncate(MOST_LISTED);
-    (facts.class, facts.reason) = classify(&facts, why);
     facts
 }
 

@@ -230,6 +230,7 @@ fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
         absent_paths: Vec::new(),
         broad: Vec::new(),
         foreign: None,
+        git: None,
     }
 }
 

@@ -377,3 +377,49 @@ fn what_differs_is_what_git_says() {
         })
         .unwrap();
 }
+
+#[test]
+fn the_contract_names_what_git_has_before_anything_is_captured() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    fs::write(repository.path.join("README"), "stashed").unwrap();
+    repository.git(&["stash", "-q"]);
+    let root = repository.path.to_str().unwrap();
+    let head = repository.git(&["rev-parse", "HEAD"]);
+    let shown = sandbox
+        .jackin(["explain", "--snapshot", "project", root])
+        .ok()
+        .text();
+    let at = format!("branch main at {}", &head[..10]);
+    for line in [
+        "Git ",
+        &at,
+        "main: 2 commits in no remote branch",
+        "1 stash",
+        "all of .git is covered",
+    ] {
+        assert!(shown.contains(line), "{line:?} is missing: {shown}");
+    }
+    let json = sandbox
+        .jackin(["explain", "--snapshot", "project", root, "--json"])
+        .ok()
+        .json();
+    let git = &json["contract"]["mounts"][0]["git"];
+    let git = if git.is_null() {
+        &json["mounts"][0]["git"]
+    } else {
+        git
+    };
+    assert_eq!(
+        (&git["commit"], &git["covered"]),
+        (&head.trim().into(), &"full".into()),
+        "{json}"
+    );
+    // Nothing is said of git where there is none.
+    let plain = sandbox.project("plain");
+    let shown = sandbox
+        .jackin(["explain", "--snapshot", "project", plain.to_str().unwrap()])
+        .ok()
+        .text();
+    assert!(!shown.contains("Git "), "{shown}");
+}

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use super::words::Words;
+use crate::capture::glance;
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -64,6 +65,7 @@ pub(super) fn contract(
         if let Some(coverage) = &mount.coverage {
             let foreign = count_foreign(coverage, &identity, MAX_VISITED);
             mount.foreign = Some(foreign.map_err(ContractError::from)?);
+            mount.git = glance(coverage);
         }
     }
     Ok(contract)

@@ -3,6 +3,7 @@
 
 mod excludes;
 mod gaps;
+mod git;
 mod mounts;
 mod sheet;
 
@@ -18,6 +19,7 @@ pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
     snapshot(&mut sheet, contract);
     mounts::write(&mut sheet, contract);
     if contract.snapshot.created {
+        git::write(&mut sheet, contract);
         excludes::write(&mut sheet, contract);
         gaps::withheld(&mut sheet, contract);
     }

@@ -74,6 +74,7 @@ fn mount(root: &str, state: MountState) -> MountTerms {
         absent_paths: vec![],
         broad: vec![],
         foreign: None,
+        git: None,
     }
 }
 
@@ -87,6 +88,7 @@ fn captured(root: &str, label: &str, excludes: Vec<ExcludeRule>) -> MountTerms {
             withheld: vec![],
         }),
         foreign: Some(Foreign::default()),
+        git: None,
         ..mount(root, MountState::Captured)
     }
 }
