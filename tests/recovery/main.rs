@@ -41,6 +41,7 @@ mod git_class;
 mod git_content;
 mod git_diff;
 mod git_locked;
+mod git_oracle;
 mod git_shapes;
 mod git_state;
 mod guidance;
