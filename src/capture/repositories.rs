@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use self::dirty::Dirt;
 use crate::contract::{GitTerms, Matcher, Verdict};
-use crate::git::{GitDir, Live, Refs, Repositories, Repository, unpushed, work_tree};
+use crate::git::{GitDir, Live, Oid, Refs, Repositories, Repository, unpushed, work_tree};
 use crate::mount::Root;
 use crate::snapshot::{
     Coverage, Digest, GitCoverage, Manifest, RelPath, RemoteFacts, RepositoryClass, RepositoryFacts,
@@ -44,7 +44,7 @@ pub(super) fn survey(
             .filter(|path| is_git(path))
             .map(|path| (*path).clone()),
     );
-    let works: Vec<RelPath> = all.iter().map(work_tree).collect();
+    let works: BTreeSet<RelPath> = all.iter().map(work_tree).collect();
     let look = |own: &RelPath| {
         let live = Live::new(root);
         let known =
@@ -69,7 +69,23 @@ pub(super) fn survey(
         };
         Some(RepositoryFacts { covered, ..facts })
     };
-    all.iter().filter_map(look).take(MOST_REPOSITORIES).collect()
+    // Those nearest to the root first: what is planted deep must not push them out.
+    let mut nearest: Vec<&RelPath> = all.iter().collect();
+    nearest.sort_by_key(|own| own.parts().count());
+    let more = nearest.len().saturating_sub(MOST_REPOSITORIES);
+    let mut found: Vec<RepositoryFacts> = nearest
+        .into_iter()
+        .take(MOST_REPOSITORIES)
+        .filter_map(look)
+        .collect();
+    if let Some(first) = found.first_mut().filter(|_| more > 0) {
+        first
+            .doubts
+            .push(format!("{more} more repositories of the mount are not looked at"));
+        first.class = RepositoryClass::Dirty;
+    }
+    found.sort_by(|a, b| a.own.cmp(&b.own));
+    found
 }
 
 /// What can be told of the repository at a mount root without a look at its files. `None`: there is none.
@@ -210,11 +226,30 @@ fn told(
     if let GitDir::Elsewhere(path) = repository.shape() {
         facts.elsewhere = Some(text(path));
     }
-    let same_refs = known.filter(|before| before.refs == facts.refs && !before.refs.is_empty());
+    // What could not be told then must be asked again.
+    let same_refs = known
+        .filter(|before| before.refs == facts.refs && !before.refs.is_empty() && before.doubts.is_empty());
     facts.unpushed = match same_refs {
-        Some(before) => before.unpushed.clone(),
+        Some(before) => before
+            .unpushed
+            .iter()
+            .filter(|branch| branch.branch != "HEAD")
+            .cloned()
+            .collect(),
         None => not_pushed(repository, &mut facts.doubts),
     };
+    let at_head = |(name, oid): (&Vec<u8>, &Oid)| {
+        let is_branch = name.starts_with(b"refs/heads/") || name.starts_with(b"refs/remotes/");
+        is_branch && Some(*oid) == head.commit
+    };
+    if head.reference.is_none() && head.commit.is_some() && !refs.iter().any(at_head) {
+        // Where it lies is looked for nowhere: only a branch is known to be pushed.
+        facts.unpushed.push(UnpushedBranch {
+            branch: "HEAD".to_owned(),
+            commits: 1,
+            more: true,
+        });
+    }
     facts.doubts.extend(repository.doubts());
     facts.doubts.sort();
     facts.doubts.dedup();
@@ -281,7 +316,7 @@ fn classify(facts: &RepositoryFacts, why: Option<String>) -> (RepositoryClass, S
         ),
         None => (
             RepositoryClass::Clean,
-            "every byte is what HEAD names, and a remote has it".to_owned(),
+            "every byte is what HEAD names, and a remote has its branches".to_owned(),
         ),
     }
 }

@@ -8,7 +8,7 @@ use super::commits::{Commits, between};
 use crate::git::{
     Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, executables, work_tree,
 };
-use crate::snapshot::RelPath;
+use crate::snapshot::{Name, RelPath};
 
 /// So many doubts are told.
 const MOST_DOUBTS: usize = 20;
@@ -64,6 +64,8 @@ pub struct RepositoryChange {
     pub operations: (Vec<Operation>, Vec<Operation>),
     /// What could not be read, and is therefore not told.
     pub doubts: Vec<String>,
+    /// The files that configuration was read from.
+    pub configs: BTreeSet<RelPath>,
 }
 
 impl RepositoryChange {
@@ -89,6 +91,7 @@ impl RepositoryChange {
             stashes: (self.stashes.0, self.stashes.0),
             operations: (self.operations.0.clone(), self.operations.0.clone()),
             doubts: self.doubts.clone(),
+            configs: self.configs.clone(),
             ..Self::default()
         };
         *self == bare
@@ -149,6 +152,7 @@ pub fn compare_repository<'f>(
     change.executions.sort();
     change.executions.dedup();
     let sides: Vec<&Repository<'_>> = [&new, &old].into_iter().flatten().collect();
+    change.configs = sides.iter().flat_map(|side| configs(side)).collect();
     change.made = between(&sides, &is.tips(), &was.tips());
     change.lost = between(&sides, &was.tips(), &is.tips());
     let mut doubts: Vec<String> = unread.into_iter().chain(was.doubts).chain(is.doubts).collect();
@@ -309,4 +313,15 @@ fn staged(was: &State, is: &State) -> u64 {
         .into_iter()
         .filter(|path| was.index.get(*path) != is.index.get(*path));
     differs.count() as u64
+}
+
+/// Where a repository has its configuration.
+fn configs(repository: &Repository<'_>) -> Vec<RelPath> {
+    let of = |dir: Option<&RelPath>, name: &[u8]| Some(dir?.join(&Name::new(name).ok()?));
+    let places = [
+        of(repository.shared_git_dir(), b"config"),
+        of(repository.git_dir(), b"config.worktree"),
+        of(repository.git_dir(), b"config"),
+    ];
+    places.into_iter().flatten().collect()
 }

@@ -11,7 +11,22 @@ impl Repositories {
     /// Those in any of `sides`.
     pub fn of<'m>(sides: impl IntoIterator<Item = &'m Manifest>) -> Self {
         let directories = sides.into_iter().flat_map(|side| &side.directories);
-        let mut found: Vec<RelPath> = directories.filter_map(|dir| own(dir)).collect();
+        Self::outermost(directories.filter_map(|dir| own(dir)).collect())
+    }
+
+    /// Those in `target`, and in `now` those that a name tells: what a session made must not take a directory of files for a bare
+    /// repository.
+    #[must_use]
+    pub fn of_target(target: Option<&Manifest>, now: Option<&Manifest>) -> Self {
+        let named = now
+            .into_iter()
+            .flat_map(|side| &side.directories)
+            .filter_map(|dir| dot_git(dir));
+        let target = target.into_iter().flat_map(|side| &side.directories);
+        Self::outermost(target.filter_map(|dir| own(dir)).chain(named).collect())
+    }
+
+    fn outermost(mut found: Vec<RelPath>) -> Self {
         found.sort();
         found.dedup();
         // One within another belongs to that.
@@ -49,11 +64,16 @@ pub fn work_tree(own: &RelPath) -> RelPath {
 
 /// What is git's in one directory: its `.git`, or the directory itself when it is a bare repository.
 fn own(dir: &Directory) -> Option<RelPath> {
-    let entry = |name: &[u8]| dir.entry(&Name::new(name).ok()?);
-    if let Some(own) = entry(b".git") {
-        return Some(dir.path.join(&own.name));
+    if let Some(own) = dot_git(dir) {
+        return Some(own);
     }
+    let entry = |name: &[u8]| dir.entry(&Name::new(name).ok()?);
     let is_dir = |name| entry(name).is_some_and(|entry| entry.is_dir());
     let bare = entry(b"HEAD").is_some_and(|head| matches!(head.kind, Kind::File(_) | Kind::Symlink(_)));
     (bare && is_dir(b"objects") && is_dir(b"refs")).then(|| dir.path.clone())
+}
+
+fn dot_git(dir: &Directory) -> Option<RelPath> {
+    let entry = dir.entry(&Name::new(b".git").ok()?)?;
+    Some(dir.path.join(&entry.name))
 }

@@ -1,27 +1,34 @@
 //! Who holds a lock file of git.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::identity::ProbeError;
 use super::system;
 
 /// The process that holds a lock file of git, with its number and what it calls itself (hostile text): one that has it open, or a
-/// git whose working directory is `directory` or lies below it. Git closes a lock while an editor runs, and keeps it.
+/// git whose working directory is one of `directories` or lies below it. Git closes a lock while an editor runs, and keeps it.
 ///
 /// # Errors
 /// When it cannot be told; treat that as held.
-pub fn holder(lock: &Path, directory: &Path) -> Result<Option<(u32, String)>, ProbeError> {
+pub fn holder(lock: &Path, directories: &[PathBuf]) -> Result<Option<(u32, String)>, ProbeError> {
     let Some(file) = system::place(lock) else {
         return Ok(None);
     };
-    let directory = system::place(directory);
+    let directories: Vec<_> = directories
+        .iter()
+        .filter_map(|path| system::place(path))
+        .collect();
     let own = std::process::id();
     for seen in system::all()?
         .into_iter()
         .filter(|seen| !seen.dead && seen.pid != own)
     {
         let is_git = seen.name == "git" || seen.name.starts_with("git-");
-        let works_there = || directory.is_some_and(|directory| system::works_below(seen.pid, directory));
+        let works_there = || {
+            directories
+                .iter()
+                .any(|directory| system::works_below(seen.pid, *directory))
+        };
         if system::has_open(seen.pid, file) || (is_git && works_there()) {
             return Ok(Some((seen.pid, seen.name)));
         }

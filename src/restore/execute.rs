@@ -8,6 +8,7 @@ use super::conclude::Conclusion;
 use super::intent::intent;
 use super::plan::{Action, Plan, Step, plan};
 use super::propose::{Proposal, ProposedMount};
+use super::repositories::refuse_locked;
 use super::work::{discard, stage_all};
 use crate::capture::{CaptureError, Captured, Limits, Request, read_back, take};
 use crate::clock::Entropy;
@@ -151,6 +152,8 @@ fn undertake(
     read_back(store, &emergency.record, needed(proposal), acting.observer)
         .map_err(RestoreError::Emergency)?;
     acting.observer.reached("emergency");
+    // Git may have begun since somebody was asked.
+    refuse_locked(proposal)?;
     let mut jobs = stage_all(proposal, papers.intent(), &emergency, blobs, acting)?;
     acting.observer.reached("staged");
     let journal = JournalParts {

@@ -104,8 +104,10 @@ pub fn plan(
         skipped: &[],
     };
     let comparison = compare(&target, now);
-    let sides = [target.manifest, now.manifest].into_iter().flatten();
-    let left_out = Repositories::of(sides.filter(|_| allow.files_only));
+    let left_out = match allow.files_only {
+        true => Repositories::of_target(target.manifest, now.manifest),
+        false => Repositories::default(),
+    };
     let holds = |path: &RelPath| scope.holds(path) && left_out.holding(path).is_none();
     let mut planner = Planner {
         steps: BTreeMap::new(),

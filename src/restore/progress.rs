@@ -161,8 +161,10 @@ pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>
             } else if is(&step.new, &parted, true) {
                 if is(&step.old, &staged, true) {
                     Progress::BackParted
-                } else {
+                } else if is(&step.old, &live, false) {
                     Progress::BackJoined
+                } else {
+                    Progress::Lost
                 }
             } else if is(&step.old, &staged, true) {
                 Progress::After

@@ -1,12 +1,15 @@
 //! Repositories that git works on: they are not pulled away under it.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use super::RestoreError;
 use super::propose::{Proposal, ProposedMount};
-use crate::git::{Repositories, work_tree};
+use crate::git::{Files as _, Live, Repositories, Repository, work_tree};
+use crate::mount::Root;
 use crate::process;
 use crate::snapshot::{Name, RelPath};
 
@@ -44,39 +47,64 @@ pub fn refuse_locked(proposal: &Proposal) -> Result<(), RestoreError> {
 fn locked(mount: &ProposedMount) -> Option<Locked> {
     let now = mount.now.manifest.as_ref()?;
     let repositories = Repositories::of([now]);
-    let touched: Vec<&RelPath> = mount
-        .plan
-        .steps
-        .iter()
+    let steps = mount.plan.steps.iter();
+    let touched: BTreeSet<&RelPath> = steps
         .filter_map(|step| repositories.holding(&step.change.path))
         .collect();
-    let root = mount.request.coverage.root.to_path();
-    let mut locks: BTreeMap<&RelPath, Vec<PathBuf>> = BTreeMap::new();
+    if touched.is_empty() {
+        return None;
+    }
+    let host = mount.request.coverage.root.to_path();
+    let root = Root::open(&host).ok()?;
+    let live = Live::new(&root);
+    let mut locks: BTreeSet<(&RelPath, RelPath)> = BTreeSet::new();
+    // Those that the look at everything found, deep ones too, and those that came since.
     for dir in &now.directories {
-        let Some(own) = repositories.holding(&dir.path) else {
-            continue;
-        };
-        if touched.binary_search(&own).is_err() && !touched.contains(&own) {
-            continue;
-        }
+        let own = repositories
+            .holding(&dir.path)
+            .filter(|own| touched.contains(own));
         let held = dir.entries.iter().filter(|entry| is_lock(&entry.name));
-        let held = held.map(|entry| dir.path.join(&entry.name).on_host(&root));
-        locks.entry(own).or_default().extend(held);
+        locks.extend(
+            own.into_iter()
+                .flat_map(|own| held.clone().map(move |entry| (own, dir.path.join(&entry.name)))),
+        );
     }
-    for (own, locks) in locks {
-        let works_in = work_tree(own);
-        for lock in locks {
-            match process::holder(&lock, &works_in.on_host(&root)) {
-                Ok(None) => {}
-                Ok(Some(holder)) => {
-                    let holder = Some(holder);
-                    return Some(Locked { lock, holder });
-                }
-                Err(_) => return Some(Locked { lock, holder: None }),
-            }
+    for own in touched {
+        if let Ok(Some(repository)) = Repository::open(&live, &work_tree(own)) {
+            locks.extend(repository.locks().into_iter().map(|lock| (own, lock)));
         }
     }
-    None
+    locks.into_iter().find_map(|(own, lock)| {
+        let works_in = [Some(work_tree(own).on_host(&host)), linked(&live, own, &lock)];
+        let lock = lock.on_host(&host);
+        match process::holder(&lock, &works_in.into_iter().flatten().collect::<Vec<_>>()) {
+            Ok(None) => None,
+            Ok(holder) => Some(Locked { lock, holder }),
+            Err(_) => Some(Locked { lock, holder: None }),
+        }
+    })
+}
+
+/// The linked work tree that a lock belongs to, which may lie anywhere.
+fn linked(live: &Live<'_>, own: &RelPath, lock: &RelPath) -> Option<PathBuf> {
+    /// Longer than any path.
+    const LONGEST: usize = 8192;
+    let rest = lock.as_bytes().strip_prefix(own.as_bytes())?;
+    let mut parts = rest.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+    let name = parts
+        .next()
+        .filter(|part| *part == b"worktrees")
+        .and_then(|_| parts.next())?;
+    let at = [b"worktrees".as_slice(), name, b"gitdir"];
+    let path = at
+        .into_iter()
+        .try_fold(own.clone(), |at, part| Some(at.join(&Name::new(part).ok()?)))?;
+    let mut text = vec![0; LONGEST];
+    let length = live.read_at(&path, &mut text, 0).ok()?;
+    text.truncate(length);
+    let line = text.split(|byte| *byte == b'\n').next()?;
+    // The file `.git` in it.
+    Some(PathBuf::from(OsStr::from_bytes(line)).parent()?.to_path_buf())
 }
 
 /// `index.lock` and its like; a branch cannot have such a name.

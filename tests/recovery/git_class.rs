@@ -97,6 +97,25 @@ fn a_clean_repository_is_clean_until_anything_is_not() {
         repository.commit("not pushed");
     });
     becomes("clean", "", &|| git(&["push", "-q", "origin", "main"]));
+    becomes("unpushed", "HEAD has commits", &|| {
+        git(&["checkout", "-q", "--detach"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "on no branch"]);
+    });
+    becomes("clean", "", &|| git(&["checkout", "-q", "main"]));
+    let commit = repository.git(&["rev-parse", "HEAD~1"]);
+    becomes("dirty", "replace", &|| git(&["replace", "HEAD", commit.trim()]));
+    becomes("dirty", "replace", &|| {
+        fs::write(at(".git/description"), "x").unwrap()
+    });
+    becomes("clean", "", &|| git(&["replace", "-d", "HEAD"]));
+    becomes("dirty", "not what HEAD names", &|| {
+        // A repository in it, and then its files alone: they were asked about by nobody.
+        Repository::with_history(&at("inner"), 1);
+    });
+    becomes("dirty", "not what HEAD names", &|| {
+        fs::remove_dir_all(at("inner/.git")).unwrap()
+    });
+    becomes("clean", "", &|| fs::remove_dir_all(at("inner")).unwrap());
     becomes("dirty", "a merge is under way", &|| {
         fs::write(at(".git/MERGE_HEAD"), head.clone()).unwrap();
     });

@@ -205,6 +205,11 @@ fn values_of_a_private_configuration_are_hidden() {
         let run = sandbox.jackin(args).ok().hides("hunter2");
         assert!(run.text().contains("credential.helper"), "{}", run.text());
     }
+    let tree = repository.path.join("tree");
+    repository.git(&["worktree", "add", "-q", tree.to_str().unwrap()]);
+    let other = sandbox.launch(&repository.path, "git config core.sshCommand 'pass hunter3'; echo '* diff=x' > tree/.gitattributes; chmod 600 .git/config");
+    let run = sandbox.jackin(["diff", &other]).ok().hides("hunter3");
+    assert!(run.text().contains("tree/.git"), "{}", run.text());
     let shown = sandbox
         .jackin(["diff", &id, "--patch", "--show-secrets"])
         .ok()

@@ -1,10 +1,12 @@
 //! `--files-only`, and repositories that git works on while somebody wants them back.
 
 use std::fs;
+use std::process::Command;
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
 use crate::support::git::{HeldLock, Repository};
+use crate::support::machine::tool;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -116,4 +118,75 @@ fn a_lock_that_somebody_holds_is_refused_and_named() {
     fs::remove_file(&lock).unwrap();
     sandbox.restore(&id, &[]);
     assert_same_tree(&before, &Tree::read(&repository.path));
+}
+
+#[test]
+fn nobody_makes_a_bare_repository_of_a_directory_of_files() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    Build::at(&project).file("src/main.c", "mine\n").aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(
+        &project,
+        "echo evil > src/main.c; echo 'ref: refs/heads/x' > src/HEAD; mkdir src/objects src/refs",
+    );
+    sandbox.restore(&id, &["--files-only"]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn a_lock_that_comes_while_somebody_is_asked_is_seen() {
+    let sandbox = Sandbox::new();
+    let (repository, id, _) = session(&sandbox);
+    let wrecked = Tree::read(&repository.path);
+    // The point lies after the question: git begins there, and lets go only when the restore is over.
+    let script = "exec 9>.git/index.lock; while [ ! -e ../over ]; do sleep 0.05; done";
+    let mut held = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(&repository.path)
+        .spawn()
+        .unwrap();
+    let lock = repository.path.join(".git/index.lock");
+    while !lock.exists() {
+        std::thread::yield_now();
+    }
+    sandbox.jackin(["restore", &id, "--yes"]).code(3);
+    fs::write(repository.path.parent().unwrap().join("over"), "").unwrap();
+    held.wait().unwrap();
+    fs::remove_file(&lock).unwrap();
+    assert_same_tree(&wrecked, &Tree::read(&repository.path));
+}
+
+#[test]
+fn a_lock_of_a_linked_work_tree_elsewhere_counts() {
+    let sandbox = Sandbox::new();
+    let (repository, _, _) = session(&sandbox);
+    let tree = sandbox.scratch("tree");
+    repository.git(&["worktree", "add", "-q", tree.to_str().unwrap()]);
+    let id = sandbox.launch(
+        &repository.path,
+        "rm .git/ORIG_HEAD 2>/dev/null; echo x > .git/description",
+    );
+    let lock = repository.path.join(".git/worktrees/tree/index.lock");
+    fs::write(&lock, "").unwrap();
+    // As git does while an editor runs: the lock is closed, and the process works in the other tree.
+    let program = sandbox.scratch("git");
+    fs::copy(tool("sleep").unwrap(), &program).unwrap();
+    let mut git = Command::new(&program)
+        .arg("600")
+        .current_dir(&tree)
+        .spawn()
+        .unwrap();
+    while fs::read(format!("/proc/{}/comm", git.id())).unwrap() != b"git\n" {
+        std::thread::yield_now();
+    }
+    let run = sandbox.jackin(["restore", &id, "--yes"]);
+    git.kill().unwrap();
+    git.wait().unwrap();
+    let said = String::from_utf8_lossy(&run.code(3).stderr).into_owned();
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("worktrees/tree/index.lock is held by git (process"),
+        "{said}"
+    );
 }

@@ -20,7 +20,7 @@ pub(super) struct Dirt<'a> {
     /// What is git's own.
     pub(super) own: &'a RelPath,
     /// The work trees of all repositories of the mount.
-    pub(super) works: &'a [RelPath],
+    pub(super) works: &'a BTreeSet<RelPath>,
     pub(super) repository: &'a Repository<'a>,
 }
 
@@ -57,6 +57,8 @@ impl Dirt<'_> {
         let same_index = |before: &Before<'_>| {
             entry(before.manifest).is_some() && entry(before.manifest) == entry(self.manifest)
         };
+        let known =
+            known.filter(|(before, known)| known.doubts.is_empty() && self.has_same_inside(&work, before));
         let staged_then = known.filter(|(before, known)| known.commit == facts.commit && same_index(before));
         let usable = known.filter(|(_, known)| known.differing == known.differs.len() as u64);
         let moved = usable.and_then(|(_, known)| self.moved(&work, &named, known.commit.as_deref(), tree));
@@ -100,10 +102,24 @@ impl Dirt<'_> {
         named.between(work, old, tree?)
     }
 
+    /// Whether an exclude left it out.
+    fn is_left_out(&self, path: &RelPath) -> bool {
+        self.skipped.contains(path) || path.ancestors().any(|above| self.skipped.contains(&above))
+    }
+
+    /// Whether the repositories in the work tree are those that were found before: whose a file is depends on them.
+    fn has_same_inside(&self, work: &RelPath, before: &Before<'_>) -> bool {
+        let then = before.facts.iter().map(|facts| super::work_tree(&facts.own));
+        let then: BTreeSet<RelPath> = then.filter(|other| other.is_within(work)).collect();
+        let now = self.works.iter().filter(|other| other.is_within(work));
+        now.eq(then.iter())
+    }
+
     /// Whether a path belongs to this work tree, and to no repository in it.
     pub(super) fn is_ours(&self, work: &RelPath, path: &RelPath) -> bool {
-        let inner = |other: &RelPath| other != work && other.is_within(work) && path.is_within(other);
-        path.is_within(work) && !path.is_within(self.own) && !self.works.iter().any(inner)
+        let inner = |above: &RelPath| above != work && above.is_within(work) && self.works.contains(above);
+        let foreign = inner(path) || path.ancestors().any(|above| inner(&above));
+        path.is_within(work) && !path.is_within(self.own) && !foreign
     }
 
     /// Every path that is there or that HEAD names.
@@ -225,7 +241,7 @@ impl Dirt<'_> {
             let entry = self.manifest.entry(&path).filter(|entry| !entry.is_dir());
             match (entry, wanted) {
                 (None, None) => {}
-                (None, Some(_)) if path.ancestors().any(|above| self.skipped.contains(&above)) => {}
+                (None, Some(_)) if self.is_left_out(&path) => {}
                 (None, Some(_)) => differ(Differs::Missing),
                 (Some(_), None) => differ(Differs::Untracked),
                 (Some(entry), Some((mode, oid))) => match (&entry.kind, mode) {

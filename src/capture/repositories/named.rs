@@ -9,6 +9,8 @@ use crate::snapshot::{Name, RelPath};
 
 /// Trees of a commit that are read: more directories than any repository has.
 const MOST_TREES: usize = 1_000_000;
+/// Paths of a commit that are looked at: more than any repository has.
+const MOST_PATHS: usize = 1_000_000;
 /// Directories in directories.
 const DEEPEST: usize = 1000;
 
@@ -79,6 +81,9 @@ impl<'a> Named<'a> {
             if old == new {
                 continue;
             }
+            if paths.len() > MOST_PATHS {
+                return None;
+            }
             let (was, is) = (self.tree(old)?, self.tree(new).filter(|_| depth <= DEEPEST)?);
             let new = is.keys().filter(|name| !was.contains_key(*name));
             for name in was.keys().chain(new) {
@@ -108,7 +113,8 @@ impl<'a> Named<'a> {
         let mut stack = vec![(work.clone(), tree, 0)];
         while let Some((at, tree, depth)) = stack.pop() {
             seen += 1;
-            let entries = self.tree(tree).filter(|_| seen <= MOST_TREES && depth <= DEEPEST);
+            let within = seen <= MOST_TREES && depth <= DEEPEST && paths.len() <= MOST_PATHS;
+            let entries = self.tree(tree).filter(|_| within);
             let Some(entries) = entries else {
                 whole = false;
                 continue;

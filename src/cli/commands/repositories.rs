@@ -4,7 +4,7 @@ use crate::diff::{Change, RepositoryChange, compare_repository, is_secret};
 use crate::git::{Files, Live, Repositories, work_tree};
 use crate::mount::Root;
 use crate::restore::{Proposal, Report};
-use crate::snapshot::{Coverage, Manifest, Name, RelPath};
+use crate::snapshot::{Coverage, Manifest, RelPath};
 use crate::store::{Blobs, Store, StoredTree};
 
 /// The repositories that `changes` concern. The later state is that of the live mount when no content is given with it.
@@ -19,8 +19,8 @@ pub(super) fn repositories(
     let sides = || [before, after].into_iter().flatten();
     let stored = |manifest, blobs| StoredTree::new(manifest, blobs, &host);
     let then = before.map(|manifest| stored(manifest, blobs));
-    let later = after.zip(later).map(|(manifest, blobs)| stored(manifest, blobs));
     let root = later.is_none().then(|| Root::open(&host).ok()).flatten();
+    let later = after.zip(later).map(|(manifest, blobs)| stored(manifest, blobs));
     let live = root.as_ref().map(Live::new);
     let then = then.as_ref().map(|files| files as &dyn Files);
     let now = match (&later, &live) {
@@ -33,10 +33,8 @@ pub(super) fn repositories(
         .filter(|own| is_concerned(own, changes))
     {
         let mut change = compare_repository(own, then, now, changes);
-        if let Ok(config) = Name::new(b"config").map(|name| own.join(&name))
-            && !show_secrets
-            && sides().any(|side| is_secret(&config, side.entry(&config)))
-        {
+        let is_private = |config| sides().any(|side| is_secret(config, side.entry(config)));
+        if !show_secrets && change.configs.iter().any(is_private) {
             change.hide_values();
         }
         if !change.is_nothing() {
