@@ -1,9 +1,12 @@
 //! Repositories that are wrecked come back whole: `.git` is archived like any other directory, and no git is started
 //! on it (scenarios 2, 3, 4, 16 to 19).
 
+use std::path::Path;
+
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::git::Repository;
+use crate::support::machine::{skip, tool};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -208,10 +211,45 @@ fn s19_what_an_agent_plants_in_git_is_never_started() {
         sandbox.command(args).inside(&project).run().ok();
         assert!(!marker.exists(), "{args:?} started what the agent planted");
     }
+    if tool("strace").is_some() {
+        sandbox.undo(&id);
+        starts_nothing(&sandbox, &project, &id);
+        sandbox.restore(&id, &[]);
+    } else {
+        skip("s19 by system calls", "strace is not installed");
+    }
     // A whole session on the trapped repository: contract, baseline, closing.
     sandbox.undo(&id);
     sandbox.launch(&project, "true");
     assert!(!marker.exists(), "a launch started what the agent planted");
     sandbox.restore(&id, &[]);
     assert_same_tree(&before, &Tree::read(&project));
+}
+
+/// No verb starts any program but ours: the kernel is asked, and not the trap.
+fn starts_nothing(sandbox: &Sandbox, project: &Path, id: &str) {
+    let trace = sandbox.scratch("programs");
+    for args in [
+        &["explain", "--snapshot", "project", "."][..],
+        &["show", id],
+        &["diff", id],
+        &["diff", id, "--patch", "--show-secrets"],
+        &["restore", id, "--dry-run"],
+        &["restore", id, "--yes"],
+        &["undo", id, "--yes"],
+    ] {
+        let strace = [
+            "strace",
+            "-f",
+            "-qq",
+            "-e",
+            "trace=execve,execveat",
+            "-o",
+            trace.to_str().unwrap(),
+        ];
+        sandbox.command(args).inside(project).through(&strace).run().ok();
+        let started = std::fs::read_to_string(&trace).unwrap();
+        let programs: Vec<&str> = started.lines().filter(|line| line.contains("exec")).collect();
+        assert_eq!(programs.len(), 1, "{args:?}: {started}");
+    }
 }
