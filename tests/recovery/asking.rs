@@ -8,7 +8,7 @@ use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
 /// `restore @latest` on a terminal of its own, where `typed` (shell commands that print it) is typed.
-fn answered(sandbox: &Sandbox, typed: &str) -> Option<Run> {
+pub(crate) fn answered(sandbox: &Sandbox, typed: &str) -> Option<Run> {
     let Some(script) = tool("script") else {
         skip("the question", "util-linux's script is not installed");
         return None;

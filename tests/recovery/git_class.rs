@@ -194,6 +194,18 @@ fn repositories_that_are_not_like_the_others_are_told() {
 }
 
 #[test]
+fn what_is_left_out_makes_nothing_dirty() {
+    let sandbox = Sandbox::new();
+    let repository = pushed(&sandbox, "project");
+    fs::write(repository.path.join("t.log"), "tracked").unwrap();
+    repository.commit("a log");
+    repository.git(&["push", "-q", "origin", "main"]);
+    let id = sandbox.launch_with(&["--exclude", "*.log"], &repository.path, "true");
+    let facts = sandbox.jackin(["show", &id, "--json"]).ok().json()["git"][0].clone();
+    assert_eq!(class(&facts).0, "clean", "{facts}");
+}
+
+#[test]
 fn how_much_of_git_is_captured_is_what_the_configuration_says() {
     let sandbox = Sandbox::new();
     let repository = pushed(&sandbox, "project");

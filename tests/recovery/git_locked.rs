@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use crate::asking::answered;
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
 use crate::support::git::{HeldLock, Repository};
@@ -137,22 +138,18 @@ fn nobody_makes_a_bare_repository_of_a_directory_of_files() {
 #[test]
 fn a_lock_that_comes_while_somebody_is_asked_is_seen() {
     let sandbox = Sandbox::new();
-    let (repository, id, _) = session(&sandbox);
+    let (repository, _, _) = session(&sandbox);
     let wrecked = Tree::read(&repository.path);
-    // The point lies after the question: git begins there, and lets go only when the restore is over.
-    let script = "exec 9>.git/index.lock; while [ ! -e ../over ]; do sleep 0.05; done";
-    let mut held = Command::new("sh")
-        .args(["-c", script])
-        .current_dir(&repository.path)
-        .spawn()
-        .unwrap();
+    // The plan is there by then; who answers is who holds the lock.
     let lock = repository.path.join(".git/index.lock");
-    while !lock.exists() {
-        std::thread::yield_now();
-    }
-    sandbox.jackin(["restore", &id, "--yes"]).code(3);
-    fs::write(repository.path.parent().unwrap().join("over"), "").unwrap();
-    held.wait().unwrap();
+    let typed = format!(
+        "sleep 2; exec 9>'{}'; for i in 1 2 3 4 5 6; do sleep 0.5; echo yes; done",
+        lock.display()
+    );
+    let Some(run) = answered(&sandbox, &typed) else {
+        return;
+    };
+    run.code(3).shows("[y/N]").shows("index.lock is held by");
     fs::remove_file(&lock).unwrap();
     assert_same_tree(&wrecked, &Tree::read(&repository.path));
 }
