@@ -266,3 +266,28 @@ fn repositories_that_come_and_go_are_told_by_name() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_mount_that_a_snapshot_lacks_is_not_read_from_the_disk() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    Build::at(&repository.path).aged();
+    let kept = sandbox.scratch("kept");
+    let script = format!("cd ..; cp -a project '{0}'; rm -rf project", kept.display());
+    let id = sandbox.launch(&repository.path, &script);
+    // It comes back afterwards, and somebody works in it.
+    let copied = std::process::Command::new("cp")
+        .arg("-a")
+        .args([&kept, &repository.path])
+        .status();
+    assert!(copied.unwrap().success());
+    fs::write(repository.path.join("README"), "later").unwrap();
+    repository.commit("made after the session");
+    let told = repositories(&sandbox, &id, &["--from", "baseline", "--to", "closing"]);
+    assert_eq!(
+        (told.len(), &told[0]["state"]),
+        (1, &"deleted".into()),
+        "{told:?}"
+    );
+    assert!(told[0]["commits_made"].as_array().unwrap().is_empty(), "{told:?}");
+}
