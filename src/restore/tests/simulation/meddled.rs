@@ -178,7 +178,14 @@ impl Trial<'_> {
     }
 }
 
-fn meddled(session: &Session, every: usize) -> Counts {
+fn is_undecided(moment: &Moment) -> bool {
+    let papers = left(moment, &moment.disk()).tree("/data/recovery/restores");
+    let has = |name: &str| papers.keys().any(|path| path.ends_with(name));
+    has("/journal") && !has("/decision")
+}
+
+/// `back`: while it is taken back.
+fn meddled(session: &Session, every: usize, back: bool) -> Counts {
     let mut world = session.begin();
     world.moments = Some(Vec::new());
     let (_, world) = within(world, || session.restore());
@@ -187,12 +194,18 @@ fn meddled(session: &Session, every: usize) -> Counts {
         (world.moments.take().unwrap(), world.tree(ROOT))
     };
     // From the first move on, as long as nothing is decided.
-    moments.retain(|moment| {
-        let papers = left(moment, &moment.disk()).tree("/data/recovery/restores");
-        let has = |name: &str| papers.keys().any(|path| path.ends_with(name));
-        has("/journal") && !has("/decision")
-    });
+    moments.retain(is_undecided);
     assert!(moments.len() > 5, "{}", moments.len());
+    if back {
+        // On the way back from the last of them.
+        let last = moments.pop().unwrap();
+        let mut world = left(&last, &last.disk());
+        world.moments = Some(Vec::new());
+        let (ended, world) = within(world, || session.recover(Verb::Abort));
+        assert_eq!(ended, Ok(Ended::Old));
+        moments = world.lock().moments.take().unwrap();
+        moments.retain(is_undecided);
+    }
     let mut trial = Trial {
         session,
         new,
@@ -215,11 +228,20 @@ fn what_somebody_writes_between_a_crash_and_its_taking_up_survives() {
         (cases::busy().layered(), 6),
         (cases::linked(), 6),
     ] {
-        let counts = meddled(&session, if wants_all() { 1 } else { every });
+        let counts = meddled(&session, if wants_all() { 1 } else { every }, false);
         println!("meddled with: {counts:?}");
         assert!(
             counts.old > 0 && counts.new > 0 && counts.refused > 0,
             "{counts:?}"
         );
+    }
+}
+
+#[test]
+fn what_somebody_writes_while_a_restore_is_taken_back_survives() {
+    for (session, every) in [(cases::busy(), 6), (cases::busy().in_steps(), 2)] {
+        let counts = meddled(&session, if wants_all() { 1 } else { every }, true);
+        println!("meddled with on the way back: {counts:?}");
+        assert!(counts.old > 0 && counts.refused > 0, "{counts:?}");
     }
 }
