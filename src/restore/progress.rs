@@ -1,5 +1,6 @@
 //! How far a move came: told by the identity of what lies at its path, and in the staging directory or the directory of its own.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -190,6 +191,10 @@ pub(super) struct Order<'a> {
     renames: Vec<&'a JournalMove>,
     /// What is done in place, after all renames.
     pub(super) metadata: Vec<&'a JournalMove>,
+    /// Paths that something is taken away from before anything comes.
+    cleared: HashSet<&'a RelPath>,
+    /// The inodes of that.
+    taken: HashSet<u64>,
 }
 
 impl<'a> Order<'a> {
@@ -205,7 +210,10 @@ impl<'a> Order<'a> {
         // The deepest directory first.
         let mut emptied: Vec<&JournalMove> = emptied.collect();
         emptied.sort_by(|a, b| b.path.cmp(&a.path));
+        let going = of(|deed| matches!(deed, Deed::Out(_) | Deed::Unmake(_)));
         Self {
+            cleared: going.clone().map(|step| &step.path).collect(),
+            taken: going.filter_map(|step| Some(step.old.as_ref()?.ino)).collect(),
             renames: outs.chain(emptied).chain(others).chain(aside).collect(),
             metadata: of(|deed| matches!(deed, Deed::Metadata { .. })).collect(),
         }
@@ -214,11 +222,7 @@ impl<'a> Order<'a> {
     /// Whether another move takes `there` away from the path of `step` before it comes, also where it has the other name of two
     /// that are one.
     pub(super) fn clears(&self, step: &JournalMove, there: &Stat) -> bool {
-        let takes = |other: &&JournalMove| {
-            let it = other.old.as_ref().is_some_and(|old| old.ino == there.ino);
-            matches!(other.deed, Deed::Out(_) | Deed::Unmake(_)) && (other.path == step.path || it)
-        };
-        self.renames.iter().any(takes)
+        self.cleared.contains(&step.path) || self.taken.contains(&there.ino)
     }
 
     /// Everything but what is done in place.
