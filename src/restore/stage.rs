@@ -92,6 +92,9 @@ impl Stage {
             source,
         };
         let parent = Dir::open(&place.directory.to_path()).map_err(fail)?;
+        // When somebody else has changed it since, it is his time.
+        let is_so = |found: &Stamp| parent.stat().is_ok_and(|stat| Stamp::from(stat.mtime) == *found);
+        let found = found.filter(is_so);
         match make_private(&parent, &name) {
             Ok(dir) => Ok(Self {
                 parent,
