@@ -1,5 +1,7 @@
 //! What changed about the repositories of a mount.
 
+use std::collections::BTreeSet;
+
 use crate::diff::{Change, RepositoryChange, compare_repository, is_secret};
 use crate::git::{Files, Live, Repositories, work_tree};
 use crate::mount::Root;
@@ -28,10 +30,8 @@ pub(super) fn repositories(
         (None, live) => live.as_ref().map(|files| files as &dyn Files),
     };
     let mut found = Vec::new();
-    for own in Repositories::of(sides())
-        .iter()
-        .filter(|own| is_concerned(own, changes))
-    {
+    let all = Repositories::of(sides());
+    for own in concerned(&all, changes) {
         let mut change = compare_repository(own, then, now, changes);
         let is_private = |config| sides().any(|side| is_secret(config, side.entry(config)));
         if !show_secrets && change.configs.iter().any(is_private) {
@@ -44,14 +44,20 @@ pub(super) fn repositories(
     found
 }
 
-/// Whether something of it changed, or something in its work tree that git takes orders from.
-fn is_concerned(own: &RelPath, changes: &[Change]) -> bool {
-    let work = work_tree(own);
-    changes.iter().any(|change| {
+/// Those of which something changed, or something in the work tree that git takes orders from.
+fn concerned<'r>(all: &'r Repositories, changes: &[Change]) -> BTreeSet<&'r RelPath> {
+    let mut found: BTreeSet<&RelPath> = changes
+        .iter()
+        .filter_map(|change| all.holding(&change.path))
+        .collect();
+    let is_attributes = |change: &&Change| {
         let name = change.path.split().map(|(_, name)| name);
-        let attributes = name.is_some_and(|name| name.as_bytes() == b".gitattributes");
-        change.path.is_within(own) || (attributes && change.path.is_within(&work))
-    })
+        name.is_some_and(|name| name.as_bytes() == b".gitattributes")
+    };
+    for change in changes.iter().filter(is_attributes) {
+        found.extend(all.iter().filter(|own| change.path.is_within(&work_tree(own))));
+    }
+    found
 }
 
 /// The repositories that a restore took commits out of, which only its emergency snapshot has now: the change from what is there
