@@ -79,10 +79,9 @@ pub(super) fn survey(
         .filter_map(look)
         .collect();
     if let Some(first) = found.first_mut().filter(|_| more > 0) {
-        first
-            .doubts
-            .push(format!("{more} more repositories of the mount are not looked at"));
-        first.class = RepositoryClass::Dirty;
+        let doubt = format!("{more} more repositories of the mount are not looked at");
+        (first.class, first.reason) = (RepositoryClass::Dirty, doubt.clone());
+        first.doubts.push(doubt);
     }
     found.sort_by(|a, b| a.own.cmp(&b.own));
     found

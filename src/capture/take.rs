@@ -170,10 +170,9 @@ impl<'a> Capture<'a> {
             // What is exactly as it was has the repositories that it had. An emergency snapshot is there to be gone back to.
             let left_out = skipped.last().into_iter().flatten();
             let left_out = left_out.map(|skipped| &skipped.path).collect();
-            if self.request.kind == SnapshotKind::Emergency {
-                record.git = None;
-            } else if is_stale(record.git.as_deref(), &left_out) {
-                record.git = Some(survey(&root, &manifest, &left_out, self.known.before(at)));
+            if is_stale(record.git.as_deref(), &left_out) {
+                let wanted = self.request.kind != SnapshotKind::Emergency;
+                record.git = wanted.then(|| survey(&root, &manifest, &left_out, self.known.before(at)));
             }
             let mounted = root.is_mount_point();
             mounts.push(MountRecord { mounted, ..record });

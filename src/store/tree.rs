@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::Blobs;
 use super::archive::Piece;
 use crate::git::{Files, Found};
-use crate::snapshot::{Digest, Entry, Kind, Manifest, Name, RelPath};
+use crate::snapshot::{Digest, Kind, Manifest, Name, RelPath};
 
 /// A file that is larger is not read: it is in memory as a whole.
 const LARGEST: u64 = 512 << 20;
@@ -36,15 +36,8 @@ impl<'a> StoredTree<'a> {
         }
     }
 
-    fn entry(&self, path: &RelPath) -> Option<&Entry> {
-        if path.is_root() {
-            return Some(&self.manifest.root);
-        }
-        self.manifest.entry(path)
-    }
-
     fn content(&self, path: &RelPath) -> io::Result<Rc<Vec<u8>>> {
-        let entry = self.entry(path).ok_or(io::ErrorKind::NotFound)?;
+        let entry = self.manifest.entry(path).ok_or(io::ErrorKind::NotFound)?;
         let content = entry
             .content()
             .ok_or_else(|| io::Error::other("it is not a regular file"))?;
@@ -85,7 +78,7 @@ impl<'a> StoredTree<'a> {
 
 impl Files for StoredTree<'_> {
     fn look(&self, path: &RelPath) -> io::Result<Option<Found>> {
-        Ok(self.entry(path).map(|entry| match &entry.kind {
+        Ok(self.manifest.entry(path).map(|entry| match &entry.kind {
             Kind::File(content) => Found::File {
                 size: content.size,
                 executable: entry.mode & 0o111 != 0,

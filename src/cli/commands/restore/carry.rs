@@ -69,7 +69,6 @@ pub(in crate::cli::commands) fn carry_out(
         confirm(terminal, &context.interrupts, how.question, how.yes)?;
         // The answer may have taken a while, and a session may have begun meanwhile.
         refuse_active(store, row)?;
-        refuse_locked(proposal)?;
     }
     let world = context.world();
     let acting = Acting {
