@@ -28,7 +28,7 @@ pub use pattern::check as check_pattern;
 pub use reference::{KeyReference, default_file, reference};
 pub use resolved::{Limits, Resolved, Subject};
 pub use survey::{Survey, survey};
-pub use value::{GitDir, Isolation, Mode, OnFailure, Sensitive, Source, Sourced};
+pub use value::{GitClean, Isolation, Mode, OnFailure, Sensitive, Source, Sourced};
 
 #[cfg(test)]
 mod tests;

@@ -22,8 +22,7 @@ pub use resolve::{Options, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
 pub use terms::{
-    BroadReason, Contract, GitTerms, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms,
-    Unavailable,
+    BroadReason, Contract, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable,
 };
 
 #[cfg(test)]

@@ -35,10 +35,11 @@ pub use journal::{
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
-pub use receipt::{Act, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind};
+pub use receipt::{Act, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind, WatchedMount};
 pub use record::{ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SnapshotRecord};
 pub use repository::{
-    Differs, DirtyPath, GitCoverage, RemoteFacts, RepositoryClass, RepositoryFacts, UnpushedBranch,
+    Differs, DirtyPath, GitCoverage, RemoteFacts, RepositoryClass, RepositoryFacts, RepositoryState,
+    UnpushedBranch,
 };
 pub use time::Time;
 

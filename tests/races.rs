@@ -182,6 +182,7 @@ impl Place {
             excludes: Vec::new(),
             tracked: Vec::new(),
             withheld: Vec::new(),
+            by_commit: false,
         }
     }
 
@@ -194,6 +195,8 @@ impl Place {
             limits: Limits::NONE,
             keeper: None,
             command: Some(("agent".to_owned(), 0)),
+            cleanup_policy: None,
+            watched: Vec::new(),
             run_without_baseline: false,
         }
     }

@@ -9,7 +9,7 @@ use jackin_recovery::snapshot::{
     Act, ArchiveRef, AsideChange, ByteString, Chunk, Digest, Directory, Ending, Entry, ExcludeRule,
     ExcludeSource, Gap, GapReason, InodeFlags, InstanceId, Kind, Listing, Manifest, ManifestList,
     MountRecord, Name, PathAct, PathChange, ProcessRef, Receipt, RecordedGap, RelPath, RestoreKind,
-    SnapshotId, SnapshotKind, SnapshotRecord, Time, WithheldPath, WithheldReason, runs,
+    SnapshotId, SnapshotKind, SnapshotRecord, Time, WatchedMount, WithheldPath, WithheldReason, runs,
 };
 use jackin_recovery::store::archive::BlobKind;
 
@@ -232,6 +232,12 @@ fn receipts() -> Vec<u8> {
             keeper: Some(process.clone()),
             boot: "boot".to_owned(),
             command: Some(("make".to_owned(), 2)),
+            cleanup_policy: Some("keep".to_owned()),
+            watched: vec![WatchedMount {
+                coverage: coverage(Path::new("/srv/watched")),
+                git: Vec::new(),
+                error: Some("no room".to_owned()),
+            }],
         },
         Act::Capture {
             snapshot: target.clone(),

@@ -235,5 +235,6 @@ fn matcher(excludes: Vec<ExcludeRule>) -> Result<Matcher, jackin_recovery::contr
         excludes,
         tracked: Vec::new(),
         withheld: Vec::new(),
+        by_commit: false,
     })
 }

@@ -181,6 +181,7 @@ pub fn coverage(root: &Path) -> Coverage {
         excludes: Vec::new(),
         tracked: Vec::new(),
         withheld: Vec::new(),
+        by_commit: false,
     }
 }
 

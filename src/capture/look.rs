@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::contents::{HashOnly, complete};
+use super::repositories::survey;
 use super::take::matcher;
 use super::walk::{Reference, Skipped, Walk};
 use super::{CaptureError, Limits};
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
-use crate::snapshot::{Content, Coverage, Hasher, Manifest, SnapshotRecord, Time, add_sizes};
+use crate::snapshot::{
+    Content, Coverage, Hasher, Manifest, RepositoryFacts, SnapshotRecord, Time, add_sizes,
+};
 use crate::store::Store;
 use crate::store::archive::Piece;
 
@@ -85,6 +88,32 @@ pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, Capture
     });
     observer.end();
     result
+}
+
+/// Looks at the git repositories of a mount, and keeps nothing: of each file only what git wants to know is read.
+///
+/// # Errors
+/// [`CaptureError`], also when the mount holds more than `limits`.
+pub fn observe(
+    coverage: &Coverage,
+    limits: Limits,
+    observer: &dyn Observer,
+) -> Result<Vec<RepositoryFacts>, CaptureError> {
+    let root = Root::open(&coverage.root.to_path())?;
+    let walk = Walk {
+        root: &root,
+        matcher: &matcher(coverage)?,
+        reference: None,
+        trust_stat: false,
+        limits,
+        observer,
+    };
+    observer.begin(Phase::Compare);
+    let walked = walk.run();
+    observer.end();
+    let walked = walked?;
+    let skipped = walked.skipped.iter().map(|skipped| &skipped.path).collect();
+    Ok(survey(&root, &walked.manifest, &skipped, None, false))
 }
 
 /// Reads content back from disk and compares it with its digest. Archives are opened anew, so nothing that is only

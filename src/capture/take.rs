@@ -172,7 +172,7 @@ impl<'a> Capture<'a> {
             let left_out = left_out.map(|skipped| &skipped.path).collect();
             if is_stale(record.git.as_deref(), &left_out) {
                 let wanted = self.request.kind != SnapshotKind::Emergency;
-                record.git = wanted.then(|| survey(&root, &manifest, &left_out, self.known.before(at)));
+                record.git = wanted.then(|| survey(&root, &manifest, &left_out, self.known.before(at), true));
             }
             let mounted = root.is_mount_point();
             mounts.push(MountRecord { mounted, ..record });

@@ -263,6 +263,7 @@ pub(crate) fn coverage(root: &Path, label: &str) -> Coverage {
         excludes: Vec::new(),
         tracked: Vec::new(),
         withheld: Vec::new(),
+        by_commit: false,
     }
 }
 

@@ -23,7 +23,9 @@ pub(in crate::cli) use care::{
 pub(in crate::cli) use files::{
     AsideDocument, DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument,
 };
-pub(in crate::cli) use instances::{InstanceDocument, ListDocument, RestoredDocument, ShowDocument};
+pub(in crate::cli) use instances::{
+    InstanceDocument, ListDocument, RestoredDocument, ShowDocument, WatchedDocument,
+};
 pub(in crate::cli) use repository::{RepositoryDocument, RepositoryStateDocument};
 pub(in crate::cli) use session::{
     BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument,

@@ -7,8 +7,8 @@ use super::document::{Document, type_of};
 use super::error::{ConfigError, Place};
 use super::schema::RECOVERY;
 use super::table::{self, Setting};
-use super::{GitDir, Limits, Mode, MountConfig, OnFailure, Resolved, Sensitive, Sourced, Subject, pattern};
-use crate::snapshot::RelPath;
+use super::{GitClean, Limits, Mode, MountConfig, OnFailure, Resolved, Sensitive, Sourced, Subject, pattern};
+use crate::snapshot::{GitCoverage, RelPath};
 
 /// The settings of one `[recovery]` table, or of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,8 @@ pub(super) struct Layer {
     integrations: Option<Sourced<bool>>,
     sensitive: Option<Sourced<Sensitive>>,
     on_failure: Option<Sourced<OnFailure>>,
-    git_dir: Option<Sourced<GitDir>>,
+    git_dir: Option<Sourced<GitCoverage>>,
+    git_clean: Option<Sourced<GitClean>>,
     max_entries: Option<Sourced<u64>>,
     max_bytes: Option<Sourced<u64>>,
 }
@@ -59,7 +60,10 @@ impl Layer {
                 self.on_failure = OnFailure::parse(word).map(|value| at(place, value));
             }
             ("git.dir", Setting::Word(word)) => {
-                self.git_dir = GitDir::parse(word).map(|value| at(place, value));
+                self.git_dir = GitCoverage::parse(word).map(|value| at(place, value));
+            }
+            ("git.clean", Setting::Word(word)) => {
+                self.git_clean = GitClean::parse(word).map(|value| at(place, value));
             }
             ("integrations", Setting::Switch(on)) => self.integrations = Some(at(place, on)),
             ("limits.max_entries", Setting::Number(number)) => self.max_entries = Some(at(place, number)),
@@ -119,6 +123,7 @@ impl Layer {
             sensitive: self.sensitive.or(lower.sensitive),
             on_failure: self.on_failure.or(lower.on_failure),
             git_dir: self.git_dir.or(lower.git_dir),
+            git_clean: self.git_clean.or(lower.git_clean),
             max_entries: self.max_entries.or(lower.max_entries),
             max_bytes: self.max_bytes.or(lower.max_bytes),
         }
@@ -140,7 +145,13 @@ impl Layer {
             on_failure: self
                 .on_failure
                 .unwrap_or_else(|| Sourced::built_in(OnFailure::Block)),
-            git_dir: self.git_dir.unwrap_or_else(|| Sourced::built_in(GitDir::Full)),
+            git_dir: self
+                .git_dir
+                .unwrap_or_else(|| Sourced::built_in(GitCoverage::Full)),
+            git_clean: self
+                .git_clean
+                .unwrap_or_else(|| Sourced::built_in(GitClean::Archive)),
+            cleanup_policy: None,
             limits: Limits {
                 max_entries: self.max_entries.unwrap_or(defaults.max_entries),
                 max_bytes: self.max_bytes.unwrap_or(defaults.max_bytes),

@@ -175,12 +175,34 @@ impl Config {
                 path,
             });
         };
-        Ok(layer.resolve(
-            Subject::Workspace {
-                name: name.to_owned(),
-            },
-            mounts,
-        ))
+        let subject = Subject::Workspace {
+            name: name.to_owned(),
+        };
+        Ok(Resolved {
+            cleanup_policy: self.cleanup_policy(name, file.as_ref())?,
+            ..layer.resolve(subject, mounts)
+        })
+    }
+
+    /// jackin's own `dirty_exit_policy`. What is no word is jackin's to refuse.
+    fn cleanup_policy(&self, name: &str, file: Option<&Document>) -> Result<Option<String>, ConfigError> {
+        const KEY: &str = "dirty_exit_policy";
+        const LONGEST: usize = 32;
+        let word = |table: &DeTable<'_>| {
+            let word = table.get(KEY)?.get_ref().as_str()?.to_owned();
+            let is_word =
+                word.len() <= LONGEST && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            is_word.then_some(word)
+        };
+        if let Some(document) = file
+            && let Some(word) = word(&document.root()?)
+        {
+            return Ok(Some(word));
+        }
+        let Some(document) = &self.global else {
+            return Ok(None);
+        };
+        Ok(embedded_workspace(document, &document.root()?, name)?.and_then(word))
     }
 
     /// Settings for a directory that no workspace speaks of: the global defaults and the flags.

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{GitDir, Mode, MountConfig, OnFailure, Sensitive, Sourced};
-use crate::snapshot::{ByteString, RelPath, label_from};
+use super::{GitClean, Mode, MountConfig, OnFailure, Sensitive, Sourced};
+use crate::snapshot::{ByteString, GitCoverage, RelPath, label_from};
 
 /// What a session is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -83,7 +83,12 @@ pub struct Resolved {
     /// What a launch does without a baseline.
     pub on_failure: Sourced<OnFailure>,
     /// How much of what is git's own is captured.
-    pub git_dir: Sourced<GitDir>,
+    pub git_dir: Sourced<GitCoverage>,
+    /// What becomes of the contents of a clean work tree.
+    pub git_clean: Sourced<GitClean>,
+    /// What jackin does with a dirty work tree when the session ends, in its own word (`ask`, `keep`, `discard`); none when
+    /// the workspace does not say.
+    pub cleanup_policy: Option<String>,
     /// How much a capture may take.
     pub limits: Limits,
 }

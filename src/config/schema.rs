@@ -154,7 +154,9 @@ const GIT: &[Key] = &[
         Shape::Words(&["archive", "commit"]),
         Now::Words(&["archive"]),
         "\"archive\"",
-        "A clean work tree: \"archive\" keeps it like any other, \"commit\" records the commit alone.",
+        "A clean work tree, of which a remote has every commit: \"archive\" keeps its files like any other, \"commit\" keeps the \
+         commit instead of their contents, which its objects have. Those are captured with .git (see \"dir\"), and a restore \
+         reads them from there or from the repository itself. Any doubt archives it.",
     ),
 ];
 

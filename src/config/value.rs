@@ -91,14 +91,12 @@ words! {
     }
 }
 words! {
-    /// How much of what is git's own is captured.
-    GitDir {
-        /// All of it.
-        Full = "full",
-        /// All but objects: HEAD, refs, index, hooks, configuration.
-        State = "state",
-        /// None of it.
-        Off = "off",
+    /// What becomes of the contents of a clean git work tree.
+    GitClean {
+        /// They are archived like any other.
+        Archive = "archive",
+        /// The commit is recorded, whose objects have them.
+        Commit = "commit",
     }
 }
 words! {

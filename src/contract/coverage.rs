@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::places::Places;
 use super::{ContractError, Matcher, PatternError, Verdict, integration};
-use crate::config::{GitDir, Resolved, Sensitive, Source};
-use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
+use crate::config::{GitClean, Resolved, Sensitive, Source};
+use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
 
 /// Longest label in bytes (docs/format.md), and the part of it that leaves room for a number.
 const LABEL_BYTES: usize = 64;
@@ -66,6 +66,7 @@ pub(super) fn build(
         excludes,
         tracked,
         withheld: places.withheld(root, keep_secrets),
+        by_commit: resolved.git_clean.value == GitClean::Commit,
     };
     let matcher = Matcher::new(&coverage)?;
     for path in &coverage.tracked {
@@ -85,11 +86,11 @@ pub(super) fn build(
 }
 
 /// What is left out of what is git's own.
-fn of_git(dir: GitDir) -> &'static [&'static str] {
+fn of_git(dir: GitCoverage) -> &'static [&'static str] {
     match dir {
-        GitDir::Full => &[],
-        GitDir::State => &["**/.git/objects/", "**/.git/modules/**/objects/", "**/.git/lfs/"],
-        GitDir::Off => &[".git"],
+        GitCoverage::Full => &[],
+        GitCoverage::State => &["**/.git/objects/", "**/.git/modules/**/objects/", "**/.git/lfs/"],
+        GitCoverage::Off => &[".git"],
     }
 }
 
@@ -178,6 +179,7 @@ fn hides(root: &Path, rule: &ExcludeRule, tracked: &[RelPath]) -> Result<bool, P
         excludes: vec![rule.clone()],
         tracked: Vec::new(),
         withheld: Vec::new(),
+        by_commit: false,
     };
     let matcher = Matcher::new(&alone)?;
     let excluded = |path: &RelPath| {

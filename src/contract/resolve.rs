@@ -52,6 +52,11 @@ pub fn resolve(
             .map(|mount| terms(mount, uncaptured(mount).unwrap_or(not_covered(NotCovered::Mode))))
             .collect()
     };
+    let watched = if mode == Mode::Metadata {
+        watched(&seen, resolved, &places)?
+    } else {
+        Vec::new()
+    };
     let reason = match mode {
         Mode::Off => Some(Unavailable::Off),
         Mode::Metadata => Some(Unavailable::Metadata),
@@ -71,6 +76,8 @@ pub fn resolve(
             source: resolved.mode.source.clone(),
         },
         mounts,
+        watched,
+        cleanup_policy: resolved.cleanup_policy.clone(),
         store: places.store().filter(|_| mode != Mode::Off).map(ByteString::from),
         restore: RestoreTerms {
             available: captures,
@@ -111,6 +118,25 @@ fn refuse(
         return Err(ContractError::Broad { root, reasons });
     }
     Ok(())
+}
+
+/// The mounts whose git repositories are recorded in a mode that captures no file: those that it would capture, but for the
+/// broad ones, which are too much to look through.
+fn watched(seen: &[Seen<'_>], resolved: &Resolved, places: &Places) -> Result<Vec<Coverage>, ContractError> {
+    let is_watched = |mount: &Seen<'_>| mount.is_capturable() && places.broad(&mount.root).is_empty();
+    let by_root: Vec<_> = seen
+        .iter()
+        .map(|mount| (mount.root.as_path(), is_watched(mount)))
+        .collect();
+    let mut labels = Vec::new();
+    let mut found = Vec::new();
+    for (index, (mount, holder)) in seen.iter().zip(overlap::holders(&by_root)).enumerate() {
+        if holder == Some(index) && places.knows_home() {
+            let label = coverage::label(&mount.root, &mut labels);
+            found.push(coverage::build(&mount.root, label, resolved, places)?.coverage);
+        }
+    }
+    Ok(found)
 }
 
 /// The terms of all mounts in a mode that captures files.

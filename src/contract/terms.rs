@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Foreign;
 use crate::config::{Isolation, Limits, Mode, OnFailure, Sensitive, Source, Sourced, Subject};
-use crate::snapshot::{ByteString, Coverage, ExcludeRule, GitCoverage, RelPath, UnpushedBranch};
+use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 
 /// What operator and tool agree on before a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -19,6 +19,10 @@ pub struct Contract {
     pub snapshot: SnapshotTerms,
     /// Every mount, in the order of the configuration.
     pub mounts: Vec<MountTerms>,
+    /// Mounts of which no file is kept, but the state of their git repositories is recorded: only in mode `metadata`.
+    pub watched: Vec<Coverage>,
+    /// What jackin does with a dirty work tree when the session ends, in its own word; none when nobody says.
+    pub cleanup_policy: Option<String>,
     /// Where the metadata and the archives are stored; none when nothing is written (`off`).
     pub store: Option<ByteString>,
     /// Whether a restore will be possible.
@@ -103,34 +107,9 @@ pub struct MountTerms {
     pub broad: Vec<BroadReason>,
     /// What only another user can read or replace; none until [`super::count_foreign`] was asked.
     pub foreign: Option<Foreign>,
-    /// The git repository whose work tree the mount is; none when there is none, or nobody looked.
-    pub git: Option<GitTerms>,
-}
-
-/// A git repository before a session, as its files tell; git is not started. Whether all of it is committed is told with the
-/// baseline, which looks at every file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct GitTerms {
-    /// The branch that HEAD names, e.g. `refs/heads/main`; none when HEAD names a commit itself.
-    pub branch: Option<String>,
-    /// The commit; none when there is none yet, or when it cannot be read.
-    pub commit: Option<String>,
-    /// How much of what is git's own is captured.
-    pub covered: GitCoverage,
-    /// Branches with commits that no remote branch has.
-    pub unpushed: Vec<UnpushedBranch>,
-    /// How many stashes there are.
-    pub stashes: u64,
-    /// What is in the middle: `merge`, `rebase` and others.
-    pub operations: Vec<String>,
-    /// Paths of submodules.
-    pub submodules: Vec<String>,
-    /// Names of further work trees, which lie elsewhere.
-    pub worktrees: Vec<String>,
-    /// Where the git directory lies, when that is not in this mount: nothing of it is covered.
-    pub elsewhere: Option<String>,
-    /// What could not be read.
-    pub doubts: Vec<String>,
+    /// The git repository whose work tree the mount is; none when there is none, or nobody looked. Whether all of it is
+    /// committed is told with the baseline, which looks at every file.
+    pub git: Option<RepositoryState>,
 }
 
 /// What happens to a mount.

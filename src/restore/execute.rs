@@ -190,7 +190,7 @@ fn check_space(mount: &ProposedMount, blobs: &Blobs) -> Result<(), RestoreError>
     let need: u64 = written
         .filter_map(|step| step.change.from.as_ref().filter(|entry| entry.link.is_none()))
         .filter_map(Entry::content)
-        .map(|content| blobs.stored_bytes(&content.digest).unwrap_or(0))
+        .map(|content| blobs.stored_bytes(&content.digest).unwrap_or(content.size))
         .sum();
     let path = mount.location.directory();
     let free = crate::mount::Dir::open(path)

@@ -3,10 +3,11 @@
 use super::end::settle_lost_on;
 use super::pending::{make_way, roots};
 use super::{SessionError, World};
-use crate::capture::{CaptureError, Captured, Limits, Request, take};
+use crate::capture::{CaptureError, Captured, Limits, Request, observe, take};
 use crate::clock::random;
+use crate::observer::Observer;
 use crate::process;
-use crate::snapshot::{Act, Coverage, Ending, InstanceId, ProcessRef, SnapshotKind};
+use crate::snapshot::{Act, Coverage, Ending, InstanceId, ProcessRef, SnapshotKind, WatchedMount};
 use crate::store::{LockGuard, Store};
 
 /// What begins.
@@ -25,6 +26,10 @@ pub struct BeginRequest<'a> {
     pub keeper: Option<ProcessRef>,
     /// Program name and number of arguments.
     pub command: Option<(String, u32)>,
+    /// What jackin does with a dirty work tree at the end, in its own word.
+    pub cleanup_policy: Option<String>,
+    /// Mounts of which no file is kept, but the state of their git repositories.
+    pub watched: Vec<Coverage>,
     /// Begin even when the baseline cannot be taken.
     pub run_without_baseline: bool,
 }
@@ -55,6 +60,8 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         make_way(store, world, &roots)?;
     }
     settle_lost_on(store, world, &request.coverages)?;
+    let watch = |coverage| watch(coverage, request.limits, world.observer);
+    let watched = request.watched.iter().map(watch).collect();
     let instance = InstanceId::new(random(world.entropy), request.label);
     let lock = store.lock_instance(&instance)?;
     // No session begins in the middle of a restore: its baseline would hold half of it. From the receipt on it is
@@ -68,6 +75,8 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         keeper: request.keeper,
         boot: process::current_boot(),
         command: request.command,
+        cleanup_policy: request.cleanup_policy,
+        watched,
     };
     store.append(world.clock.now(), world.uid, &instance, act)?;
     drop(no_restore);
@@ -121,4 +130,20 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         }
     }
     Ok(begun)
+}
+
+/// What is recorded of a mount of which no file is kept. A receipt is kept for ever, so no paths are listed in it.
+fn watch(coverage: &Coverage, limits: Limits, observer: &dyn Observer) -> WatchedMount {
+    let (mut git, error) = match observe(coverage, limits, observer) {
+        Ok(git) => (git, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    for facts in &mut git {
+        facts.differs.clear();
+    }
+    WatchedMount {
+        coverage: coverage.clone(),
+        git,
+        error,
+    }
 }

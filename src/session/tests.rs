@@ -33,6 +33,8 @@ fn request(coverages: Vec<Coverage>) -> BeginRequest<'static> {
         limits: Limits::NONE,
         keeper: None,
         command: None,
+        cleanup_policy: None,
+        watched: Vec::new(),
         run_without_baseline: false,
     }
 }
@@ -60,6 +62,8 @@ fn record(place: &Place, id: &str, workspace: Option<&str>, mounts: Vec<Coverage
         keeper: Some(dead()),
         boot: "another boot".to_owned(),
         command: None,
+        cleanup_policy: None,
+        watched: Vec::new(),
     };
     place.store.append(place.clock.now(), 1000, &id, act).unwrap();
     row(place, &id)

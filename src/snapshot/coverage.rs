@@ -69,4 +69,7 @@ pub struct Coverage {
     pub tracked: Vec<RelPath>,
     /// Never captured, whatever else is said.
     pub withheld: Vec<WithheldPath>,
+    /// The contents of a clean git work tree need not be archived: its commit has them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_commit: bool,
 }

@@ -4,7 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AsideChange, Coverage, Digest, InstanceId, RelPath, SnapshotId, SnapshotKind, Time};
+use super::{
+    AsideChange, Coverage, Digest, InstanceId, RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Time,
+};
 
 /// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -91,6 +93,18 @@ pub struct PathChange {
     pub inexact: bool,
 }
 
+/// A mount of which no file is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedMount {
+    /// Where it lies, and what in it does not count.
+    pub coverage: Coverage,
+    /// The git repositories in it when the session began, without the paths that differ.
+    pub git: Vec<RepositoryFacts>,
+    /// Why nothing is known of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
 /// What was done. The variants' fields may grow, never shrink.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "act", rename_all = "kebab-case")]
@@ -109,6 +123,12 @@ pub enum Act {
         boot: String,
         /// Program name and number of arguments; the arguments themselves may hold secrets and are not kept.
         command: Option<(String, u32)>,
+        /// What jackin does with a dirty work tree when the session ends, in its own word.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cleanup_policy: Option<String>,
+        /// Mounts of which no file is kept, with their git repositories: in mode `metadata`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        watched: Vec<WatchedMount>,
     },
     /// A snapshot was taken.
     Capture {

@@ -124,6 +124,18 @@ impl SnapshotRecord {
         self.mounts.iter().map(|mount| mount.entries).sum()
     }
 
+    /// Every git repository that was found, with the coverage of its mount.
+    pub fn repositories(&self) -> impl Iterator<Item = (&Coverage, &RepositoryFacts)> {
+        let mounts = self.mounts.iter();
+        mounts.flat_map(|mount| {
+            mount
+                .git
+                .iter()
+                .flatten()
+                .map(move |facts| (&mount.coverage, facts))
+        })
+    }
+
     /// Bytes over all mounts.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -54,6 +54,19 @@ pub enum GitCoverage {
     Off,
 }
 
+impl GitCoverage {
+    /// The value with this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "full" => Some(Self::Full),
+            "state" => Some(Self::State),
+            "off" => Some(Self::Off),
+            _ => None,
+        }
+    }
+}
+
 /// A path that is not what HEAD names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DirtyPath {
@@ -83,25 +96,16 @@ pub struct RemoteFacts {
     pub url: String,
 }
 
-/// One repository at the moment of a snapshot, as its files tell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RepositoryFacts {
-    /// What is git's own: `.git`, or the repository itself when it is bare.
-    pub own: RelPath,
-    /// How much would be lost.
-    pub class: RepositoryClass,
-    /// Why, in words.
-    pub reason: String,
+/// Where a repository stands, as its own files tell; its work tree is not looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RepositoryState {
     /// The branch that HEAD names, e.g. `refs/heads/main`; none when HEAD names a commit itself.
     pub branch: Option<String>,
     /// The commit; none when there is none yet, or when it cannot be read.
     pub commit: Option<String>,
-    /// Paths that are not what HEAD names.
-    pub differing: u64,
-    /// The first thousand of them.
-    pub differs: Vec<DirtyPath>,
-    /// Paths that are staged: the index has them, or has them otherwise than HEAD.
-    pub staged: u64,
+    /// HEAD names a commit itself, which is not the tip of any branch, here or of a remote.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adrift: bool,
     /// How many stashes there are.
     pub stashes: u64,
     /// What is in the middle: `merge`, `rebase` and others.
@@ -125,10 +129,33 @@ pub struct RepositoryFacts {
     /// How much of what is git's own is captured.
     #[serde(default)]
     pub covered: GitCoverage,
-    /// Sum of the sizes of what is git's own and covered, in bytes.
-    pub bytes: u64,
     /// What could not be read.
     pub doubts: Vec<String>,
+}
+
+/// One repository at the moment of a snapshot, as its files tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RepositoryFacts {
+    /// What is git's own: `.git`, or the repository itself when it is bare.
+    pub own: RelPath,
+    /// How much would be lost.
+    pub class: RepositoryClass,
+    /// Why, in words.
+    pub reason: String,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: RepositoryState,
+    /// Paths that are not what HEAD names.
+    pub differing: u64,
+    /// The first thousand of them.
+    pub differs: Vec<DirtyPath>,
+    /// Paths that are staged: the index has them, or has them otherwise than HEAD.
+    pub staged: u64,
+    /// Sum of the sizes of what is git's own and covered, in bytes.
+    pub bytes: u64,
+    /// The contents of its work tree are in no archive: the objects of its commit have them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_commit: bool,
     /// Digest of all refs: as long as it is the same, what is unpushed is the same.
     pub refs: String,
 }

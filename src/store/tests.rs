@@ -70,6 +70,7 @@ pub(in crate::store) fn coverage(root: &str) -> Coverage {
         excludes: Vec::new(),
         tracked: Vec::new(),
         withheld: Vec::new(),
+        by_commit: false,
     }
 }
 
@@ -123,6 +124,8 @@ pub(in crate::store) fn begin(root: &str) -> Act {
         }),
         boot: "b".to_owned(),
         command: Some(("agent".to_owned(), 3)),
+        cleanup_policy: None,
+        watched: Vec::new(),
     }
 }
 

@@ -97,7 +97,7 @@ fn a_clean_repository_is_clean_until_anything_is_not() {
         repository.commit("not pushed");
     });
     becomes("clean", "", &|| git(&["push", "-q", "origin", "main"]));
-    becomes("unpushed", "HEAD has commits", &|| {
+    becomes("unpushed", "the tip of no branch", &|| {
         git(&["checkout", "-q", "--detach"]);
         git(&["commit", "-q", "--allow-empty", "-m", "on no branch"]);
     });
@@ -301,4 +301,18 @@ fn the_contract_names_what_git_has_before_anything_is_captured() {
         .ok()
         .text();
     assert!(!shown.contains("Git "), "{shown}");
+}
+
+#[test]
+fn an_exclude_that_leaves_out_a_part_of_git_is_told() {
+    let sandbox = Sandbox::new();
+    let repository = pushed(&sandbox, "project");
+    let id = sandbox.launch_with(&["--exclude", "logs/"], &repository.path, "true");
+    let facts = sandbox.jackin(["show", &id, "--json"]).ok().json()["git"][0].clone();
+    assert_eq!(
+        class(&facts),
+        ("dirty", "an exclude leaves out .git/logs"),
+        "{facts}"
+    );
+    assert_eq!(facts["covered"], "full");
 }

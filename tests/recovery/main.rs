@@ -44,6 +44,7 @@ mod git_locked;
 mod git_oracle;
 mod git_shapes;
 mod git_state;
+mod git_watched;
 mod guidance;
 mod hostile_ids;
 mod init;

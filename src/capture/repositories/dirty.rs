@@ -33,17 +33,21 @@ impl Dirt<'_> {
     ) -> Option<String> {
         let work = super::work_tree(self.own);
         // A bare repository has no work tree, and one that lies elsewhere cannot be asked.
-        if work == *self.own || facts.elsewhere.is_some() {
+        if work == *self.own || facts.state.elsewhere.is_some() {
             return None;
         }
         let commit = facts
+            .state
             .commit
             .as_ref()
             .and_then(|commit| Oid::parse(commit.as_bytes()));
         let tree = commit.and_then(|commit| match self.repository.commit(&commit) {
             Ok(Some(commit)) => Some(commit.tree),
             _ => {
-                facts.doubts.push(format!("the commit {commit} cannot be read"));
+                facts
+                    .state
+                    .doubts
+                    .push(format!("the commit {commit} cannot be read"));
                 None
             }
         });
@@ -57,11 +61,13 @@ impl Dirt<'_> {
         let same_index = |before: &Before<'_>| {
             entry(before.manifest).is_some() && entry(before.manifest) == entry(self.manifest)
         };
-        let known =
-            known.filter(|(before, known)| known.doubts.is_empty() && self.has_same_inside(&work, before));
-        let staged_then = known.filter(|(before, known)| known.commit == facts.commit && same_index(before));
+        let known = known
+            .filter(|(before, known)| known.state.doubts.is_empty() && self.has_same_inside(&work, before));
+        let staged_then =
+            known.filter(|(before, known)| known.state.commit == facts.state.commit && same_index(before));
         let usable = known.filter(|(_, known)| known.differing == known.differs.len() as u64);
-        let moved = usable.and_then(|(_, known)| self.moved(&work, &named, known.commit.as_deref(), tree));
+        let moved =
+            usable.and_then(|(_, known)| self.moved(&work, &named, known.state.commit.as_deref(), tree));
         let (asked, kept) = match usable.zip(moved) {
             Some(((before, known), moved)) => {
                 let mut asked = self.changed(&work, before.manifest);
@@ -144,7 +150,10 @@ impl Dirt<'_> {
         if let Some(tree) = tree
             && !named.walk(work, tree, &mut paths)
         {
-            facts.doubts.push("not every tree of HEAD can be read".to_owned());
+            facts
+                .state
+                .doubts
+                .push("not every tree of HEAD can be read".to_owned());
         }
         // A repository in it is one path to git.
         paths.extend(
@@ -222,7 +231,10 @@ impl Dirt<'_> {
             let wanted = match tree.map(|tree| named.entry(work, &path, tree)) {
                 Some(Ok(wanted)) => wanted,
                 Some(Err(())) => {
-                    facts.doubts.push("not every tree of HEAD can be read".to_owned());
+                    facts
+                        .state
+                        .doubts
+                        .push("not every tree of HEAD can be read".to_owned());
                     None
                 }
                 None => None,

@@ -20,16 +20,16 @@ pub(super) fn staged(
     let index = match dirt.repository.index() {
         Ok(Some(index)) => index,
         Ok(None) => {
-            let none = facts.commit.is_none();
+            let none = facts.state.commit.is_none();
             return (!none).then(|| "there is no index".to_owned());
         }
         Err(error) => {
-            facts.doubts.push(error.to_string());
+            facts.state.doubts.push(error.to_string());
             return None;
         }
     };
     if index.entries.iter().any(|entry| entry.stage != 0) {
-        facts.doubts.push("conflicts are not resolved".to_owned());
+        facts.state.doubts.push("conflicts are not resolved".to_owned());
     }
     facts.staged = known.unwrap_or_else(|| {
         let mut wanted = BTreeSet::new();

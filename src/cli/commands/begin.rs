@@ -79,6 +79,8 @@ pub(super) fn begin_instance(
         limits,
         keeper,
         command,
+        cleanup_policy: contract.cleanup_policy.clone(),
+        watched: contract.watched.clone(),
         run_without_baseline: contract.on_failure.value == OnFailure::Run,
     };
     Ok(begin(store, context.world(), request)?)
@@ -128,16 +130,7 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
 /// What the baseline found of git: what would be lost with the directory stands in the class.
 fn tell_of_repositories(context: &Context<'_>, record: &SnapshotRecord, instance: &str) {
     const SHOWN: usize = 5;
-    let mounts = record.mounts.iter();
-    let all: Vec<_> = mounts
-        .flat_map(|mount| {
-            mount
-                .git
-                .iter()
-                .flatten()
-                .map(move |facts| (&mount.coverage, facts))
-        })
-        .collect();
+    let all: Vec<_> = record.repositories().collect();
     for (coverage, facts) in all.iter().take(SHOWN) {
         context
             .terminal

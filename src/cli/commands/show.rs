@@ -6,12 +6,15 @@ use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{
     Head, InstanceDocument, ReasonDocument, RepositoryStateDocument, RestoredDocument, ShowDocument,
+    WatchedDocument,
 };
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
+use crate::cli::view::instances::Begun;
 use crate::session::state;
-use crate::snapshot::{SnapshotKind, SnapshotRecord};
+use crate::snapshot::{Act, InstanceId, SnapshotKind, SnapshotRecord};
+use crate::store::Store;
 
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliError> {
     let (store, row) = open(context, &args.instance)?;
@@ -23,6 +26,11 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         Some(row) => Some(store.record(&row.id)?),
         None => None,
     };
+    let begun = begun(&store, &row.id)?;
+    let kept = baseline.iter().flat_map(SnapshotRecord::repositories);
+    let seen = begun.watched.iter();
+    let seen = seen.flat_map(|mount| mount.git.iter().map(|facts| (&mount.coverage, facts)));
+    let repositories: Vec<_> = kept.chain(seen).collect();
     if args.json {
         context.terminal.json(&ShowDocument {
             head: Head::default(),
@@ -35,7 +43,12 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
             command: row.command.as_ref(),
             coverage: &row.mounts,
             lacks: baseline.as_ref().map(lacks).unwrap_or_default(),
-            git: baseline.as_ref().map(git).unwrap_or_default(),
+            cleanup_policy: begun.cleanup_policy.as_deref(),
+            git: repositories
+                .iter()
+                .map(|(coverage, facts)| RepositoryStateDocument::new(coverage, facts))
+                .collect(),
+            watched: begun.watched.iter().map(WatchedDocument::from).collect(),
             restores: restores.iter().map(RestoredDocument::from).collect(),
         });
         return Ok(ExitCode::Done.into());
@@ -46,6 +59,8 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         snapshots: &snapshots,
         restores: &restores,
         baseline: baseline.as_ref(),
+        begun: &begun,
+        repositories: &repositories,
     };
     let width = context.terminal.width_out();
     context
@@ -66,11 +81,19 @@ fn lacks(record: &SnapshotRecord) -> Vec<ReasonDocument> {
         .collect()
 }
 
-fn git(record: &SnapshotRecord) -> Vec<RepositoryStateDocument<'_>> {
-    let all = record
-        .mounts
-        .iter()
-        .flat_map(|mount| mount.git.iter().flatten().map(move |facts| (mount, facts)));
-    all.map(|(mount, facts)| RepositoryStateDocument::new(&mount.coverage, facts))
-        .collect()
+/// What was written down when an instance began, beside what is in its row.
+fn begun(store: &Store, instance: &InstanceId) -> Result<Begun, CliError> {
+    let receipts = store.catalog().receipts_of(instance)?;
+    let found = receipts.into_iter().find_map(|receipt| match receipt.act {
+        Act::Begin {
+            cleanup_policy,
+            watched,
+            ..
+        } => Some(Begun {
+            cleanup_policy,
+            watched,
+        }),
+        _ => None,
+    });
+    Ok(found.unwrap_or_default())
 }

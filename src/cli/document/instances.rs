@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::RepositoryStateDocument;
 use super::{Head, ReasonDocument};
 use crate::session::State;
-use crate::snapshot::{AsideChange, Coverage, RestoreKind, SnapshotKind, Time};
+use crate::snapshot::{AsideChange, Coverage, RestoreKind, SnapshotKind, Time, WatchedMount};
 use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
 
 /// `list --json`.
@@ -40,10 +40,33 @@ pub(in crate::cli) struct ShowDocument<'a> {
     pub(in crate::cli) coverage: &'a [Coverage],
     /// What the baseline lacks.
     pub(in crate::cli) lacks: Vec<ReasonDocument>,
-    /// The git repositories in the mounts, as the baseline found them.
+    /// What jackin does with a dirty work tree when the session ends, in its own word; none when nobody says.
+    pub(in crate::cli) cleanup_policy: Option<&'a str>,
+    /// Mounts of which no file is kept, in mode `metadata`.
+    pub(in crate::cli) watched: Vec<WatchedDocument<'a>>,
+    /// The git repositories in the mounts, as they were found at the beginning.
     pub(in crate::cli) git: Vec<RepositoryStateDocument<'a>>,
     /// What was put back since, newest first.
     pub(in crate::cli) restores: Vec<RestoredDocument>,
+}
+
+/// A mount of which no file is kept.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct WatchedDocument<'a> {
+    /// Where it lies, and what in it does not count.
+    coverage: &'a Coverage,
+    /// Why nothing is known of its git repositories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl<'a> From<&'a WatchedMount> for WatchedDocument<'a> {
+    fn from(mount: &'a WatchedMount) -> Self {
+        Self {
+            coverage: &mount.coverage,
+            error: mount.error.as_deref(),
+        }
+    }
 }
 
 /// Whether an instance lives.

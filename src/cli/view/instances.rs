@@ -3,7 +3,7 @@
 use super::{aside, changes, repository};
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
-use crate::snapshot::{SnapshotKind, SnapshotRecord, Time};
+use crate::snapshot::{Coverage, RepositoryFacts, SnapshotKind, SnapshotRecord, Time, WatchedMount};
 use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style};
@@ -49,6 +49,15 @@ fn role(state: &State) -> Role {
     }
 }
 
+/// What the first receipt of an instance says beside what its row has.
+#[derive(Default)]
+pub(in crate::cli) struct Begun {
+    /// What jackin does with a dirty work tree at the end, in its own word.
+    pub(in crate::cli) cleanup_policy: Option<String>,
+    /// Mounts of which no file is kept.
+    pub(in crate::cli) watched: Vec<WatchedMount>,
+}
+
 /// Everything about one instance.
 pub(in crate::cli) struct Shown<'a> {
     pub(in crate::cli) row: &'a InstanceRow,
@@ -57,6 +66,10 @@ pub(in crate::cli) struct Shown<'a> {
     pub(in crate::cli) restores: &'a [RestoreRow],
     /// The record of the baseline, when it can be read.
     pub(in crate::cli) baseline: Option<&'a SnapshotRecord>,
+    /// What was written down when it began.
+    pub(in crate::cli) begun: &'a Begun,
+    /// The git repositories as they were then.
+    pub(in crate::cli) repositories: &'a [(&'a Coverage, &'a RepositoryFacts)],
 }
 
 /// One instance in full.
@@ -93,10 +106,31 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
             fact("", format!("exclude {}", sanitize::name(rule.pattern.as_bytes())));
         }
     }
-    for mount in shown.baseline.into_iter().flat_map(|record| &record.mounts) {
-        for facts in mount.git.iter().flatten() {
-            lines.extend(repository::facts(&mount.coverage, facts, columns));
+    if let Some(policy) = &shown.begun.cleanup_policy {
+        fact(
+            "cleanup",
+            format!("{} (of a dirty work tree, by jackin)", sanitize::text(policy)),
+        );
+    }
+    for mount in &shown.begun.watched {
+        fact("watched", changes::host(&mount.coverage));
+        if let Some(error) = &mount.error {
+            fact(
+                "",
+                format!(
+                    "nothing is known of its git repositories: {}",
+                    sanitize::text(error)
+                ),
+            );
         }
+    }
+    for (coverage, facts) in shown.repositories {
+        lines.extend(repository::facts(
+            coverage,
+            facts,
+            shown.baseline.is_some(),
+            columns,
+        ));
     }
     if !shown.snapshots.is_empty() {
         lines.push(String::new());

@@ -2,7 +2,7 @@
 
 use crate::diff::{Commits, Execution, RefMove, RepositoryChange};
 use crate::git::{Head, Oid, Operation};
-use crate::snapshot::{Coverage, Differs, DirtyPath, GitCoverage, RepositoryClass, RepositoryFacts};
+use crate::snapshot::{Coverage, Differs, GitCoverage, RepositoryClass, RepositoryFacts, RepositoryState};
 use crate::terminal::{Role, sanitize, size, style, width};
 
 /// Under the labels of facts.
@@ -78,29 +78,66 @@ pub(in crate::cli) fn emptied(coverage: &Coverage, change: &RepositoryChange, em
 /// A repository as a snapshot found it, in one sentence.
 pub(in crate::cli) fn sentence(coverage: &Coverage, facts: &RepositoryFacts) -> String {
     let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
-    let at = sanitize::text(&position(facts));
+    let at = sanitize::text(&position(&facts.state));
     let reason = sanitize::text(&facts.reason);
     format!("git: {own} is {} ({reason}), {at}", facts.class.word())
 }
 
 /// Where HEAD is.
-fn position(facts: &RepositoryFacts) -> String {
-    let branch = facts
-        .branch
-        .as_deref()
-        .map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
-    let commit = facts.commit.as_deref();
+fn position(state: &RepositoryState) -> String {
+    let branch = state.branch.as_deref().map(branch_name);
+    let commit = state.commit.as_deref();
     let commit = commit.map(|id| id.chars().take(SHORT).collect::<String>());
     match (branch, commit) {
         (Some(branch), Some(commit)) => format!("branch {branch} at {commit}"),
         (Some(branch), None) => format!("branch {branch}, without a commit"),
+        (None, Some(commit)) if state.adrift => format!("detached at {commit}, the tip of no branch"),
         (None, Some(commit)) => format!("detached at {commit}"),
         (None, None) => "HEAD cannot be read".to_owned(),
     }
 }
 
-/// A repository as a snapshot found it: its class with the reason, and what makes that up.
-pub(in crate::cli) fn facts(coverage: &Coverage, facts: &RepositoryFacts, columns: usize) -> Vec<String> {
+fn branch_name(full: &str) -> &str {
+    full.strip_prefix("refs/heads/").unwrap_or(full)
+}
+
+/// Where a repository stands, a sentence each, position first and coverage last. `own` is what is git's own, `bytes` how large that
+/// is. Nothing is made harmless yet.
+pub(super) fn standing(state: &RepositoryState, own: &str, bytes: Option<u64>) -> Vec<String> {
+    let mut all = vec![position(state)];
+    all.extend(state.unpushed.iter().take(SHOWN).map(|unpushed| {
+        let more = if unpushed.more { "at least " } else { "" };
+        let commits = size::counted(unpushed.commits, "commit", "commits");
+        let name = branch_name(&unpushed.branch);
+        format!("{name}: {more}{commits} in no remote branch")
+    }));
+    let under_way = state.operations.iter();
+    all.extend(under_way.map(|operation| format!("a {operation} is under way")));
+    for (what, names) in [
+        ("submodules", &state.submodules),
+        ("work trees elsewhere", &state.worktrees),
+    ] {
+        all.extend((!names.is_empty()).then(|| format!("{what}: {}", names.join(", "))));
+    }
+    let size = bytes.map(|bytes| format!(": {}", size::bytes(bytes)));
+    let size = size.unwrap_or_default();
+    all.push(match (&state.elsewhere, state.covered) {
+        (Some(path), _) => format!("its git directory lies elsewhere and is not covered: {path}"),
+        (None, GitCoverage::Full) => format!("all of {own} is covered{size}"),
+        (None, GitCoverage::State) => format!("{own} is covered without its objects{size}"),
+        (None, GitCoverage::Off) => format!("none of {own} is covered"),
+    });
+    all
+}
+
+/// A repository as it was found: its class with the reason, and what makes that up. `kept`: in a snapshot, and not only looked
+/// at.
+pub(in crate::cli) fn facts(
+    coverage: &Coverage,
+    facts: &RepositoryFacts,
+    kept: bool,
+    columns: usize,
+) -> Vec<String> {
     let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
     let role = match facts.class {
         RepositoryClass::Clean => Role::Dim,
@@ -115,15 +152,44 @@ pub(in crate::cli) fn facts(coverage: &Coverage, facts: &RepositoryFacts, column
         lines.extend(wrapped.into_iter().map(|line| format!("{INDENT}{line}")));
     };
     say(facts.reason.clone());
-    say(position(facts));
-    let count = |how| {
-        facts
-            .differs
-            .iter()
-            .filter(|dirty: &&DirtyPath| dirty.how == how)
-            .count() as u64
+    let mut standing = standing(&facts.state, "it", Some(facts.bytes)).into_iter();
+    standing.next().into_iter().for_each(&mut say);
+    let parts = counts(facts);
+    if !parts.is_empty() {
+        say(parts.join(", "));
+    }
+    let covered = standing.next_back().filter(|_| kept);
+    standing.for_each(&mut say);
+    covered.into_iter().for_each(&mut say);
+    if facts.by_commit {
+        say(by_commit(&facts.state));
+    }
+    lines
+}
+
+/// What a work tree that is recorded by its commit needs to come back.
+pub(in crate::cli) fn by_commit(state: &RepositoryState) -> String {
+    let from = match state.covered {
+        GitCoverage::Full => "which are captured with .git",
+        GitCoverage::State | GitCoverage::Off => "so a restore needs .git to survive",
     };
+    let remote = state.remotes.first().map(|remote| {
+        let (name, url) = (&remote.name, &remote.url);
+        format!("; {name} has the commit: {url}")
+    });
+    format!(
+        "its files are recorded by the commit: their contents are in its objects, {from}{}",
+        remote.unwrap_or_default()
+    )
+}
+
+/// How many paths are not what HEAD names, and in what way.
+fn counts(facts: &RepositoryFacts) -> Vec<String> {
     let mut parts = Vec::new();
+    let count = |how| {
+        let so = facts.differs.iter().filter(|dirty| dirty.how == how);
+        so.count() as u64
+    };
     if facts.differing == facts.differs.len() as u64 {
         for (how, word) in [
             (Differs::Changed, "changed"),
@@ -137,36 +203,9 @@ pub(in crate::cli) fn facts(coverage: &Coverage, facts: &RepositoryFacts, column
         parts.push(format!("{} not what HEAD names", size::count(facts.differing)));
     }
     parts.extend((facts.staged > 0).then(|| format!("{} staged", size::count(facts.staged))));
-    parts.extend((facts.stashes > 0).then(|| size::counted(facts.stashes, "stash", "stashes")));
-    if !parts.is_empty() {
-        say(parts.join(", "));
-    }
-    for branch in facts.unpushed.iter().take(SHOWN) {
-        let name = branch
-            .branch
-            .strip_prefix("refs/heads/")
-            .unwrap_or(&branch.branch);
-        let more = if branch.more { "at least " } else { "" };
-        let commits = size::counted(branch.commits, "commit", "commits");
-        say(format!("{name}: {more}{commits} in no remote branch"));
-    }
-    for (what, names) in [
-        ("submodules", &facts.submodules),
-        ("work trees elsewhere", &facts.worktrees),
-    ] {
-        if !names.is_empty() {
-            say(format!("{what}: {}", names.join(", ")));
-        }
-    }
-    say(match &facts.elsewhere {
-        Some(path) => format!("its git directory lies elsewhere and is not covered: {path}"),
-        None => match facts.covered {
-            GitCoverage::Full => format!("all of it is covered: {}", size::bytes(facts.bytes)),
-            GitCoverage::State => format!("covered without its objects: {}", size::bytes(facts.bytes)),
-            GitCoverage::Off => "none of it is covered".to_owned(),
-        },
-    });
-    lines
+    let stashes = facts.state.stashes;
+    parts.extend((stashes > 0).then(|| size::counted(stashes, "stash", "stashes")));
+    parts
 }
 
 fn executed(execution: &Execution, columns: usize) -> String {

@@ -25,6 +25,7 @@ fn coverage(patterns: &[&str], tracked: &[&str], withheld: &[(&str, WithheldReas
                 reason: *reason,
             })
             .collect(),
+        by_commit: false,
     }
 }
 

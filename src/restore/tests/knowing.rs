@@ -19,6 +19,8 @@ fn begin(place: &Place, instance: &InstanceId) {
         keeper: None,
         boot: "b".to_owned(),
         command: None,
+        cleanup_policy: None,
+        watched: Vec::new(),
     };
     place
         .store

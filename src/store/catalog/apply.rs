@@ -101,6 +101,9 @@ impl<'a> Tables<'a> {
                 keeper,
                 boot,
                 command,
+                // Asked for one instance at a time, and then from the receipt.
+                cleanup_policy: _,
+                watched: _,
             } => {
                 let added = self.transaction.execute(
                     "INSERT OR IGNORE INTO instances

@@ -220,7 +220,7 @@ fn a_thousand_snapshots_answer_quickly() {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Receipt(Act, i64, u8),
+    Receipt(Box<Act>, i64, u8),
     Record(Box<SnapshotRecord>),
 }
 
@@ -252,7 +252,7 @@ fn step() -> impl Strategy<Value = Step> {
     ];
     prop_oneof![
         record,
-        (act, 0_i64..5, 0_u8..4).prop_map(|(act, seconds, of)| Step::Receipt(act, seconds, of))
+        (act, 0_i64..5, 0_u8..4).prop_map(|(act, seconds, of)| Step::Receipt(Box::new(act), seconds, of))
     ]
 }
 
@@ -268,7 +268,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Receipt(act, seconds, of) => {
-                    let link = link(links.len() as u64 + 1, act, seconds, of);
+                    let link = link(links.len() as u64 + 1, *act, seconds, of);
                     grown.write(|tables| tables.apply_receipt(&link)).unwrap();
                     links.push(link);
                 }

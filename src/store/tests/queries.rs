@@ -19,6 +19,7 @@ fn an_instance_is_told_as_it_was_recorded() {
         keeper,
         boot,
         command,
+        ..
     } = begin("/srv/one")
     else {
         panic!()

@@ -1,14 +1,10 @@
 //! The repositories of a contract: where HEAD is, what no remote has, what is not covered.
 
 use super::sheet::{Part, Sheet};
-use crate::contract::{Contract, GitTerms};
-use crate::snapshot::GitCoverage;
+use crate::cli::view::repository;
+use crate::contract::Contract;
+use crate::snapshot::RepositoryState;
 use crate::terminal::{sanitize, size};
-
-/// So much of an id tells commits apart.
-const SHORT: usize = 10;
-/// So many branches are shown.
-const SHOWN: usize = 5;
 
 /// Writes the section, when a mount is the work tree of a repository.
 pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
@@ -18,9 +14,10 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
     }
     sheet.section("Git");
     for mount in contract.mounts.iter().filter(with_git) {
-        let Some(terms) = &mount.git else { continue };
+        let Some(state) = &mount.git else { continue };
+        let by_commit = mount.coverage.as_ref().is_some_and(|coverage| coverage.by_commit);
         sheet.say(&[Part::name(&mount.root.0)]);
-        for sentence in sentences(terms) {
+        for sentence in sentences(state, by_commit) {
             sheet.below(&[Part::Text(&sanitize::text(&sentence))]);
         }
     }
@@ -30,40 +27,16 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
     )]);
 }
 
-fn sentences(terms: &GitTerms) -> Vec<String> {
-    let short = |id: &String| id.chars().take(SHORT).collect::<String>();
-    let name = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
-    let branch = terms.branch.as_deref().map(name);
-    let mut all = vec![match (branch, terms.commit.as_ref().map(short)) {
-        (Some(branch), Some(commit)) => format!("branch {branch} at {commit}"),
-        (Some(branch), None) => format!("branch {branch}, without a commit"),
-        (None, Some(commit)) => format!("detached at {commit}"),
-        (None, None) => "HEAD cannot be read".to_owned(),
-    }];
-    all.extend(terms.unpushed.iter().take(SHOWN).map(|unpushed| {
-        let more = if unpushed.more { "at least " } else { "" };
-        let commits = size::counted(unpushed.commits, "commit", "commits");
-        format!("{}: {more}{commits} in no remote branch", name(&unpushed.branch))
-    }));
-    all.extend((terms.stashes > 0).then(|| size::counted(terms.stashes, "stash", "stashes")));
-    all.extend(
-        terms
-            .operations
-            .iter()
-            .map(|operation| format!("a {operation} is under way")),
-    );
-    for (what, names) in [
-        ("submodules", &terms.submodules),
-        ("work trees elsewhere", &terms.worktrees),
-    ] {
-        all.extend((!names.is_empty()).then(|| format!("{what}: {}", names.join(", "))));
+fn sentences(state: &RepositoryState, by_commit: bool) -> Vec<String> {
+    let mut all = repository::standing(state, ".git", None);
+    let stashes = state.stashes;
+    all.extend((stashes > 0).then(|| size::counted(stashes, "stash", "stashes")));
+    if by_commit && state.elsewhere.is_none() {
+        all.push(format!(
+            "if nothing is dirty or unpushed, {}",
+            repository::by_commit(state)
+        ));
     }
-    all.push(match (&terms.elsewhere, terms.covered) {
-        (Some(path), _) => format!("its git directory lies elsewhere and is not covered: {path}"),
-        (None, GitCoverage::Full) => "all of .git is covered".to_owned(),
-        (None, GitCoverage::State) => ".git is covered without its objects".to_owned(),
-        (None, GitCoverage::Off) => "nothing of .git is covered".to_owned(),
-    });
-    all.extend(terms.doubts.iter().map(|doubt| format!("not told: {doubt}")));
+    all.extend(state.doubts.iter().map(|doubt| format!("not told: {doubt}")));
     all
 }
