@@ -7,6 +7,7 @@ pub mod archive;
 
 mod blobs;
 mod catalog;
+mod commits;
 mod directory;
 mod draft;
 mod durable;

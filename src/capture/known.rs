@@ -35,6 +35,11 @@ impl Latest {
         }
     }
 
+    /// Whether some of its content is in no archive.
+    fn is_by_commit(&self) -> bool {
+        self.mount.git.iter().flatten().any(|facts| facts.by_commit)
+    }
+
     fn read(mut record: SnapshotRecord, at: usize, coverage: &Coverage, blobs: &Blobs) -> Option<Self> {
         let held = record.mounts.iter().filter(|mount| mount.manifest.is_some());
         let alone = held.count() == 1;
@@ -101,11 +106,13 @@ impl Known {
         latest.archives.iter().map(number).collect()
     }
 
-    /// What a walk of the mount with this number may take over.
-    pub(super) fn reference(&self, at: usize) -> Option<Reference<'_>> {
+    /// What a walk of the mount with this number may take over. `by_commit`: a content need not be in an archive.
+    pub(super) fn reference(&self, at: usize, by_commit: bool) -> Option<Reference<'_>> {
         let latest = self.latest(at)?;
-        // A snapshot names every archive that its files need, so only when one is missing each file must be looked for.
-        let known = self.numbers(latest).is_none().then_some(&self.blobs);
+        // A snapshot names every archive that its files need, so only when one is missing each file must be looked for, or when a
+        // commit was recorded instead of files.
+        let is_whole = self.numbers(latest).is_some() && (by_commit || !latest.is_by_commit());
+        let known = (!is_whole).then_some(&self.blobs);
         let earlier = latest.earlier();
         Some(Reference { earlier, known })
     }
@@ -126,8 +133,12 @@ impl Known {
         coverage: &Coverage,
         started_at: Time,
         manifest: &Manifest,
+        by_commit: bool,
     ) -> Option<(MountRecord, Vec<usize>)> {
         let latest = self.latest(at)?;
+        if latest.is_by_commit() && !by_commit {
+            return None;
+        }
         if !latest.alone || !latest.manifest.shares_all(manifest) {
             return None;
         }

@@ -26,6 +26,8 @@ type Twin = (Digest, u16);
 pub(super) struct Packer<'a> {
     draft: &'a Draft,
     known: &'a Blobs,
+    /// Content that the objects of commits have.
+    elsewhere: &'a HashSet<Digest>,
     observer: &'a dyn Observer,
     writer: Option<Writer<File>>,
     /// Whether every entry becomes a member: nothing older is relied on.
@@ -41,10 +43,16 @@ pub(super) struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    pub(super) fn new(draft: &'a Draft, known: &'a Blobs, observer: &'a dyn Observer) -> Self {
+    pub(super) fn new(
+        draft: &'a Draft,
+        known: &'a Blobs,
+        elsewhere: &'a HashSet<Digest>,
+        observer: &'a dyn Observer,
+    ) -> Self {
         Self {
             draft,
             known,
+            elsewhere,
             observer,
             writer: None,
             whole: known.is_empty(),
@@ -123,6 +131,9 @@ impl<'a> Packer<'a> {
     fn is_stored(&mut self, path: &RelPath, entry: &Entry, digest: Digest) -> Result<bool, CaptureError> {
         let twin = self.twin(entry, digest);
         self.forget(path, twin);
+        if self.elsewhere.contains(&digest) {
+            return Ok(true);
+        }
         if let Some(first) = twin.and_then(|twin| self.members.get(&twin).copied()) {
             let (label, target) = self.places.get(first);
             if label != self.places.label() || target != path.as_bytes() {
@@ -202,7 +213,7 @@ impl Sink for Packer<'_> {
         }
         let observer = self.observer;
         // Only what has the size of something that is stored can be the same: the rest is read once.
-        if self.large().contains(&source.size()) {
+        if !self.elsewhere.is_empty() || self.large().contains(&source.size()) {
             let cancelled = || match observer.cancelled() {
                 true => Err(io::Error::other("interrupted")),
                 false => Ok(()),

@@ -2,13 +2,14 @@
 //! is hashed as git does only when it may have changed since the snapshot before.
 
 mod dirty;
-mod named;
+mod settled;
 mod staged;
 mod state;
 
 use std::collections::BTreeSet;
 
 use self::dirty::Dirt;
+pub(super) use self::settled::{Settled, settle};
 use self::state::state;
 use crate::contract::{Matcher, Verdict};
 use crate::git::{Live, Repositories, Repository, work_tree};

@@ -1,5 +1,7 @@
 //! One capture from beginning to end, and its sibling that only looks.
 
+mod held;
+
 use std::collections::BTreeSet;
 
 use super::contents::complete;
@@ -7,19 +9,18 @@ use super::known::Known;
 use super::limit::biggest;
 use super::mounted::{missing, record};
 use super::pack::Packer;
-use super::repositories::{is_stale, survey};
+use super::repositories::{Settled, is_stale, settle, survey};
 use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
 use crate::clock::{Entropy, random};
 use crate::contract::Matcher;
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
-use crate::platform::parallel;
 use crate::snapshot::{
-    ArchiveRef, Coverage, Digest, InstanceId, Manifest, ManifestList, MountRecord, SnapshotId, SnapshotKind,
-    SnapshotRecord, Time, add_sizes, runs,
+    ArchiveRef, Coverage, InstanceId, Manifest, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, Time,
+    add_sizes,
 };
-use crate::store::archive::{ArchiveError, BlobKind};
+use crate::store::archive::ArchiveError;
 use crate::store::{Draft, Store};
 
 /// What to capture.
@@ -74,24 +75,33 @@ pub fn take(
 ) -> Result<Captured, CaptureError> {
     let _shared = store.share()?;
     observer.begin(Phase::Capture);
-    let attempt = |capture: Capture<'_>| {
+    let attempt = |known, by_commit| {
         let id = SnapshotId::new(random(entropy));
         let draft = store.draft(id.clone())?;
+        let capture = Capture {
+            store,
+            request,
+            observer,
+            known,
+            by_commit,
+        };
         capture.run(id, draft)
     };
-    let capture = |known| Capture {
-        store,
-        request,
-        observer,
-        known,
+    let is_asked = |coverage: &Coverage| coverage.by_commit;
+    // An emergency snapshot is there to be gone back to, whatever became of the repository.
+    let by_commit = request.kind != SnapshotKind::Emergency && request.coverages.iter().any(is_asked);
+    let find = || Known::find(store, request.coverages);
+    let mut result = attempt(find(), by_commit);
+    if by_commit && matches!(result, Ok(None)) {
+        result = attempt(find(), false);
+    }
+    if matches!(result, Ok(None)) {
+        result = attempt(Known::nothing(store), false);
+    }
+    let whole = |captured: Option<Captured>| {
+        captured.ok_or_else(|| CaptureError::Write(std::io::Error::other("the archive is not whole")))
     };
-    let result = match attempt(capture(Known::find(store, request.coverages))) {
-        Ok(Some(captured)) => Ok(captured),
-        Ok(None) => attempt(capture(Known::nothing(store))).and_then(|captured| {
-            captured.ok_or_else(|| CaptureError::Write(std::io::Error::other("the archive is not whole")))
-        }),
-        Err(error) => Err(error),
-    };
+    let result = result.and_then(whole);
     observer.end();
     result.map_err(|error| match error {
         // Whoever reads this must learn which disk it is.
@@ -109,11 +119,14 @@ struct Capture<'a> {
     observer: &'a dyn Observer,
     /// What is in the store already.
     known: Known,
+    /// Whether the commit of a clean work tree may be recorded instead of its files.
+    by_commit: bool,
 }
 
 impl<'a> Capture<'a> {
     /// Captures. `None`: it has to be written anew, relying on nothing older. Either nothing older turned out to be of
-    /// use, so the archive would stand alone without having a member for every entry, or what should be there is not.
+    /// use, so the archive would stand alone without having a member for every entry, or what should be there is not, or a work tree
+    /// that was clean is not any more.
     fn run(self, id: SnapshotId, draft: Draft) -> Result<Option<Captured>, CaptureError> {
         // All mounts are walked, and all limits checked, before a byte is written.
         let mut left = self.request.limits;
@@ -131,13 +144,23 @@ impl<'a> Capture<'a> {
         }
         let to_read = walks.iter().flatten().map(|(_, walked)| walked.bytes_to_read());
         self.observer.expect(0, to_read.fold(0, add_sizes));
-        let mut packer = Packer::new(&draft, &self.known.blobs, self.observer);
+        let settled: Vec<Option<Settled>> = (0..)
+            .zip(self.request.coverages)
+            .zip(&walks)
+            .map(|((at, coverage), walked)| {
+                let (root, walked) = walked.as_ref()?;
+                self.settle(at, coverage, root, walked)
+            })
+            .collect();
+        let elsewhere = settled.iter().flatten().flat_map(Settled::digests).collect();
+        let mut packer = Packer::new(&draft, &self.known.blobs, &elsewhere, self.observer);
         let mut manifests = Vec::new();
         let mut mounts = Vec::new();
         let mut skipped = Vec::new();
         let mut used = BTreeSet::new();
         let mut stored = 0;
-        for ((at, coverage), walked) in self.request.coverages.iter().enumerate().zip(walks) {
+        let mounts_of = self.request.coverages.iter().enumerate().zip(walks);
+        for (((at, coverage), walked), settled) in mounts_of.zip(settled) {
             let Some((root, mut walked)) = walked else {
                 mounts.push(missing(coverage, self.request.now));
                 manifests.push(None);
@@ -150,18 +173,24 @@ impl<'a> Capture<'a> {
             let manifest = complete(
                 &root,
                 walked,
-                self.known.reference(at),
+                self.known.reference(at, self.by_commit),
                 &mut packer,
                 self.observer,
             )?;
-            let mut record = match self.known.same(at, coverage, started_at, &manifest) {
+            if settled.as_ref().is_some_and(|settled| !settled.is_so(&manifest)) {
+                return Ok(None);
+            }
+            let by_commit = self.by_commit && settled.is_none();
+            let same = self.known.same(at, coverage, started_at, &manifest, by_commit);
+            let is_same = same.is_some();
+            let mut record = match same {
                 Some((before, archives)) => {
                     used.extend(archives);
                     before
                 }
                 None => {
                     let list = self.list(&manifest, &mut packer, &mut used)?;
-                    if !self.contents(&manifest, &packer, &mut used, &mut stored) {
+                    if !self.contents(&manifest, &packer, &elsewhere, &mut used, &mut stored) {
                         return Ok(None);
                     }
                     record(coverage, started_at, list, &manifest)
@@ -170,7 +199,14 @@ impl<'a> Capture<'a> {
             // What is exactly as it was has the repositories that it had. An emergency snapshot is there to be gone back to.
             let left_out = skipped.last().into_iter().flatten();
             let left_out = left_out.map(|skipped| &skipped.path).collect();
-            if is_stale(record.git.as_deref(), &left_out) {
+            if let Some(mut settled) = settled {
+                // Archives have all of it already.
+                settled
+                    .facts
+                    .iter_mut()
+                    .for_each(|facts| facts.by_commit &= !is_same);
+                record.git = Some(settled.facts);
+            } else if is_stale(record.git.as_deref(), &left_out) {
                 let wanted = self.request.kind != SnapshotKind::Emergency;
                 record.git = wanted.then(|| survey(&root, &manifest, &left_out, self.known.before(at), true));
             }
@@ -178,7 +214,7 @@ impl<'a> Capture<'a> {
             mounts.push(MountRecord { mounted, ..record });
             manifests.push(Some(manifest));
         }
-        if used.is_empty() && packer.is_partial() {
+        if used.is_empty() && elsewhere.is_empty() && packer.is_partial() {
             return Ok(None);
         }
         let mut archives: Vec<ArchiveRef> = used
@@ -206,6 +242,23 @@ impl<'a> Capture<'a> {
             skipped,
             stored,
         }))
+    }
+
+    /// What of a mount its commits have, when that may be recorded instead of files; `None` also when nothing changed since.
+    fn settle(&self, at: usize, coverage: &Coverage, root: &Root, walked: &Walked) -> Option<Settled> {
+        if !self.by_commit || !coverage.by_commit {
+            return None;
+        }
+        let skipped = walked.skipped.iter().map(|skipped| &skipped.path).collect();
+        let same = || {
+            self.known
+                .same(at, coverage, walked.started_at, &walked.manifest, true)
+        };
+        let is_known = |record: MountRecord| !is_stale(record.git.as_deref(), &skipped);
+        if walked.pending.is_empty() && same().is_some_and(|(record, _)| is_known(record)) {
+            return None;
+        }
+        Some(settle(root, &walked.manifest, &skipped, self.known.before(at)))
     }
 
     /// Whether what has to be stored fits into the room that is left, however little of it can be compressed.
@@ -242,7 +295,10 @@ impl<'a> Capture<'a> {
         };
         let matcher = matcher(coverage)?;
         let trust_stat = !self.request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
-        let reference = self.known.reference(at).map(|reference| reference.on(&root));
+        let reference = self
+            .known
+            .reference(at, self.by_commit)
+            .map(|reference| reference.on(&root));
         let walk = Walk {
             root: &root,
             matcher: &matcher,
@@ -275,65 +331,6 @@ impl<'a> Capture<'a> {
             other => other,
         })?;
         Ok(Some((root, walked)))
-    }
-
-    /// Stores chunks and list of a manifest; gives the list's digest and notes which older archives it needs.
-    fn list(
-        &self,
-        manifest: &Manifest,
-        packer: &mut Packer<'_>,
-        used: &mut BTreeSet<usize>,
-    ) -> Result<Digest, CaptureError> {
-        /// So many chunks are in memory at once.
-        const WINDOW: usize = 64;
-        let mut store = |kind, digest, bytes: &[u8]| {
-            packer.blob(kind, digest, bytes)?;
-            if !packer.holds(&digest) {
-                used.extend(self.known.blobs.archive_of(&digest));
-            }
-            Ok::<_, CaptureError>(())
-        };
-        let runs = runs(manifest);
-        let mut chunks = Vec::with_capacity(runs.len());
-        for window in runs.chunks(WINDOW) {
-            for chunk in parallel::map(window, |run| run.encode(manifest)) {
-                store(BlobKind::Chunk, chunk.digest, &chunk.bytes)?;
-                chunks.push(chunk.digest);
-            }
-        }
-        let root = manifest.root.clone();
-        let bytes = ManifestList { root, chunks }.encode();
-        let digest = Digest::of(&bytes);
-        store(BlobKind::List, digest, &bytes)?;
-        Ok(digest)
-    }
-
-    /// Counts the content that this capture stored, and notes which older archives hold the rest. `false` when some is in neither.
-    fn contents(
-        &self,
-        manifest: &Manifest,
-        packer: &Packer<'_>,
-        used: &mut BTreeSet<usize>,
-        stored: &mut u64,
-    ) -> bool {
-        let entries = manifest.directories.iter().flat_map(|dir| &dir.entries);
-        let contents = entries.filter_map(|entry| entry.content().filter(|content| content.size > 0));
-        let mut last = None;
-        for content in contents {
-            if packer.holds(&content.digest) {
-                *stored += 1;
-                continue;
-            }
-            let archive = self.known.blobs.archive_of(&content.digest);
-            if archive.is_none() {
-                return false;
-            }
-            if archive != last {
-                used.extend(archive);
-                last = archive;
-            }
-        }
-        true
     }
 
     fn record(

@@ -152,7 +152,7 @@ const GIT: &[Key] = &[
     key(
         "clean",
         Shape::Words(&["archive", "commit"]),
-        Now::Words(&["archive"]),
+        Now::Yes,
         "\"archive\"",
         "A clean work tree, of which a remote has every commit: \"archive\" keeps its files like any other, \"commit\" keeps the \
          commit instead of their contents, which its objects have. Those are captured with .git (see \"dir\"), and a restore \

@@ -119,7 +119,7 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
             in_steps: Vec::new(),
         });
     }
-    let blobs = store.blobs(&proposal.target.archives);
+    let blobs = store.contents(&proposal.target);
     for mount in &proposal.mounts {
         check_space(mount, &blobs)?;
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use foldhash::fast::RandomState;
 
 use super::archive::{Archive, Blob, Desk, Piece};
+use super::commits::Commits;
 use super::{Store, StoreError};
 use crate::platform::parallel;
 use crate::snapshot::{
@@ -27,6 +28,8 @@ pub struct Blobs {
     places: OnceLock<Places>,
     damaged: Vec<(ArchiveId, StoreError)>,
     decoded: Arc<Decoded>,
+    /// What is in no archive on purpose.
+    commits: Commits,
 }
 
 /// Where content lies. Who reads in this order decompresses each frame once.
@@ -85,6 +88,7 @@ impl Blobs {
             places: OnceLock::new(),
             damaged: Vec::new(),
             decoded: Arc::clone(&store.decoded),
+            commits: Commits::default(),
         };
         for wanted in refs {
             let path = store.layout().archive(&wanted.id);
@@ -123,10 +127,23 @@ impl Blobs {
         self.archives.iter().all(|archive| archive.blobs().is_empty())
     }
 
-    /// Whether the content with this digest is there.
+    /// Whether an archive holds the content with this digest.
     #[must_use]
     pub fn contains(&self, digest: &Digest) -> bool {
         self.places().contains_key(digest)
+    }
+
+    /// Whether the content with this digest can be had: an archive holds it, or the object of a commit that was recorded.
+    #[must_use]
+    pub fn has(&self, digest: &Digest) -> bool {
+        self.contains(digest) || self.commits.have(digest, self)
+    }
+
+    /// Why content cannot be had, in words.
+    #[must_use]
+    pub fn absence(&self) -> String {
+        let lost = self.commits.lost();
+        lost.unwrap_or_else(|| "its content is in no archive".to_owned())
     }
 
     /// How many bytes of data the content with this digest has, holes left out.
@@ -182,7 +199,10 @@ impl Blobs {
         digest: &Digest,
         each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>,
     ) -> Result<(), StoreError> {
-        let (archive, blob) = self.place(digest)?;
+        let (archive, blob) = match self.place(digest) {
+            Ok(place) => place,
+            Err(error) => return self.stream_committed(digest, error, each),
+        };
         Ok(archive.stream(blob, each)?)
     }
 
@@ -203,6 +223,26 @@ impl Blobs {
         reader.0.take_if(|(held, _)| *held != at);
         let (_, desk) = reader.0.get_or_insert_with(|| (at, Desk::default()));
         Ok(archive.stream_at(desk, blob, each)?)
+    }
+
+    /// Content of a work tree that was recorded by its commit.
+    fn stream_committed(
+        &self,
+        digest: &Digest,
+        error: StoreError,
+        each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        match self.commits.read(digest, self) {
+            Some(Ok(bytes)) => each(Piece::Data(&bytes)).map_err(|source| StoreError::Content {
+                digest: *digest,
+                reason: source.to_string(),
+            }),
+            Some(Err(reason)) => Err(StoreError::Content {
+                digest: *digest,
+                reason,
+            }),
+            None => Err(error),
+        }
     }
 
     /// The whole content, checked against its digest; only for manifest parts, whose digest is plain.
@@ -270,6 +310,15 @@ impl Store {
     #[must_use]
     pub fn blobs(&self, archives: &[ArchiveRef]) -> Blobs {
         Blobs::open(self, archives)
+    }
+
+    /// Opens everything that a snapshot's content is read from: its archives, and the objects of the commits that it recorded instead
+    /// of files.
+    #[must_use]
+    pub fn contents(&self, record: &SnapshotRecord) -> Blobs {
+        let mut blobs = Blobs::open(self, &record.archives);
+        blobs.commits = Commits::of(record, &blobs);
+        blobs
     }
 
     /// The manifest of one mount of a snapshot; `None` when the mount root did not exist.

@@ -1,10 +1,9 @@
 //! The files of one mount of a snapshot, as whoever reads repositories wants them.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Blobs;
 use super::archive::Piece;
@@ -21,7 +20,33 @@ pub struct StoredTree<'a> {
     manifest: &'a Manifest,
     blobs: &'a Blobs,
     host: &'a Path,
-    kept: RefCell<VecDeque<(Digest, Rc<Vec<u8>>)>>,
+    kept: Kept,
+}
+
+/// Files that were read and stay in memory, the last one first.
+#[derive(Clone, Default)]
+pub(super) struct Kept(Arc<Mutex<VecDeque<Content>>>);
+
+type Content = (Digest, Arc<Vec<u8>>);
+
+impl Kept {
+    fn find(&self, digest: &Digest) -> Option<Arc<Vec<u8>>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, bytes) = kept.iter().find(|(known, _)| known == digest)?;
+        Some(Arc::clone(bytes))
+    }
+
+    fn add(&self, digest: Digest, bytes: &Arc<Vec<u8>>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_front((digest, Arc::clone(bytes)));
+        let mut held = 0;
+        let wanted = kept.iter().take(KEPT).take_while(|(_, bytes)| {
+            held += bytes.len() as u64;
+            held <= LARGEST
+        });
+        let wanted = wanted.count().max(1);
+        kept.truncate(wanted);
+    }
 }
 
 impl<'a> StoredTree<'a> {
@@ -32,18 +57,22 @@ impl<'a> StoredTree<'a> {
             manifest,
             blobs,
             host,
-            kept: RefCell::default(),
+            kept: Kept::default(),
         }
     }
 
-    fn content(&self, path: &RelPath) -> io::Result<Rc<Vec<u8>>> {
+    /// The same, with what was read before and what is read now in memory.
+    pub(super) fn keeping(self, kept: Kept) -> Self {
+        Self { kept, ..self }
+    }
+
+    fn content(&self, path: &RelPath) -> io::Result<Arc<Vec<u8>>> {
         let entry = self.manifest.entry(path).ok_or(io::ErrorKind::NotFound)?;
         let content = entry
             .content()
             .ok_or_else(|| io::Error::other("it is not a regular file"))?;
-        let mut kept = self.kept.borrow_mut();
-        if let Some((_, bytes)) = kept.iter().find(|(digest, _)| *digest == content.digest) {
-            return Ok(Rc::clone(bytes));
+        if let Some(bytes) = self.kept.find(&content.digest) {
+            return Ok(bytes);
         }
         let size = usize::try_from(content.size)
             .ok()
@@ -63,15 +92,8 @@ impl<'a> StoredTree<'a> {
             });
             read.map_err(io::Error::other)?;
         }
-        let bytes = Rc::new(bytes);
-        kept.push_front((content.digest, Rc::clone(&bytes)));
-        let mut held = 0;
-        let wanted = kept.iter().take(KEPT).take_while(|(_, bytes)| {
-            held += bytes.len() as u64;
-            held <= LARGEST
-        });
-        let wanted = wanted.count().max(1);
-        kept.truncate(wanted);
+        let bytes = Arc::new(bytes);
+        self.kept.add(content.digest, &bytes);
         Ok(bytes)
     }
 }

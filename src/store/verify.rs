@@ -113,7 +113,7 @@ impl Check<'_> {
     }
 
     fn snapshot(&mut self, record: &SnapshotRecord) {
-        let blobs = self.store.blobs(&record.archives);
+        let blobs = self.store.contents(record);
         for (archive, error) in blobs.damaged() {
             self.find(Some(&record.id), Some(archive), error.to_string());
         }
@@ -135,8 +135,8 @@ impl Check<'_> {
                 self.out.interrupted = true;
                 return;
             }
-            let what = if !blobs.contains(&content.digest) {
-                Some("its content is in no archive".to_owned())
+            let what = if !blobs.has(&content.digest) {
+                Some(blobs.absence())
             } else if self.read_data {
                 match self.seen.get(content) {
                     Some(known) => known.clone(),

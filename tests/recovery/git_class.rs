@@ -17,7 +17,7 @@ pub(crate) fn found(sandbox: &Sandbox, directory: &Path) -> Vec<Value> {
 }
 
 /// A repository whose branch a remote has.
-fn pushed(sandbox: &Sandbox, name: &str) -> Repository {
+pub(crate) fn pushed(sandbox: &Sandbox, name: &str) -> Repository {
     let repository = Repository::with_history(&sandbox.project(name), 3);
     let remote = sandbox.scratch(&format!("{name}.git"));
     repository.git(&["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);

@@ -38,6 +38,7 @@ mod flags;
 mod flags_killed;
 mod full_disk;
 mod git_class;
+mod git_commit;
 mod git_content;
 mod git_diff;
 mod git_locked;

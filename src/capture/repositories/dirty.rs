@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::named::{COMMIT, EXECUTABLE, LINK, Named, child};
-use super::staged::{converts, staged};
+use super::staged::{child, converts, staged};
 use super::{Before, MOST_LISTED};
-use crate::git::{Kind as ObjectKind, Live, Oid, Repository, blob_id};
+use crate::git::{
+    COMMIT, EXECUTABLE, Kind as ObjectKind, LINK, Live, Named, Oid, Repository, Unreadable, blob_id,
+};
 use crate::mount::Root;
 use crate::platform::parallel;
 use crate::snapshot::{Differs, Directory, DirtyPath, Entry, Kind, Manifest, Name, RelPath, RepositoryFacts};
@@ -230,7 +231,7 @@ impl Dirt<'_> {
             };
             let wanted = match tree.map(|tree| named.entry(work, &path, tree)) {
                 Some(Ok(wanted)) => wanted,
-                Some(Err(())) => {
+                Some(Err(Unreadable)) => {
                     facts
                         .state
                         .doubts

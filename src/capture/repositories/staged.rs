@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::dirty::Dirt;
-use super::named::{Named, below, child, relative};
-use crate::git::Oid;
+use crate::git::{Named, Oid, relative, within};
 use crate::snapshot::{Directory, Name, RelPath, RepositoryFacts};
 
 /// Counts what is staged, as it was when nothing of that changed; gives what hides a difference from git.
@@ -32,34 +31,18 @@ pub(super) fn staged(
         facts.state.doubts.push("conflicts are not resolved".to_owned());
     }
     facts.staged = known.unwrap_or_else(|| {
-        let mut wanted = BTreeSet::new();
-        let whole = tree.is_some_and(|tree| named.walk(work, tree, &mut wanted));
-        let there: BTreeMap<&[u8], (u32, Oid)> = index
-            .entries
-            .iter()
+        let entries = index.entries.iter();
+        let there: BTreeMap<&[u8], (u32, Oid)> = entries
             .map(|entry| (entry.path.as_slice(), (entry.mode, entry.oid)))
             .collect();
-        let differs = |(path, found): (&&[u8], &(u32, Oid))| {
-            let path = below(work, path);
-            let wanted = path
-                .zip(tree)
-                .and_then(|(path, tree)| named.entry(work, &path, tree).ok()?);
-            wanted != Some(*found)
-        };
-        let other = there
+        let wanted = |path| named.entry(work, &within(work, path)?, tree?).ok()?;
+        let other = there.iter().filter(|(path, found)| wanted(path) != Some(**found));
+        let mut all = BTreeSet::new();
+        let is_whole = !index.is_sparse && tree.is_some_and(|tree| named.walk(work, tree, &mut all));
+        let gone = all
             .iter()
-            .filter(|(path, found)| differs((*path, *found)))
-            .count();
-        let inside = |path: &&RelPath| {
-            let path = relative(work, path);
-            !there.contains_key(path) && !index.is_sparse
-        };
-        let gone = wanted.iter().filter(inside).count();
-        if whole || tree.is_none() {
-            (other + gone) as u64
-        } else {
-            other as u64
-        }
+            .filter(|path| !there.contains_key(relative(work, path)));
+        (other.count() + if is_whole { gone.count() } else { 0 }) as u64
     });
     if index.is_sparse || index.entries.iter().any(|entry| entry.skip_worktree) {
         return Some("some of its files are not checked out".to_owned());
@@ -99,4 +82,9 @@ pub(super) fn converts(dirt: &Dirt<'_>, work: &RelPath) -> Option<String> {
     };
     dirs.any(|dir| has(&dir))
         .then(|| "attributes may make git convert contents".to_owned())
+}
+
+/// What a directory calls by this name.
+pub(super) fn child(dir: &RelPath, name: &[u8]) -> Option<RelPath> {
+    Name::new(name).ok().map(|name| dir.join(&name))
 }

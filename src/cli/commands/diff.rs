@@ -46,10 +46,10 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
     let scopes = paths::scopes(context.environment, &coverages, &args.paths)?;
     let check = args.check == Some(Check::Content);
     let mut compared = Vec::new();
-    let blobs = store.blobs(&from.archives);
+    let blobs = store.contents(&from);
     let later_blobs = match &later {
         Later::Now => None,
-        Later::Snapshot(record) => Some(store.blobs(&record.archives)),
+        Later::Snapshot(record) => Some(store.contents(record)),
     };
     for (mount, scope) in from.mounts.iter().zip(&scopes) {
         let before = store.manifest(&from, mount)?;

@@ -187,7 +187,7 @@ fn write(
     directory: &Path,
     json: bool,
 ) -> Result<(u64, Vec<ReasonDocument>), CliError> {
-    let blobs = store.blobs(&target.archives);
+    let blobs = store.contents(target);
     let several = target.mounts.len() > 1;
     let world = context.world();
     let fresh = Fresh::make(directory, random(world.entropy))?;

@@ -1,10 +1,10 @@
-//! What the commit that HEAD names has at a path.
+//! What a commit has at a path.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use crate::git::{Oid, Repository};
+use super::{Oid, Repository};
 use crate::snapshot::{Name, RelPath};
 
 /// Trees of a commit that are read: more directories than any repository has.
@@ -14,25 +14,31 @@ const MOST_PATHS: usize = 1_000_000;
 /// Directories in directories.
 const DEEPEST: usize = 1000;
 
-/// A file that may be run.
-pub(super) const EXECUTABLE: u32 = 0o100_755;
-/// A symbolic link.
-pub(super) const LINK: u32 = 0o120_000;
-/// A repository of its own at this commit.
-pub(super) const COMMIT: u32 = 0o160_000;
+/// The mode of a file that may be run.
+pub const EXECUTABLE: u32 = 0o100_755;
+/// The mode of a symbolic link.
+pub const LINK: u32 = 0o120_000;
+/// The mode of a repository of its own, at a commit.
+pub const COMMIT: u32 = 0o160_000;
 const TREE: u32 = 0o040_000;
+
+/// A tree on the way to a path cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreadable;
 
 /// A directory: mode and object by name.
 type Tree = HashMap<Vec<u8>, (u32, Oid)>;
 
-/// What HEAD names, tree by tree.
-pub(super) struct Named<'a> {
+/// What a commit names, tree by tree. Paths are those of the files that are read, `work` being the work tree.
+pub struct Named<'a> {
     repository: &'a Repository<'a>,
     trees: RefCell<HashMap<Oid, Option<Rc<Tree>>>>,
 }
 
 impl<'a> Named<'a> {
-    pub(super) fn new(repository: &'a Repository<'a>) -> Self {
+    /// Of commits of this repository.
+    #[must_use]
+    pub fn new(repository: &'a Repository<'a>) -> Self {
         Self {
             repository,
             trees: RefCell::default(),
@@ -55,12 +61,15 @@ impl<'a> Named<'a> {
         read
     }
 
-    /// What HEAD names at a path; an error when a tree on the way cannot be read.
-    pub(super) fn entry(&self, work: &RelPath, path: &RelPath, tree: Oid) -> Result<Option<(u32, Oid)>, ()> {
+    /// Mode and object at a path of a work tree; an error when a tree on the way cannot be read.
+    ///
+    /// # Errors
+    /// [`Unreadable`].
+    pub fn entry(&self, work: &RelPath, path: &RelPath, tree: Oid) -> Result<Option<(u32, Oid)>, Unreadable> {
         let mut at = tree;
         let mut parts = relative(work, path).split(|byte| *byte == b'/').peekable();
         while let Some(part) = parts.next() {
-            let entries = self.tree(at).ok_or(())?;
+            let entries = self.tree(at).ok_or(Unreadable)?;
             let Some((mode, oid)) = entries.get(part).copied() else {
                 return Ok(None);
             };
@@ -74,7 +83,8 @@ impl<'a> Named<'a> {
     }
 
     /// The paths that two trees have otherwise, or only one of them has; `None` when some tree cannot be read.
-    pub(super) fn between(&self, work: &RelPath, old: Oid, new: Oid) -> Option<BTreeSet<RelPath>> {
+    #[must_use]
+    pub fn between(&self, work: &RelPath, old: Oid, new: Oid) -> Option<BTreeSet<RelPath>> {
         let mut paths = BTreeSet::new();
         let mut stack = vec![(work.clone(), old, new, 0)];
         while let Some((at, old, new, depth)) = stack.pop() {
@@ -108,7 +118,7 @@ impl<'a> Named<'a> {
     }
 
     /// Every path below a tree; `false` when some could not be read.
-    pub(super) fn walk(&self, work: &RelPath, tree: Oid, paths: &mut BTreeSet<RelPath>) -> bool {
+    pub fn walk(&self, work: &RelPath, tree: Oid, paths: &mut BTreeSet<RelPath>) -> bool {
         let (mut whole, mut seen) = (true, 0);
         let mut stack = vec![(work.clone(), tree, 0)];
         while let Some((at, tree, depth)) = stack.pop() {
@@ -137,20 +147,19 @@ impl<'a> Named<'a> {
 }
 
 /// A path as git writes it.
-pub(super) fn relative<'p>(work: &RelPath, path: &'p RelPath) -> &'p [u8] {
+#[must_use]
+pub fn relative<'p>(work: &RelPath, path: &'p RelPath) -> &'p [u8] {
     let rest = path.as_bytes().strip_prefix(work.as_bytes()).unwrap_or_default();
     rest.strip_prefix(b"/").unwrap_or(rest)
 }
 
-pub(super) fn below(work: &RelPath, path: &[u8]) -> Option<RelPath> {
+/// A path of a work tree, from what git calls it.
+#[must_use]
+pub fn within(work: &RelPath, path: &[u8]) -> Option<RelPath> {
     let whole = if work.is_root() {
         path.to_vec()
     } else {
         [work.as_bytes(), b"/", path].concat()
     };
     RelPath::new(&whole).ok()
-}
-
-pub(super) fn child(dir: &RelPath, name: &[u8]) -> Option<RelPath> {
-    Name::new(name).ok().map(|name| dir.join(&name))
 }

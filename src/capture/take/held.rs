@@ -1,0 +1,75 @@
+//! What a capture stores of a manifest beside contents, and whether every content is held somewhere.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::Capture;
+use crate::capture::CaptureError;
+use crate::capture::pack::Packer;
+use crate::platform::parallel;
+use crate::snapshot::{Digest, Manifest, ManifestList, runs};
+use crate::store::archive::BlobKind;
+
+impl Capture<'_> {
+    /// Stores chunks and list of a manifest; gives the list's digest and notes which older archives it needs.
+    pub(super) fn list(
+        &self,
+        manifest: &Manifest,
+        packer: &mut Packer<'_>,
+        used: &mut BTreeSet<usize>,
+    ) -> Result<Digest, CaptureError> {
+        /// So many chunks are in memory at once.
+        const WINDOW: usize = 64;
+        let mut store = |kind, digest, bytes: &[u8]| {
+            packer.blob(kind, digest, bytes)?;
+            if !packer.holds(&digest) {
+                used.extend(self.known.blobs.archive_of(&digest));
+            }
+            Ok::<_, CaptureError>(())
+        };
+        let runs = runs(manifest);
+        let mut chunks = Vec::with_capacity(runs.len());
+        for window in runs.chunks(WINDOW) {
+            for chunk in parallel::map(window, |run| run.encode(manifest)) {
+                store(BlobKind::Chunk, chunk.digest, &chunk.bytes)?;
+                chunks.push(chunk.digest);
+            }
+        }
+        let root = manifest.root.clone();
+        let bytes = ManifestList { root, chunks }.encode();
+        let digest = Digest::of(&bytes);
+        store(BlobKind::List, digest, &bytes)?;
+        Ok(digest)
+    }
+
+    /// Counts the content that this capture stored, and notes which older archives hold the rest. `false` when some is in neither.
+    pub(super) fn contents(
+        &self,
+        manifest: &Manifest,
+        packer: &Packer<'_>,
+        elsewhere: &HashSet<Digest>,
+        used: &mut BTreeSet<usize>,
+        stored: &mut u64,
+    ) -> bool {
+        let entries = manifest.directories.iter().flat_map(|dir| &dir.entries);
+        let contents = entries.filter_map(|entry| entry.content().filter(|content| content.size > 0));
+        let mut last = None;
+        for content in contents {
+            if packer.holds(&content.digest) {
+                *stored += 1;
+                continue;
+            }
+            if elsewhere.contains(&content.digest) {
+                continue;
+            }
+            let archive = self.known.blobs.archive_of(&content.digest);
+            if archive.is_none() {
+                return false;
+            }
+            if archive != last {
+                used.extend(archive);
+                last = archive;
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,149 @@
+//! Content that no archive holds, because the objects of a commit have it: of a clean work tree whose commit was recorded instead of
+//! its files.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use foldhash::fast::RandomState;
+
+use super::tree::Kept;
+use super::{Blobs, StoredTree};
+use crate::git::{Kind, Live, Named, Oid, Repository, work_tree};
+use crate::mount::Root;
+use crate::snapshot::{
+    Content, Digest, GitCoverage, Hasher, Manifest, MountRecord, RelPath, RepositoryFacts, SnapshotRecord,
+};
+
+/// The object that has a content.
+type Objects = HashMap<Digest, (Oid, Content), RandomState>;
+
+/// All work trees of a snapshot that are recorded by their commits.
+#[derive(Default)]
+pub(super) struct Commits(Vec<WorkTree>);
+
+/// One of them.
+struct WorkTree {
+    host: PathBuf,
+    own: RelPath,
+    commit: String,
+    /// Whether the snapshot has the objects too.
+    is_covered: bool,
+    /// Where the commit is as well.
+    remote: Option<String>,
+    manifest: Manifest,
+    objects: OnceLock<Objects>,
+    kept: Kept,
+}
+
+impl Commits {
+    /// Those of a snapshot. One whose manifest cannot be read is left out: nothing can be asked for then.
+    pub(super) fn of(record: &SnapshotRecord, blobs: &Blobs) -> Self {
+        let trees = |mount: &MountRecord| {
+            let facts = mount.git.iter().flatten().filter(|facts| facts.by_commit);
+            let root = mount.coverage.root.to_path();
+            let tree = |facts: &RepositoryFacts| {
+                let state = &facts.state;
+                Some(WorkTree {
+                    host: root.to_path_buf(),
+                    own: facts.own.clone(),
+                    commit: state.commit.clone()?,
+                    is_covered: state.covered == GitCoverage::Full,
+                    remote: state.remotes.first().map(|remote| remote.url.clone()),
+                    manifest: blobs.manifest(mount.manifest.as_ref()?).ok()?,
+                    objects: OnceLock::new(),
+                    kept: Kept::default(),
+                })
+            };
+            facts.filter_map(tree).collect::<Vec<_>>()
+        };
+        Self(record.mounts.iter().flat_map(trees).collect())
+    }
+
+    /// Whether an object has the content.
+    pub(super) fn have(&self, digest: &Digest, blobs: &Blobs) -> bool {
+        self.0.iter().any(|tree| tree.objects(blobs).contains_key(digest))
+    }
+
+    /// What to say of content that is nowhere; `None` when no work tree is recorded by its commit.
+    pub(super) fn lost(&self) -> Option<String> {
+        self.0.first().map(WorkTree::lost)
+    }
+
+    /// The content, compared with its digest; or why it cannot be had. `None` when no work tree is recorded by its commit.
+    pub(super) fn read(&self, digest: &Digest, blobs: &Blobs) -> Option<Result<Vec<u8>, String>> {
+        let first = self.0.first()?;
+        let found = self
+            .0
+            .iter()
+            .find_map(|tree| Some((tree, *tree.objects(blobs).get(digest)?)));
+        let Some((tree, (oid, content))) = found else {
+            return Some(Err(first.lost()));
+        };
+        let read = |repository: &Repository<'_>| {
+            let object = repository.object(&oid).ok()??;
+            let mut hasher = Hasher::new(content.method, content.size);
+            hasher.update(&object.bytes);
+            (object.kind == Kind::Blob && hasher.finish() == content).then_some(object.bytes)
+        };
+        Some(tree.ask(blobs, read).ok_or_else(|| tree.lost()))
+    }
+}
+
+impl WorkTree {
+    /// Asks the repository as it is now, and then, when the snapshot has its objects, as it was.
+    fn ask<T>(&self, blobs: &Blobs, ask: impl Fn(&Repository<'_>) -> Option<T>) -> Option<T> {
+        let work = work_tree(&self.own);
+        let live = || {
+            let root = Root::open(&self.host).ok()?;
+            let live = Live::new(&root);
+            ask(&Repository::open(&live, &work).ok()??)
+        };
+        let stored = || {
+            let stored = StoredTree::new(&self.manifest, blobs, &self.host).keeping(self.kept.clone());
+            ask(&Repository::open(&stored, &work).ok()??)
+        };
+        live().or_else(|| self.is_covered.then(stored)?)
+    }
+
+    /// What the commit has at the paths of the work tree.
+    fn objects(&self, blobs: &Blobs) -> &Objects {
+        self.objects.get_or_init(|| {
+            let work = work_tree(&self.own);
+            let found = self.ask(blobs, |repository| {
+                let commit = repository.commit(&Oid::parse(self.commit.as_bytes())?);
+                let tree = commit.ok()??.tree;
+                // A tree that is missing here may be in the snapshot.
+                repository.tree(&tree).ok()??;
+                let named = Named::new(repository);
+                let mut objects = Objects::default();
+                for (path, entry) in self.manifest.entries() {
+                    let Some(content) = entry.content().filter(|content| content.size > 0) else {
+                        continue;
+                    };
+                    if !path.is_within(&work) || path.is_within(&self.own) {
+                        continue;
+                    }
+                    if let Some((_, oid)) = named.entry(&work, &path, tree).ok()? {
+                        objects.insert(content.digest, (oid, *content));
+                    }
+                }
+                Some(objects)
+            });
+            found.unwrap_or_default()
+        })
+    }
+
+    fn lost(&self) -> String {
+        let commit: String = self.commit.chars().take(10).collect();
+        let own = self.own.on_host(&self.host);
+        let else_where = match &self.remote {
+            Some(url) => format!("fetch it from {url} and try again"),
+            None => "put them back and try again".to_owned(),
+        };
+        format!(
+            "it was recorded by the commit {commit}, whose objects {} does not have any more; {else_where}",
+            own.display()
+        )
+    }
+}

@@ -1,0 +1,225 @@
+//! `[recovery.git] clean = "commit"`: of a clean work tree the commit is recorded, and its objects give the contents back.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::git_class::pushed;
+use crate::support::compare::assert_same_tree;
+use crate::support::git::Repository;
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+/// A clean repository with files of several kinds, one of which is large.
+fn clean(sandbox: &Sandbox) -> Repository {
+    let repository = pushed(sandbox, "project");
+    let at = |path: &str| repository.path.join(path);
+    let noise: Vec<u8> = (0..200_000_u32)
+        .flat_map(|n| blake3::hash(&n.to_le_bytes()).as_bytes()[..5].to_vec())
+        .collect();
+    fs::write(at("large.bin"), noise).unwrap();
+    fs::write(at("empty"), "").unwrap();
+    fs::write(at("run.sh"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(at("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("README", at("link")).unwrap();
+    fs::copy(at("README"), at("src/README")).unwrap();
+    repository.commit("many kinds");
+    repository.git(&["push", "-q", "origin", "main"]);
+    repository.git(&["gc", "-q"]);
+    repository
+}
+
+fn configure(sandbox: &Sandbox, dir: &str) {
+    let text = format!("[recovery.git]\nclean = \"commit\"\ndir = \"{dir}\"\n");
+    sandbox.configure("config.toml", &text);
+}
+
+fn facts(sandbox: &Sandbox, id: &str) -> Value {
+    let run = sandbox.jackin(["show", id, "--json"]).ok();
+    run.json()["git"][0].clone()
+}
+
+/// What was said, in one line.
+fn said(run: &Run) -> String {
+    run.text().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn archived(sandbox: &Sandbox) -> u64 {
+    let all = fs::read_dir(sandbox.store().join("archives")).unwrap();
+    all.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
+}
+
+#[test]
+fn a_clean_work_tree_is_recorded_by_its_commit_and_comes_back_from_its_objects() {
+    for dir in ["full", "state", "off"] {
+        let sandbox = Sandbox::new();
+        configure(&sandbox, dir);
+        let repository = clean(&sandbox);
+        let objects = if dir == "full" { 1_000_000 } else { 0 };
+        let before = Tree::read(&repository.path);
+        let id = sandbox.launch(&repository.path, "true");
+        assert_eq!(facts(&sandbox, &id)["by_commit"], true, "{dir}");
+        let size = archived(&sandbox);
+        assert!((objects..objects + 100_000).contains(&size), "{dir}: {size}");
+        sandbox.jackin(["verify"]).ok();
+
+        // What the agent leaves is dirty, and archived.
+        let damage =
+            "rm -rf README src large.bin link; echo agent > history.txt; chmod 600 run.sh; echo new > new";
+        let id = sandbox.launch(&repository.path, damage);
+        assert_eq!(facts(&sandbox, &id)["by_commit"], true, "{dir}");
+        let damaged = Tree::read(&repository.path);
+        let patch = sandbox.jackin(["diff", &id, "--patch"]).ok().text();
+        assert!(patch.contains("-version 3\n+agent"), "{patch}");
+        sandbox.restore(&id, &[]);
+        assert_same_tree(&before, &Tree::read(&repository.path));
+        assert!(repository.try_git(&["fsck", "--strict"]));
+        sandbox.undo(&id);
+        assert_same_tree(&damaged, &Tree::read(&repository.path));
+        sandbox.jackin(["verify"]).ok();
+        sandbox.no_litter();
+    }
+}
+
+#[test]
+fn objects_that_were_captured_are_enough() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "full");
+    let repository = clean(&sandbox);
+    let before = Tree::read(&repository.path);
+    let id = sandbox.launch(&repository.path, "find . -mindepth 1 -delete");
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&repository.path));
+    assert!(repository.try_git(&["fsck", "--strict"]));
+}
+
+#[test]
+fn what_the_agent_puts_into_the_repository_is_not_taken_for_the_content() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "state");
+    let repository = clean(&sandbox);
+    // Replacement objects, and an object that is not what its name says.
+    let script = "
+        old=$(git rev-parse HEAD:README); git cat-file blob $old > /dev/null
+        new=$(echo poison | git hash-object -w --stdin); git replace $old $new
+        git unpack-objects -q < $(mv .git/objects/pack/*.pack p; echo p); rm -f .git/objects/pack/* p
+        f=.git/objects/$(echo $old | cut -c1-2)/$(echo $old | cut -c3-); g=.git/objects/$(echo $new | cut -c1-2)/$(echo $new | cut -c3-)
+        cp -f $g $f; echo agent > README";
+    let id = sandbox.launch(&repository.path, script);
+    let damaged = Tree::read(&repository.path);
+    let run = sandbox.jackin(["restore", &id, "--yes", "README"]).code(7);
+    assert!(said(&run).contains("recorded by the commit"), "{run}");
+    assert_same_tree(&damaged, &Tree::read(&repository.path));
+}
+
+#[test]
+fn a_repository_that_is_gone_is_named_with_the_remote_and_nothing_is_touched() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "off");
+    let repository = clean(&sandbox);
+    let remote = repository.git(&["remote", "get-url", "origin"]);
+    let before = Tree::read(&repository.path.join("src"));
+    let id = sandbox.launch(&repository.path, "rm -rf .git src; echo agent > README");
+    let damaged = Tree::read(&repository.path);
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(7);
+    assert!(
+        said(&run).contains(&format!("fetch it from {}", remote.trim())),
+        "{run}"
+    );
+    assert_same_tree(&damaged, &Tree::read(&repository.path));
+    let found = said(&sandbox.jackin(["verify"]).code(7));
+    assert!(
+        found.contains("README in project: it was recorded by the commit"),
+        "{found}"
+    );
+    // What it asks for helps.
+    repository.git(&["init", "-q"]);
+    repository.git(&["fetch", "-q", remote.trim(), "main"]);
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&repository.path.join("src")));
+}
+
+#[test]
+fn any_doubt_archives_the_files() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "full");
+    let repository = clean(&sandbox);
+    let at = |path: &str| repository.path.join(path);
+    let recorded = || {
+        let id = sandbox.launch(&repository.path, "true");
+        facts(&sandbox, &id)["by_commit"] == true
+    };
+    assert!(recorded());
+    let mut small = archived(&sandbox);
+    let grown = |then: &mut u64| {
+        let more = archived(&sandbox) - *then;
+        *then += more;
+        more
+    };
+    type Change<'a> = (&'a dyn Fn(), &'a dyn Fn());
+    let git = |args: &[&str]| drop(repository.git(args));
+    let changes: [Change<'_>; 4] = [
+        (&|| fs::write(at(".env"), "S=1").unwrap(), &|| {
+            fs::remove_file(at(".env")).unwrap()
+        }),
+        (&|| fs::write(at("README"), "x").unwrap(), &|| {
+            git(&["checkout", "-q", "README"])
+        }),
+        (&|| git(&["update-index", "--skip-worktree", "README"]), &|| {
+            git(&["update-index", "--no-skip-worktree", "README"])
+        }),
+        (&|| git(&["config", "core.autocrlf", "input"]), &|| {
+            git(&["config", "--unset", "core.autocrlf"])
+        }),
+    ];
+    for (number, (spoil, mend)) in changes.into_iter().enumerate() {
+        spoil();
+        assert!(!recorded(), "{number}");
+        // The work tree was stored, and what the archives before have is not stored again.
+        let more = grown(&mut small);
+        assert!((900_000..1_300_000).contains(&more), "{number}: {more}");
+        mend();
+        assert!(recorded(), "{number}");
+        grown(&mut small);
+    }
+}
+
+#[test]
+fn a_commit_is_recorded_also_in_a_nested_repository() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "full");
+    let top = sandbox.project("top");
+    fs::write(top.join("notes"), "not git's").unwrap();
+    fs::rename(clean(&sandbox).path, top.join("inner")).unwrap();
+    let before = Tree::read(&top);
+    let id = sandbox.launch(&top, "rm -rf inner/src inner/.git notes");
+    assert_eq!(facts(&sandbox, &id)["by_commit"], true);
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&top));
+}
+
+#[test]
+fn the_contract_says_what_a_restore_will_need() {
+    let sandbox = Sandbox::new();
+    let repository = clean(&sandbox);
+    let explain = || {
+        let target: &Path = &repository.path;
+        let run = sandbox.jackin(["explain", "--snapshot", "project", target.to_str().unwrap()]);
+        run.ok().text().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    configure(&sandbox, "full");
+    assert!(
+        explain().contains("which are captured with .git; origin has the commit:"),
+        "{}",
+        explain()
+    );
+    configure(&sandbox, "state");
+    assert!(
+        explain().contains("so a restore needs .git to survive; origin has the commit:"),
+        "{}",
+        explain()
+    );
+}
