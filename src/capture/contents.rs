@@ -315,7 +315,7 @@ fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
 
 /// Names for everything with several links (pipes, links and devices can have them too) the first path of its group, in
 /// manifest order.
-fn group_links(directories: &mut [Arc<Directory>]) {
+pub(super) fn group_links(directories: &mut [Arc<Directory>]) {
     let mut first: HashMap<u64, (RelPath, Kind)> = HashMap::new();
     for directory in directories {
         for index in 0..directory.entries.len() {

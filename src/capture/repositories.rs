@@ -72,11 +72,7 @@ pub(super) fn survey(
         let (covered, partly) = covered(own, skipped);
         facts.state.covered = if kept { covered } else { GitCoverage::Off };
         if let Some(first) = partly.first().filter(|_| kept) {
-            let doubt = format!("an exclude leaves out {}", first.as_path().display());
-            if facts.class != RepositoryClass::Dirty {
-                (facts.class, facts.reason) = (RepositoryClass::Dirty, doubt.clone());
-            }
-            facts.state.doubts.push(doubt);
+            facts.doubt(format!("an exclude leaves out {}", first.as_path().display()));
         }
         Some(facts)
     };
@@ -90,9 +86,7 @@ pub(super) fn survey(
         .filter_map(look)
         .collect();
     if let Some(first) = found.first_mut().filter(|_| more > 0) {
-        let doubt = format!("{more} more repositories of the mount are not looked at");
-        (first.class, first.reason) = (RepositoryClass::Dirty, doubt.clone());
-        first.state.doubts.push(doubt);
+        first.doubt(format!("{more} more repositories of the mount are not looked at"));
     }
     found.sort_by(|a, b| a.own.cmp(&b.own));
     found
@@ -125,10 +119,14 @@ pub fn glance(coverage: &Coverage) -> Option<RepositoryState> {
     Some(state)
 }
 
-/// Whether what was recorded says nothing of now though no captured file changed: excludes left out some of what is git's own.
+/// Whether what was recorded says nothing of now though no captured file changed: excludes left out some of what is git's own, or git
+/// was at work then.
 pub(super) fn is_stale(facts: Option<&[RepositoryFacts]>, skipped: &BTreeSet<&RelPath>) -> bool {
-    let partly =
-        |facts: &[RepositoryFacts]| facts.iter().any(|facts| facts.state.covered != GitCoverage::Full);
+    let partly = |facts: &[RepositoryFacts]| {
+        facts
+            .iter()
+            .any(|facts| facts.unsteady || facts.state.covered != GitCoverage::Full)
+    };
     facts.is_none_or(partly) || skipped.iter().any(|path| is_git(path))
 }
 
@@ -188,6 +186,7 @@ impl Standing {
             staged: 0,
             bytes: 0,
             by_commit: false,
+            unsteady: false,
             refs: self.refs,
         }
     }

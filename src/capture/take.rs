@@ -1,9 +1,11 @@
 //! One capture from beginning to end, and its sibling that only looks.
 
 mod held;
+mod steady;
 
 use std::collections::BTreeSet;
 
+use self::steady::Taken;
 use super::contents::complete;
 use super::known::Known;
 use super::limit::biggest;
@@ -168,16 +170,24 @@ impl<'a> Capture<'a> {
                 continue;
             };
             let started_at = walked.started_at;
-            skipped.push(std::mem::take(&mut walked.skipped));
+            let mut left_out = std::mem::take(&mut walked.skipped);
             packer.mount(&coverage.label);
-            let manifest = complete(
-                &root,
-                walked,
-                self.known.reference(at, self.by_commit),
+            let reference = self.known.reference(at, self.by_commit);
+            let mut manifest = complete(&root, walked, reference, &mut packer, self.observer)?;
+            let again = self.steady(
+                &mut Taken {
+                    root: &root,
+                    coverage,
+                    started_at,
+                    manifest: &mut manifest,
+                    skipped: &mut left_out,
+                },
                 &mut packer,
-                self.observer,
             )?;
-            if settled.as_ref().is_some_and(|settled| !settled.is_so(&manifest)) {
+            if settled
+                .as_ref()
+                .is_some_and(|settled| !again.is_empty() || !settled.is_so(&manifest))
+            {
                 return Ok(None);
             }
             let by_commit = self.by_commit && settled.is_none();
@@ -197,8 +207,7 @@ impl<'a> Capture<'a> {
                 }
             };
             // What is exactly as it was has the repositories that it had. An emergency snapshot is there to be gone back to.
-            let left_out = skipped.last().into_iter().flatten();
-            let left_out = left_out.map(|skipped| &skipped.path).collect();
+            let paths = left_out.iter().map(|skipped| &skipped.path).collect();
             if let Some(mut settled) = settled {
                 // Archives have all of it already.
                 settled
@@ -206,13 +215,20 @@ impl<'a> Capture<'a> {
                     .iter_mut()
                     .for_each(|facts| facts.by_commit &= !is_same);
                 record.git = Some(settled.facts);
-            } else if is_stale(record.git.as_deref(), &left_out) {
+            } else if is_stale(record.git.as_deref(), &paths) {
                 let wanted = self.request.kind != SnapshotKind::Emergency;
-                record.git = wanted.then(|| survey(&root, &manifest, &left_out, self.known.before(at), true));
+                record.git = wanted.then(|| survey(&root, &manifest, &paths, self.known.before(at), true));
+            }
+            for facts in record.git.iter_mut().flatten() {
+                if let Some(Some(doubt)) = again.get(&facts.own) {
+                    facts.unsteady = true;
+                    facts.doubt(doubt.clone());
+                }
             }
             let mounted = root.is_mount_point();
             mounts.push(MountRecord { mounted, ..record });
             manifests.push(Some(manifest));
+            skipped.push(left_out);
         }
         if used.is_empty() && elsewhere.is_empty() && packer.is_partial() {
             return Ok(None);
@@ -280,6 +296,11 @@ impl<'a> Capture<'a> {
         }
     }
 
+    /// Whether stat data prove that a file is as it was.
+    fn trusts(&self, root: &Root) -> bool {
+        !self.request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime)
+    }
+
     fn walk(
         &self,
         at: usize,
@@ -294,7 +315,7 @@ impl<'a> Capture<'a> {
             Err(error) => return Err(error.into()),
         };
         let matcher = matcher(coverage)?;
-        let trust_stat = !self.request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime);
+        let trust_stat = self.trusts(&root);
         let reference = self
             .known
             .reference(at, self.by_commit)

@@ -156,6 +156,19 @@ pub struct RepositoryFacts {
     /// The contents of its work tree are in no archive: the objects of its commit have them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_commit: bool,
+    /// Git was at work in it while it was captured, and would not stop: what was read of it may not fit together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsteady: bool,
     /// Digest of all refs: as long as it is the same, what is unpushed is the same.
     pub refs: String,
+}
+
+impl RepositoryFacts {
+    /// Something about it is not known: it counts as dirty.
+    pub fn doubt(&mut self, what: String) {
+        if self.class != RepositoryClass::Dirty {
+            (self.class, self.reason) = (RepositoryClass::Dirty, what.clone());
+        }
+        self.state.doubts.push(what);
+    }
 }

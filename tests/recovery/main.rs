@@ -37,6 +37,7 @@ mod file_systems;
 mod flags;
 mod flags_killed;
 mod full_disk;
+mod git_busy;
 mod git_class;
 mod git_commit;
 mod git_content;

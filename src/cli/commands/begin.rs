@@ -1,5 +1,6 @@
 //! `begin`: the first moment of a session, for a launcher that starts the agent itself.
 
+use super::repositories::warn_of_unsteady;
 use super::scope;
 use crate::capture::Limits;
 use crate::cli::args::BeginArgs;
@@ -112,6 +113,7 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
         .terminal
         .detail(&format!("baseline {} of {} is stored", record.id, begun.instance));
     tell_of_repositories(context, record, begun.instance.as_str());
+    warn_of_unsteady(context, record);
     if record.complete {
         return;
     }

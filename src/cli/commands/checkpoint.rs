@@ -1,6 +1,7 @@
 //! `checkpoint`: a named snapshot inside a running session.
 
 use super::diff::no_store;
+use super::repositories::warn_of_unsteady;
 use crate::capture::{Limits, Request, take};
 use crate::cli::args::CheckpointArgs;
 use crate::cli::context::Context;
@@ -80,6 +81,7 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
     let record = captured.record;
     // The process ends now; to give a million names back one by one would take longer than what is left to do.
     std::mem::forget(captured.manifests);
+    warn_of_unsteady(context, &record);
     if args.json {
         context.terminal.json(&CheckpointDocument {
             head: Head::default(),

@@ -2,6 +2,7 @@
 
 use super::changes;
 use super::diff::no_store;
+use super::repositories::warn_of_unsteady;
 use crate::cli::args::EndArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{EndDocument, Head};
@@ -39,6 +40,9 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
             row.id, inner.message
         );
         return Err(CliError { message, ..inner });
+    }
+    if let Some(closing) = &closed.closing {
+        warn_of_unsteady(context, &closing.record);
     }
     let changed = changes::of_session(&store, &row, closed.closing.as_ref())?;
     if args.json {

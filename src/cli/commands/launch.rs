@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::begin::{begin_instance, warn_about, warn_of_absent};
+use super::repositories::warn_of_unsteady;
 use super::{changes, scope};
 use crate::cli::args::LaunchArgs;
 use crate::cli::context::Context;
@@ -234,6 +235,9 @@ fn report(
     ended: &Ended,
 ) {
     let closing = closed.and_then(|closed| closed.closing);
+    if let Some(closing) = &closing {
+        warn_of_unsteady(context, &closing.record);
+    }
     let changed = find_instance(store, begun.instance.as_str())
         .map_err(CliError::from)
         .and_then(|row| changes::of_session(store, &row, closing.as_ref()));

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use crate::cli::context::Context;
 use crate::diff::{Change, RepositoryChange, compare_repository, is_secret};
 use crate::git::{Files, Live, Repositories, work_tree};
 use crate::mount::Root;
 use crate::restore::{Proposal, Report};
-use crate::snapshot::{Coverage, Manifest, RelPath};
+use crate::snapshot::{Coverage, Manifest, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store, StoredTree};
+use crate::terminal::sanitize;
 
 /// The repositories that `changes` concern. The later state is that of the live mount when no content is given with it.
 pub(super) fn repositories(
@@ -95,4 +97,17 @@ pub(super) fn emptied(
         found.extend(emptied.map(|change| (coverage.clone(), change)));
     }
     found
+}
+
+/// Says which repositories did not hold still while they were captured.
+pub(super) fn warn_of_unsteady(context: &Context<'_>, record: &SnapshotRecord) {
+    for (coverage, facts) in record.repositories().filter(|(_, facts)| facts.unsteady) {
+        let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
+        let why = facts.state.doubts.last().map(|doubt| sanitize::text(doubt));
+        context.terminal.warn(&format!(
+            "git was at work in {own} all the while, so what {} has of it may not fit together: {}",
+            record.id,
+            why.unwrap_or_default()
+        ));
+    }
 }

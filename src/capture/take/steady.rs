@@ -1,0 +1,201 @@
+//! Git may be at work in a repository while it is captured. Then a captured ref may name a commit whose objects were listed before it
+//! was made, or a ref may be missed because it moved into `packed-refs`. What changed meanwhile is walked again: everything, until
+//! what is not objects holds still, then the objects, so that refs were read before objects.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use super::{Capture, matcher};
+use crate::capture::contents::{complete, group_links};
+use crate::capture::facts::{insert_gap, same_moment};
+use crate::capture::pack::Packer;
+use crate::capture::walk::{Reference, Skipped, Walk};
+use crate::capture::{CaptureError, Earlier};
+use crate::git::Repositories;
+use crate::mount::Root;
+use crate::snapshot::{Coverage, Directory, Manifest, Name, RelPath, Time};
+
+/// How often a repository that does not hold still is walked again.
+const ROUNDS: usize = 5;
+/// How often a lock that somebody holds is waited for, and how long.
+const PATIENCE: (usize, Duration) = (2, Duration::from_millis(20));
+
+/// A mount that was captured.
+pub(super) struct Taken<'a> {
+    pub(super) root: &'a Root,
+    pub(super) coverage: &'a Coverage,
+    pub(super) started_at: Time,
+    pub(super) manifest: &'a mut Manifest,
+    pub(super) skipped: &'a mut Vec<Skipped>,
+}
+
+/// What changed of a repository since it was listed.
+enum Moved {
+    /// Refs, index, or anything else but objects.
+    Much,
+    /// Objects alone.
+    Objects,
+    /// Nothing yet, but a lock says that something will.
+    Locked(RelPath),
+}
+
+impl Capture<'_> {
+    /// Walks repositories again until they hold still. Gives those that were walked again, each with what is to be said of it when it
+    /// did not hold still.
+    pub(super) fn steady(
+        &self,
+        taken: &mut Taken<'_>,
+        packer: &mut Packer<'_>,
+    ) -> Result<BTreeMap<RelPath, Option<String>>, CaptureError> {
+        let mut again = BTreeMap::new();
+        let all = Repositories::of([&*taken.manifest]);
+        for own in all.iter() {
+            let mut round = 0;
+            let doubt = loop {
+                let moved = taken.moved(own);
+                let part = match &moved {
+                    None => break None,
+                    Some(Moved::Locked(lock)) if round >= PATIENCE.0 => {
+                        let lock = lock.as_path().display();
+                        break Some(format!("{lock}: git is at work there, or was killed"));
+                    }
+                    Some(_) if round == ROUNDS => break Some("it changed while it was captured".to_owned()),
+                    Some(Moved::Objects) => objects(own),
+                    Some(Moved::Much) => own.clone(),
+                    Some(Moved::Locked(_)) => {
+                        thread::sleep(PATIENCE.1);
+                        own.clone()
+                    }
+                };
+                self.again(taken, &part, packer)?;
+                round += 1;
+            };
+            if round > 0 {
+                again.insert(own.clone(), doubt);
+            }
+        }
+        if !again.is_empty() {
+            group_links(&mut taken.manifest.directories);
+        }
+        Ok(again)
+    }
+
+    /// Captures what lies at and below a path once more.
+    fn again(
+        &self,
+        taken: &mut Taken<'_>,
+        path: &RelPath,
+        packer: &mut Packer<'_>,
+    ) -> Result<(), CaptureError> {
+        let tracked = &taken.coverage.tracked;
+        // Nothing that is not tracked comes in because of it.
+        let is_whole = tracked.is_empty() || tracked.iter().any(|outer| path.is_within(outer));
+        let tracked = if is_whole {
+            vec![path.clone()]
+        } else {
+            let inner = tracked.iter().filter(|inner| inner.is_within(path));
+            inner.cloned().collect()
+        };
+        let coverage = Coverage {
+            tracked,
+            ..taken.coverage.clone()
+        };
+        let reference = Reference {
+            earlier: Earlier {
+                manifest: taken.manifest,
+                started_at: taken.started_at,
+                same_rules: false,
+            },
+            known: None,
+        };
+        let walk = Walk {
+            root: taken.root,
+            matcher: &matcher(&coverage)?,
+            reference: Some(reference),
+            trust_stat: self.trusts(taken.root),
+            limits: self.request.limits,
+            observer: self.observer,
+        };
+        let mut walked = walk.run()?;
+        taken.skipped.retain(|skipped| !skipped.path.is_within(path));
+        let skipped = std::mem::take(&mut walked.skipped);
+        taken
+            .skipped
+            .extend(skipped.into_iter().filter(|skipped| skipped.path.is_within(path)));
+        taken.skipped.sort();
+        let part = complete(taken.root, walked, Some(reference), packer, self.observer)?;
+        splice(taken.manifest, part, path);
+        Ok(())
+    }
+}
+
+impl Taken<'_> {
+    /// What of a repository is not as it was listed. Every change that git makes to names, refs, the index or objects is a rename in a
+    /// directory, and shows in its times.
+    fn moved(&self, own: &RelPath) -> Option<Moved> {
+        let objects = objects(own);
+        let (mut moved, mut lock) = (None, None);
+        let first = self.manifest.directories.partition_point(|dir| dir.path < *own);
+        let inside = self.manifest.directories.iter().skip(first);
+        for dir in inside.take_while(|dir| dir.path.is_within(own)) {
+            let is_objects = dir.path.is_within(&objects);
+            if !self.is_as_listed(dir) {
+                if !is_objects {
+                    return Some(Moved::Much);
+                }
+                moved = Some(Moved::Objects);
+            }
+            if lock.is_none() && !is_objects {
+                let mut entries = dir.entries.iter();
+                let found = entries.find(|entry| entry.name.as_bytes().ends_with(b".lock"));
+                lock = found.map(|entry| dir.path.join(&entry.name));
+            }
+        }
+        moved.or(lock.map(Moved::Locked))
+    }
+
+    fn is_as_listed(&self, dir: &Directory) -> bool {
+        let listed = self.manifest.entry(&dir.path);
+        let now = self.root.dir(&dir.path).and_then(|dir| dir.stat());
+        listed
+            .zip(now.ok())
+            .is_some_and(|(listed, now)| same_moment(listed, &now))
+    }
+}
+
+fn objects(own: &RelPath) -> RelPath {
+    let name = Name::new(b"objects").ok();
+    name.map_or_else(|| own.clone(), |name| own.join(&name))
+}
+
+/// Puts what lies at and below a path in `part` in the place of what the manifest has there.
+fn splice(manifest: &mut Manifest, part: Manifest, path: &RelPath) {
+    let Some((parent, name)) = path.split() else {
+        *manifest = part;
+        return;
+    };
+    let above = part.directory(&parent).cloned();
+    manifest.directories.retain(|dir| !dir.path.is_within(path));
+    let inside = part
+        .directories
+        .into_iter()
+        .filter(|dir| dir.path.is_within(path));
+    manifest.directories.extend(inside);
+    manifest.directories.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut directories = manifest.directories.iter_mut();
+    let Some(dir) = directories.find(|dir| dir.path == parent).map(Arc::make_mut) else {
+        return;
+    };
+    dir.entries.retain(|entry| entry.name != name);
+    dir.gaps.retain(|gap| gap.name != name);
+    let Some(above) = above else { return };
+    if let Some(entry) = above.entry(&name) {
+        let at = dir.entries.partition_point(|other| other.name < name);
+        dir.entries.insert(at, entry.clone());
+    }
+    if let Some(gap) = above.gap(&name) {
+        insert_gap(dir, gap.clone());
+    }
+}
