@@ -27,7 +27,7 @@ mod walk;
 
 pub use config::{Config, ConfigEntry};
 pub use error::GitError;
-pub use executables::{Executable, executables};
+pub use executables::{Executable, driver_lines, executables};
 pub use files::{Files, Found, Live};
 pub use index::{Index, IndexEntry};
 pub use named::{COMMIT, EXECUTABLE, LINK, Named, Unreadable, relative, within};

@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Change;
 use super::commits::{Commits, between};
 use crate::git::{
-    Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, executables, work_tree,
+    Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, driver_lines, executables,
+    work_tree,
 };
 use crate::snapshot::{Name, RelPath};
 
 /// So many doubts are told.
 const MOST_DOUBTS: usize = 20;
-/// Attributes are read from files up to this size.
-const MOST_ATTRIBUTES: usize = 1 << 20;
 
 /// Something that makes git run a program, and was changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +55,8 @@ pub struct RepositoryChange {
     pub made: Commits,
     /// Commits that only the earlier state reaches.
     pub lost: Commits,
+    /// Commits that were made meanwhile and given up: HEAD was at them, and only its reflog has them now.
+    pub given_up: Commits,
     /// Paths of the index that differ.
     pub staged: u64,
     /// How many stashes there were and are.
@@ -106,6 +107,7 @@ struct State {
     head: Head,
     refs: Refs,
     index: BTreeMap<(Vec<u8>, u8), IndexEntry>,
+    recent: BTreeSet<Oid>,
     stashes: u64,
     operations: Vec<Operation>,
     doubts: Vec<String>,
@@ -155,6 +157,9 @@ pub fn compare_repository<'f>(
     change.configs = sides.iter().flat_map(|side| configs(side)).collect();
     change.made = between(&sides, &is.tips(), &was.tips());
     change.lost = between(&sides, &was.tips(), &is.tips());
+    let meanwhile: Vec<Oid> = is.recent.difference(&was.recent).copied().collect();
+    let known: Vec<Oid> = [was.tips(), is.tips()].concat();
+    change.given_up = between(&sides, &meanwhile, &known);
     let mut doubts: Vec<String> = unread.into_iter().chain(was.doubts).chain(is.doubts).collect();
     doubts.sort();
     doubts.dedup();
@@ -167,6 +172,7 @@ impl State {
     fn of(repository: &Repository<'_>) -> Self {
         let mut state = Self {
             is_there: true,
+            recent: repository.recent_heads(),
             stashes: repository.stashes(),
             operations: repository.operations(),
             ..Self::default()
@@ -254,7 +260,7 @@ fn attributes(
     for change in changes.iter().filter(is_theirs) {
         let lines = |files: Option<&dyn Files>| {
             files
-                .map(|files| drivers(files, &change.path))
+                .map(|files| driver_lines(files, &change.path))
                 .unwrap_or_default()
         };
         let (was, now) = (lines(before), lines(after));
@@ -271,30 +277,6 @@ fn attributes(
         }));
     }
     found
-}
-
-fn drivers(files: &dyn Files, path: &RelPath) -> BTreeSet<String> {
-    let mut text = vec![0; MOST_ATTRIBUTES];
-    let mut length = 0;
-    while let Some(room) = text.get_mut(length..).filter(|room| !room.is_empty()) {
-        match files.read_at(path, room, length as u64) {
-            Ok(count) if count > 0 => length += count,
-            _ => break,
-        }
-    }
-    text.truncate(length);
-    let drives = |line: &&[u8]| {
-        let mut words = line.split(u8::is_ascii_whitespace);
-        let is_driver = |word: &[u8]| {
-            let kinds: [&[u8]; 3] = [b"filter=", b"diff=", b"merge="];
-            kinds.iter().any(|kind| word.starts_with(kind))
-        };
-        !line.starts_with(b"#") && words.any(is_driver)
-    };
-    let lines = text.split(|byte| *byte == b'\n').filter(drives);
-    lines
-        .map(|line| String::from_utf8_lossy(line).trim().to_owned())
-        .collect()
 }
 
 fn moves(was: &Refs, is: &Refs) -> Vec<RefMove> {

@@ -1,11 +1,14 @@
 //! What makes git run a program, or look elsewhere, when somebody uses it in this repository.
 
+use std::collections::BTreeSet;
+
 use super::config::ConfigEntry;
 use super::error::shown;
 use super::reading::{below, look, whole};
 use super::remotes::without_credentials;
 use super::repository::Repository;
-use super::{Found, GitError};
+use super::{Files, Found, GitError};
+use crate::snapshot::RelPath;
 
 /// Something that makes git run a program, or take orders from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +23,7 @@ pub struct Executable {
 const MOST_LISTED: usize = 10_000;
 /// Values and names are cut here.
 const LONGEST: usize = 4096;
-/// `info/attributes` that are larger were made to hurt.
+/// Attributes that are larger were made to hurt.
 const MOST_ATTRIBUTES: u64 = 4 << 20;
 
 /// Everything in the git directory that makes git run a program, that redirects it, or that pulls in more configuration.
@@ -104,27 +107,42 @@ fn attributes(repository: &Repository, found: &mut Vec<Executable>) -> Result<()
     let Some(common) = repository.shared_git_dir() else {
         return Ok(());
     };
-    let text = whole(
-        repository.files,
-        &below(common, "info/attributes"),
-        MOST_ATTRIBUTES,
-    )?;
-    for line in text.unwrap_or_default().split(|byte| *byte == b'\n') {
-        let words = line.split(u8::is_ascii_whitespace);
-        for word in words {
-            let kind = ["filter", "diff", "merge"].into_iter().find(|kind| {
-                let value = word.strip_prefix(kind.as_bytes());
-                value.is_some_and(|value| value.starts_with(b"="))
-            });
-            if let Some(kind) = kind.filter(|_| !line.starts_with(b"#") && found.len() <= MOST_LISTED) {
-                found.push(Executable {
-                    what: format!("attribute {kind}"),
-                    detail: shown(line),
-                });
-            }
-        }
+    let path = below(common, "info/attributes");
+    let text = whole(repository.files, &path, MOST_ATTRIBUTES)?.unwrap_or_default();
+    for (line, kinds) in driving(&text) {
+        let room = (MOST_LISTED + 1).saturating_sub(found.len());
+        found.extend(kinds.into_iter().take(room).map(|kind| Executable {
+            what: format!("attribute {kind}"),
+            detail: shown(line),
+        }));
     }
     Ok(())
+}
+
+/// The lines of a file of attributes that give paths to a filter, a diff or a merge driver. What cannot be read has none.
+#[must_use]
+pub fn driver_lines(files: &dyn Files, path: &RelPath) -> BTreeSet<String> {
+    let text = whole(files, path, MOST_ATTRIBUTES).ok().flatten();
+    let text = text.unwrap_or_default();
+    let lines = driving(&text).map(|(line, _)| shown(line.trim_ascii()));
+    lines.collect()
+}
+
+/// The lines that name drivers, each with their kinds.
+fn driving(text: &[u8]) -> impl Iterator<Item = (&[u8], Vec<&'static str>)> {
+    let kind = |word: &[u8]| {
+        ["filter", "diff", "merge"].into_iter().find(|kind| {
+            let value = word.strip_prefix(kind.as_bytes());
+            value.is_some_and(|value| value.starts_with(b"="))
+        })
+    };
+    let lines = text.split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !line.starts_with(b"#"));
+    let named = lines.map(move |line| {
+        let words = line.split(u8::is_ascii_whitespace);
+        (line, words.filter_map(kind).collect::<Vec<_>>())
+    });
+    named.filter(|(_, kinds)| !kinds.is_empty())
 }
 
 /// Whether a line of the configuration runs something, redirects something, or pulls in more.

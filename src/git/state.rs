@@ -46,6 +46,8 @@ impl Operation {
 
 /// A reflog that is longer is counted so far.
 const MOST_REFLOG: u64 = 64 << 20;
+/// So much of the end of a reflog is recent: some two thousand moves.
+const MOST_RECENT: u64 = 512 << 10;
 /// Bytes of `shallow`: a million commits.
 const MOST_SHALLOW: u64 = 41 << 20;
 
@@ -79,6 +81,31 @@ impl Repository<'_> {
             let part = room.get(..count).unwrap_or_default();
             lines += part.iter().filter(|byte| **byte == b'\n').count() as u64;
         }
+    }
+
+    /// The commits that HEAD was at lately, as its reflog has them.
+    #[must_use]
+    pub fn recent_heads(&self) -> BTreeSet<Oid> {
+        let Some(own) = self.git_dir() else {
+            return BTreeSet::new();
+        };
+        let path = below(own, "logs/HEAD");
+        let tail = || -> Result<Vec<u8>, GitError> {
+            let size = size(self.files, &path)?.unwrap_or(0);
+            let from = size.saturating_sub(MOST_RECENT);
+            let mut bytes = Vec::new();
+            if size > 0 {
+                Stream::new(self.files, &path, from, MOST_RECENT)
+                    .read_to_end(&mut bytes)
+                    .map_err(|source| GitError::io(&path, source))?;
+            }
+            Ok(bytes)
+        };
+        let bytes = self.doubts.settle(tail());
+        // "<before> <after> <who> <when>\t<why>"; the first line may be cut.
+        let after = |line: &[u8]| Oid::parse(line.split(|byte| *byte == b' ').nth(1)?);
+        let lines = bytes.split(|byte| *byte == b'\n');
+        lines.filter_map(after).filter(|oid| !oid.is_null()).collect()
     }
 
     /// The names of all refs that have a reflog, sorted.

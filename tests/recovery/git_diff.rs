@@ -291,3 +291,26 @@ fn a_mount_that_a_snapshot_lacks_is_not_read_from_the_disk() {
     );
     assert!(told[0]["commits_made"].as_array().unwrap().is_empty(), "{told:?}");
 }
+
+#[test]
+fn commits_that_the_agent_made_and_gave_up_are_told_and_kept() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 3);
+    let script = format!(
+        "echo x > new; git add new; {AGENT} commit -qm 'given up'; git rev-parse HEAD > ../gone; git reset -q --hard HEAD~1; \\
+         git checkout -q -b side; git checkout -q main"
+    );
+    let id = sandbox.launch(&repository.path, &script);
+    let gone = fs::read_to_string(repository.path.join("../gone")).unwrap();
+    let all = repositories(&sandbox, &id, &[]);
+    assert_eq!(texts(&all[0]["commits_given_up"], "id"), [gone.trim()], "{all:?}");
+    assert_eq!(all[0]["commits_made"], serde_json::json!([]));
+    let text = sandbox.jackin(["diff", &id]).code_in(&[0, 1]).text();
+    assert!(text.contains("1 commit made and given up"), "{text}");
+    let run = sandbox.jackin(["restore", &id, "--yes"]).ok();
+    let text = run.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("1 commit is only in the emergency snapshot"),
+        "{run}"
+    );
+}

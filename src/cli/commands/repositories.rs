@@ -91,9 +91,11 @@ pub(super) fn emptied(
             &changes,
             false,
         );
-        let emptied = changed
-            .into_iter()
-            .filter(|change| !change.made.listed.is_empty());
+        let has_any = |change: &RepositoryChange| {
+            let mut both = [&change.made, &change.given_up].into_iter();
+            both.any(|commits| !commits.listed.is_empty())
+        };
+        let emptied = changed.into_iter().filter(has_any);
         found.extend(emptied.map(|change| (coverage.clone(), change)));
     }
     found

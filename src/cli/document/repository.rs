@@ -47,6 +47,8 @@ pub(in crate::cli) struct RepositoryDocument {
     commits_made: Vec<CommitDocument>,
     /// Commits that only the earlier state reaches, the newest first, up to a hundred.
     commits_lost: Vec<CommitDocument>,
+    /// Commits that were made meanwhile and given up: only the reflog of HEAD has them, the newest first, up to a hundred.
+    commits_given_up: Vec<CommitDocument>,
     /// Whether there are more commits than those.
     more_commits: bool,
     /// How many paths of the index (what is staged) differ.
@@ -124,7 +126,10 @@ impl RepositoryDocument {
             refs: change.refs.iter().map(RefDocument::from).collect(),
             commits_made: commits(&change.made),
             commits_lost: commits(&change.lost),
-            more_commits: change.made.more || change.lost.more,
+            commits_given_up: commits(&change.given_up),
+            more_commits: [&change.made, &change.lost, &change.given_up]
+                .into_iter()
+                .any(|commits| commits.more),
             index_paths: change.staged,
             stashes_from: change.stashes.0,
             stashes_to: change.stashes.1,

@@ -41,6 +41,12 @@ pub(in crate::cli) fn change(coverage: &Coverage, change: &RepositoryChange, col
         &change.lost,
         columns,
     );
+    commits(
+        &mut lines,
+        "made and given up: only the reflog has them",
+        &change.given_up,
+        columns,
+    );
     if change.staged > 0 && !change.vanished {
         let paths = size::counted(change.staged, "path", "paths");
         lines.push(format!("  index    {paths} staged otherwise"));
@@ -65,8 +71,10 @@ pub(in crate::cli) fn change(coverage: &Coverage, change: &RepositoryChange, col
 /// That a restore took commits out of a repository, and where they are.
 pub(in crate::cli) fn emptied(coverage: &Coverage, change: &RepositoryChange, emergency: &str) -> String {
     let own = sanitize::path(&change.own.on_host(&coverage.root.to_path()));
-    let number = change.made.listed.len() as u64;
-    let more = if change.made.more { "at least " } else { "" };
+    let both = [&change.made, &change.given_up];
+    let number = both.iter().map(|commits| commits.listed.len() as u64).sum();
+    let is_more = both.iter().any(|commits| commits.more);
+    let more = if is_more { "at least " } else { "" };
     let commits = size::counted(number, "commit is", "commits are");
     let back = match &change.head {
         Some((then, _)) => format!("HEAD is at {} again", head(then)),
