@@ -8,7 +8,7 @@ use super::places::{Places, below};
 use super::seen::{Kind, Seen, look, not_covered, uncaptured, why_not};
 use super::terms::{Contract, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable};
 use super::{ContractError, Verdict, coverage, overlap};
-use crate::config::{Isolation, Mode, Resolved, Sensitive};
+use crate::config::{Mode, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
 use crate::snapshot::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 
@@ -33,8 +33,12 @@ pub fn resolve(
     let captures = mode == Mode::Project;
     let places = Places::of(environment);
     let mut seen = Vec::new();
+    let workspace = resolved.subject.workspace();
+    let isolated = environment.jackin_home().zip(workspace);
+    let isolated = isolated.map(|(home, workspace)| isolated_mounts(&home, workspace));
+    let isolated = isolated.unwrap_or_default();
     for mount in &resolved.mounts {
-        seen.push(look(mount, &resolved.subject, captures)?);
+        seen.push(look(mount, &resolved.subject, captures, &isolated)?);
     }
     if mode != Mode::Off && places.store().is_none() {
         return Err(ContractError::NoStore);
@@ -190,7 +194,7 @@ fn captured(
             Some(_) if holder.and_then(|at| shielded(mount, seen.get(at)?)).is_some() => {
                 terms(mount, MountState::Readonly)
             }
-            Some(outer) if mount.config.isolation == Isolation::Shared => terms(mount, within(mount, outer)),
+            Some(outer) if mount.isolated.is_none() => terms(mount, within(mount, outer)),
             _ => terms(mount, uncaptured(mount).unwrap_or(not_covered(NotCovered::Mode))),
         });
     }
@@ -248,6 +252,7 @@ fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
         dst: mount.config.dst.clone(),
         readonly: mount.config.readonly,
         isolation: mount.config.isolation,
+        container: mount.container.clone(),
         configured: mount.config.source.clone(),
         state,
         coverage: None,

@@ -6,13 +6,18 @@ use std::path::PathBuf;
 
 use super::ContractError;
 use super::terms::{MountState, NotCovered};
-use crate::config::{Isolation, MountConfig, Subject, shown};
+use crate::config::{Isolated, Isolation, MountConfig, Subject, shown};
+use crate::snapshot::ByteString;
 
 /// What a mount turned out to be on this host.
 pub(super) struct Seen<'a> {
     pub(super) config: &'a MountConfig,
     pub(super) root: PathBuf,
     pub(super) kind: Kind,
+    /// Of an isolated mount: in which containers it lies, and which files could not be read.
+    pub(super) isolated: Option<NotCovered>,
+    /// The container whose copy of an isolated mount `root` is.
+    pub(super) container: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,7 +30,7 @@ pub(super) enum Kind {
 impl Seen<'_> {
     /// Whether a mode that captures files would capture it.
     pub(super) fn is_capturable(&self) -> bool {
-        self.kind == Kind::Directory && !self.config.readonly && self.config.isolation == Isolation::Shared
+        self.kind == Kind::Directory && !self.config.readonly && self.isolated.is_none()
     }
 }
 
@@ -34,8 +39,9 @@ pub(super) fn look<'a>(
     config: &'a MountConfig,
     subject: &Subject,
     captures: bool,
+    isolated: &Isolated,
 ) -> Result<Seen<'a>, ContractError> {
-    let path = config.src.clone();
+    let (path, container, isolated) = place(config, isolated);
     let configured = config.source.clone();
     let root = match fs::canonicalize(&path) {
         Ok(root) => root,
@@ -68,7 +74,13 @@ pub(super) fn look<'a>(
     if kind != Kind::Directory && matches!(subject, Subject::Directory { .. }) {
         return Err(ContractError::NotADirectory { path });
     }
-    let seen = Seen { config, root, kind };
+    let seen = Seen {
+        config,
+        root,
+        kind,
+        isolated,
+        container,
+    };
     if captures && seen.is_capturable() {
         fs::read_dir(&seen.root).map_err(|source| ContractError::Unreadable {
             path,
@@ -79,10 +91,33 @@ pub(super) fn look<'a>(
     Ok(seen)
 }
 
+/// Where a mount lies, the container that has it for itself, and why it is not known where. With several containers nobody can tell
+/// whose session this is, and what the others write must not be taken for its work.
+fn place(config: &MountConfig, isolated: &Isolated) -> (PathBuf, Option<String>, Option<NotCovered>) {
+    if config.isolation == Isolation::Shared {
+        return (config.src.clone(), None, None);
+    }
+    let copies = config.dst.as_deref().map(|dst| isolated.copies(dst));
+    match copies.unwrap_or_default() {
+        [(container, place)] => (place.clone(), Some(container.clone()), None),
+        several => {
+            let reason = NotCovered::Isolated {
+                containers: several.iter().map(|(name, _)| name.clone()).collect(),
+                unread: isolated
+                    .unread
+                    .iter()
+                    .map(|(path, _)| ByteString::from(path.as_path()))
+                    .collect(),
+            };
+            (config.src.clone(), None, Some(reason))
+        }
+    }
+}
+
 /// Why a mount is never captured on its own; `None` when it could be.
 pub(super) fn uncaptured(mount: &Seen<'_>) -> Option<MountState> {
-    if mount.config.isolation != Isolation::Shared {
-        return Some(not_covered(NotCovered::Isolated));
+    if let Some(reason) = &mount.isolated {
+        return Some(not_covered(reason.clone()));
     }
     if mount.config.readonly {
         return Some(MountState::Readonly);
@@ -100,14 +135,25 @@ pub(super) fn not_covered(reason: NotCovered) -> MountState {
 
 pub(super) fn why_not(mount: &Seen<'_>) -> String {
     let why = match uncaptured(mount) {
-        Some(MountState::Readonly) => "is read-only",
+        Some(MountState::Readonly) => "is read-only".to_owned(),
         Some(MountState::NotCovered {
-            reason: NotCovered::Isolated,
-        }) => "is handed out as a worktree or clone, which this version does not find yet",
+            reason: NotCovered::Isolated { containers, unread },
+        }) => {
+            let copies = match containers.as_slice() {
+                [] => "no container has one at the moment",
+                _ => "several containers have one: give the directory of one",
+            };
+            let unread: Vec<String> = unread.iter().map(|path| shown(&path.to_path())).collect();
+            let not_understood = match unread.as_slice() {
+                [] => String::new(),
+                some => format!(" ({} is not understood)", some.join(", ")),
+            };
+            format!("is handed out as a worktree or clone, and {copies}{not_understood}")
+        }
         Some(MountState::NotCovered {
             reason: NotCovered::SingleFile,
-        }) => "is a single file",
-        _ => "is neither a directory nor a file",
+        }) => "is a single file".to_owned(),
+        _ => "is neither a directory nor a file".to_owned(),
     };
     format!("{} {why}", shown(&mount.root))
 }

@@ -89,6 +89,8 @@ pub struct MountTerms {
     pub readonly: bool,
     /// How jackin hands it to the container.
     pub isolation: Isolation,
+    /// The container whose worktree or clone `root` is; none for a mount that is not isolated.
+    pub container: Option<String>,
     /// Where it is configured.
     pub configured: Source,
     /// Captured, or why not.
@@ -144,8 +146,13 @@ pub enum NotCovered {
     SingleFile,
     /// A socket, a FIFO or a device is mounted.
     Special,
-    /// The agent works in a worktree or clone that jackin makes, which this version does not find yet.
-    Isolated,
+    /// The agent works in a worktree or clone of a container, and not exactly one container has one.
+    Isolated {
+        /// Those that have one; which of them the session is about cannot be told.
+        containers: Vec<String>,
+        /// Files of jackin's that could not be read, and may tell of another.
+        unread: Vec<ByteString>,
+    },
     /// It lies within a captured mount, at a place which that mount leaves out.
     LeftOut {
         /// The label of that mount's coverage.

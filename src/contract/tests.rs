@@ -130,6 +130,7 @@ pub(super) fn states(contract: &Contract) -> Vec<String> {
             NotCovered::LeftOut { label, pattern } => {
                 format!("left out of {label} by {}", pattern.as_deref().unwrap_or("-"))
             }
+            NotCovered::Isolated { .. } => "Isolated".to_owned(),
             other => format!("{other:?}"),
         },
     };
@@ -260,9 +261,12 @@ fn the_words_for_what_happens_to_a_mount_stay_as_they_are() {
         ),
         (
             MountState::NotCovered {
-                reason: NotCovered::Isolated,
+                reason: NotCovered::Isolated {
+                    containers: Vec::new(),
+                    unread: Vec::new(),
+                },
             },
-            r#"{"state":"not_covered","reason":{"kind":"isolated"}}"#,
+            r#"{"state":"not_covered","reason":{"kind":"isolated","containers":[],"unread":[]}}"#,
         ),
         (
             MountState::NotCovered {

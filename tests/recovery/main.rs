@@ -42,6 +42,7 @@ mod git_class;
 mod git_commit;
 mod git_content;
 mod git_diff;
+mod git_isolated;
 mod git_locked;
 mod git_oracle;
 mod git_shapes;

@@ -168,7 +168,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ),
     ("native = \"auto\"", "`recovery.native` = \"auto\""),
     ("native = \"require\"", "`recovery.native` = \"require\""),
-    ("git.clean = \"commit\"", "`recovery.git.clean` = \"commit\""),
     ("retention.checkpoints = 100", "`recovery.retention.checkpoints`"),
     (
         "retention.checkpoint_days = 0",

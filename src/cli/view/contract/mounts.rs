@@ -23,6 +23,14 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
         if !is_named(contract, mount) {
             sheet.below(&[Part::Text("configured as "), Part::name(&mount.source.0)]);
         }
+        if let Some(container) = &mount.container {
+            sheet.below(&[
+                Part::Text("the "),
+                Part::Text(mount.isolation.word()),
+                Part::Text(" of the container "),
+                Part::item(container.as_bytes()),
+            ]);
+        }
         state(sheet, contract, mount);
         if several && let Some(coverage) = &mount.coverage {
             sheet.below(&[
@@ -93,11 +101,24 @@ fn why_not(sheet: &mut Sheet, contract: &Contract, isolation: Isolation, reason:
             sheet.below(&[Part::Text("a single file; only directories can be captured")]);
         }
         NotCovered::Special => sheet.below(&[Part::Text("a socket, a FIFO or a device")]),
-        NotCovered::Isolated => sheet.below(&[
-            Part::Text("the agent works in a "),
-            Part::Text(isolation.word()),
-            Part::Text(" that is made for it, which this version does not find yet"),
-        ]),
+        NotCovered::Isolated { containers, unread } => {
+            let mut parts = vec![Part::Text("the agent works in a "), Part::Text(isolation.word())];
+            if containers.is_empty() {
+                parts.push(Part::Text(", and no container has one at the moment"));
+            } else {
+                parts.push(Part::Text(
+                    ", and which of these containers is meant cannot be told; give its directory instead: ",
+                ));
+                for (at, name) in containers.iter().enumerate() {
+                    parts.push(Part::Text(if at > 0 { ", " } else { "" }));
+                    parts.push(Part::item(name.as_bytes()));
+                }
+            }
+            sheet.below(&parts);
+            for path in unread {
+                sheet.below(&[Part::Text("not understood: "), Part::name(&path.0)]);
+            }
+        }
         NotCovered::LeftOut { label, pattern } => {
             let mut parts = Vec::new();
             match pattern {

@@ -74,6 +74,7 @@ fn mount(root: &str, state: MountState) -> MountTerms {
         absent_paths: vec![],
         broad: vec![],
         foreign: None,
+        container: None,
         git: None,
     }
 }

@@ -9,8 +9,18 @@ use crate::snapshot::{ExcludeSource, RelPath};
 fn every_mount_says_what_becomes_of_it() {
     let not = |reason| MountState::NotCovered { reason };
     let label = "shop".to_owned();
-    let mut worktree = mount("/home/ann/src/tool", not(NotCovered::Isolated));
+    let isolated = |containers: &[&str], unread: &[&str]| NotCovered::Isolated {
+        containers: containers.iter().map(|name| (*name).to_owned()).collect(),
+        unread: unread.iter().map(|path| bytes(path)).collect(),
+    };
+    let file = "/home/ann/.jackin/data/jk-2/.jackin/isolation.json";
+    let mut worktree = mount("/home/ann/src/tool", not(isolated(&[], &[file])));
     worktree.isolation = Isolation::Worktree;
+    let mut clones = mount("/home/ann/src/two", not(isolated(&["jk-1", "jk-2"], &[])));
+    clones.isolation = Isolation::Clone;
+    let mut found = captured("/home/ann/.jackin/data/jk-1/git/tool", "tool", vec![]);
+    found.source = bytes("/home/ann/src/other");
+    (found.isolation, found.container) = (Isolation::Worktree, Some("jk-1".to_owned()));
     let mut linked = captured("/srv/data", "data", vec![]);
     linked.source = bytes("/home/ann/data");
     linked.broad = vec![BroadReason::Store, BroadReason::Configuration];
@@ -26,6 +36,8 @@ fn every_mount_says_what_becomes_of_it() {
         ),
         mount("/home/ann/docs", MountState::Readonly),
         worktree,
+        clones,
+        found,
         mount("/home/ann/notes.txt", not(NotCovered::SingleFile)),
         mount("/run/docker.sock", not(NotCovered::Special)),
         mount(
@@ -62,8 +74,17 @@ fn every_mount_says_what_becomes_of_it() {
              read-only     /home/ann/docs
                recorded; never captured, never restored into
              not captured  /home/ann/src/tool
-               the agent works in a worktree that is made for it, which this
-               version does not find yet
+               the agent works in a worktree, and no container has one at the
+               moment
+               not understood:
+               /home/ann/.jackin/data/jk-2/.jackin/isolation.json
+             not captured  /home/ann/src/two
+               the agent works in a clone, and which of these containers is
+               meant cannot be told; give its directory instead: jk-1, jk-2
+             captured      /home/ann/.jackin/data/jk-1/git/tool
+               configured as /home/ann/src/other
+               the worktree of the container jk-1
+               called tool below
              not captured  /home/ann/notes.txt
                a single file; only directories can be captured
              not captured  /run/docker.sock
@@ -76,7 +97,10 @@ fn every_mount_says_what_becomes_of_it() {
 "
     );
     assert!(
-        text.contains("below\n               /home/ann/src/shop\n               /srv/data\nLimits"),
+        text.contains(
+            "below\n               /home/ann/src/shop\n               /srv/data\n               \
+             /home/ann/.jackin/data/jk-1/git/tool\nLimits"
+        ),
         "{text}"
     );
 }
