@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::identity::ProbeError;
 use super::system;
+use crate::platform;
 
 /// The process that holds a lock file of git, with its number and what it calls itself (hostile text): one that has it open, or a
 /// git whose working directory is one of `directories` or lies below it. Git closes a lock while an editor runs, and keeps it.
@@ -14,6 +15,7 @@ pub fn holder(lock: &Path, directories: &[PathBuf]) -> Result<Option<(u32, Strin
     let Some(file) = system::place(lock) else {
         return Ok(None);
     };
+    let owner = platform::stat_path(lock).ok().flatten().map(|stat| stat.uid);
     let directories: Vec<_> = directories
         .iter()
         .filter_map(|path| system::place(path))
@@ -33,5 +35,11 @@ pub fn holder(lock: &Path, directories: &[PathBuf]) -> Result<Option<(u32, Strin
             return Ok(Some((seen.pid, seen.name)));
         }
     }
-    Ok(None)
+    // What processes of somebody else have open only they can see, and root.
+    match owner {
+        Some(owner) if owner != platform::own_ids().0 && !platform::is_privileged() => {
+            Err(ProbeError::Foreign { owner })
+        }
+        _ => Ok(None),
+    }
 }

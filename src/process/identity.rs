@@ -19,6 +19,12 @@ pub enum ProbeError {
         /// Where the process table is.
         path: PathBuf,
     },
+    /// Whoever has it open is another user, whose processes cannot be looked into.
+    #[error("only user {owner} and root can tell")]
+    Foreign {
+        /// Numeric user.
+        owner: u32,
+    },
     /// A part of the process table could not be read, and not because its process went away.
     #[error("cannot read {}", path.display())]
     Read {

@@ -1,6 +1,7 @@
 //! `--files-only`, and repositories that git works on while somebody wants them back.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 
 use crate::asking::answered;
@@ -186,4 +187,32 @@ fn a_lock_of_a_linked_work_tree_elsewhere_counts() {
         said.contains("worktrees/tree/index.lock is held by git (process"),
         "{said}"
     );
+}
+
+#[test]
+fn a_lock_of_somebody_elses_counts_as_held() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        return;
+    };
+    // Git refuses to work for one user in what belongs to another.
+    let project = sandbox.project("project");
+    let made = Repository::with_history(&sandbox.world().join("made"), 2).path;
+    fs::remove_dir(&project).unwrap();
+    fs::rename(made, &project).unwrap();
+    let repository = Repository { path: project };
+    sandbox.give(&repository.path);
+    let id = sandbox.launch(&repository.path, "echo agent > README; rm .git/config");
+    let lock = repository.path.join(".git/index.lock");
+    fs::write(&lock, "").unwrap();
+    if fs::metadata(&lock).unwrap().uid() == fs::metadata(repository.path.join("README")).unwrap().uid() {
+        println!("skipped: only root can make a file of another user");
+        return;
+    }
+    let after = Tree::read(&repository.path);
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(3);
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(said.contains("index.lock may be held by a process"), "{said}");
+    assert_same_tree(&after, &Tree::read(&repository.path));
+    fs::remove_file(&lock).unwrap();
+    sandbox.restore(&id, &[]);
 }
