@@ -16,6 +16,8 @@ enum Deed {
     Replace,
     /// Makes a file in the directory.
     Add,
+    /// Removes it with all below it.
+    Remove,
 }
 
 /// Where, below the disk, and what.
@@ -38,7 +40,9 @@ impl Meddling {
                 Some("file") => &[Deed::Write, Deed::Replace],
                 _ => &[Deed::Replace],
             };
-            all.extend(deeds.iter().map(|deed| Self {
+            // What is staged or lies aside has no name that anybody knows.
+            let remove = path.starts_with("project/").then_some(&Deed::Remove);
+            all.extend(deeds.iter().chain(remove).map(|deed| Self {
                 deed: *deed,
                 path: path.clone(),
                 linked: object.group.is_some(),
@@ -52,6 +56,7 @@ impl Meddling {
         match self.deed {
             Deed::Write => world.rewrite(&path, TEXT),
             Deed::Replace => world.put_file(&path, TEXT),
+            Deed::Remove => world.cut(&path),
             Deed::Add => world.put_file(&format!("{}/somebody", path.trim_end_matches('/')), TEXT),
         }
     }
@@ -96,6 +101,7 @@ impl Trial<'_> {
         for (first, second) in [(Verb::Resume, Verb::Abort), (Verb::Abort, Verb::Resume)] {
             let mut world = left(moment, &moment.disk());
             meddling.apply(&mut world);
+            let there = world.tree("/disk");
             let mut about = format!("call {}, {meddling:?}", moment.call);
             for verb in [first, second] {
                 about = format!("{about}, {verb:?}");
@@ -105,8 +111,15 @@ impl Trial<'_> {
                     (world.moment(), world.tree("/disk"))
                 };
                 self.counts.runs += 1;
-                let survives = everything.values().any(|object| object.what.contains(TEXT));
-                assert!(survives, "{about}: it is lost\n{ended:?}");
+                if meddling.deed == Deed::Remove {
+                    // What is old and still there is thrown away only when the new tree is kept.
+                    let lost = self.lost(&there, &everything);
+                    let is_kept = verb == Verb::Resume || ended == Ok(Ended::Either);
+                    assert!(is_kept || lost.is_empty(), "{about}: {ended:?} {lost:?}");
+                } else {
+                    let survives = everything.values().any(|object| object.what.contains(TEXT));
+                    assert!(survives, "{about}: it is lost\n{ended:?}");
+                }
                 match ended {
                     Ok(ended) => {
                         self.judge(&everything, ended, meddling, &about);
@@ -130,6 +143,16 @@ impl Trial<'_> {
                 world = left(&now, &now.disk());
             }
         }
+    }
+
+    /// The old files that were there before, and are nowhere now. What the new tree has as well may have been the staged one.
+    fn lost<'t>(&self, before: &'t Tree, after: &Tree) -> Vec<&'t String> {
+        let has = |tree: &Tree, what: &String| tree.values().any(|object| object.what == *what);
+        let old = |what: &&String| {
+            what.starts_with("file ") && has(&self.session.old, what) && !has(&self.new, what)
+        };
+        let files = before.values().map(|object| &object.what).filter(old);
+        files.filter(|what| !has(after, what)).collect()
     }
 
     fn judge(&mut self, everything: &Tree, ended: Ended, meddling: &Meddling, about: &str) {
