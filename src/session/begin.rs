@@ -42,6 +42,8 @@ pub struct Begun {
     pub lock: LockGuard,
     /// The baseline, when the mode has one.
     pub baseline: Option<Captured>,
+    /// Mounts of which no file is kept.
+    pub watched: Vec<WatchedMount>,
     /// Why there is none although there should be.
     pub baseline_error: Option<CaptureError>,
 }
@@ -61,7 +63,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
     }
     settle_lost_on(store, world, &request.coverages)?;
     let watch = |coverage| watch(coverage, request.limits, world.observer);
-    let watched = request.watched.iter().map(watch).collect();
+    let watched: Vec<WatchedMount> = request.watched.iter().map(watch).collect();
     let instance = InstanceId::new(random(world.entropy), request.label);
     let lock = store.lock_instance(&instance)?;
     // No session begins in the middle of a restore: its baseline would hold half of it. From the receipt on it is
@@ -76,7 +78,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         boot: process::current_boot(),
         command: request.command,
         cleanup_policy: request.cleanup_policy,
-        watched,
+        watched: watched.clone(),
     };
     store.append(world.clock.now(), world.uid, &instance, act)?;
     drop(no_restore);
@@ -84,6 +86,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         instance,
         lock,
         baseline: None,
+        watched,
         baseline_error: None,
     };
     if request.coverages.is_empty() {

@@ -21,7 +21,11 @@ fn metadata_records_base_commit_dirty_status_and_cleanup_policy() {
             "[[mounts]]\nsrc = \"~/src/my-project\"\ndst = \"/workspace/my-project\"\n",
         ),
     );
-    sandbox.jackin(["launch", "web", "--", "true"]).ok();
+    let contract = sandbox.jackin(["explain", "web"]).ok().text();
+    assert!(contract.contains("none of .git is covered"), "{contract}");
+    let run = sandbox.jackin(["launch", "web", "--", "true"]).ok();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(said.contains(".git is dirty (1 path is not"), "{said}");
 
     let shown = sandbox.jackin(["show", "web", "--json"]).ok().json();
     assert_eq!(shown["cleanup_policy"], "keep", "{shown}");

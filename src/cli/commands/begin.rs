@@ -13,7 +13,7 @@ use crate::config::{Mode, OnFailure};
 use crate::contract::Contract;
 use crate::process;
 use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
-use crate::snapshot::{ProcessRef, SnapshotRecord};
+use crate::snapshot::{Coverage, ProcessRef, RepositoryFacts};
 use crate::store::Store;
 use crate::terminal::sanitize;
 
@@ -106,13 +106,17 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
             "the baseline failed, so nothing can be restored: {error}"
         ));
     }
+    let watched = begun.watched.iter();
+    let watched = watched.flat_map(|mount| mount.git.iter().map(|facts| (&mount.coverage, facts)));
+    tell_of_repositories(context, &watched.collect::<Vec<_>>(), begun.instance.as_str());
     let Some(record) = begun.baseline.as_ref().map(|captured| &captured.record) else {
         return;
     };
     context
         .terminal
         .detail(&format!("baseline {} of {} is stored", record.id, begun.instance));
-    tell_of_repositories(context, record, begun.instance.as_str());
+    let all: Vec<_> = record.repositories().collect();
+    tell_of_repositories(context, &all, begun.instance.as_str());
     warn_of_unsteady(context, record);
     if record.complete {
         return;
@@ -129,10 +133,9 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
     context.terminal.warn(&text);
 }
 
-/// What the baseline found of git: what would be lost with the directory stands in the class.
-fn tell_of_repositories(context: &Context<'_>, record: &SnapshotRecord, instance: &str) {
+/// What the beginning found of git: what would be lost with the directory stands in the class.
+fn tell_of_repositories(context: &Context<'_>, all: &[(&Coverage, &RepositoryFacts)], instance: &str) {
     const SHOWN: usize = 5;
-    let all: Vec<_> = record.repositories().collect();
     for (coverage, facts) in all.iter().take(SHOWN) {
         context
             .terminal

@@ -11,7 +11,7 @@ use crate::config::{Config, ConfigError, Flags};
 use crate::contract::{
     Contract, ContractError, Identity, MAX_VISITED, Options, Target, count_foreign, resolve,
 };
-use crate::snapshot::Coverage;
+use crate::snapshot::{Coverage, GitCoverage, RepositoryState};
 use crate::store::Store;
 use crate::terminal::sanitize;
 
@@ -66,6 +66,12 @@ pub(super) fn contract(
             let foreign = count_foreign(coverage, &identity, MAX_VISITED);
             mount.foreign = Some(foreign.map_err(ContractError::from)?);
             mount.git = glance(coverage);
+        } else if let Some(watched) = contract.watched.iter().find(|watched| watched.root == mount.root) {
+            // No file is kept of it.
+            mount.git = glance(watched).map(|git| RepositoryState {
+                covered: GitCoverage::Off,
+                ..git
+            });
         }
     }
     Ok(contract)

@@ -18,8 +18,8 @@ pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
     title(&mut sheet, &contract.subject);
     snapshot(&mut sheet, contract);
     mounts::write(&mut sheet, contract);
+    git::write(&mut sheet, contract);
     if contract.snapshot.created {
-        git::write(&mut sheet, contract);
         excludes::write(&mut sheet, contract);
         gaps::withheld(&mut sheet, contract);
     }
@@ -78,7 +78,7 @@ fn snapshot(sheet: &mut Sheet, contract: &Contract) {
         Mode::Metadata => sheet.say(&[
             Part::loud(
                 Role::Warning,
-                "Only the fact of the session is recorded, no file is kept.",
+                "The session and the state of git are recorded, no file is kept.",
             ),
             Part::Text(" To be able to undo the session, give --snapshot project"),
         ]),

@@ -21,10 +21,15 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
             sheet.below(&[Part::Text(&sanitize::text(&sentence))]);
         }
     }
-    sheet.say(&[Part::Text(
-        "It is read from its files, and git is never started. Whether everything is committed is told with the \
-         baseline.",
-    )]);
+    let told = if contract.snapshot.created {
+        " Whether everything is committed is told with the baseline."
+    } else {
+        " Whether everything is committed is told when the session begins."
+    };
+    sheet.say(&[
+        Part::Text("It is read from its files, and git is never started."),
+        Part::Text(told),
+    ]);
 }
 
 fn sentences(state: &RepositoryState, by_commit: bool) -> Vec<String> {

@@ -219,7 +219,7 @@ Restore      not possible: the mode is off.
 }
 
 #[test]
-fn metadata_says_that_only_the_session_is_recorded() {
+fn metadata_says_that_no_file_is_kept() {
     let mut contract = without(Mode::Metadata, Unavailable::Metadata);
     contract.snapshot.source = file(8);
     assert_eq!(
@@ -229,8 +229,8 @@ Recovery contract for the workspace shop
 
 Snapshot     NO: mode metadata (/home/ann/.config/jackin/workspaces/shop.toml,
              line 8)
-             Only the fact of the session is recorded, no file is kept. To be
-             able to undo the session, give --snapshot project
+             The session and the state of git are recorded, no file is kept. To
+             be able to undo the session, give --snapshot project
 Mounts       not captured  /home/ann/src/shop
 Stored in    /home/ann/.jackin/data/recovery
              Metadata, readable by you alone. This version prunes nothing.
