@@ -223,3 +223,48 @@ fn the_contract_says_what_a_restore_will_need() {
         explain()
     );
 }
+
+#[test]
+fn what_is_planted_in_the_repository_is_not_started_to_read_its_objects() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "state");
+    let repository = clean(&sandbox);
+    let marker = sandbox.scratch("started");
+    let trap = sandbox.scratch("trap.sh");
+    fs::write(&trap, format!("#!/bin/sh\ntouch '{}'\ncat\n", marker.display())).unwrap();
+    fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
+    for key in [
+        "core.fsmonitor",
+        "core.sshCommand",
+        "filter.x.smudge",
+        "uploadpack.packObjectsHook",
+        "core.alternateRefsCommand",
+    ] {
+        repository.git(&["config", key, trap.to_str().unwrap()]);
+    }
+    repository.git(&["config", "remote.origin.promisor", "false"]);
+    fs::create_dir_all(repository.path.join(".git/hooks")).unwrap();
+    for hook in [
+        "post-checkout",
+        "post-index-change",
+        "reference-transaction",
+        "pre-auto-gc",
+    ] {
+        fs::copy(&trap, repository.path.join(".git/hooks").join(hook)).unwrap();
+    }
+    let _ = fs::remove_file(&marker);
+    let before = Tree::read(&repository.path);
+    let id = sandbox.launch(&repository.path, "rm -rf src README");
+    assert_eq!(facts(&sandbox, &id)["by_commit"], true);
+    for args in [
+        &["diff", &id, "--patch"][..],
+        &["verify"],
+        &["restore", &id, "--yes"],
+        &["undo", &id, "--yes"],
+        &["restore", &id, "--yes"],
+    ] {
+        sandbox.jackin(args).ok();
+        assert!(!marker.exists(), "{args:?} started what was planted");
+    }
+    assert_same_tree(&before, &Tree::read(&repository.path));
+}
