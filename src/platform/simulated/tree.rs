@@ -103,6 +103,13 @@ impl World {
         (inode.mode, inode.ctime) = (mode, at);
     }
 
+    pub(crate) fn set_owner(&mut self, path: &str, owner: (u32, u32)) {
+        self.pass(1_000_000);
+        let at = self.now();
+        let inode = self.inode_at(path);
+        (inode.owner, inode.ctime) = (owner, at);
+    }
+
     pub(crate) fn set_attribute(&mut self, path: &str, name: &str, value: &str) {
         self.pass(1_000_000);
         let at = self.now();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::session::ROOT;
 use super::{Session, World};
+use crate::platform;
 use crate::platform::simulated::Node;
 use crate::snapshot::InodeFlags;
 
@@ -92,6 +93,7 @@ pub(super) fn busy() -> Session {
         world.put_file(&at("kind"), "a file");
         world.put_file(&at("moved"), "moved");
         world.put_file(&at("mode"), "mode");
+        world.put_file(&at("owned"), "owned");
         world.put(&at("empty"), Node::Directory(BTreeMap::new()), 0o700);
         world.put(&at("link"), Node::Symlink(b"edit".to_vec()), 0o777);
         world.put_file(&at("still"), "still");
@@ -103,6 +105,10 @@ pub(super) fn busy() -> Session {
         world.put_file(&at("kind/is/a/directory"), "now");
         world.carry(&at("moved"), &at("new-name"));
         world.set_mode(&at("mode"), 0o600);
+        // Nobody else can give it back.
+        if platform::is_privileged() {
+            world.set_owner(&at("owned"), (5, 6));
+        }
         world.cut(&at("empty"));
         world.cut(&at("link"));
         world.put(&at("link"), Node::Symlink(b"still".to_vec()), 0o777);

@@ -18,7 +18,14 @@ enum Deed {
     Add,
     /// Removes it with all below it.
     Remove,
+    /// Sets its mode, or its owner.
+    Mode,
+    Own,
 }
+
+/// What only the operator's own hand gives: no state of any session has it.
+const MODE: u32 = 0o604;
+const OWNER: (u32, u32) = (77, 78);
 
 /// Where, below the disk, and what.
 #[derive(Clone, Debug)]
@@ -41,8 +48,12 @@ impl Meddling {
                 _ => &[Deed::Replace],
             };
             // What is staged or lies aside has no name that anybody knows.
-            let remove = path.starts_with("project/").then_some(&Deed::Remove);
-            all.extend(deeds.iter().chain(remove).map(|deed| Self {
+            let more: &[Deed] = match path.as_str() {
+                "project/mode" | "project/owned" => &[Deed::Remove, Deed::Mode, Deed::Own],
+                path if path.starts_with("project/") => &[Deed::Remove],
+                _ => &[],
+            };
+            all.extend(deeds.iter().chain(more).map(|deed| Self {
                 deed: *deed,
                 path: path.clone(),
                 linked: object.group.is_some(),
@@ -57,6 +68,8 @@ impl Meddling {
             Deed::Write => world.rewrite(&path, TEXT),
             Deed::Replace => world.put_file(&path, TEXT),
             Deed::Remove => world.cut(&path),
+            Deed::Mode => world.set_mode(&path, MODE),
+            Deed::Own => world.set_owner(&path, OWNER),
             Deed::Add => world.put_file(&format!("{}/somebody", path.trim_end_matches('/')), TEXT),
         }
     }
@@ -111,14 +124,25 @@ impl Trial<'_> {
                     (world.moment(), world.tree("/disk"))
                 };
                 self.counts.runs += 1;
-                if meddling.deed == Deed::Remove {
-                    // What is old and still there is thrown away only when the new tree is kept.
-                    let lost = self.lost(&there, &everything);
-                    let is_kept = verb == Verb::Resume || ended == Ok(Ended::Either);
-                    assert!(is_kept || lost.is_empty(), "{about}: {ended:?} {lost:?}");
-                } else {
-                    let survives = everything.values().any(|object| object.what.contains(TEXT));
-                    assert!(survives, "{about}: it is lost\n{ended:?}");
+                match meddling.deed {
+                    Deed::Remove => {
+                        // What is old and still there is thrown away only when the new tree is kept.
+                        let lost = self.lost(&there, &everything);
+                        let is_kept = verb == Verb::Resume || ended == Ok(Ended::Either);
+                        assert!(is_kept || lost.is_empty(), "{about}: {ended:?} {lost:?}");
+                    }
+                    Deed::Mode | Deed::Own => {
+                        let now = everything.get(&meddling.path);
+                        let theirs = now.is_some_and(|now| match meddling.deed {
+                            Deed::Mode => now.mode & 0o7777 == MODE,
+                            _ => now.owner == OWNER,
+                        });
+                        assert!(theirs, "{about}: it was set otherwise, {now:?}\n{ended:?}");
+                    }
+                    Deed::Write | Deed::Replace | Deed::Add => {
+                        let survives = everything.values().any(|object| object.what.contains(TEXT));
+                        assert!(survives, "{about}: it is lost\n{ended:?}");
+                    }
                 }
                 match ended {
                     Ok(ended) => {
