@@ -172,7 +172,7 @@ impl<'a> Capture<'a> {
             let started_at = walked.started_at;
             let mut left_out = std::mem::take(&mut walked.skipped);
             packer.mount(&coverage.label);
-            let reference = self.known.reference(at, self.by_commit);
+            let reference = self.known.reference(at, self.by_commit(coverage));
             let mut manifest = complete(&root, walked, reference, &mut packer, self.observer)?;
             let again = self.steady(
                 &mut Taken {
@@ -190,7 +190,7 @@ impl<'a> Capture<'a> {
             {
                 return Ok(None);
             }
-            let by_commit = self.by_commit && settled.is_none();
+            let by_commit = self.by_commit(coverage) && settled.is_none();
             let same = self.known.same(at, coverage, started_at, &manifest, by_commit);
             let is_same = same.is_some();
             let mut record = match same {
@@ -260,9 +260,14 @@ impl<'a> Capture<'a> {
         }))
     }
 
+    /// Whether the commits of a mount's clean work trees may be recorded instead of their files.
+    fn by_commit(&self, coverage: &Coverage) -> bool {
+        self.by_commit && coverage.by_commit
+    }
+
     /// What of a mount its commits have, when that may be recorded instead of files; `None` also when nothing changed since.
     fn settle(&self, at: usize, coverage: &Coverage, root: &Root, walked: &Walked) -> Option<Settled> {
-        if !self.by_commit || !coverage.by_commit {
+        if !self.by_commit(coverage) {
             return None;
         }
         let skipped = walked.skipped.iter().map(|skipped| &skipped.path).collect();
@@ -318,7 +323,7 @@ impl<'a> Capture<'a> {
         let trust_stat = self.trusts(&root);
         let reference = self
             .known
-            .reference(at, self.by_commit)
+            .reference(at, self.by_commit(coverage))
             .map(|reference| reference.on(&root));
         let walk = Walk {
             root: &root,

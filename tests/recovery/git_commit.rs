@@ -268,3 +268,18 @@ fn what_is_planted_in_the_repository_is_not_started_to_read_its_objects() {
     }
     assert_same_tree(&before, &Tree::read(&repository.path));
 }
+
+#[test]
+fn what_was_recorded_by_its_commit_is_archived_when_that_is_not_asked_for_any_more() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "off");
+    let repository = clean(&sandbox);
+    let before = Tree::read(&repository.path).without(".git");
+    let id = sandbox.launch(&repository.path, "true");
+    assert_eq!(facts(&sandbox, &id)["by_commit"], true);
+    sandbox.configure("config.toml", "[recovery.git]\ndir = \"off\"\n");
+    let id = sandbox.launch(&repository.path, "rm -rf .git src large.bin");
+    assert!(facts(&sandbox, &id)["by_commit"].is_null());
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&repository.path).without(".git"));
+}
