@@ -97,9 +97,14 @@ pub(super) fn busy() -> Session {
         world.put(&at("empty"), Node::Directory(BTreeMap::new()), 0o700);
         world.put(&at("link"), Node::Symlink(b"edit".to_vec()), 0o777);
         world.put_file(&at("still"), "still");
+        world.put_file(&at("deep/edit"), "deep before");
+        world.put_file(&at("lone/edit"), "lone before");
     };
     let damage = |world: &mut World| {
         world.rewrite(&at("edit"), "after");
+        world.rewrite(&at("deep/edit"), "deep after");
+        world.rewrite(&at("lone/edit"), "lone after");
+        world.put_file(&at("deep/junk"), "deep junk");
         world.cut(&at("gone"));
         world.cut(&at("kind"));
         world.put_file(&at("kind/is/a/directory"), "now");
