@@ -85,6 +85,24 @@ fn at(path: &str) -> String {
     format!("{ROOT}/{path}")
 }
 
+/// Directories that stay, with one or two moves in each: somebody may remove them meanwhile.
+pub(super) fn rooms() -> Session {
+    let before = |world: &mut World| {
+        world.put_file(&at("deep/edit"), "deep before");
+        world.put_file(&at("lone/edit"), "lone before");
+        world.put_file(&at("only/kept"), "kept");
+        world.put_file(&at("only/lost"), "lost");
+    };
+    let damage = |world: &mut World| {
+        world.rewrite(&at("deep/edit"), "deep after");
+        world.rewrite(&at("lone/edit"), "lone after");
+        world.cut(&at("only/lost"));
+        world.put(&at("hollow/in"), Node::Directory(BTreeMap::new()), 0o755);
+        world.put_file(&at("deep/junk"), "deep junk");
+    };
+    Session::of(before, damage)
+}
+
 /// Everything that a session does to files: written to, removed, made, moved, other kinds, modes.
 pub(super) fn busy() -> Session {
     let before = |world: &mut World| {
@@ -97,14 +115,9 @@ pub(super) fn busy() -> Session {
         world.put(&at("empty"), Node::Directory(BTreeMap::new()), 0o700);
         world.put(&at("link"), Node::Symlink(b"edit".to_vec()), 0o777);
         world.put_file(&at("still"), "still");
-        world.put_file(&at("deep/edit"), "deep before");
-        world.put_file(&at("lone/edit"), "lone before");
     };
     let damage = |world: &mut World| {
         world.rewrite(&at("edit"), "after");
-        world.rewrite(&at("deep/edit"), "deep after");
-        world.rewrite(&at("lone/edit"), "lone after");
-        world.put_file(&at("deep/junk"), "deep junk");
         world.cut(&at("gone"));
         world.cut(&at("kind"));
         world.put_file(&at("kind/is/a/directory"), "now");
