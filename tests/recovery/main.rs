@@ -93,4 +93,5 @@ mod terminal;
 mod tracked;
 mod unreadable;
 mod untouched;
+mod waiting;
 mod ways_out;

@@ -8,16 +8,16 @@ use crate::support::compare::assert_same_tree;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
-struct Waiting {
-    sandbox: Sandbox,
-    project: PathBuf,
-    id: String,
+pub(crate) struct Waiting {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) project: PathBuf,
+    pub(crate) id: String,
     before: Tree,
     wrecked: Tree,
 }
 
 /// A restore that was killed at `point`.
-fn killed_at(point: &str) -> Waiting {
+pub(crate) fn killed_at(point: &str) -> Waiting {
     let sandbox = Sandbox::new();
     let project = sandbox.project("waiting");
     Build::at(&project)
@@ -395,35 +395,4 @@ fn what_resume_leaves_in_the_staging_directory_is_named() {
     run.shows(staging.to_str().unwrap());
     assert!(Waiting::is_below(&staging, "mine\n"));
     assert_same_tree(&waiting.before, &Tree::read(&waiting.project));
-}
-
-#[test]
-fn a_restore_that_waits_stops_what_works_above_and_below_it_and_nothing_else() {
-    let waiting = killed_at("moved:1");
-    let sandbox = &waiting.sandbox;
-    let begin = |directory: &Path| {
-        let target = directory.to_str().unwrap();
-        let words = [
-            "launch",
-            "--allow-broad",
-            "--snapshot",
-            "project",
-            target,
-            "--",
-            "true",
-        ];
-        sandbox.jackin(words)
-    };
-    let inner = waiting.project.join("inner");
-    fs::create_dir(&inner).unwrap();
-    for directory in [&inner, &waiting.project, &sandbox.sources()] {
-        let run = begin(directory).refused();
-        assert!(
-            run.text().contains("resume") && run.text().contains(&waiting.id),
-            "{run}"
-        );
-    }
-    let beside = sandbox.project("waiting-not");
-    fs::write(beside.join("a"), "a").unwrap();
-    begin(&beside).ok();
 }
