@@ -23,7 +23,7 @@ pub use edit::{Edit, EditError, Wanted};
 pub use error::{ConfigError, Origin, Place, shown};
 pub use flags::Flags;
 pub use host::settle;
-pub use isolated::{Isolated, isolated};
+pub use isolated::{Isolated, Unread, isolated};
 pub use load::Config;
 pub use mounts::MountConfig;
 pub use pattern::check as check_pattern;

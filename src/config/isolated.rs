@@ -6,9 +6,11 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::platform::{NodeKind, stat_path};
+use crate::snapshot::ByteString;
 
 /// The form of the file that is known.
 const VERSION: u64 = 1;
@@ -22,8 +24,17 @@ const ACTIVE: &str = "active";
 pub struct Isolated {
     /// By the path in the container: the container, and the directory on the host.
     copies: BTreeMap<String, Vec<(String, PathBuf)>>,
-    /// Files that say something which is not understood, with the reason.
-    pub unread: Vec<(PathBuf, String)>,
+    /// Files that may tell of another, and could not be read.
+    pub unread: Vec<Unread>,
+}
+
+/// A file of jackin's that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unread {
+    /// The file.
+    pub path: ByteString,
+    /// Why, without anything that stands in it.
+    pub reason: String,
 }
 
 impl Isolated {
@@ -62,8 +73,9 @@ pub fn isolated(jackin_home: &Path, workspace: &str) -> Isolated {
         let path = container.join(".jackin/isolation.json");
         let records = match read(&path) {
             Ok(records) => records,
-            Err(why) => {
-                found.unread.push((path, why));
+            Err(reason) => {
+                let path = ByteString::from(path.as_path());
+                found.unread.push(Unread { path, reason });
                 continue;
             }
         };
@@ -96,7 +108,11 @@ fn read(path: &Path) -> Result<Vec<Record>, String> {
     file.take(LARGEST)
         .read_to_end(&mut text)
         .map_err(|error| error.to_string())?;
-    let file: File = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+    // What serde says may quote the file.
+    let file: File = serde_json::from_slice(&text).map_err(|error| match error.is_data() {
+        true => format!("line {} is not what jackin writes", error.line()),
+        false => format!("it is no JSON (line {})", error.line()),
+    })?;
     if file.version == VERSION {
         Ok(file.records)
     } else {

@@ -8,7 +8,7 @@ use super::places::{Places, below};
 use super::seen::{Kind, Seen, look, not_covered, uncaptured, why_not};
 use super::terms::{Contract, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable};
 use super::{ContractError, Verdict, coverage, overlap};
-use crate::config::{Mode, Resolved, Sensitive, isolated as isolated_mounts};
+use crate::config::{Isolation, Mode, MountConfig, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
 use crate::snapshot::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 
@@ -33,7 +33,9 @@ pub fn resolve(
     let captures = mode == Mode::Project;
     let places = Places::of(environment);
     let mut seen = Vec::new();
+    let shared = |mount: &MountConfig| mount.isolation == Isolation::Shared;
     let workspace = resolved.subject.workspace();
+    let workspace = workspace.filter(|_| !resolved.mounts.iter().all(shared));
     let isolated = environment.jackin_home().zip(workspace);
     let isolated = isolated.map(|(home, workspace)| isolated_mounts(&home, workspace));
     let isolated = isolated.unwrap_or_default();

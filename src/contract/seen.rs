@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use super::ContractError;
 use super::terms::{MountState, NotCovered};
 use crate::config::{Isolated, Isolation, MountConfig, Subject, shown};
-use crate::snapshot::ByteString;
 
 /// What a mount turned out to be on this host.
 pub(super) struct Seen<'a> {
@@ -91,23 +90,19 @@ pub(super) fn look<'a>(
     Ok(seen)
 }
 
-/// Where a mount lies, the container that has it for itself, and why it is not known where. With several containers nobody can tell
-/// whose session this is, and what the others write must not be taken for its work.
+/// Where a mount lies, the container that has it for itself, and why it is not known where. With several containers, and with a file
+/// that may tell of another, nobody can tell whose session this is, and what the others write must not be taken for its work.
 fn place(config: &MountConfig, isolated: &Isolated) -> (PathBuf, Option<String>, Option<NotCovered>) {
     if config.isolation == Isolation::Shared {
         return (config.src.clone(), None, None);
     }
     let copies = config.dst.as_deref().map(|dst| isolated.copies(dst));
     match copies.unwrap_or_default() {
-        [(container, place)] => (place.clone(), Some(container.clone()), None),
+        [(container, place)] if isolated.unread.is_empty() => (place.clone(), Some(container.clone()), None),
         several => {
             let reason = NotCovered::Isolated {
                 containers: several.iter().map(|(name, _)| name.clone()).collect(),
-                unread: isolated
-                    .unread
-                    .iter()
-                    .map(|(path, _)| ByteString::from(path.as_path()))
-                    .collect(),
+                unread: isolated.unread.clone(),
             };
             (config.src.clone(), None, Some(reason))
         }
@@ -139,16 +134,15 @@ pub(super) fn why_not(mount: &Seen<'_>) -> String {
         Some(MountState::NotCovered {
             reason: NotCovered::Isolated { containers, unread },
         }) => {
-            let copies = match containers.as_slice() {
-                [] => "no container has one at the moment",
-                _ => "several containers have one: give the directory of one",
+            let copies = match (containers.as_slice(), unread.as_slice()) {
+                ([], []) => "no container has one at the moment".to_owned(),
+                (_, [first, ..]) => {
+                    let path = shown(&first.path.to_path());
+                    format!("which container has one cannot be told: {path}: {}", first.reason)
+                }
+                _ => "several containers have one: give the directory of one".to_owned(),
             };
-            let unread: Vec<String> = unread.iter().map(|path| shown(&path.to_path())).collect();
-            let not_understood = match unread.as_slice() {
-                [] => String::new(),
-                some => format!(" ({} is not understood)", some.join(", ")),
-            };
-            format!("is handed out as a worktree or clone, and {copies}{not_understood}")
+            format!("is handed out as a worktree or clone, and {copies}")
         }
         Some(MountState::NotCovered {
             reason: NotCovered::SingleFile,

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Foreign;
-use crate::config::{Isolation, Limits, Mode, OnFailure, Sensitive, Source, Sourced, Subject};
+use crate::config::{Isolation, Limits, Mode, OnFailure, Sensitive, Source, Sourced, Subject, Unread};
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 
 /// What operator and tool agree on before a session.
@@ -146,12 +146,12 @@ pub enum NotCovered {
     SingleFile,
     /// A socket, a FIFO or a device is mounted.
     Special,
-    /// The agent works in a worktree or clone of a container, and not exactly one container has one.
+    /// The agent works in a worktree or clone of a container, and it is not certain that exactly one container has one.
     Isolated {
         /// Those that have one; which of them the session is about cannot be told.
         containers: Vec<String>,
         /// Files of jackin's that could not be read, and may tell of another.
-        unread: Vec<ByteString>,
+        unread: Vec<Unread>,
     },
     /// It lies within a captured mount, at a place which that mount leaves out.
     LeftOut {

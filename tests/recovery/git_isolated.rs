@@ -98,8 +98,13 @@ fn what_jackin_does_not_say_clearly_is_not_captured() {
         .shows("the clone of the container jk-1");
     for damage in ["{", "[]", "{\"version\": 2, \"records\": []}"] {
         fs::write(&file, damage).unwrap();
-        refused("isolation.json is not understood");
+        refused("which container has one cannot be told");
+        refused("isolation.json");
     }
+    // One that can be read does not help while another may tell of one, too.
+    isolate(&sandbox, "jk-2", &place, "active");
+    refused("which container has one cannot be told");
+    fs::remove_dir_all(sandbox.home().join(".jackin/data/jk-2")).unwrap();
     isolate(&sandbox, "jk-1", &place, "active");
     isolate(&sandbox, "jk-2", &place, "active");
     refused("several containers have one: give the directory of one");
@@ -116,7 +121,20 @@ fn what_jackin_does_not_say_clearly_is_not_captured() {
     sandbox
         .jackin(["explain", "tool"])
         .ok()
-        .shows("not understood:")
-        .shows("isolation.json");
+        .shows("isolation.json: it is no JSON (line 1)");
     assert_eq!(fs::read(project.join("a")).unwrap(), b"original");
+}
+
+#[test]
+fn a_container_cannot_hand_out_what_no_mount_may_be() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "clone");
+    fs::create_dir_all(sandbox.home().join(".ssh")).unwrap();
+    for place in [sandbox.home(), sandbox.home().join(".ssh"), sandbox.store()] {
+        fs::create_dir_all(&place).unwrap();
+        isolate(&sandbox, "jk-1", &place, "active");
+        let run = sandbox.jackin(["launch", "tool", "--", "true"]).refused();
+        let said = run.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(place.to_str().unwrap()), "{said}");
+    }
 }

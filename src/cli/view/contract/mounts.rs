@@ -1,7 +1,7 @@
 //! The mounts of a contract: what happens to each, and why.
 
 use super::sheet::{Part, Sheet};
-use crate::config::{Isolation, Subject};
+use crate::config::{Isolation, Subject, Unread};
 use crate::contract::{Contract, MountState, MountTerms, NotCovered};
 use crate::snapshot::RelPath;
 use crate::terminal::Role;
@@ -103,20 +103,20 @@ fn why_not(sheet: &mut Sheet, contract: &Contract, isolation: Isolation, reason:
         NotCovered::Special => sheet.below(&[Part::Text("a socket, a FIFO or a device")]),
         NotCovered::Isolated { containers, unread } => {
             let mut parts = vec![Part::Text("the agent works in a "), Part::Text(isolation.word())];
-            if containers.is_empty() {
-                parts.push(Part::Text(", and no container has one at the moment"));
-            } else {
-                parts.push(Part::Text(
-                    ", and which of these containers is meant cannot be told; give its directory instead: ",
-                ));
+            parts.push(Part::Text(match (containers.as_slice(), unread.as_slice()) {
+                ([], []) => ", and no container has one at the moment",
+                (_, [_, ..]) => ", and which container has one cannot be told",
+                _ => ", and which of these containers is meant cannot be told; give its directory instead: ",
+            }));
+            if unread.is_empty() {
                 for (at, name) in containers.iter().enumerate() {
                     parts.push(Part::Text(if at > 0 { ", " } else { "" }));
                     parts.push(Part::item(name.as_bytes()));
                 }
             }
             sheet.below(&parts);
-            for path in unread {
-                sheet.below(&[Part::Text("not understood: "), Part::name(&path.0)]);
+            for Unread { path, reason } in unread {
+                sheet.below(&[Part::name(&path.0), Part::Text(": "), Part::Text(reason)]);
             }
         }
         NotCovered::LeftOut { label, pattern } => {

@@ -1,6 +1,7 @@
 //! Which mounts are captured, and what is left out of them.
 
 use super::{FILE, at, bytes, captured, coverage, file, flat, mount, ordinary, project, rule, stack};
+use crate::config::Unread;
 use crate::config::{Isolation, Sourced};
 use crate::contract::{BroadReason, MountState, NotCovered};
 use crate::snapshot::{ExcludeSource, RelPath};
@@ -11,7 +12,13 @@ fn every_mount_says_what_becomes_of_it() {
     let label = "shop".to_owned();
     let isolated = |containers: &[&str], unread: &[&str]| NotCovered::Isolated {
         containers: containers.iter().map(|name| (*name).to_owned()).collect(),
-        unread: unread.iter().map(|path| bytes(path)).collect(),
+        unread: unread
+            .iter()
+            .map(|path| Unread {
+                path: bytes(path),
+                reason: "it is no JSON (line 1)".to_owned(),
+            })
+            .collect(),
     };
     let file = "/home/ann/.jackin/data/jk-2/.jackin/isolation.json";
     let mut worktree = mount("/home/ann/src/tool", not(isolated(&[], &[file])));
@@ -74,10 +81,10 @@ fn every_mount_says_what_becomes_of_it() {
              read-only     /home/ann/docs
                recorded; never captured, never restored into
              not captured  /home/ann/src/tool
-               the agent works in a worktree, and no container has one at the
-               moment
-               not understood:
-               /home/ann/.jackin/data/jk-2/.jackin/isolation.json
+               the agent works in a worktree, and which container has one cannot
+               be told
+               /home/ann/.jackin/data/jk-2/.jackin/isolation.json: it is no JSON
+               (line 1)
              not captured  /home/ann/src/two
                the agent works in a clone, and which of these containers is
                meant cannot be told; give its directory instead: jk-1, jk-2
