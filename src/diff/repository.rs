@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Change;
 use super::commits::{Commits, between};
 use crate::git::{
-    Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, driver_lines, executables,
+    Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, below, driver_lines, executables,
     work_tree,
 };
-use crate::snapshot::{Name, RelPath};
+use crate::snapshot::RelPath;
 
 /// So many doubts are told.
 const MOST_DOUBTS: usize = 20;
@@ -150,7 +150,7 @@ pub fn compare_repository<'f>(
         .extend(touched_hooks(own, changes, &change.executions));
     change
         .executions
-        .extend(attributes(&work, before, after, changes));
+        .extend(attributes(&work, before, after, changes, &mut unread));
     change.executions.sort();
     change.executions.dedup();
     let sides: Vec<&Repository<'_>> = [&new, &old].into_iter().flatten().collect();
@@ -251,6 +251,7 @@ fn attributes(
     before: Option<&dyn Files>,
     after: Option<&dyn Files>,
     changes: &[Change],
+    unread: &mut Vec<String>,
 ) -> Vec<Execution> {
     let mut found = Vec::new();
     let is_theirs = |change: &&Change| {
@@ -258,10 +259,14 @@ fn attributes(
         name.is_some_and(|name| name.as_bytes() == b".gitattributes") && change.path.is_within(work)
     };
     for change in changes.iter().filter(is_theirs) {
-        let lines = |files: Option<&dyn Files>| {
-            files
-                .map(|files| driver_lines(files, &change.path))
-                .unwrap_or_default()
+        let mut lines = |files: Option<&dyn Files>| {
+            let lines = files.map(|files| driver_lines(files, &change.path));
+            let lines = lines.unwrap_or_else(|| Ok(BTreeSet::new()));
+            // What may be in it is what may be run.
+            lines.unwrap_or_else(|error| {
+                unread.push(error.to_string());
+                BTreeSet::from(["(it cannot be told which)".to_owned()])
+            })
         };
         let (was, now) = (lines(before), lines(after));
         let what = || format!("attribute in {}", String::from_utf8_lossy(change.path.as_bytes()));
@@ -299,11 +304,8 @@ fn staged(was: &State, is: &State) -> u64 {
 
 /// Where a repository has its configuration.
 fn configs(repository: &Repository<'_>) -> Vec<RelPath> {
-    let of = |dir: Option<&RelPath>, name: &[u8]| Some(dir?.join(&Name::new(name).ok()?));
-    let places = [
-        of(repository.shared_git_dir(), b"config"),
-        of(repository.git_dir(), b"config.worktree"),
-        of(repository.git_dir(), b"config"),
-    ];
-    places.into_iter().flatten().collect()
+    let shared = repository.shared_git_dir().map(|dir| below(dir, "config"));
+    let own = repository.git_dir().into_iter();
+    let own = own.flat_map(|dir| [below(dir, "config.worktree"), below(dir, "config")]);
+    shared.into_iter().chain(own).collect()
 }

@@ -119,13 +119,14 @@ fn attributes(repository: &Repository, found: &mut Vec<Executable>) -> Result<()
     Ok(())
 }
 
-/// The lines of a file of attributes that give paths to a filter, a diff or a merge driver. What cannot be read has none.
-#[must_use]
-pub fn driver_lines(files: &dyn Files, path: &RelPath) -> BTreeSet<String> {
-    let text = whole(files, path, MOST_ATTRIBUTES).ok().flatten();
-    let text = text.unwrap_or_default();
+/// The lines of a file of attributes that give paths to a filter, a diff or a merge driver.
+///
+/// # Errors
+/// [`GitError`] when it is there and cannot be read, or is too large.
+pub fn driver_lines(files: &dyn Files, path: &RelPath) -> Result<BTreeSet<String>, GitError> {
+    let text = whole(files, path, MOST_ATTRIBUTES)?.unwrap_or_default();
     let lines = driving(&text).map(|(line, _)| shown(line.trim_ascii()));
-    lines.collect()
+    Ok(lines.collect())
 }
 
 /// The lines that name drivers, each with their kinds.

@@ -314,3 +314,16 @@ fn commits_that_the_agent_made_and_gave_up_are_told_and_kept() {
         "{run}"
     );
 }
+
+#[test]
+fn attributes_that_are_too_large_to_be_read_are_a_doubt() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 1);
+    let script = "{ echo '* filter=x'; head -c 5000000 /dev/zero | tr '\\0' '#'; } > .gitattributes";
+    let id = sandbox.launch(&repository.path, script);
+    let told = repositories(&sandbox, &id, &[]).remove(0);
+    assert!(told["doubts"].to_string().contains(".gitattributes"), "{told}");
+    assert!(told["executes"].to_string().contains("cannot be told"), "{told}");
+    let shown = sandbox.jackin(["diff", &id]).ok().text();
+    assert!(shown.contains(".gitattributes"), "{shown}");
+}

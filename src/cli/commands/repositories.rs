@@ -103,13 +103,13 @@ pub(super) fn emptied(
 
 /// Says which repositories did not hold still while they were captured.
 pub(super) fn warn_of_unsteady(context: &Context<'_>, record: &SnapshotRecord) {
-    for (coverage, facts) in record.repositories().filter(|(_, facts)| facts.unsteady) {
+    for (coverage, facts) in record.repositories() {
+        let Some(why) = &facts.unsteady else { continue };
         let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
-        let why = facts.state.doubts.last().map(|doubt| sanitize::text(doubt));
         context.terminal.warn(&format!(
             "git was at work in {own} all the while, so what {} has of it may not fit together: {}",
             record.id,
-            why.unwrap_or_default()
+            sanitize::text(why)
         ));
     }
 }
