@@ -236,6 +236,7 @@ fn receipts() -> Vec<u8> {
             watched: vec![WatchedMount {
                 coverage: coverage(Path::new("/srv/watched")),
                 git: Vec::new(),
+                more: 3,
                 error: Some("no room".to_owned()),
             }],
         },

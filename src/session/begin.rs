@@ -10,6 +10,9 @@ use crate::process;
 use crate::snapshot::{Act, Coverage, Ending, InstanceId, ProcessRef, SnapshotKind, WatchedMount};
 use crate::store::{LockGuard, Store};
 
+/// So many repositories, and so many of each thing in one, stand in a receipt.
+const MOST_WATCHED: usize = 20;
+
 /// What begins.
 pub struct BeginRequest<'a> {
     /// For the id.
@@ -135,18 +138,22 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
     Ok(begun)
 }
 
-/// What is recorded of a mount of which no file is kept. A receipt is kept for ever, so no paths are listed in it.
+/// What is recorded of a mount of which no file is kept. A receipt is kept for ever, so what a repository can have any number of is not
+/// listed in it, or only its beginning.
 fn watch(coverage: &Coverage, limits: Limits, observer: &dyn Observer) -> WatchedMount {
     let (mut git, error) = match observe(coverage, limits, observer) {
         Ok(git) => (git, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
+    let more = git.len().saturating_sub(MOST_WATCHED) as u64;
+    git.truncate(MOST_WATCHED);
     for facts in &mut git {
-        facts.differs.clear();
+        facts.shorten(MOST_WATCHED);
     }
     WatchedMount {
         coverage: coverage.clone(),
         git,
+        more,
         error,
     }
 }

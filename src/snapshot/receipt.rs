@@ -100,9 +100,19 @@ pub struct WatchedMount {
     pub coverage: Coverage,
     /// The git repositories in it when the session began, without the paths that differ.
     pub git: Vec<RepositoryFacts>,
+    /// How many more there were.
+    #[serde(default)]
+    pub more: u64,
     /// Why nothing is known of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+impl WatchedMount {
+    /// Its repositories, with where it lies.
+    pub fn repositories(&self) -> impl Iterator<Item = (&Coverage, &RepositoryFacts)> {
+        self.git.iter().map(|facts| (&self.coverage, facts))
+    }
 }
 
 /// What was done. The variants' fields may grow, never shrink.

@@ -1,6 +1,8 @@
 //! What a snapshot records of a git repository in a mount, beside its files.
 
 use schemars::JsonSchema;
+use serde::de::IntoDeserializer as _;
+use serde::de::value::{self, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
 use super::RelPath;
@@ -58,12 +60,8 @@ impl GitCoverage {
     /// The value with this word.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "full" => Some(Self::Full),
-            "state" => Some(Self::State),
-            "off" => Some(Self::Off),
-            _ => None,
-        }
+        let word: StrDeserializer<'_, value::Error> = word.into_deserializer();
+        Self::deserialize(word).ok()
     }
 }
 
@@ -156,14 +154,31 @@ pub struct RepositoryFacts {
     /// The contents of its work tree are in no archive: the objects of its commit have them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_commit: bool,
-    /// Git was at work in it while it was captured, and would not stop: what was read of it may not fit together.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unsteady: bool,
+    /// Git was at work in it while it was captured, and would not stop, so what was read of it may not fit together: how that shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsteady: Option<String>,
     /// Digest of all refs: as long as it is the same, what is unpushed is the same.
     pub refs: String,
 }
 
 impl RepositoryFacts {
+    /// Leaves out the paths that differ, and all but the first `most` of each other list.
+    pub fn shorten(&mut self, most: usize) {
+        self.differs.clear();
+        let state = &mut self.state;
+        for list in [
+            &mut state.worktrees,
+            &mut state.submodules,
+            &mut state.alternates,
+            &mut state.operations,
+            &mut state.doubts,
+        ] {
+            list.truncate(most);
+        }
+        state.unpushed.truncate(most);
+        state.remotes.truncate(most);
+    }
+
     /// Something about it is not known: it counts as dirty.
     pub fn doubt(&mut self, what: String) {
         if self.class != RepositoryClass::Dirty {

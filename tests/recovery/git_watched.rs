@@ -76,3 +76,34 @@ fn a_watched_mount_that_holds_too_much_is_said_and_begins_all_the_same() {
         "{text}"
     );
 }
+
+#[test]
+fn what_a_receipt_keeps_of_many_repositories_is_bounded_and_said() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let first = Repository::with_history(&project.join("r00"), 1);
+    for number in 0..30 {
+        first.git(&["branch", &format!("b{number:02}")]);
+        first.git(&["remote", "add", &format!("o{number:02}"), "https://example.org/x"]);
+    }
+    for number in 1..23 {
+        let copy = project.join(format!("r{number:02}"));
+        first.git(&["clone", "-q", ".", copy.to_str().unwrap()]);
+    }
+    let target = project.to_str().unwrap();
+    sandbox
+        .jackin(["launch", "--snapshot", "metadata", target, "--", "true"])
+        .ok();
+    let shown = sandbox.jackin(["show", "@latest", "--json"]).ok().json();
+    let git = shown["git"].as_array().unwrap();
+    assert_eq!((git.len(), &shown["watched"][0]["more"]), (20, &3.into()));
+    for list in ["remotes", "unpushed"] {
+        assert_eq!(git[0][list].as_array().unwrap().len(), 20, "{list}");
+    }
+    sandbox
+        .jackin(["show", "@latest"])
+        .ok()
+        .shows("3 more repositories were not written down");
+    let receipts = fs::metadata(sandbox.store().join("receipts.log")).unwrap();
+    assert!(receipts.len() < 64 << 10, "{}", receipts.len());
+}

@@ -13,7 +13,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::cli::view::instances::Begun;
 use crate::session::state;
-use crate::snapshot::{Act, InstanceId, SnapshotKind, SnapshotRecord};
+use crate::snapshot::{Act, InstanceId, SnapshotKind, SnapshotRecord, WatchedMount};
 use crate::store::Store;
 
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliError> {
@@ -28,8 +28,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
     };
     let begun = begun(&store, &row.id)?;
     let kept = baseline.iter().flat_map(SnapshotRecord::repositories);
-    let seen = begun.watched.iter();
-    let seen = seen.flat_map(|mount| mount.git.iter().map(|facts| (&mount.coverage, facts)));
+    let seen = begun.watched.iter().flat_map(WatchedMount::repositories);
     let repositories: Vec<_> = kept.chain(seen).collect();
     if args.json {
         context.terminal.json(&ShowDocument {
@@ -83,8 +82,12 @@ fn lacks(record: &SnapshotRecord) -> Vec<ReasonDocument> {
 
 /// What was written down when an instance began, beside what is in its row.
 fn begun(store: &Store, instance: &InstanceId) -> Result<Begun, CliError> {
-    let receipts = store.catalog().receipts_of(instance)?;
-    let found = receipts.into_iter().find_map(|receipt| match receipt.act {
+    let (first, _) = store.catalog().lifetime(instance)?;
+    let receipt = match first {
+        Some(number) => store.catalog().receipt(number)?,
+        None => None,
+    };
+    let found = receipt.and_then(|receipt| match receipt.act {
         Act::Begin {
             cleanup_policy,
             watched,

@@ -55,6 +55,8 @@ pub(in crate::cli) struct ShowDocument<'a> {
 pub(in crate::cli) struct WatchedDocument<'a> {
     /// Where it lies, and what in it does not count.
     coverage: &'a Coverage,
+    /// How many more git repositories there were than are told of.
+    more: u64,
     /// Why nothing is known of its git repositories.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
@@ -64,6 +66,7 @@ impl<'a> From<&'a WatchedMount> for WatchedDocument<'a> {
     fn from(mount: &'a WatchedMount) -> Self {
         Self {
             coverage: &mount.coverage,
+            more: mount.more,
             error: mount.error.as_deref(),
         }
     }

@@ -114,6 +114,10 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
     }
     for mount in &shown.begun.watched {
         fact("watched", changes::host(&mount.coverage));
+        if mount.more > 0 {
+            let more = size::counted(mount.more, "more repository", "more repositories");
+            fact("", format!("{more} were not written down"));
+        }
         if let Some(error) = &mount.error {
             fact(
                 "",
