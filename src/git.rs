@@ -33,7 +33,8 @@ pub use index::{Index, IndexEntry};
 pub use named::{COMMIT, EXECUTABLE, LINK, Named, Unreadable, relative, within};
 pub use object::{Commit, Kind, Object, TreeEntry};
 pub use oid::{Oid, blob_id};
-pub use places::{Repositories, work_tree};
+pub use places::{Repositories, is_lock, work_files, work_tree};
+pub use reading::below;
 pub use refs::{Head, Refs};
 pub use remotes::{Remote, Submodule, without_credentials};
 pub use repository::{GitDir, Repository};
@@ -41,4 +42,4 @@ pub use state::Operation;
 pub use unpushed::{Unpushed, unpushed};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

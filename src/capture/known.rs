@@ -117,6 +117,11 @@ impl Known {
         Some(Reference { earlier, known })
     }
 
+    /// Whether the latest snapshot of the mount with this number has some of its content in no archive.
+    pub(super) fn is_by_commit(&self, at: usize) -> bool {
+        self.latest(at).is_some_and(Latest::is_by_commit)
+    }
+
     /// What was recorded of the repositories of the mount with this number.
     pub(super) fn before(&self, at: usize) -> Option<Before<'_>> {
         let latest = self.latest(at)?;

@@ -6,6 +6,7 @@ use std::io;
 use super::CaptureError;
 use super::ahead::{IN_MEMORY, Loaded};
 use super::contents::{Failure, Sink};
+use super::repositories::Settled;
 use super::source::{LayoutHasher, Source};
 use foldhash::fast::RandomState;
 
@@ -26,8 +27,8 @@ type Twin = (Digest, u16);
 pub(super) struct Packer<'a> {
     draft: &'a Draft,
     known: &'a Blobs,
-    /// Content that the objects of commits have.
-    elsewhere: &'a HashSet<Digest>,
+    /// What of the mount that is being packed the objects of commits have.
+    settled: Option<&'a Settled>,
     observer: &'a dyn Observer,
     writer: Option<Writer<File>>,
     /// Whether every entry becomes a member: nothing older is relied on.
@@ -43,16 +44,11 @@ pub(super) struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    pub(super) fn new(
-        draft: &'a Draft,
-        known: &'a Blobs,
-        elsewhere: &'a HashSet<Digest>,
-        observer: &'a dyn Observer,
-    ) -> Self {
+    pub(super) fn new(draft: &'a Draft, known: &'a Blobs, observer: &'a dyn Observer) -> Self {
         Self {
             draft,
             known,
-            elsewhere,
+            settled: None,
             observer,
             writer: None,
             whole: known.is_empty(),
@@ -65,8 +61,9 @@ impl<'a> Packer<'a> {
     }
 
     /// What follows belongs to the mount with this label.
-    pub(super) fn mount(&mut self, label: &str) {
+    pub(super) fn mount(&mut self, label: &str, settled: Option<&'a Settled>) {
         self.places.labels.push(label.to_owned());
+        self.settled = settled;
     }
 
     /// Whether this archive holds `digest` already.
@@ -131,7 +128,7 @@ impl<'a> Packer<'a> {
     fn is_stored(&mut self, path: &RelPath, entry: &Entry, digest: Digest) -> Result<bool, CaptureError> {
         let twin = self.twin(entry, digest);
         self.forget(path, twin);
-        if self.elsewhere.contains(&digest) {
+        if self.settled.is_some_and(|settled| settled.has(path, &digest)) {
             return Ok(true);
         }
         if let Some(first) = twin.and_then(|twin| self.members.get(&twin).copied()) {
@@ -212,8 +209,9 @@ impl Sink for Packer<'_> {
             return Ok(content);
         }
         let observer = self.observer;
-        // Only what has the size of something that is stored can be the same: the rest is read once.
-        if !self.elsewhere.is_empty() || self.large().contains(&source.size()) {
+        // Only what has the size of something that is stored, or what a commit has, can be the same: the rest is read once.
+        let is_settled = self.settled.is_some_and(|settled| settled.may_have(path));
+        if is_settled || self.large().contains(&source.size()) {
             let cancelled = || match observer.cancelled() {
                 true => Err(io::Error::other("interrupted")),
                 false => Ok(()),

@@ -125,7 +125,7 @@ pub(super) fn is_stale(facts: Option<&[RepositoryFacts]>, skipped: &BTreeSet<&Re
     let partly = |facts: &[RepositoryFacts]| {
         facts
             .iter()
-            .any(|facts| facts.unsteady || facts.state.covered != GitCoverage::Full)
+            .any(|facts| facts.unsteady.is_some() || facts.state.covered != GitCoverage::Full)
     };
     facts.is_none_or(partly) || skipped.iter().any(|path| is_git(path))
 }
@@ -186,7 +186,7 @@ impl Standing {
             staged: 0,
             bytes: 0,
             by_commit: false,
-            unsteady: false,
+            unsteady: None,
             refs: self.refs,
         }
     }
@@ -267,13 +267,8 @@ fn classify(facts: &RepositoryFacts, why: Option<String>) -> (RepositoryClass, S
 }
 
 fn size(manifest: &Manifest, own: &RelPath) -> u64 {
-    let first = manifest.directories.partition_point(|dir| dir.path < *own);
-    let dirs = manifest
-        .directories
-        .iter()
-        .skip(first)
-        .take_while(|dir| dir.path.is_within(own));
-    let entries = dirs
+    let entries = manifest
+        .directories_within(own)
         .flat_map(|dir| &dir.entries)
         .filter(|entry| entry.link.is_none());
     let sizes = entries.filter_map(|entry| Some(entry.content()?.size));

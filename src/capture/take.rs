@@ -1,17 +1,18 @@
 //! One capture from beginning to end, and its sibling that only looks.
 
+mod commits;
 mod held;
 mod steady;
 
 use std::collections::BTreeSet;
 
+use self::commits::Read;
 use self::steady::Taken;
 use super::contents::complete;
 use super::known::Known;
 use super::limit::biggest;
 use super::mounted::{missing, record};
 use super::pack::Packer;
-use super::repositories::{Settled, is_stale, settle, survey};
 use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
 use crate::clock::{Entropy, random};
@@ -146,23 +147,17 @@ impl<'a> Capture<'a> {
         }
         let to_read = walks.iter().flatten().map(|(_, walked)| walked.bytes_to_read());
         self.observer.expect(0, to_read.fold(0, add_sizes));
-        let settled: Vec<Option<Settled>> = (0..)
-            .zip(self.request.coverages)
-            .zip(&walks)
-            .map(|((at, coverage), walked)| {
-                let (root, walked) = walked.as_ref()?;
-                self.settle(at, coverage, root, walked)
-            })
-            .collect();
-        let elsewhere = settled.iter().flatten().flat_map(Settled::digests).collect();
-        let mut packer = Packer::new(&draft, &self.known.blobs, &elsewhere, self.observer);
+        let Some(settled) = self.settled(&walks) else {
+            return Ok(None);
+        };
+        let mut packer = Packer::new(&draft, &self.known.blobs, self.observer);
         let mut manifests = Vec::new();
         let mut mounts = Vec::new();
         let mut skipped = Vec::new();
         let mut used = BTreeSet::new();
         let mut stored = 0;
         let mounts_of = self.request.coverages.iter().enumerate().zip(walks);
-        for (((at, coverage), walked), settled) in mounts_of.zip(settled) {
+        for (((at, coverage), walked), settled) in mounts_of.zip(&settled) {
             let Some((root, mut walked)) = walked else {
                 mounts.push(missing(coverage, self.request.now));
                 manifests.push(None);
@@ -171,7 +166,8 @@ impl<'a> Capture<'a> {
             };
             let started_at = walked.started_at;
             let mut left_out = std::mem::take(&mut walked.skipped);
-            packer.mount(&coverage.label);
+            let settled = settled.as_ref();
+            packer.mount(&coverage.label, settled);
             let reference = self.known.reference(at, self.by_commit(coverage));
             let mut manifest = complete(&root, walked, reference, &mut packer, self.observer)?;
             let again = self.steady(
@@ -184,10 +180,8 @@ impl<'a> Capture<'a> {
                 },
                 &mut packer,
             )?;
-            if settled
-                .as_ref()
-                .is_some_and(|settled| !again.is_empty() || !settled.is_so(&manifest))
-            {
+            let relied = settled.filter(|settled| !settled.is_nothing());
+            if relied.is_some_and(|settled| !again.is_empty() || !settled.is_so(&manifest)) {
                 return Ok(None);
             }
             let by_commit = self.by_commit(coverage) && settled.is_none();
@@ -200,37 +194,28 @@ impl<'a> Capture<'a> {
                 }
                 None => {
                     let list = self.list(&manifest, &mut packer, &mut used)?;
-                    if !self.contents(&manifest, &packer, &elsewhere, &mut used, &mut stored) {
+                    if !self.contents(&manifest, &packer, settled, &mut used, &mut stored) {
                         return Ok(None);
                     }
                     record(coverage, started_at, list, &manifest)
                 }
             };
-            // What is exactly as it was has the repositories that it had. An emergency snapshot is there to be gone back to.
-            let paths = left_out.iter().map(|skipped| &skipped.path).collect();
-            if let Some(mut settled) = settled {
-                // Archives have all of it already.
-                settled
-                    .facts
-                    .iter_mut()
-                    .for_each(|facts| facts.by_commit &= !is_same);
-                record.git = Some(settled.facts);
-            } else if is_stale(record.git.as_deref(), &paths) {
-                let wanted = self.request.kind != SnapshotKind::Emergency;
-                record.git = wanted.then(|| survey(&root, &manifest, &paths, self.known.before(at), true));
-            }
-            for facts in record.git.iter_mut().flatten() {
-                if let Some(Some(doubt)) = again.get(&facts.own) {
-                    facts.unsteady = true;
-                    facts.doubt(doubt.clone());
-                }
-            }
+            let read = Read {
+                at,
+                root: &root,
+                manifest: &manifest,
+                left_out: &left_out,
+                settled,
+                again: &again,
+            };
+            record.git = self.repositories(&read, is_same, record.git);
             let mounted = root.is_mount_point();
             mounts.push(MountRecord { mounted, ..record });
             manifests.push(Some(manifest));
             skipped.push(left_out);
         }
-        if used.is_empty() && elsewhere.is_empty() && packer.is_partial() {
+        let relies = settled.iter().flatten().any(|settled| !settled.is_nothing());
+        if used.is_empty() && !relies && packer.is_partial() {
             return Ok(None);
         }
         let mut archives: Vec<ArchiveRef> = used
@@ -258,28 +243,6 @@ impl<'a> Capture<'a> {
             skipped,
             stored,
         }))
-    }
-
-    /// Whether the commits of a mount's clean work trees may be recorded instead of their files.
-    fn by_commit(&self, coverage: &Coverage) -> bool {
-        self.by_commit && coverage.by_commit
-    }
-
-    /// What of a mount its commits have, when that may be recorded instead of files; `None` also when nothing changed since.
-    fn settle(&self, at: usize, coverage: &Coverage, root: &Root, walked: &Walked) -> Option<Settled> {
-        if !self.by_commit(coverage) {
-            return None;
-        }
-        let skipped = walked.skipped.iter().map(|skipped| &skipped.path).collect();
-        let same = || {
-            self.known
-                .same(at, coverage, walked.started_at, &walked.manifest, true)
-        };
-        let is_known = |record: MountRecord| !is_stale(record.git.as_deref(), &skipped);
-        if walked.pending.is_empty() && same().is_some_and(|(record, _)| is_known(record)) {
-            return None;
-        }
-        Some(settle(root, &walked.manifest, &skipped, self.known.before(at)))
     }
 
     /// Whether what has to be stored fits into the room that is left, however little of it can be compressed.

@@ -1,6 +1,7 @@
 //! Captures of real directories into a real store: what is read, what is kept, what is said to be missing.
 
 mod archives;
+mod commits;
 mod limits;
 mod links;
 mod moving;

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::{Oid, Repository};
-use crate::snapshot::{Name, RelPath};
+use super::{Oid, Repository, work_files, work_tree};
+use crate::snapshot::{Content, Manifest, Name, RelPath};
 
 /// Trees of a commit that are read: more directories than any repository has.
 const MOST_TREES: usize = 1_000_000;
@@ -80,6 +80,27 @@ impl<'a> Named<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// The files of a work tree that have any bytes, with the objects that the tree names for them. What lies in another
+    /// repository has no place in this one's tree.
+    ///
+    /// # Errors
+    /// [`Unreadable`].
+    pub fn contents<'m>(
+        &self,
+        manifest: &'m Manifest,
+        own: &'m RelPath,
+        tree: Oid,
+    ) -> Result<Vec<(RelPath, &'m Content, Oid)>, Unreadable> {
+        let work = work_tree(own);
+        let mut found = Vec::new();
+        for (path, content) in work_files(manifest, own) {
+            if let Some((_, oid)) = self.entry(&work, &path, tree)? {
+                found.push((path, content, oid));
+            }
+        }
+        Ok(found)
     }
 
     /// The paths that two trees have otherwise, or only one of them has; `None` when some tree cannot be read.

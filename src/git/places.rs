@@ -1,6 +1,6 @@
 //! Which paths of a mount are git's own.
 
-use crate::snapshot::{Directory, Kind, Manifest, Name, RelPath};
+use crate::snapshot::{Content, Directory, Kind, Manifest, Name, RelPath};
 
 /// The directories, and the files that point to one, in which git keeps its own things. Told by their names and what is in them,
 /// on any side of a comparison: what a session removed is git's as well.
@@ -60,6 +60,26 @@ pub fn work_tree(own: &RelPath) -> RelPath {
         Some((parent, name)) if name.as_bytes() == b".git" => parent,
         _ => own.clone(),
     }
+}
+
+/// The files of a work tree that have any bytes, with those of repositories in it, and without what is git's own.
+pub fn work_files<'m>(
+    manifest: &'m Manifest,
+    own: &'m RelPath,
+) -> impl Iterator<Item = (RelPath, &'m Content)> {
+    let entries = manifest.entries().filter_map(|(path, entry)| {
+        let content = entry.content().filter(|content| content.size > 0)?;
+        Some((path, content))
+    });
+    let work = work_tree(own);
+    entries.filter(move |(path, _)| path.is_within(&work) && !path.is_within(own))
+}
+
+/// `index.lock` and its like, while git is at work or when it was killed; a branch cannot have such a name.
+#[must_use]
+pub fn is_lock(name: &Name) -> bool {
+    let name = name.as_bytes();
+    name.ends_with(b".lock") || name == b"gc.pid"
 }
 
 /// What is git's in one directory: its `.git`, or the directory itself when it is a bare repository.

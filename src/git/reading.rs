@@ -11,7 +11,8 @@ use crate::snapshot::{Name, RelPath};
 pub(super) const SMALL: u64 = 64 << 10;
 
 /// A path in a directory, from parts that this program knows.
-pub(super) fn below(dir: &RelPath, parts: &str) -> RelPath {
+#[must_use]
+pub fn below(dir: &RelPath, parts: &str) -> RelPath {
     let names = parts
         .split('/')
         .filter_map(|part| Name::new(part.as_bytes()).ok());

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use super::error::shown;
+use super::places::is_lock;
 use super::reading::{Stream, below, look, size, whole};
 use super::repository::Repository;
 use super::{GitError, Oid};
@@ -171,7 +172,7 @@ impl Repository<'_> {
             let top = self.doubts.settle(names).into_iter().map(|name| dir.join(&name));
             let refs = self.files_below(&below(dir, "refs"));
             let all = top.chain(refs.into_iter().map(|(path, _)| path));
-            locks.extend(all.filter(|path| path.as_bytes().ends_with(b".lock")));
+            locks.extend(all.filter(|path| path.split().is_some_and(|(_, name)| is_lock(&name))));
         }
         locks.into_iter().collect()
     }

@@ -5,6 +5,6 @@ mod hostile;
 mod index;
 mod objects;
 mod refs;
-mod scratch;
+pub(crate) mod scratch;
 mod settings;
 mod state;

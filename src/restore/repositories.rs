@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::RestoreError;
 use super::propose::{Proposal, ProposedMount};
-use crate::git::{Files as _, Live, Repositories, Repository, work_tree};
+use crate::git::{Files as _, Live, Repositories, Repository, is_lock, work_tree};
 use crate::mount::Root;
 use crate::process;
 use crate::snapshot::{Name, RelPath};
@@ -105,10 +105,4 @@ fn linked(live: &Live<'_>, own: &RelPath, lock: &RelPath) -> Option<PathBuf> {
     let line = text.split(|byte| *byte == b'\n').next()?;
     // The file `.git` in it.
     Some(PathBuf::from(OsStr::from_bytes(line)).parent()?.to_path_buf())
-}
-
-/// `index.lock` and its like; a branch cannot have such a name.
-fn is_lock(name: &Name) -> bool {
-    let name = name.as_bytes();
-    name.ends_with(b".lock") || name == b"gc.pid"
 }

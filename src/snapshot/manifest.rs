@@ -103,6 +103,13 @@ impl Manifest {
         self.directories.get(at)
     }
 
+    /// The directory at `path` and all below it, in path order.
+    pub fn directories_within<'m>(&'m self, path: &'m RelPath) -> impl Iterator<Item = &'m Arc<Directory>> {
+        let first = self.directories.partition_point(|dir| dir.path < *path);
+        let from = self.directories.iter().skip(first);
+        from.take_while(|dir| dir.path.is_within(path))
+    }
+
     /// Whether both hold the same directories in the same memory, so that nothing needs to be compared. `false` says
     /// nothing.
     #[must_use]

@@ -67,6 +67,14 @@ pub struct MountRecord {
     pub git: Option<Vec<RepositoryFacts>>,
 }
 
+impl MountRecord {
+    /// Its repositories, with where it lies.
+    pub fn repositories(&self) -> impl Iterator<Item = (&Coverage, &RepositoryFacts)> {
+        let found = self.git.iter().flatten();
+        found.map(|facts| (&self.coverage, facts))
+    }
+}
+
 /// An archive that a snapshot needs, with what its bytes must be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveRef {
@@ -126,14 +134,7 @@ impl SnapshotRecord {
 
     /// Every git repository that was found, with the coverage of its mount.
     pub fn repositories(&self) -> impl Iterator<Item = (&Coverage, &RepositoryFacts)> {
-        let mounts = self.mounts.iter();
-        mounts.flat_map(|mount| {
-            mount
-                .git
-                .iter()
-                .flatten()
-                .map(move |facts| (&mount.coverage, facts))
-        })
+        self.mounts.iter().flat_map(MountRecord::repositories)
     }
 
     /// Bytes over all mounts.

@@ -141,8 +141,8 @@ impl Blobs {
 
     /// Why content cannot be had, in words.
     #[must_use]
-    pub fn absence(&self) -> String {
-        let lost = self.commits.lost();
+    pub fn absence(&self, digest: &Digest) -> String {
+        let lost = self.commits.lost(digest);
         lost.unwrap_or_else(|| "its content is in no archive".to_owned())
     }
 
@@ -199,10 +199,19 @@ impl Blobs {
         digest: &Digest,
         each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>,
     ) -> Result<(), StoreError> {
-        let (archive, blob) = match self.place(digest) {
-            Ok(place) => place,
-            Err(error) => return self.stream_committed(digest, error, each),
-        };
+        match self.place(digest) {
+            Ok((archive, blob)) => Ok(archive.stream(blob, each)?),
+            Err(error) => self.stream_committed(digest, error, each),
+        }
+    }
+
+    /// As [`Blobs::stream`], from archives alone: what is git's own is in archives or nowhere.
+    pub(super) fn stream_archived(
+        &self,
+        digest: &Digest,
+        each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        let (archive, blob) = self.place(digest)?;
         Ok(archive.stream(blob, each)?)
     }
 

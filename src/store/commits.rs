@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 
 use super::tree::Kept;
 use super::{Blobs, StoredTree};
-use crate::git::{Kind, Live, Named, Oid, Repository, work_tree};
+use crate::git::{Kind, Live, Named, Oid, Repository, work_files, work_tree};
 use crate::mount::Root;
 use crate::snapshot::{
     Content, Digest, GitCoverage, Hasher, Manifest, MountRecord, RelPath, RepositoryFacts, SnapshotRecord,
@@ -65,20 +65,20 @@ impl Commits {
         self.0.iter().any(|tree| tree.objects(blobs).contains_key(digest))
     }
 
-    /// What to say of content that is nowhere; `None` when no work tree is recorded by its commit.
-    pub(super) fn lost(&self) -> Option<String> {
-        self.0.first().map(WorkTree::lost)
+    /// What to say of content that no archive has; `None` when no work tree is to have it, either: then an archive should.
+    pub(super) fn lost(&self, digest: &Digest) -> Option<String> {
+        let tree = self.0.iter().find(|tree| tree.shows(digest));
+        tree.map(WorkTree::lost)
     }
 
-    /// The content, compared with its digest; or why it cannot be had. `None` when no work tree is recorded by its commit.
+    /// The content, compared with its digest; or why it cannot be had. `None` when no work tree is to have it.
     pub(super) fn read(&self, digest: &Digest, blobs: &Blobs) -> Option<Result<Vec<u8>, String>> {
-        let first = self.0.first()?;
         let found = self
             .0
             .iter()
             .find_map(|tree| Some((tree, *tree.objects(blobs).get(digest)?)));
         let Some((tree, (oid, content))) = found else {
-            return Some(Err(first.lost()));
+            return self.lost(digest).map(Err);
         };
         let read = |repository: &Repository<'_>| {
             let object = repository.object(&oid).ok()??;
@@ -109,29 +109,27 @@ impl WorkTree {
     /// What the commit has at the paths of the work tree.
     fn objects(&self, blobs: &Blobs) -> &Objects {
         self.objects.get_or_init(|| {
-            let work = work_tree(&self.own);
             let found = self.ask(blobs, |repository| {
                 let commit = repository.commit(&Oid::parse(self.commit.as_bytes())?);
                 let tree = commit.ok()??.tree;
                 // A tree that is missing here may be in the snapshot.
-                repository.tree(&tree).ok()??;
                 let named = Named::new(repository);
-                let mut objects = Objects::default();
-                for (path, entry) in self.manifest.entries() {
-                    let Some(content) = entry.content().filter(|content| content.size > 0) else {
-                        continue;
-                    };
-                    if !path.is_within(&work) || path.is_within(&self.own) {
-                        continue;
-                    }
-                    if let Some((_, oid)) = named.entry(&work, &path, tree).ok()? {
-                        objects.insert(content.digest, (oid, *content));
-                    }
-                }
-                Some(objects)
+                let contents = named.contents(&self.manifest, &self.own, tree).ok()?;
+                let objects = contents.into_iter();
+                Some(
+                    objects
+                        .map(|(_, content, oid)| (content.digest, (oid, *content)))
+                        .collect(),
+                )
             });
             found.unwrap_or_default()
         })
+    }
+
+    /// Whether a file of the work tree has the content.
+    fn shows(&self, digest: &Digest) -> bool {
+        let mut files = work_files(&self.manifest, &self.own);
+        files.any(|(_, content)| content.digest == *digest)
     }
 
     fn lost(&self) -> String {

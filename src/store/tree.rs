@@ -50,7 +50,8 @@ impl Kept {
 }
 
 impl<'a> StoredTree<'a> {
-    /// What `manifest` describes, with the content in `blobs`; its root lies at `host`.
+    /// What `manifest` describes, with the content in the archives of `blobs`; its root lies at `host`. A work tree that was recorded by
+    /// its commit has no file that git takes orders from.
     #[must_use]
     pub fn new(manifest: &'a Manifest, blobs: &'a Blobs, host: &'a Path) -> Self {
         Self {
@@ -80,7 +81,7 @@ impl<'a> StoredTree<'a> {
         let size = size.ok_or_else(|| io::Error::other("it is too large to be read here"))?;
         let mut bytes = Vec::with_capacity(size);
         if size > 0 {
-            let read = self.blobs.stream(&content.digest, &mut |piece| {
+            let read = self.blobs.stream_archived(&content.digest, &mut |piece| {
                 match piece {
                     Piece::Data(data) => bytes.extend_from_slice(data),
                     Piece::Hole(length) => {

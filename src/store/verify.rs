@@ -136,7 +136,7 @@ impl Check<'_> {
                 return;
             }
             let what = if !blobs.has(&content.digest) {
-                Some(blobs.absence())
+                Some(blobs.absence(&content.digest))
             } else if self.read_data {
                 match self.seen.get(content) {
                     Some(known) => known.clone(),

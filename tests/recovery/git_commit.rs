@@ -14,7 +14,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 /// A clean repository with files of several kinds, one of which is large.
-fn clean(sandbox: &Sandbox) -> Repository {
+pub(crate) fn clean(sandbox: &Sandbox) -> Repository {
     let repository = pushed(sandbox, "project");
     let at = |path: &str| repository.path.join(path);
     let noise: Vec<u8> = (0..200_000_u32)
@@ -32,18 +32,18 @@ fn clean(sandbox: &Sandbox) -> Repository {
     repository
 }
 
-fn configure(sandbox: &Sandbox, dir: &str) {
+pub(crate) fn configure(sandbox: &Sandbox, dir: &str) {
     let text = format!("[recovery.git]\nclean = \"commit\"\ndir = \"{dir}\"\n");
     sandbox.configure("config.toml", &text);
 }
 
-fn facts(sandbox: &Sandbox, id: &str) -> Value {
+pub(crate) fn facts(sandbox: &Sandbox, id: &str) -> Value {
     let run = sandbox.jackin(["show", id, "--json"]).ok();
     run.json()["git"][0].clone()
 }
 
 /// What was said, in one line.
-fn said(run: &Run) -> String {
+pub(crate) fn said(run: &Run) -> String {
     run.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

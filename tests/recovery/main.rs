@@ -40,6 +40,7 @@ mod full_disk;
 mod git_busy;
 mod git_class;
 mod git_commit;
+mod git_commit_lost;
 mod git_content;
 mod git_diff;
 mod git_isolated;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::staged::{child, converts, staged};
+use super::staged::{converts, staged};
 use super::{Before, MOST_LISTED};
 use crate::git::{
-    COMMIT, EXECUTABLE, Kind as ObjectKind, LINK, Live, Named, Oid, Repository, Unreadable, blob_id,
+    COMMIT, EXECUTABLE, Kind as ObjectKind, LINK, Live, Named, Oid, Repository, Unreadable, below, blob_id,
 };
 use crate::mount::Root;
 use crate::platform::parallel;
@@ -53,12 +53,8 @@ impl Dirt<'_> {
             }
         });
         let named = Named::new(self.repository);
-        let index = child(self.own, b"index");
-        let entry = |manifest: &Manifest| {
-            index
-                .as_ref()
-                .and_then(|path| manifest.entry(path)?.content().copied())
-        };
+        let index = below(self.own, "index");
+        let entry = |manifest: &Manifest| manifest.entry(&index)?.content().copied();
         let same_index = |before: &Before<'_>| {
             entry(before.manifest).is_some() && entry(before.manifest) == entry(self.manifest)
         };
@@ -137,12 +133,8 @@ impl Dirt<'_> {
         tree: Option<Oid>,
         facts: &mut RepositoryFacts,
     ) -> BTreeSet<RelPath> {
-        let first = self.manifest.directories.partition_point(|dir| dir.path < *work);
         let mut paths = BTreeSet::new();
-        for dir in self.manifest.directories.iter().skip(first) {
-            if !dir.path.is_within(work) {
-                break;
-            }
+        for dir in self.manifest.directories_within(work) {
             if dir.path != *work && !self.is_ours(work, &dir.path) {
                 continue;
             }

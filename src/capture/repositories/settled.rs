@@ -7,7 +7,9 @@ use super::{Before, survey};
 use crate::git::{Kind, Live, Named, Oid, Repository, work_tree};
 use crate::mount::Root;
 use crate::platform::parallel;
-use crate::snapshot::{Digest, DigestMethod, Hasher, Manifest, RelPath, RepositoryClass, RepositoryFacts};
+use crate::snapshot::{
+    Content, Digest, DigestMethod, Hasher, Manifest, RelPath, RepositoryClass, RepositoryFacts,
+};
 
 /// So many objects are read by one opening of the repository.
 const PIECE: usize = 64;
@@ -21,9 +23,20 @@ pub(in crate::capture) struct Settled {
 }
 
 impl Settled {
-    /// What need not be stored.
-    pub(in crate::capture) fn digests(&self) -> impl Iterator<Item = Digest> {
-        self.contents.values().copied()
+    /// Whether no commit is enough.
+    pub(in crate::capture) fn is_nothing(&self) -> bool {
+        self.contents.is_empty()
+    }
+
+    /// Whether the commit has the content of this path, so that it need not be stored. The same bytes at another path, as in the
+    /// repository itself, are stored: that is what the commit is read from.
+    pub(in crate::capture) fn has(&self, path: &RelPath, digest: &Digest) -> bool {
+        self.contents.get(path) == Some(digest)
+    }
+
+    /// The same before the file was read.
+    pub(in crate::capture) fn may_have(&self, path: &RelPath) -> bool {
+        self.contents.contains_key(path)
     }
 
     /// Whether the files still are what the commits have, now that they were read: while they were looked at somebody may have
@@ -64,21 +77,13 @@ fn of_commit(root: &Root, manifest: &Manifest, facts: &RepositoryFacts) -> Optio
     let commit = Oid::parse(facts.state.commit.as_ref()?.as_bytes())?;
     let tree = repository.commit(&commit).ok()??.tree;
     let named = Named::new(&repository);
-    let mut files: Vec<(RelPath, Oid)> = Vec::new();
-    for (path, entry) in manifest.entries() {
-        let has_bytes = entry.content().is_some_and(|content| content.size > 0);
-        if has_bytes && path.is_within(&work) && !path.is_within(&facts.own) {
-            // What lies in another repository has no place in this one's tree.
-            if let Some((_, oid)) = named.entry(&work, &path, tree).ok()? {
-                files.push((path, oid));
-            }
-        }
-    }
-    let pieces: Vec<&[(RelPath, Oid)]> = files.chunks(PIECE).collect();
+    let files = named.contents(manifest, &facts.own, tree).ok()?;
+    let pieces: Vec<&[(RelPath, &Content, Oid)]> = files.chunks(PIECE).collect();
     let digests = parallel::map(&pieces, |piece| {
         let live = Live::new(root);
         let repository = Repository::open(&live, &work).ok()??;
-        let digest = |(path, oid): &(RelPath, Oid)| Some((path.clone(), blob(&repository, oid)?));
+        let digest =
+            |(path, _, oid): &(RelPath, &Content, Oid)| Some((path.clone(), blob(&repository, oid)?));
         piece.iter().map(digest).collect::<Option<Vec<_>>>()
     });
     let digests: Option<Vec<_>> = digests.into_iter().collect();

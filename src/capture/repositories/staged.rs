@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::dirty::Dirt;
-use crate::git::{Named, Oid, relative, within};
+use crate::git::{Named, Oid, below, relative, within};
 use crate::snapshot::{Directory, Name, RelPath, RepositoryFacts};
 
 /// Counts what is staged, as it was when nothing of that changed; gives what hides a difference from git.
@@ -64,27 +64,15 @@ pub(super) fn converts(dirt: &Dirt<'_>, work: &RelPath) -> Option<String> {
     if set("autocrlf") || set("eol") {
         return Some("git may convert line ends here".to_owned());
     }
-    let info = child(dirt.own, b"info").and_then(|info| child(&info, b"attributes"));
-    let own = info.and_then(|path| dirt.manifest.entry(&path));
+    let own = dirt.manifest.entry(&below(dirt.own, "info/attributes"));
     if own.is_some_and(|entry| entry.content().is_some_and(|content| content.size > 0)) {
         return Some("attributes may make git convert contents".to_owned());
     }
-    let first = dirt.manifest.directories.partition_point(|dir| dir.path < *work);
-    let mut dirs = dirt
-        .manifest
-        .directories
-        .iter()
-        .skip(first)
-        .take_while(|dir| dir.path.is_within(work));
     let name = Name::new(b".gitattributes").ok()?;
     let has = |dir: &&Arc<Directory>| {
         dir.entry(&name).is_some() && (dir.path == *work || dirt.is_ours(work, &dir.path))
     };
+    let mut dirs = dirt.manifest.directories_within(work);
     dirs.any(|dir| has(&dir))
         .then(|| "attributes may make git convert contents".to_owned())
-}
-
-/// What a directory calls by this name.
-pub(super) fn child(dir: &RelPath, name: &[u8]) -> Option<RelPath> {
-    Name::new(name).ok().map(|name| dir.join(&name))
 }

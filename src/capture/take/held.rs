@@ -1,10 +1,11 @@
 //! What a capture stores of a manifest beside contents, and whether every content is held somewhere.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use super::Capture;
 use crate::capture::CaptureError;
 use crate::capture::pack::Packer;
+use crate::capture::repositories::Settled;
 use crate::platform::parallel;
 use crate::snapshot::{Digest, Manifest, ManifestList, runs};
 use crate::store::archive::BlobKind;
@@ -46,19 +47,25 @@ impl Capture<'_> {
         &self,
         manifest: &Manifest,
         packer: &Packer<'_>,
-        elsewhere: &HashSet<Digest>,
+        settled: Option<&Settled>,
         used: &mut BTreeSet<usize>,
         stored: &mut u64,
     ) -> bool {
-        let entries = manifest.directories.iter().flat_map(|dir| &dir.entries);
-        let contents = entries.filter_map(|entry| entry.content().filter(|content| content.size > 0));
+        let entries = manifest
+            .directories
+            .iter()
+            .flat_map(|dir| dir.entries.iter().map(move |entry| (dir, entry)));
+        let settled = settled.filter(|settled| !settled.is_nothing());
         let mut last = None;
-        for content in contents {
+        for (dir, entry) in entries {
+            let Some(content) = entry.content().filter(|content| content.size > 0) else {
+                continue;
+            };
             if packer.holds(&content.digest) {
                 *stored += 1;
                 continue;
             }
-            if elsewhere.contains(&content.digest) {
+            if settled.is_some_and(|settled| settled.has(&dir.path.join(&entry.name), &content.digest)) {
                 continue;
             }
             let archive = self.known.blobs.archive_of(&content.digest);

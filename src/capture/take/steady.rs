@@ -13,9 +13,9 @@ use crate::capture::facts::{insert_gap, same_moment};
 use crate::capture::pack::Packer;
 use crate::capture::walk::{Reference, Skipped, Walk};
 use crate::capture::{CaptureError, Earlier};
-use crate::git::Repositories;
+use crate::git::{Repositories, below, is_lock};
 use crate::mount::Root;
-use crate::snapshot::{Coverage, Directory, Manifest, Name, RelPath, Time};
+use crate::snapshot::{Coverage, Directory, Manifest, RelPath, Time};
 
 /// How often a repository that does not hold still is walked again.
 const ROUNDS: usize = 5;
@@ -62,7 +62,7 @@ impl Capture<'_> {
                         break Some(format!("{lock}: git is at work there, or was killed"));
                     }
                     Some(_) if round == ROUNDS => break Some("it changed while it was captured".to_owned()),
-                    Some(Moved::Objects) => objects(own),
+                    Some(Moved::Objects) => below(own, "objects"),
                     Some(Moved::Much) => own.clone(),
                     Some(Moved::Locked(_)) => {
                         thread::sleep(PATIENCE.1);
@@ -135,11 +135,9 @@ impl Taken<'_> {
     /// What of a repository is not as it was listed. Every change that git makes to names, refs, the index or objects is a rename in a
     /// directory, and shows in its times.
     fn moved(&self, own: &RelPath) -> Option<Moved> {
-        let objects = objects(own);
+        let objects = below(own, "objects");
         let (mut moved, mut lock) = (None, None);
-        let first = self.manifest.directories.partition_point(|dir| dir.path < *own);
-        let inside = self.manifest.directories.iter().skip(first);
-        for dir in inside.take_while(|dir| dir.path.is_within(own)) {
+        for dir in self.manifest.directories_within(own) {
             let is_objects = dir.path.is_within(&objects);
             if !self.is_as_listed(dir) {
                 if !is_objects {
@@ -149,7 +147,7 @@ impl Taken<'_> {
             }
             if lock.is_none() && !is_objects {
                 let mut entries = dir.entries.iter();
-                let found = entries.find(|entry| entry.name.as_bytes().ends_with(b".lock"));
+                let found = entries.find(|entry| is_lock(&entry.name));
                 lock = found.map(|entry| dir.path.join(&entry.name));
             }
         }
@@ -163,11 +161,6 @@ impl Taken<'_> {
             .zip(now.ok())
             .is_some_and(|(listed, now)| same_moment(listed, &now))
     }
-}
-
-fn objects(own: &RelPath) -> RelPath {
-    let name = Name::new(b"objects").ok();
-    name.map_or_else(|| own.clone(), |name| own.join(&name))
 }
 
 /// Puts what lies at and below a path in `part` in the place of what the manifest has there.

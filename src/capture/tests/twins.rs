@@ -61,9 +61,8 @@ fn a_file_that_moved_leaves_no_link_to_what_it_was() {
     let place = Place::new();
     let draft = place.store.draft(SnapshotId::new([9; 12])).unwrap();
     let nothing = place.store.blobs(&[]);
-    let no_commits = std::collections::HashSet::new();
-    let mut packer = Packer::new(&draft, &nothing, &no_commits, &Silent);
-    packer.mount("project");
+    let mut packer = Packer::new(&draft, &nothing, &Silent);
+    packer.mount("project", None);
     for (name, content) in [("x", "new"), ("y", "old"), ("y", "new"), ("z", "old")] {
         pack(&place, &mut packer, name, content);
     }

@@ -1,7 +1,7 @@
 //! A directory in which git makes repositories, without any configuration of this machine.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
@@ -13,6 +13,28 @@ use crate::snapshot::RelPath;
 pub(super) struct Scratch {
     _temp: TempDir,
     pub(super) dir: PathBuf,
+}
+
+/// Git in a directory, which sees nothing of this machine's configuration.
+pub(crate) fn git(dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command
+        .args(args)
+        .current_dir(dir)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", dir)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_ALLOW_PROTOCOL", "file")
+        .env("GIT_EDITOR", "true");
+    for who in ["AUTHOR", "COMMITTER"] {
+        command
+            .env(format!("GIT_{who}_NAME"), "A")
+            .env(format!("GIT_{who}_EMAIL"), "a@example.org")
+            .env(format!("GIT_{who}_DATE"), "1700000000 +0100");
+    }
+    command
 }
 
 impl Scratch {
@@ -36,24 +58,7 @@ impl Scratch {
     }
 
     pub(super) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new("git");
-        command
-            .args(args)
-            .current_dir(&self.dir)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", &self.dir)
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_ALLOW_PROTOCOL", "file")
-            .env("GIT_EDITOR", "true");
-        for who in ["AUTHOR", "COMMITTER"] {
-            command
-                .env(format!("GIT_{who}_NAME"), "A")
-                .env(format!("GIT_{who}_EMAIL"), "a@example.org")
-                .env(format!("GIT_{who}_DATE"), "1700000000 +0100");
-        }
-        command
+        git(&self.dir, args)
     }
 
     /// What git prints; it has to succeed.
