@@ -46,7 +46,7 @@ impl Drop for Busy {
 fn is_unsteady(sandbox: &Sandbox, snapshot: &str) -> bool {
     let path = sandbox.store().join(format!("snapshots/{snapshot}.json"));
     let record: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    record["mounts"][0]["git"][0]["unsteady"] == true
+    record["mounts"][0]["git"][0]["unsteady"].is_string()
 }
 
 #[test]
@@ -106,4 +106,46 @@ fn what_is_captured_while_git_works_is_whole_or_flagged() {
     }
     assert_eq!((seen, flagged), (17, told));
     println!("{flagged} of {seen} are flagged");
+}
+
+#[test]
+fn a_lock_that_nobody_takes_away_is_told_by_everything_that_captures() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    fs::write(repository.path.join(".git/index.lock"), "").unwrap();
+    let target = repository.path.to_str().unwrap();
+    let tells = |args: &[&str]| {
+        let run = sandbox.jackin(args).ok();
+        let said = String::from_utf8_lossy(&run.stderr);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = ".git all the while";
+        assert_eq!(said.matches(words).count(), 1, "{args:?}: {said}");
+        assert!(
+            said.contains(".git/index.lock: git is at work there, or was killed"),
+            "{said}"
+        );
+        String::from_utf8_lossy(&run.stdout).trim().to_owned()
+    };
+    let id = tells(&["begin", "--snapshot", "project", target]);
+    tells(&["checkpoint", &id, "--name", "one"]);
+    tells(&["end", &id]);
+    let run = sandbox
+        .jackin(["launch", "--snapshot", "project", target, "--", "true"])
+        .ok();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    // Both its snapshots have it.
+    assert_eq!(
+        said.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .matches(".git all the while")
+            .count(),
+        2,
+        "{said}"
+    );
+    fs::remove_file(repository.path.join(".git/index.lock")).unwrap();
+    let run = sandbox
+        .jackin(["launch", "--snapshot", "project", target, "--", "true"])
+        .ok();
+    assert!(!String::from_utf8_lossy(&run.stderr).contains("all the while"));
 }

@@ -13,7 +13,7 @@ use crate::config::{Mode, OnFailure};
 use crate::contract::Contract;
 use crate::process;
 use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
-use crate::snapshot::{Coverage, ProcessRef, RepositoryFacts};
+use crate::snapshot::{Coverage, ProcessRef, RepositoryFacts, SnapshotRecord, WatchedMount};
 use crate::store::Store;
 use crate::terminal::sanitize;
 
@@ -106,17 +106,16 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
             "the baseline failed, so nothing can be restored: {error}"
         ));
     }
-    let watched = begun.watched.iter();
-    let watched = watched.flat_map(|mount| mount.git.iter().map(|facts| (&mount.coverage, facts)));
-    tell_of_repositories(context, &watched.collect::<Vec<_>>(), begun.instance.as_str());
-    let Some(record) = begun.baseline.as_ref().map(|captured| &captured.record) else {
-        return;
-    };
-    context
-        .terminal
-        .detail(&format!("baseline {} of {} is stored", record.id, begun.instance));
-    let all: Vec<_> = record.repositories().collect();
+    let record = begun.baseline.as_ref().map(|captured| &captured.record);
+    if let Some(record) = record {
+        let baseline = format!("baseline {} of {} is stored", record.id, begun.instance);
+        context.terminal.detail(&baseline);
+    }
+    let watched = begun.watched.iter().flat_map(WatchedMount::repositories);
+    let kept = record.into_iter().flat_map(SnapshotRecord::repositories);
+    let all: Vec<_> = watched.chain(kept).collect();
     tell_of_repositories(context, &all, begun.instance.as_str());
+    let Some(record) = record else { return };
     warn_of_unsteady(context, record);
     if record.complete {
         return;

@@ -91,8 +91,8 @@ pub(in crate::cli) fn sentence(coverage: &Coverage, facts: &RepositoryFacts) -> 
     format!("git: {own} is {} ({reason}), {at}", facts.class.word())
 }
 
-/// Where HEAD is.
-fn position(state: &RepositoryState) -> String {
+/// Where HEAD is. Nothing is made harmless yet, as in what follows.
+pub(super) fn position(state: &RepositoryState) -> String {
     let branch = state.branch.as_deref().map(branch_name);
     let commit = state.commit.as_deref();
     let commit = commit.map(|id| id.chars().take(SHORT).collect::<String>());
@@ -109,33 +109,35 @@ fn branch_name(full: &str) -> &str {
     full.strip_prefix("refs/heads/").unwrap_or(full)
 }
 
-/// Where a repository stands, a sentence each, position first and coverage last. `own` is what is git's own, `bytes` how large that
-/// is. Nothing is made harmless yet.
-pub(super) fn standing(state: &RepositoryState, own: &str, bytes: Option<u64>) -> Vec<String> {
-    let mut all = vec![position(state)];
-    all.extend(state.unpushed.iter().take(SHOWN).map(|unpushed| {
+/// What is unpushed, under way, or lies elsewhere, a sentence each.
+pub(super) fn details(state: &RepositoryState) -> Vec<String> {
+    let branches = state.unpushed.iter().take(SHOWN).map(|unpushed| {
         let more = if unpushed.more { "at least " } else { "" };
         let commits = size::counted(unpushed.commits, "commit", "commits");
         let name = branch_name(&unpushed.branch);
         format!("{name}: {more}{commits} in no remote branch")
-    }));
+    });
     let under_way = state.operations.iter();
-    all.extend(under_way.map(|operation| format!("a {operation} is under way")));
-    for (what, names) in [
+    let under_way = under_way.map(|operation| format!("a {operation} is under way"));
+    let named = [
         ("submodules", &state.submodules),
         ("work trees elsewhere", &state.worktrees),
-    ] {
-        all.extend((!names.is_empty()).then(|| format!("{what}: {}", names.join(", "))));
-    }
+    ];
+    let named = named.into_iter().filter(|(_, names)| !names.is_empty());
+    let named = named.map(|(what, names)| format!("{what}: {}", names.join(", ")));
+    branches.chain(under_way).chain(named).collect()
+}
+
+/// How much of `own`, which is git's own, is covered; `bytes` is how large that is.
+pub(super) fn covered(state: &RepositoryState, own: &str, bytes: Option<u64>) -> String {
     let size = bytes.map(|bytes| format!(": {}", size::bytes(bytes)));
     let size = size.unwrap_or_default();
-    all.push(match (&state.elsewhere, state.covered) {
+    match (&state.elsewhere, state.covered) {
         (Some(path), _) => format!("its git directory lies elsewhere and is not covered: {path}"),
         (None, GitCoverage::Full) => format!("all of {own} is covered{size}"),
         (None, GitCoverage::State) => format!("{own} is covered without its objects{size}"),
         (None, GitCoverage::Off) => format!("none of {own} is covered"),
-    });
-    all
+    }
 }
 
 /// A repository as it was found: its class with the reason, and what makes that up. `kept`: in a snapshot, and not only looked
@@ -160,15 +162,15 @@ pub(in crate::cli) fn facts(
         lines.extend(wrapped.into_iter().map(|line| format!("{INDENT}{line}")));
     };
     say(facts.reason.clone());
-    let mut standing = standing(&facts.state, "it", Some(facts.bytes)).into_iter();
-    standing.next().into_iter().for_each(&mut say);
+    say(position(&facts.state));
     let parts = counts(facts);
     if !parts.is_empty() {
         say(parts.join(", "));
     }
-    let covered = standing.next_back().filter(|_| kept);
-    standing.for_each(&mut say);
-    covered.into_iter().for_each(&mut say);
+    details(&facts.state).into_iter().for_each(&mut say);
+    if kept {
+        say(covered(&facts.state, "it", Some(facts.bytes)));
+    }
     if facts.by_commit {
         say(by_commit(&facts.state));
     }

@@ -8,13 +8,15 @@ use crate::terminal::{sanitize, size};
 
 /// Writes the section, when a mount is the work tree of a repository.
 pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
-    let with_git = |mount: &'_ &crate::contract::MountTerms| mount.git.is_some();
-    if !contract.mounts.iter().any(|mount| with_git(&mount)) {
+    let mounts = contract.mounts.iter();
+    let with_git: Vec<_> = mounts
+        .filter_map(|mount| Some((mount, mount.git.as_ref()?)))
+        .collect();
+    if with_git.is_empty() {
         return;
     }
     sheet.section("Git");
-    for mount in contract.mounts.iter().filter(with_git) {
-        let Some(state) = &mount.git else { continue };
+    for (mount, state) in with_git {
         let by_commit = mount.coverage.as_ref().is_some_and(|coverage| coverage.by_commit);
         sheet.say(&[Part::name(&mount.root.0)]);
         for sentence in sentences(state, by_commit) {
@@ -33,7 +35,9 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
 }
 
 fn sentences(state: &RepositoryState, by_commit: bool) -> Vec<String> {
-    let mut all = repository::standing(state, ".git", None);
+    let mut all = vec![repository::position(state)];
+    all.extend(repository::details(state));
+    all.push(repository::covered(state, ".git", None));
     let stashes = state.stashes;
     all.extend((stashes > 0).then(|| size::counted(stashes, "stash", "stashes")));
     if by_commit && state.elsewhere.is_none() {
