@@ -7,7 +7,7 @@ mod embedded;
 mod error;
 mod flags;
 mod host;
-mod isolated;
+mod jackin;
 mod layer;
 mod load;
 mod mounts;
@@ -23,12 +23,14 @@ pub use edit::{Edit, EditError, Wanted};
 pub use error::{ConfigError, Origin, Place, shown};
 pub use flags::Flags;
 pub use host::settle;
-pub use isolated::{Isolated, Unread, isolated};
+pub use jackin::{
+    INSTANCE_FILE, Isolated, JackinInstance, JackinInstances, Unread, isolated, jackin_instances,
+};
 pub use load::Config;
 pub use mounts::MountConfig;
 pub use pattern::check as check_pattern;
 pub use reference::{KeyReference, default_file, reference};
-pub use resolved::{Limits, Resolved, Subject};
+pub use resolved::{JackinTerms, Limits, Resolved, Subject};
 pub use survey::{Survey, survey};
 pub use value::{GitClean, Isolation, Mode, OnFailure, Sensitive, Source, Sourced};
 

@@ -5,6 +5,7 @@
 //! accidents; a process of the same user that means harm can get round them.
 
 mod caller;
+mod docker;
 mod fatal;
 mod forward;
 mod holder;
@@ -13,6 +14,7 @@ mod launch;
 mod orphans;
 mod pager;
 mod probe;
+mod search;
 mod signals;
 
 #[cfg(target_os = "linux")]
@@ -26,6 +28,7 @@ use linux as system;
 use other as system;
 
 pub use caller::{Caller, caller};
+pub use docker::containers;
 pub use fatal::die;
 pub use holder::holder;
 pub use identity::{Life, ProbeError, current_boot, is_alive, life, reference};

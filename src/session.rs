@@ -1,6 +1,7 @@
 //! Sessions: an instance from its beginning to its end, whether it lives, and who may do what while it does.
 
 mod begin;
+mod containers;
 mod end;
 mod guard;
 mod pending;
@@ -8,10 +9,11 @@ mod select;
 mod state;
 
 pub use begin::{BeginRequest, Begun, begin};
+pub use containers::Docker;
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
-pub use guard::{Allowed, refuse_active, refuse_inside};
+pub use guard::{Allowed, refuse_active, refuse_inside, refuse_living};
 pub use pending::{is_torn, make_way, roots};
-pub use select::{check_name, find_instance, find_snapshot};
+pub use select::{check_name, find_called, find_instance, find_snapshot};
 pub use state::{Reason, Sight, State, is_active, state, state_by};
 
 use crate::capture::CaptureError;
@@ -60,6 +62,16 @@ pub enum SessionError {
         /// Why.
         source: Box<CaptureError>,
     },
+    /// An agent of jackin's may be at work on the same paths.
+    #[error("jackin's container {container:?} may be at work on the same paths")]
+    Container {
+        /// Its name.
+        container: String,
+        /// Why.
+        reasons: Vec<String>,
+        /// The file that tells nothing, when that is the reason.
+        unread: Option<std::path::PathBuf>,
+    },
     /// No instance goes by this name.
     #[error("there is no instance {wanted:?}")]
     Unknown {
@@ -69,6 +81,16 @@ pub enum SessionError {
         nearest: Vec<String>,
         /// Whether there are sessions at all.
         some_recorded: bool,
+    },
+    /// jackin's container has no session of its own, and its workspace has several containers.
+    #[error(
+        "no session began for jackin's container {container:?}, and it is not the only one of the workspace {workspace:?}"
+    )]
+    OfContainer {
+        /// Its name.
+        container: String,
+        /// Its workspace.
+        workspace: String,
     },
     /// Several instances go by this name.
     #[error("{wanted:?} stands for several instances")]

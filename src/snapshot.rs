@@ -35,7 +35,9 @@ pub use journal::{
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
-pub use receipt::{Act, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind, WatchedMount};
+pub use receipt::{
+    Act, ContainerRef, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind, WatchedMount,
+};
 pub use record::{ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SnapshotRecord};
 pub use repository::{
     Differs, DirtyPath, GitCoverage, RemoteFacts, RepositoryClass, RepositoryFacts, RepositoryState,

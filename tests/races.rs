@@ -196,6 +196,7 @@ impl Place {
             keeper: None,
             command: Some(("agent".to_owned(), 0)),
             cleanup_policy: None,
+            container: None,
             watched: Vec::new(),
             run_without_baseline: false,
         }

@@ -233,6 +233,10 @@ fn receipts() -> Vec<u8> {
             boot: "boot".to_owned(),
             command: Some(("make".to_owned(), 2)),
             cleanup_policy: Some("keep".to_owned()),
+            container: Some(jackin_recovery::snapshot::ContainerRef {
+                name: "jk-1".to_owned(),
+                id: None,
+            }),
             watched: vec![WatchedMount {
                 coverage: coverage(Path::new("/srv/watched")),
                 git: Vec::new(),

@@ -24,7 +24,7 @@ pub(in crate::cli) use files::{
     AsideDocument, DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument,
 };
 pub(in crate::cli) use instances::{
-    InstanceDocument, ListDocument, RestoredDocument, ShowDocument, WatchedDocument,
+    InstanceDocument, JackinDocument, ListDocument, RestoredDocument, ShowDocument, WatchedDocument,
 };
 pub(in crate::cli) use repository::{RepositoryDocument, RepositoryStateDocument};
 pub(in crate::cli) use session::{

@@ -148,6 +148,11 @@ impl From<SessionError> for CliError {
                 made.hint(format!("it could be: {}{more}", shown.join(", ")))
                     .command("all of them", "list")
             }
+            SessionError::OfContainer { ref workspace, .. } => {
+                let row = format!("show {}", shell::word(workspace.as_ref()));
+                Self::from_error(ErrorKind::UnknownInstance, &error)
+                    .command("the last session of the workspace, whoever began it", row)
+            }
             SessionError::NoSnapshot {
                 ref known,
                 ref instance,
@@ -165,6 +170,25 @@ impl From<SessionError> for CliError {
                 ref reasons,
                 other,
             } => active(&error, instance.as_str(), reasons, other),
+            SessionError::Container {
+                ref container,
+                ref reasons,
+                ref unread,
+            } => {
+                let mut made = Self::from_error(ErrorKind::RefusedOverlap, &error);
+                made.causes
+                    .extend(reasons.iter().map(|reason| sanitize::text(reason)));
+                let container = sanitize::name(container.as_bytes());
+                made.hint(match unread {
+                    Some(path) => format!(
+                        "nothing was changed; mend {}, or remove it when that container is gone",
+                        sanitize::path(path)
+                    ),
+                    None => format!(
+                        "nothing was changed; let jackin end it first, or stop it:\n  docker stop {container}"
+                    ),
+                })
+            }
             SessionError::Inside(_) => Self::from_error(ErrorKind::RefusedInside, &error)
                 .hint("inside a session only list, show, diff, explain and checkpoint are allowed"),
             SessionError::AlreadyEnded(_) => Self::from_error(ErrorKind::Failed, &error),

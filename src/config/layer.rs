@@ -152,6 +152,7 @@ impl Layer {
                 .git_clean
                 .unwrap_or_else(|| Sourced::built_in(GitClean::Archive)),
             cleanup_policy: None,
+            jackin: None,
             limits: Limits {
                 max_entries: self.max_entries.unwrap_or(defaults.max_entries),
                 max_bytes: self.max_bytes.unwrap_or(defaults.max_bytes),

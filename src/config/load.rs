@@ -11,7 +11,9 @@ use toml::de::DeTable;
 use super::document::{Document, quoted};
 use super::embedded::{embedded, embedded_workspace};
 use super::layer::Layer;
-use super::{ConfigError, Flags, Isolation, MountConfig, Resolved, Source, Subject, mounts, settle};
+use super::{
+    ConfigError, Flags, Isolation, JackinTerms, MountConfig, Resolved, Source, Subject, mounts, settle,
+};
 use crate::environment::Environment;
 use crate::snapshot::ByteString;
 
@@ -179,20 +181,29 @@ impl Config {
             name: name.to_owned(),
         };
         Ok(Resolved {
-            cleanup_policy: self.cleanup_policy(name, file.as_ref())?,
+            cleanup_policy: self.own_word(name, file.as_ref(), "dirty_exit_policy")?,
+            jackin: Some(JackinTerms {
+                role: self.own_word(name, file.as_ref(), "default_role")?,
+                agent: self.own_word(name, file.as_ref(), "default_agent")?,
+                ..JackinTerms::default()
+            }),
             ..layer.resolve(subject, mounts)
         })
     }
 
-    /// jackin's own `dirty_exit_policy`. What is no word is jackin's to refuse.
-    fn cleanup_policy(&self, name: &str, file: Option<&Document>) -> Result<Option<String>, ConfigError> {
-        const KEY: &str = "dirty_exit_policy";
-        const LONGEST: usize = 32;
+    /// A word that jackin has of its own under a key of a workspace. What is no word is jackin's to refuse.
+    fn own_word(
+        &self,
+        name: &str,
+        file: Option<&Document>,
+        key: &str,
+    ) -> Result<Option<String>, ConfigError> {
+        const LONGEST: usize = 64;
         let word = |table: &DeTable<'_>| {
-            let word = table.get(KEY)?.get_ref().as_str()?.to_owned();
-            let is_word =
-                word.len() <= LONGEST && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-            is_word.then_some(word)
+            let word = table.get(key)?.get_ref().as_str()?.to_owned();
+            let mut bytes = word.bytes();
+            let fits = bytes.all(|byte| byte.is_ascii_alphanumeric() || b"_-./@:".contains(&byte));
+            (fits && (1..=LONGEST).contains(&word.len())).then_some(word)
         };
         if let Some(document) = file
             && let Some(word) = word(&document.root()?)
@@ -261,6 +272,18 @@ impl Config {
             }),
             (best, _) => Ok(best.map(|(_, name)| name)),
         }
+    }
+
+    /// The mounts of a workspace alone.
+    ///
+    /// # Errors
+    /// As [`Config::for_workspace`]; none are no error here.
+    pub fn workspace_mounts(&self, name: &str) -> Result<Vec<MountConfig>, ConfigError> {
+        let (file, global) = self.definitions(name)?;
+        if file.is_none() && global.is_none() {
+            return Err(self.unknown(name)?);
+        }
+        Ok(self.mounts(name, file.as_ref())?.unwrap_or_default())
     }
 
     fn workspace_path(&self, name: &str) -> Option<PathBuf> {

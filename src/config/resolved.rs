@@ -63,6 +63,21 @@ impl Default for Limits {
     }
 }
 
+/// What jackin says of the session, in its own words: texts that are only shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct JackinTerms {
+    /// The container, when the session is about one.
+    pub container: Option<String>,
+    /// jackin's id of it.
+    pub instance_id: Option<String>,
+    /// Its status.
+    pub status: Option<String>,
+    /// Its role; of a workspace the one that is used when none is chosen.
+    pub role: Option<String>,
+    /// Its agent; of a workspace the one that is used when none is chosen.
+    pub agent: Option<String>,
+}
+
 /// Configuration and flags put together for one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Resolved {
@@ -89,6 +104,8 @@ pub struct Resolved {
     /// What jackin does with a dirty work tree when the session ends, in its own word (`ask`, `keep`, `discard`); none when
     /// the workspace does not say.
     pub cleanup_policy: Option<String>,
+    /// What else jackin says of it; none for a bare directory.
+    pub jackin: Option<JackinTerms>,
     /// How much a capture may take.
     pub limits: Limits,
 }

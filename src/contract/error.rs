@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::{BroadReason, PatternError};
-use crate::config::{ConfigError, Source, shown};
+use crate::config::{ConfigError, Source, Unread, shown};
 
 /// Why no contract can be made.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +28,19 @@ pub enum ContractError {
         /// The current directory.
         current: PathBuf,
     },
+    /// The target is a container of jackin's that has no workspace.
+    #[error("jackin's container {container:?} has no workspace; name the directory that its agent works on")]
+    NoWorkspaceOfContainer {
+        /// Its name.
+        container: String,
+    },
+    /// The target is a container of jackin's, and what is written down of it cannot be read.
+    #[error(
+        "what jackin wrote down of this container cannot be read: {}: {}; name its workspace instead",
+        shown(&.0.path.to_path()),
+        .0.reason
+    )]
+    ContainerUnread(Unread),
     /// A mount is not there.
     #[error("the mount {} ({configured}) does not exist", shown(path))]
     Missing {

@@ -37,7 +37,13 @@ pub fn resolve(
     let workspace = resolved.subject.workspace();
     let workspace = workspace.filter(|_| !resolved.mounts.iter().all(shared));
     let isolated = environment.jackin_home().zip(workspace);
-    let isolated = isolated.map(|(home, workspace)| isolated_mounts(&home, workspace));
+    let isolated = isolated.map(|(home, workspace)| {
+        let container = resolved
+            .jackin
+            .as_ref()
+            .and_then(|jackin| jackin.container.as_deref());
+        isolated_mounts(&home, workspace, container)
+    });
     let isolated = isolated.unwrap_or_default();
     for mount in &resolved.mounts {
         seen.push(look(mount, &resolved.subject, captures, &isolated)?);
@@ -84,6 +90,7 @@ pub fn resolve(
         mounts,
         watched,
         cleanup_policy: resolved.cleanup_policy.clone(),
+        jackin: resolved.jackin.clone(),
         store: places.store().filter(|_| mode != Mode::Off).map(ByteString::from),
         restore: RestoreTerms {
             available: captures,

@@ -2,10 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::ContractError;
-use crate::config::{Config, ConfigError, Flags, Resolved};
+use crate::config::{Config, ConfigError, Flags, INSTANCE_FILE, JackinTerms, Resolved, jackin_instances};
 use crate::environment::Environment;
 
 /// A target by its form alone; whether it exists is seen later.
@@ -17,7 +17,7 @@ pub enum Target {
     Directory(PathBuf),
     /// It has a `://`.
     Remote(OsString),
-    /// Any other word.
+    /// Any other word: a workspace, or a container of jackin's, whose workspace is meant.
     Workspace(OsString),
 }
 
@@ -62,7 +62,12 @@ impl Target {
             }
             Self::Directory(path) => Ok(config.for_directory(path, flags)?),
             Self::Workspace(name) => match name.to_str() {
-                Some(name) => Ok(config.for_workspace(name, flags)?),
+                Some(name) => match config.for_workspace(name, flags) {
+                    Err(error @ ConfigError::UnknownWorkspace { .. }) => {
+                        of_container(name, config, environment, flags).unwrap_or(Err(error.into()))
+                    }
+                    other => Ok(other?),
+                },
                 None => Err(ContractError::Config(ConfigError::BadName {
                     name: name.as_bytes().escape_ascii().to_string(),
                     problem: "it is not UTF-8",
@@ -76,4 +81,41 @@ impl Target {
             },
         }
     }
+}
+
+/// The configuration of the workspace whose container goes by this name; `None` when jackin knows none.
+fn of_container(
+    name: &str,
+    config: &Config,
+    environment: &Environment,
+    flags: &Flags,
+) -> Option<Result<Resolved, ContractError>> {
+    let found = jackin_instances(&environment.jackin_home()?);
+    let Some(instance) = found.called(name) else {
+        // The file that would tell is there.
+        let mut unread = found.unread.into_iter();
+        let own = unread.find(|unread| {
+            unread
+                .path
+                .to_path()
+                .ends_with(Path::new(name).join(INSTANCE_FILE))
+        });
+        return own.map(|unread| Err(ContractError::ContainerUnread(unread)));
+    };
+    let Some(workspace) = &instance.workspace else {
+        return Some(Err(ContractError::NoWorkspaceOfContainer {
+            container: instance.container.clone(),
+        }));
+    };
+    let resolved = config.for_workspace(workspace, flags);
+    Some(resolved.map_err(ContractError::from).map(|resolved| Resolved {
+        jackin: Some(JackinTerms {
+            container: Some(instance.container.clone()),
+            instance_id: instance.id.clone(),
+            status: instance.status.clone(),
+            role: instance.role.clone(),
+            agent: instance.agent.clone(),
+        }),
+        ..resolved
+    }))
 }

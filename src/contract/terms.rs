@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Foreign;
-use crate::config::{Isolation, Limits, Mode, OnFailure, Sensitive, Source, Sourced, Subject, Unread};
+use crate::config::{
+    Isolation, JackinTerms, Limits, Mode, OnFailure, Sensitive, Source, Sourced, Subject, Unread,
+};
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 
 /// What operator and tool agree on before a session.
@@ -23,6 +25,8 @@ pub struct Contract {
     pub watched: Vec<Coverage>,
     /// What jackin does with a dirty work tree when the session ends, in its own word; none when nobody says.
     pub cleanup_policy: Option<String>,
+    /// What else jackin says of the session; none for a bare directory.
+    pub jackin: Option<JackinTerms>,
     /// Where the metadata and the archives are stored; none when nothing is written (`off`).
     pub store: Option<ByteString>,
     /// Whether a restore will be possible.

@@ -3,11 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
+use super::search::{absolute_path, can_run, find};
 use super::signals::Patience;
 use crate::environment::Environment;
 
@@ -61,27 +61,11 @@ pub fn pager_line(environment: &Environment) -> Option<OsString> {
     (program != b"cat" && is_known).then_some(line)
 }
 
-/// A relative path is never there: the current directory may be a mount, and nothing in it is ever started.
 fn is_there(program: &OsStr, environment: &Environment) -> bool {
-    let can_run = |file: &Path| {
-        file.metadata()
-            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
     if program.as_bytes().contains(&b'/') {
         return Path::new(program).is_absolute() && can_run(Path::new(program));
     }
-    std::env::split_paths(&clean_path(environment)).any(|directory| can_run(&directory.join(program)))
-}
-
-/// `PATH` without what is relative, for the same reason.
-fn clean_path(environment: &Environment) -> OsString {
-    let path = environment.get("PATH").unwrap_or_default();
-    let absolute = std::env::split_paths(path).filter(|directory| directory.is_absolute());
-    match std::env::join_paths(absolute) {
-        Ok(path) if !path.is_empty() => path,
-        // An empty one would mean the current directory.
-        _ => "/usr/bin:/bin".into(),
-    }
+    find(program, environment).is_some()
 }
 
 impl Pager {
@@ -95,7 +79,7 @@ impl Pager {
         patience: Patience,
         instead: Box<dyn Write + Send>,
     ) -> Self {
-        let mut variables = vec![(OsString::from("PATH"), clean_path(environment))];
+        let mut variables = vec![(OsString::from("PATH"), absolute_path(environment))];
         let unset = |name: &&(&str, &str)| !environment.variables.contains_key(OsStr::new(name.0));
         let defaults = DEFAULTS.iter().filter(unset);
         variables.extend(defaults.map(|(name, value)| (name.into(), value.into())));

@@ -7,7 +7,9 @@ use crate::capture::{CaptureError, Captured, Limits, Request, observe, take};
 use crate::clock::random;
 use crate::observer::Observer;
 use crate::process;
-use crate::snapshot::{Act, Coverage, Ending, InstanceId, ProcessRef, SnapshotKind, WatchedMount};
+use crate::snapshot::{
+    Act, ContainerRef, Coverage, Ending, InstanceId, ProcessRef, SnapshotKind, WatchedMount,
+};
 use crate::store::{LockGuard, Store};
 
 /// So many repositories, and so many of each thing in one, stand in a receipt.
@@ -31,6 +33,8 @@ pub struct BeginRequest<'a> {
     pub command: Option<(String, u32)>,
     /// What jackin does with a dirty work tree at the end, in its own word.
     pub cleanup_policy: Option<String>,
+    /// jackin's container that it is about.
+    pub container: Option<ContainerRef>,
     /// Mounts of which no file is kept, but the state of their git repositories.
     pub watched: Vec<Coverage>,
     /// Begin even when the baseline cannot be taken.
@@ -81,6 +85,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         boot: process::current_boot(),
         command: request.command,
         cleanup_policy: request.cleanup_policy,
+        container: request.container,
         watched: watched.clone(),
     };
     store.append(world.clock.now(), world.uid, &instance, act)?;

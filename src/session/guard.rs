@@ -1,5 +1,6 @@
 //! Who may do what: nothing is put back under a living session, and a session may not put itself back.
 
+use super::containers::refuse_containers;
 use super::state::{Sight, state, state_by};
 use super::{SessionError, State};
 use crate::environment::Environment;
@@ -35,6 +36,19 @@ pub fn refuse_active(store: &Store, row: &InstanceRow) -> Result<(), SessionErro
         }
     }
     Ok(())
+}
+
+/// Refuses when anybody may be at work on the paths of `row`: it, another session, or an agent in a container of jackin's.
+///
+/// # Errors
+/// As [`refuse_active`]; [`SessionError::Container`].
+pub fn refuse_living(
+    store: &Store,
+    environment: &Environment,
+    row: &InstanceRow,
+) -> Result<(), SessionError> {
+    refuse_active(store, row)?;
+    refuse_containers(environment, row)
 }
 
 /// Whether one root lies in the other.

@@ -1,10 +1,45 @@
 //! Which instance, which snapshot: ids, prefixes, workspaces, kinds, names.
 
 use super::SessionError;
+use crate::config::jackin_instances;
+use crate::environment::Environment;
 use crate::snapshot::{Ending, SnapshotKind};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 
-/// Finds an instance by id, unique prefix of an id, workspace or label (its latest), or `@latest`.
+/// As [`find_instance`], for what an operator writes: also a container of jackin's that no session began for, when it is the only one of
+/// its workspace.
+///
+/// # Errors
+/// As [`find_instance`].
+pub fn find_called(
+    store: &Store,
+    environment: &Environment,
+    wanted: &str,
+) -> Result<InstanceRow, SessionError> {
+    let unknown = match find_instance(store, wanted) {
+        Err(error @ SessionError::Unknown { .. }) => error,
+        other => return other,
+    };
+    let Some(known) = environment.jackin_home().map(|home| jackin_instances(&home)) else {
+        return Err(unknown);
+    };
+    let Some(workspace) = known.called(wanted).and_then(|found| found.workspace.clone()) else {
+        return Err(unknown);
+    };
+    let of_workspace = known
+        .all
+        .iter()
+        .filter(|other| other.workspace.as_ref() == Some(&workspace));
+    if of_workspace.count() > 1 {
+        return Err(SessionError::OfContainer {
+            container: wanted.to_owned(),
+            workspace,
+        });
+    }
+    find_instance(store, &workspace).map_err(|_| unknown)
+}
+
+/// Finds an instance by id, unique prefix of an id, workspace, jackin's container or label (its latest), or `@latest`.
 ///
 /// # Errors
 /// [`SessionError::Unknown`] with what comes close; [`SessionError::Ambiguous`]; [`SessionError::Store`].
@@ -26,6 +61,10 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
     }
     let of_workspace = |row: &InstanceRow| row.workspace.as_deref() == Some(wanted);
     if let Some(row) = latest(&all, of_workspace).or_else(|| all.iter().find(|row| of_workspace(row))) {
+        return Ok(row.clone());
+    }
+    let of_container = store.catalog().instances_of_container(wanted)?;
+    if let Some(row) = latest(&of_container, |_| true).or(of_container.first()) {
         return Ok(row.clone());
     }
     // A prefix of an id, with or without its `rc-`.

@@ -34,6 +34,7 @@ fn request(coverages: Vec<Coverage>) -> BeginRequest<'static> {
         keeper: None,
         command: None,
         cleanup_policy: None,
+        container: None,
         watched: Vec::new(),
         run_without_baseline: false,
     }
@@ -63,6 +64,7 @@ fn record(place: &Place, id: &str, workspace: Option<&str>, mounts: Vec<Coverage
         boot: "another boot".to_owned(),
         command: None,
         cleanup_policy: None,
+        container: None,
         watched: Vec::new(),
     };
     place.store.append(place.clock.now(), 1000, &id, act).unwrap();

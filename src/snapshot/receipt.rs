@@ -36,6 +36,15 @@ pub struct ProcessRef {
     pub boot: String,
 }
 
+/// A container of jackin's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContainerRef {
+    /// The name of its directory.
+    pub name: String,
+    /// jackin's id of it.
+    pub id: Option<String>,
+}
+
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -136,6 +145,9 @@ pub enum Act {
         /// What jackin does with a dirty work tree when the session ends, in its own word.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cleanup_policy: Option<String>,
+        /// jackin's container that it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        container: Option<ContainerRef>,
         /// Mounts of which no file is kept, with their git repositories: in mode `metadata`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         watched: Vec<WatchedMount>,

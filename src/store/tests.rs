@@ -125,6 +125,7 @@ pub(in crate::store) fn begin(root: &str) -> Act {
         boot: "b".to_owned(),
         command: Some(("agent".to_owned(), 3)),
         cleanup_policy: None,
+        container: None,
         watched: Vec::new(),
     }
 }

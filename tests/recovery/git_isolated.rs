@@ -108,6 +108,17 @@ fn what_jackin_does_not_say_clearly_is_not_captured() {
     isolate(&sandbox, "jk-1", &place, "active");
     isolate(&sandbox, "jk-2", &place, "active");
     refused("several containers have one: give the directory of one");
+    // Unless it is said which one is meant.
+    let own = sandbox.home().join(".jackin/data/jk-2/.jackin/instance.json");
+    fs::write(
+        own,
+        "{\"version\": 2, \"status\": \"running\", \"workspace_name\": \"tool\"}",
+    )
+    .unwrap();
+    sandbox
+        .jackin(["explain", "jk-2"])
+        .ok()
+        .shows("the clone of the container jk-2");
     // Another mount is captured all the same, and this one named with the reason.
     fs::write(&file, "{").unwrap();
     fs::remove_dir_all(sandbox.home().join(".jackin/data/jk-2")).unwrap();

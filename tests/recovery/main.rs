@@ -53,6 +53,7 @@ mod guidance;
 mod hostile_ids;
 mod init;
 mod interrupted;
+mod jackin_instances;
 mod json;
 mod kills;
 mod kinds;

@@ -9,9 +9,10 @@ use super::values::{OnFailure, SnapshotMode, some_path, some_text};
 /// What is protected, and how: the same for `explain`, `launch` and `begin`, so that the first tells what the others do.
 #[derive(Clone, Debug, Args)]
 pub struct Scope {
-    /// A directory or a workspace
+    /// A directory, a workspace, or a container of jackin's
     ///
-    /// With a `/`, or `.` or `..`, it is a directory; anything else is the name of a workspace. Without it the current directory
+    /// With a `/`, or `.` or `..`, it is a directory; anything else is the name of a workspace, or of a container of jackin's (or
+    /// jackin's id of it), whose workspace is meant. Without it the current directory
     /// must lie in a configured mount.
     #[arg(value_name = "TARGET", value_parser = some_path(), value_hint = ValueHint::DirPath)]
     pub target: Option<OsString>,

@@ -13,7 +13,7 @@ use crate::config::{Mode, OnFailure};
 use crate::contract::Contract;
 use crate::process;
 use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
-use crate::snapshot::{Coverage, ProcessRef, RepositoryFacts, SnapshotRecord, WatchedMount};
+use crate::snapshot::{ContainerRef, Coverage, ProcessRef, RepositoryFacts, SnapshotRecord, WatchedMount};
 use crate::store::Store;
 use crate::terminal::sanitize;
 
@@ -81,6 +81,12 @@ pub(super) fn begin_instance(
         keeper,
         command,
         cleanup_policy: contract.cleanup_policy.clone(),
+        container: contract.jackin.as_ref().and_then(|jackin| {
+            Some(ContainerRef {
+                name: jackin.container.clone()?,
+                id: jackin.instance_id.clone(),
+            })
+        }),
         watched: contract.watched.clone(),
         run_without_baseline: contract.on_failure.value == OnFailure::Run,
     };

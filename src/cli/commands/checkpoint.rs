@@ -9,7 +9,7 @@ use crate::cli::document::{CheckpointDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{Allowed, SessionError, check_name, find_instance, is_active, refuse_inside};
+use crate::session::{Allowed, SessionError, check_name, find_called, is_active, refuse_inside};
 use crate::snapshot::SnapshotKind;
 
 pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
         return Err(no_store(&wanted));
     }
     let store = context.store_for_writing()?;
-    let row = find_instance(&store, &wanted)?;
+    let row = find_called(&store, context.environment, &wanted)?;
     refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
     if !is_active(&store, &row) {
         let message = format!(

@@ -9,7 +9,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::diff::{Comparison, PatchOptions, RepositoryChange, Side, compare, pair_renames};
 use crate::restore::Scope;
-use crate::session::{find_instance, find_snapshot, settle_lost};
+use crate::session::{find_called, find_instance, find_snapshot, settle_lost};
 use crate::snapshot::{Coverage, SnapshotRecord};
 use crate::store::Store;
 
@@ -156,7 +156,7 @@ pub(super) fn open(
     instance: &str,
 ) -> Result<(Store, crate::store::InstanceRow), CliError> {
     let reading = context.store_for_reading()?.ok_or_else(|| no_store(instance))?;
-    let row = find_instance(&reading, instance)?;
+    let row = find_called(&reading, context.environment, instance)?;
     if row.ended_at.is_some() || crate::session::state(&reading, &row) != crate::session::State::Lost {
         return Ok((reading, row));
     }

@@ -9,7 +9,7 @@ use crate::cli::document::{EndDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process;
-use crate::session::{Allowed, EndRequest, end, find_instance, refuse_inside};
+use crate::session::{Allowed, EndRequest, end, find_called, refuse_inside};
 use crate::snapshot::{Ending, ProcessRef};
 
 pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {
@@ -17,10 +17,10 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
     let reading = context
         .store_for_reading()?
         .ok_or_else(|| no_store(&args.instance))?;
-    find_instance(&reading, &args.instance)?;
+    find_called(&reading, context.environment, &args.instance)?;
     drop(reading);
     let store = context.store_for_writing()?;
-    let row = find_instance(&store, &args.instance)?;
+    let row = find_called(&store, context.environment, &args.instance)?;
     refuse_inside(&store, context.environment, Allowed::End(&row.id))?;
     if row.ended_at.is_none() && store.instance_locked(&row.id)? {
         let message = format!("{} was started by launch, which ends it itself", row.id);

@@ -1,43 +1,100 @@
-//! `list`: instances and their snapshots, newest first.
+//! `list`: instances and their snapshots, newest first, and beside them jackin's own.
 
 use std::collections::BTreeSet;
 
 use super::pending::waiting_instances;
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
-use crate::cli::document::{InstanceDocument, ListDocument};
+use crate::cli::document::{InstanceDocument, JackinDocument, ListDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
-use crate::session::{Sight, state_by};
+use crate::config::{JackinInstance, Unread, jackin_instances};
+use crate::session::{Docker, Sight, state_by};
+use crate::store::Store;
+use crate::terminal::sanitize;
 
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
     let (mut rows, mut waiting) = (Vec::new(), BTreeSet::new());
-    if let Some(store) = context.store_for_reading()? {
-        waiting = waiting_instances(&store);
+    let store = context.store_for_reading()?;
+    if let Some(store) = &store {
+        waiting = waiting_instances(store);
         let sight = Sight::now();
         for row in store.catalog().instances()? {
             let snapshots = store.catalog().snapshots(&row.id)?;
-            let state = state_by(&sight, &store, &row);
+            let state = state_by(&sight, store, &row);
             rows.push((row, state, snapshots));
         }
     }
+    let (jackin, unread) = of_jackin(context, store.as_ref())?;
     if args.json {
         let documents = rows.iter().map(|(row, state, snapshots)| {
             InstanceDocument::new(row, state, snapshots, waiting.contains(&row.id))
         });
-        context.terminal.json(&ListDocument::new(documents.collect()));
-    } else if rows.is_empty() {
-        context.terminal.note("no sessions were recorded yet");
-        context.propose("begin with", "launch --snapshot project DIR -- COMMAND");
-    } else {
-        let width = context.terminal.width_out();
         context
             .terminal
-            .out(&view::instances::list(&rows, context.now(), width));
-        if let Some((latest, ..)) = rows.first() {
-            context.propose("one in full", &format!("show {}", latest.id));
-        }
+            .json(&ListDocument::new(documents.collect(), jackin, unread));
+        return Ok(ExitCode::Done.into());
+    }
+    let width = context.terminal.width_out();
+    if rows.is_empty() {
+        context.terminal.note("no sessions were recorded yet");
+    } else {
+        let table = view::instances::list(&rows, context.now(), width);
+        context.terminal.out(&table);
+    }
+    if !jackin.is_empty() {
+        let table = view::instances::jackin(&jackin, width);
+        context.terminal.out(&format!("\njackin's own:\n{table}"));
+    }
+    for unread in unread {
+        let path = sanitize::path(&unread.path.to_path());
+        context.terminal.warn(&format!(
+            "{path} cannot be read: {}",
+            sanitize::text(&unread.reason)
+        ));
+    }
+    match rows.first() {
+        Some((latest, ..)) => context.propose("one in full", &format!("show {}", latest.id)),
+        None => context.propose("begin with", "launch --snapshot project DIR -- COMMAND"),
     }
     Ok(ExitCode::Done.into())
+}
+
+/// jackin's instances, each with the last session that began for it, and the files of jackin's that could not be read.
+fn of_jackin(
+    context: &Context<'_>,
+    store: Option<&Store>,
+) -> Result<(Vec<JackinDocument>, Vec<Unread>), CliError> {
+    let Some(home) = context.environment.jackin_home() else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let found = jackin_instances(&home);
+    let mut docker = Docker::new(context.environment);
+    let mut all = Vec::new();
+    for instance in found.all {
+        let sessions = match store {
+            Some(store) => store.catalog().instances_of_container(&instance.container)?,
+            None => Vec::new(),
+        };
+        let active = instance.may_live() && docker.may_run(&instance).is_some();
+        let session = sessions.first().map(|row| row.id.to_string());
+        all.push(document(instance, active, session));
+    }
+    Ok((all, found.unread))
+}
+
+fn document(instance: JackinInstance, active: bool, session: Option<String>) -> JackinDocument {
+    JackinDocument {
+        container: instance.container,
+        instance_id: instance.id,
+        workspace: instance.workspace,
+        role: instance.role,
+        agent: instance.agent,
+        status: instance.status,
+        updated_at: instance.updated_at,
+        active,
+        newer: instance.newer,
+        session,
+    }
 }

@@ -21,7 +21,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::restore::{Allow, MountRequest, Proposal, Purpose, RestoreError, of_instance, propose};
 use crate::session::{
-    Allowed, State, find_instance, find_snapshot, refuse_active, refuse_inside, roots, state,
+    Allowed, State, find_called, find_instance, find_snapshot, refuse_inside, refuse_living, roots, state,
 };
 use crate::snapshot::{Coverage, RelPath, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
@@ -30,13 +30,13 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
     let reading = context
         .store_for_reading()?
         .ok_or_else(|| no_store(&args.instance))?;
-    let row = find_instance(&reading, &args.instance)?;
+    let row = find_called(&reading, context.environment, &args.instance)?;
     refuse_inside(&reading, context.environment, Allowed::Nothing)?;
     if let Some(directory) = &args.to {
         let directory = settle_path(context.environment, directory.as_ref());
         return to::to_directory(context, &reading, &row, args, directory);
     }
-    refuse_active(&reading, &row)?;
+    refuse_living(&reading, context.environment, &row)?;
     let roots = roots(&row.mounts);
     // Looking needs no lock and writes nothing.
     let (store, _locks) = if args.dry_run {

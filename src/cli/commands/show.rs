@@ -43,6 +43,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
             coverage: &row.mounts,
             lacks: baseline.as_ref().map(lacks).unwrap_or_default(),
             cleanup_policy: begun.cleanup_policy.as_deref(),
+            container: begun.container.as_ref(),
             git: repositories
                 .iter()
                 .map(|(coverage, facts)| RepositoryStateDocument::new(coverage, facts))
@@ -90,10 +91,12 @@ fn begun(store: &Store, instance: &InstanceId) -> Result<Begun, CliError> {
     let found = receipt.and_then(|receipt| match receipt.act {
         Act::Begin {
             cleanup_policy,
+            container,
             watched,
             ..
         } => Some(Begun {
             cleanup_policy,
+            container,
             watched,
         }),
         _ => None,

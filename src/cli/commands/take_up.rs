@@ -17,7 +17,7 @@ use crate::restore::{
     Allow, MountRequest, Purpose, RestoreError, Scope, TakenBack, abort, leave, of_instance, of_restore,
     proposal, propose, resume, settle,
 };
-use crate::session::{Allowed, find_instance, refuse_active, refuse_inside};
+use crate::session::{Allowed, find_called, find_instance, refuse_inside, refuse_living};
 use crate::snapshot::{Decision, Intent};
 use crate::store::{InstanceRow, LockGuard, Papers, PendingRestore, RestoreStage, Store};
 use crate::terminal::sanitize;
@@ -183,7 +183,7 @@ fn look(context: &Context<'_>, instance: Option<&str>) -> Result<(InstanceRow, P
     let mut waiting = store.pending_restores()?;
     let row = match instance {
         Some(wanted) => {
-            let row = find_instance(&store, wanted)?;
+            let row = find_called(&store, context.environment, wanted)?;
             waiting.retain(|found| found.intent.instance == row.id);
             row
         }
@@ -220,7 +220,7 @@ fn take(context: &Context<'_>, row: &InstanceRow, waiting: &PendingRestore) -> R
             format!("the restore of {} is taken up by another process", row.id),
         )
     })?;
-    refuse_active(&store, row)?;
+    refuse_living(&store, context.environment, row)?;
     Ok(Found {
         store,
         row: row.clone(),

@@ -11,7 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::restore::{Allow, MountRequest, Purpose, Scope, bring_back, of_restore, propose};
-use crate::session::{Allowed, find_instance, refuse_active, refuse_inside, roots};
+use crate::session::{Allowed, find_called, find_instance, refuse_inside, refuse_living, roots};
 use crate::snapshot::RelPath;
 use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store};
 
@@ -22,9 +22,9 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         (None, Some(wanted)) => return Err(no_store(wanted)),
         (None, None) => return Err(nothing_to_undo(args.receipt)),
     };
-    let row = concerned(&reading, args)?;
+    let row = concerned(context, &reading, args)?;
     refuse_inside(&reading, context.environment, Allowed::Nothing)?;
-    refuse_active(&reading, &row)?;
+    refuse_living(&reading, context.environment, &row)?;
     let roots = roots(&row.mounts);
     let (store, _locks) = if args.dry_run {
         refuse_torn(&reading, &row)?;
@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         (store, Some(locks))
     };
     // What was cleared up may have been a restore that is the last one now.
-    let (row, undone) = find(&store, args)?;
+    let (row, undone) = find(context, &store, args)?;
     let target = store.record(&undone.emergency)?;
     let mut requests = Vec::new();
     for mount in &target.mounts {
@@ -84,9 +84,9 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
 }
 
 /// The instance that is meant. One whose restore waits, or was done and is not written down yet, comes before what is.
-fn concerned(store: &Store, args: &UndoArgs) -> Result<InstanceRow, CliError> {
+fn concerned(context: &Context<'_>, store: &Store, args: &UndoArgs) -> Result<InstanceRow, CliError> {
     let named = match &args.instance {
-        Some(name) => Some(find_instance(store, name)?),
+        Some(name) => Some(find_called(store, context.environment, name)?),
         None => None,
     };
     let mut pending = store.pending_restores()?;
@@ -103,14 +103,18 @@ fn concerned(store: &Store, args: &UndoArgs) -> Result<InstanceRow, CliError> {
             refuse_torn(store, &row)?;
             Ok(row)
         }
-        None => Ok(find(store, args)?.0),
+        None => Ok(find(context, store, args)?.0),
     }
 }
 
 /// The instance and the restore of it that is taken back: the last one, or the one with the given receipt.
-fn find(store: &Store, args: &UndoArgs) -> Result<(InstanceRow, RestoreRow), CliError> {
+fn find(
+    context: &Context<'_>,
+    store: &Store,
+    args: &UndoArgs,
+) -> Result<(InstanceRow, RestoreRow), CliError> {
     let rows = match &args.instance {
-        Some(name) => vec![find_instance(store, name)?],
+        Some(name) => vec![find_called(store, context.environment, name)?],
         None => store.catalog().instances()?,
     };
     let mut found: Option<(InstanceRow, RestoreRow)> = None;

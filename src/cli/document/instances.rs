@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::RepositoryStateDocument;
 use super::{Head, ReasonDocument};
+use crate::config::Unread;
 use crate::session::State;
-use crate::snapshot::{AsideChange, Coverage, RestoreKind, SnapshotKind, Time, WatchedMount};
+use crate::snapshot::{AsideChange, ContainerRef, Coverage, RestoreKind, SnapshotKind, Time, WatchedMount};
 use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
 
 /// `list --json`.
@@ -16,13 +17,48 @@ pub(in crate::cli) struct ListDocument {
     head: Head,
     /// Newest first.
     instances: Vec<InstanceDocument>,
+    /// jackin's own instances, by container.
+    jackin: Vec<JackinDocument>,
+    /// Files of jackin's that may tell of another, and could not be read.
+    jackin_unread: Vec<Unread>,
+}
+
+/// An instance of jackin's, in its own words.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct JackinDocument {
+    /// Its container.
+    pub(in crate::cli) container: String,
+    /// jackin's id of it.
+    pub(in crate::cli) instance_id: Option<String>,
+    /// Its workspace.
+    pub(in crate::cli) workspace: Option<String>,
+    /// Its role.
+    pub(in crate::cli) role: Option<String>,
+    /// Its agent.
+    pub(in crate::cli) agent: Option<String>,
+    /// Its status.
+    pub(in crate::cli) status: Option<String>,
+    /// When that was written.
+    pub(in crate::cli) updated_at: Option<String>,
+    /// Whether an agent may be at work in it: its status does not say that it is over, and docker does not say that it is gone.
+    pub(in crate::cli) active: bool,
+    /// Its files have this newer form, of which the rest is what was understood.
+    pub(in crate::cli) newer: Option<u64>,
+    /// The last session that began for it.
+    pub(in crate::cli) session: Option<String>,
 }
 
 impl ListDocument {
-    pub(in crate::cli) fn new(instances: Vec<InstanceDocument>) -> Self {
+    pub(in crate::cli) fn new(
+        instances: Vec<InstanceDocument>,
+        jackin: Vec<JackinDocument>,
+        jackin_unread: Vec<Unread>,
+    ) -> Self {
         Self {
             head: Head::default(),
             instances,
+            jackin,
+            jackin_unread,
         }
     }
 }
@@ -42,6 +78,8 @@ pub(in crate::cli) struct ShowDocument<'a> {
     pub(in crate::cli) lacks: Vec<ReasonDocument>,
     /// What jackin does with a dirty work tree when the session ends, in its own word; none when nobody says.
     pub(in crate::cli) cleanup_policy: Option<&'a str>,
+    /// jackin's container that it began for.
+    pub(in crate::cli) container: Option<&'a ContainerRef>,
     /// Mounts of which no file is kept, in mode `metadata`.
     pub(in crate::cli) watched: Vec<WatchedDocument<'a>>,
     /// The git repositories in the mounts, as they were found at the beginning.

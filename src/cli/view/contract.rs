@@ -4,6 +4,7 @@
 mod excludes;
 mod gaps;
 mod git;
+mod jackin;
 mod mounts;
 mod sheet;
 
@@ -17,6 +18,7 @@ pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
     let mut sheet = Sheet::new(columns);
     title(&mut sheet, &contract.subject);
     snapshot(&mut sheet, contract);
+    jackin::write(&mut sheet, contract);
     mounts::write(&mut sheet, contract);
     git::write(&mut sheet, contract);
     if contract.snapshot.created {

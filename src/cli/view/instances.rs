@@ -1,9 +1,12 @@
 //! `list` and `show`: instances and their snapshots.
 
 use super::{aside, changes, repository};
+use crate::cli::document::JackinDocument;
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
-use crate::snapshot::{Coverage, RepositoryFacts, SnapshotKind, SnapshotRecord, Time, WatchedMount};
+use crate::snapshot::{
+    ContainerRef, Coverage, RepositoryFacts, SnapshotKind, SnapshotRecord, Time, WatchedMount,
+};
 use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style};
@@ -41,6 +44,32 @@ pub(in crate::cli) fn list(
     table.render(columns)
 }
 
+/// jackin's own instances, one line each.
+pub(in crate::cli) fn jackin(all: &[JackinDocument], columns: usize) -> String {
+    let mut table = Table::new([
+        Column::new("CONTAINER").fit(Fit::Keep),
+        Column::new("STATUS"),
+        Column::new("WORKSPACE"),
+        Column::new("AGENT"),
+        Column::new("SESSION").fit(Fit::Cut),
+    ]);
+    let word = |word: &Option<String>| match word {
+        Some(word) => sanitize::name(word.as_bytes()),
+        None => "-".to_owned(),
+    };
+    for instance in all {
+        let role = if instance.active { Role::Added } else { Role::Dim };
+        table.row([
+            sanitize::name(instance.container.as_bytes()).into(),
+            Cell::new(role, word(&instance.status)),
+            word(&instance.workspace).into(),
+            word(&instance.agent).into(),
+            word(&instance.session).into(),
+        ]);
+    }
+    table.render(columns)
+}
+
 fn role(state: &State) -> Role {
     match state {
         State::Active(_) => Role::Added,
@@ -54,6 +83,8 @@ fn role(state: &State) -> Role {
 pub(in crate::cli) struct Begun {
     /// What jackin does with a dirty work tree at the end, in its own word.
     pub(in crate::cli) cleanup_policy: Option<String>,
+    /// jackin's container that it began for.
+    pub(in crate::cli) container: Option<ContainerRef>,
     /// Mounts of which no file is kept.
     pub(in crate::cli) watched: Vec<WatchedMount>,
 }
@@ -105,6 +136,9 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
         for rule in &coverage.excludes {
             fact("", format!("exclude {}", sanitize::name(rule.pattern.as_bytes())));
         }
+    }
+    if let Some(container) = &shown.begun.container {
+        fact("container", sanitize::name(container.name.as_bytes()));
     }
     if let Some(policy) = &shown.begun.cleanup_policy {
         fact(

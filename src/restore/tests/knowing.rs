@@ -20,6 +20,7 @@ fn begin(place: &Place, instance: &InstanceId) {
         boot: "b".to_owned(),
         command: None,
         cleanup_policy: None,
+        container: None,
         watched: Vec::new(),
     };
     place

@@ -103,6 +103,7 @@ impl<'a> Tables<'a> {
                 command,
                 // Asked for one instance at a time, and then from the receipt.
                 cleanup_policy: _,
+                container: _,
                 watched: _,
             } => {
                 let added = self.transaction.execute(

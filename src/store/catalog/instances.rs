@@ -66,6 +66,16 @@ impl Catalog {
         self.instances_where("workspace = ?1", [workspace])
     }
 
+    /// The instances that began for a container of jackin's, by its name or jackin's id of it.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_of_container(&self, called: &str) -> Result<Vec<InstanceRow>, StoreError> {
+        let condition = "id IN (SELECT instance FROM receipts WHERE act = 'begin'
+             AND ?1 IN (json ->> '$.act.container.name', json ->> '$.act.container.id'))";
+        self.instances_where(condition, params![called])
+    }
+
     /// The instances with a mount at exactly this root (canonical host path, as bytes).
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::restore::{
     Acting, AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, execute,
     refuse_locked,
 };
-use crate::session::refuse_active;
+use crate::session::refuse_living;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
@@ -68,7 +68,7 @@ pub(in crate::cli::commands) fn carry_out(
         refuse_locked(proposal)?;
         confirm(terminal, &context.interrupts, how.question, how.yes)?;
         // The answer may have taken a while, and a session may have begun meanwhile.
-        refuse_active(store, row)?;
+        refuse_living(store, context.environment, row)?;
     }
     let world = context.world();
     let acting = Acting {

@@ -122,6 +122,7 @@ fn project(mounts: Vec<MountTerms>) -> Contract {
         mounts,
         watched: Vec::new(),
         cleanup_policy: None,
+        jackin: None,
         store: Some(bytes("/home/ann/.jackin/data/recovery")),
         limits: Limits::default(),
         sensitive: Sourced::built_in(Sensitive::Withhold),

@@ -1,0 +1,53 @@
+//! What jackin says of the session: which container, role and agent, and what becomes of a dirty work tree.
+
+use super::sheet::{Part, Sheet};
+use crate::contract::Contract;
+
+/// Writes the section, when there is anything to say.
+pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
+    let terms = contract.jackin.clone().unwrap_or_default();
+    let mut lines = Vec::new();
+    if let Some(container) = &terms.container {
+        let mut parts = vec![Part::Text("the container "), Part::item(container.as_bytes())];
+        if let Some(id) = &terms.instance_id {
+            parts.extend([
+                Part::Text(" (instance "),
+                Part::item(id.as_bytes()),
+                Part::Text(")"),
+            ]);
+        }
+        if let Some(status) = &terms.status {
+            parts.extend([Part::Text(", "), Part::item(status.as_bytes())]);
+        }
+        lines.push(parts);
+    }
+    let each = [("role ", &terms.role), ("agent ", &terms.agent)];
+    let mut parts = Vec::new();
+    for (what, word) in each {
+        let Some(word) = word else { continue };
+        if !parts.is_empty() {
+            parts.push(Part::Text(", "));
+        }
+        parts.extend([Part::Text(what), Part::item(word.as_bytes())]);
+    }
+    if !parts.is_empty() {
+        if terms.container.is_none() {
+            parts.push(Part::Text(" unless another is chosen"));
+        }
+        lines.push(parts);
+    }
+    if let Some(policy) = &contract.cleanup_policy {
+        lines.push(vec![
+            Part::Text("a dirty work tree at the end: "),
+            Part::item(policy.as_bytes()),
+            Part::Text(" (dirty_exit_policy)"),
+        ]);
+    }
+    if lines.is_empty() {
+        return;
+    }
+    sheet.section("jackin");
+    for line in &lines {
+        sheet.say(line);
+    }
+}

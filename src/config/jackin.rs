@@ -1,0 +1,76 @@
+//! What jackin writes down of its own instances, below `<jackin home>/data`. Read only, and only as far as it is understood.
+
+mod instances;
+mod isolated;
+
+pub use instances::{INSTANCE_FILE, JackinInstance, JackinInstances, jackin_instances};
+pub use isolated::{Isolated, isolated};
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::platform::{NodeKind, stat_path};
+use crate::snapshot::ByteString;
+
+/// A larger file is none of jackin's.
+const LARGEST: u64 = 4 << 20;
+/// So many containers are looked at.
+const MOST_CONTAINERS: usize = 10_000;
+
+/// A file of jackin's that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unread {
+    /// The file.
+    pub path: ByteString,
+    /// Why, without anything that stands in it.
+    pub reason: String,
+}
+
+impl Unread {
+    fn new(path: &Path, reason: String) -> Self {
+        let path = ByteString::from(path);
+        Self { path, reason }
+    }
+}
+
+/// The directories of all containers, sorted.
+fn containers(jackin_home: &Path) -> Vec<PathBuf> {
+    let Ok(found) = fs::read_dir(jackin_home.join("data")) else {
+        return Vec::new();
+    };
+    let mut found: Vec<PathBuf> = found.flatten().map(|entry| entry.path()).collect();
+    found.sort();
+    found.truncate(MOST_CONTAINERS);
+    found
+}
+
+/// A JSON file; nothing, when there is no such file.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
+    match stat_path(path) {
+        Ok(None) => return Ok(None),
+        Ok(Some(stat)) if stat.kind == NodeKind::File && stat.size <= LARGEST => {}
+        Ok(Some(_)) => return Err("it is no file of jackin's".to_owned()),
+        // A file lies where the directory of a container would.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    }
+    let mut text = Vec::new();
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    file.take(LARGEST)
+        .read_to_end(&mut text)
+        .map_err(|error| error.to_string())?;
+    // What serde says may quote the file.
+    let object: serde_json::Map<_, _> =
+        serde_json::from_slice(&text).map_err(|error| match error.is_data() {
+            true => "it is no JSON object".to_owned(),
+            false => format!("it is no JSON (line {})", error.line()),
+        })?;
+    let read = T::deserialize(serde_json::Value::Object(object));
+    read.map(Some)
+        .map_err(|_| "it is not what jackin writes".to_owned())
+}

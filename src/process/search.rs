@@ -1,0 +1,32 @@
+//! Where programs are that we start ourselves. A relative path is never searched: the current directory may be a mount, and nothing
+//! in it is ever started.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+
+/// `PATH` without what is relative.
+pub(super) fn absolute_path(environment: &Environment) -> OsString {
+    let path = environment.get("PATH").unwrap_or_default();
+    let absolute = std::env::split_paths(path).filter(|directory| directory.is_absolute());
+    match std::env::join_paths(absolute) {
+        Ok(path) if !path.is_empty() => path,
+        // An empty one would mean the current directory.
+        _ => "/usr/bin:/bin".into(),
+    }
+}
+
+/// The file of a program that is named without a directory.
+pub(super) fn find(program: &OsStr, environment: &Environment) -> Option<PathBuf> {
+    let path = absolute_path(environment);
+    let mut places = std::env::split_paths(&path).map(|directory| directory.join(program));
+    places.find(|place| can_run(place))
+}
+
+/// Whether it is a file that somebody may execute.
+pub(super) fn can_run(file: &Path) -> bool {
+    file.metadata()
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}

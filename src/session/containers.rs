@@ -1,0 +1,196 @@
+//! jackin's own containers: an agent in one may be at work on the same paths although no session of ours is. What cannot be told counts
+//! as at work.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::SessionError;
+use crate::config::{
+    Config, ConfigError, Isolation, JackinInstance, MountConfig, isolated, jackin_instances, settle,
+};
+use crate::environment::Environment;
+use crate::process;
+use crate::store::InstanceRow;
+
+/// Refuses when an agent of jackin's may be at work on the paths of `row`.
+///
+/// # Errors
+/// [`SessionError::Container`] with the reasons.
+pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) -> Result<(), SessionError> {
+    let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
+    let Some(home) = environment.jackin_home() else {
+        return Ok(());
+    };
+    let mut docker = Docker::new(environment);
+    let found = jackin_instances(&home);
+    // It says nothing of its paths, and nobody else does.
+    for unread in &found.unread {
+        let path = unread.path.to_path();
+        let Some(container) = container_of(&path).filter(|name| found.called(name).is_none()) else {
+            continue;
+        };
+        let instance = JackinInstance {
+            container,
+            ..JackinInstance::default()
+        };
+        if let Some(state) = docker.may_run(&instance) {
+            return Err(SessionError::Container {
+                container: instance.container,
+                reasons: vec![
+                    format!("{} cannot be read: {}", path.display(), unread.reason),
+                    state,
+                ],
+                unread: Some(path),
+            });
+        }
+    }
+    let mut config = None;
+    for instance in found.all.iter().filter(|instance| instance.may_live()) {
+        let config =
+            config.get_or_insert_with(|| Config::load(environment).map_err(|error| error.to_string()));
+        let Some(place) = works_on(instance, config, &home, &roots) else {
+            continue;
+        };
+        if let Some(state) = docker.may_run(instance) {
+            let status = match (&instance.status, instance.newer) {
+                (_, Some(version)) => format!("what jackin says of it has the newer form {version}"),
+                (Some(status), None) => format!("jackin says that it is {status}"),
+                (None, None) => "jackin does not say how it is".to_owned(),
+            };
+            return Err(SessionError::Container {
+                container: instance.container.clone(),
+                reasons: vec![status, state, place],
+                unread: None,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The container in whose directory a file of jackin's lies.
+fn container_of(path: &Path) -> Option<String> {
+    let dir = path.parent().filter(|dir| dir.ends_with(".jackin"))?;
+    Some(dir.parent()?.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Whether an instance may write at `roots`, in words. `None`: it works elsewhere.
+fn works_on(
+    instance: &JackinInstance,
+    config: &Result<Config, String>,
+    home: &Path,
+    roots: &[PathBuf],
+) -> Option<String> {
+    let known = match (&instance.workspace, config) {
+        (None, _) => None,
+        (Some(_), Err(error)) => return Some(format!("where it works cannot be told: {error}")),
+        (Some(name), Ok(config)) => match config.workspace_mounts(name) {
+            // It may have been renamed or removed since.
+            Err(ConfigError::UnknownWorkspace { .. }) => None,
+            Err(error) => return Some(format!("where it works cannot be told: {error}")),
+            Ok(mounts) => Some((name, mounts)),
+        },
+    };
+    if let Some((name, mounts)) = known {
+        let own = isolated(home, name, Some(&instance.container));
+        let places = mounts.iter().filter(|mount| !mount.readonly);
+        let mut places = places.flat_map(|mount| places_of(mount, &own));
+        let hit = places.find(|place| roots.iter().any(|root| overlap(root, place)));
+        if let Some(place) = hit {
+            return Some(format!("it works on {}", place.display()));
+        }
+        if let Some(unread) = own.unread.first().filter(|_| !mounts.iter().all(is_shared)) {
+            let path = unread.path.to_path();
+            return Some(format!(
+                "where its copies lie cannot be told: {}: {}",
+                path.display(),
+                unread.reason
+            ));
+        }
+    }
+    let written = instance.fingerprint.as_deref()?;
+    let hit = roots.iter().flat_map(|root| root.ancestors());
+    let hit = hit.into_iter().find(|place| fingerprint(place) == written)?;
+    Some(format!("it works on {}", hit.display()))
+}
+
+fn is_shared(mount: &MountConfig) -> bool {
+    mount.isolation == Isolation::Shared
+}
+
+/// Where a mount of a container lies on the host.
+fn places_of(mount: &MountConfig, own: &crate::config::Isolated) -> Vec<PathBuf> {
+    if is_shared(mount) {
+        return vec![settle(&mount.src)];
+    }
+    let copies = mount.dst.as_deref().map(|dst| own.copies(dst));
+    copies
+        .unwrap_or_default()
+        .iter()
+        .map(|(_, place)| settle(place))
+        .collect()
+}
+
+fn overlap(a: &Path, b: &Path) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
+/// As jackin writes it down.
+fn fingerprint(path: &Path) -> String {
+    let digest = Sha256::digest(path.as_os_str().as_bytes());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+/// The operator's docker, asked once and only when it matters.
+pub struct Docker<'a> {
+    environment: &'a Environment,
+    answer: Option<Result<BTreeMap<String, bool>, String>>,
+}
+
+impl<'a> Docker<'a> {
+    /// Asks nothing yet.
+    #[must_use]
+    pub fn new(environment: &'a Environment) -> Self {
+        Self {
+            environment,
+            answer: None,
+        }
+    }
+
+    /// Why something may run in the container of an instance; `None` when docker says that nothing does.
+    pub fn may_run(&mut self, instance: &JackinInstance) -> Option<String> {
+        let Some(name) = instance.docker_name() else {
+            return Some("what runs it cannot be asked".to_owned());
+        };
+        let environment = self.environment;
+        let answer = self
+            .answer
+            .get_or_insert_with(|| process::containers(environment));
+        match answer {
+            Err(error) => Some(format!("whether it runs cannot be told: {error}")),
+            Ok(all) => all
+                .get(name)
+                .filter(|runs| **runs)
+                .map(|_| "docker says that it runs".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::fingerprint;
+
+    #[test]
+    fn a_fingerprint_is_the_digest_of_the_path() {
+        // printf /srv/project | sha256sum
+        assert_eq!(
+            fingerprint(Path::new("/srv/project")),
+            "sha256:4f3f91f6b0b47e3bebd44da0bf3651775effa4a0bc22a35622a60cb34d4f962e"
+        );
+    }
+}

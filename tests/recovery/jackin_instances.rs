@@ -1,0 +1,374 @@
+//! jackin's own instances: found by name, listed, and taken for at work until something proves that they are not.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+
+const CONTAINER: &str = "jk-ab12cd34-shop-coder";
+
+/// A workspace with one mount, and a sandbox without docker.
+fn workspace(sandbox: &Sandbox) -> PathBuf {
+    let project = sandbox.project("shop");
+    fs::write(project.join("a"), "original").unwrap();
+    sandbox.configure(
+        "workspaces/shop.toml",
+        "default_role = \"coder\"\ndefault_agent = \"claude\"\ndirty_exit_policy = \"keep\"\n\
+         [recovery]\nsnapshot = \"project\"\n[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/workspace/shop\"\n",
+    );
+    project
+}
+
+fn instance(workspace: Option<&str>, status: &str) -> Value {
+    json!({
+        "version": 2, "instance_id": "ab12cd34", "container_base": CONTAINER, "created_at": "2026-08-01T00:00:00Z",
+        "updated_at": "2026-08-01T00:00:01Z", "workspace_name": workspace, "workspace_label": "shop", "workdir": "/workspace/shop",
+        "host_workdir_fingerprint": "sha256:00", "role_key": "coder", "agent_runtime": "claude", "image_tag": "x", "status": status,
+        "docker": {"role_container": CONTAINER, "dind_container": "d", "network": "n", "certs_volume": "v"}, "of_a_later_jackin": [1],
+    })
+}
+
+fn write(sandbox: &Sandbox, container: &str, text: &str) -> PathBuf {
+    let directory = sandbox
+        .home()
+        .join(".jackin/data")
+        .join(container)
+        .join(".jackin");
+    fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("instance.json");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// A docker that answers so; `None`: none at all.
+fn docker(sandbox: &Sandbox, script: Option<&str>) -> String {
+    let directory = sandbox.scratch("bin");
+    fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("docker");
+    let _ = fs::remove_file(&path);
+    if let Some(script) = script {
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    directory.to_str().unwrap().to_owned()
+}
+
+fn said(run: &Run) -> String {
+    run.text().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Runs with a docker of ours, and nothing of this machine's.
+fn with(sandbox: &Sandbox, bin: &str, args: &[&str]) -> Run {
+    sandbox.command(args).with("PATH", bin).run()
+}
+
+#[test]
+fn a_container_goes_for_its_workspace_and_then_for_its_session() {
+    let sandbox = Sandbox::new();
+    let project = workspace(&sandbox);
+    write(
+        &sandbox,
+        CONTAINER,
+        &instance(Some("shop"), "running").to_string(),
+    );
+    let bin = docker(&sandbox, None);
+    let contract = said(&with(&sandbox, &bin, &["explain", CONTAINER]).ok());
+    for part in [
+        "for the workspace shop",
+        "the container jk-ab12cd34-shop-coder (instance ab12cd34), running",
+        "role coder, agent claude",
+        "a dirty work tree at the end: keep",
+    ] {
+        assert!(contract.contains(part), "{part}: {contract}");
+    }
+    let told = with(&sandbox, &bin, &["explain", "ab12cd34", "--json"])
+        .ok()
+        .json();
+    assert_eq!(told["jackin"]["container"], CONTAINER);
+    let begun = with(&sandbox, &bin, &["begin", CONTAINER]).ok();
+    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    fs::write(project.join("a"), "agent").unwrap();
+    with(&sandbox, &bin, &["end", CONTAINER]).ok();
+    // Another session of the same workspace is not taken for the container's.
+    sandbox.jackin(["launch", "shop", "--", "true"]).ok();
+    for name in [CONTAINER, "ab12cd34"] {
+        let shown = with(&sandbox, &bin, &["show", name, "--json"]).ok().json();
+        assert_eq!(shown["instance"]["id"], id.as_str(), "{name}");
+        assert_eq!(shown["container"]["name"], CONTAINER);
+        let diff = with(&sandbox, &bin, &["diff", name, "--json"]).ok().json();
+        assert_eq!(diff["changes"][0]["path"], "a");
+    }
+    let listed = with(&sandbox, &bin, &["list", "--json"]).ok().json();
+    let row = &listed["jackin"][0];
+    assert_eq!(
+        (&row["container"], &row["session"], &row["active"], &row["status"]),
+        (
+            &CONTAINER.into(),
+            &id.as_str().into(),
+            &true.into(),
+            &"running".into()
+        )
+    );
+    with(&sandbox, &bin, &["list"]).ok().shows(CONTAINER);
+
+    write(
+        &sandbox,
+        CONTAINER,
+        &instance(Some("shop"), "clean_exited").to_string(),
+    );
+    with(&sandbox, &bin, &["restore", CONTAINER, "--yes"]).ok();
+    assert_eq!(fs::read(project.join("a")).unwrap(), b"original");
+    with(&sandbox, &bin, &["undo", "ab12cd34", "--yes"]).ok();
+    assert_eq!(fs::read(project.join("a")).unwrap(), b"agent");
+}
+
+#[test]
+fn a_container_that_nothing_proves_gone_refuses_a_restore() {
+    let sandbox = Sandbox::new();
+    let project = workspace(&sandbox);
+    let session = sandbox.jackin(["launch", "shop", "--", "sh", "-c", "echo agent > ~/src/shop/a"]);
+    session.ok();
+    let runs = format!("printf '%s\\t%s\\n' other,{CONTAINER} running");
+    let exited = format!("printf '%s\\t%s\\n' {CONTAINER} exited");
+    let cases: [(&str, Option<&str>, Option<&str>); 12] = [
+        // What jackin says, what docker says, and why that is refused.
+        ("running", None, Some("there is no docker to ask")),
+        ("active", None, Some("there is no docker to ask")),
+        (
+            "a_word_of_a_later_jackin",
+            None,
+            Some("there is no docker to ask"),
+        ),
+        ("running", Some(&runs), Some("docker says that it runs")),
+        (
+            "running",
+            Some("echo no daemon >&2; exit 1"),
+            Some("docker failed: no daemon"),
+        ),
+        ("running", Some("/bin/sleep 60"), Some("docker does not answer")),
+        (
+            "running",
+            Some("/bin/sleep 60 & exit 0"),
+            Some("docker does not answer"),
+        ),
+        ("running", Some(&exited), None),
+        ("running", Some("exit 0"), None),
+        ("crashed", None, None),
+        ("preserved_dirty", Some(&runs), None),
+        ("purged", None, None),
+    ];
+    for (status, script, why) in cases {
+        let text = instance(Some("shop"), status).to_string();
+        write(&sandbox, CONTAINER, &text);
+        let bin = docker(&sandbox, script);
+        let run = with(&sandbox, &bin, &["restore", "shop", "--dry-run"]);
+        let Some(why) = why else {
+            run.code_in(&[0, 6]);
+            continue;
+        };
+        let run = run.code(3);
+        let text = said(&run);
+        for part in [CONTAINER, why, "it works on", "src/shop"] {
+            assert!(text.contains(part), "{status}: {part}: {text}");
+        }
+        if script != Some("/bin/sleep 60") {
+            with(&sandbox, &bin, &["restore", "shop", "--yes"]).code(3);
+        }
+    }
+    assert_eq!(fs::read(project.join("a")).unwrap(), b"agent\n");
+    // One that docker does not run cannot be asked for.
+    let mut other = instance(Some("shop"), "running");
+    other["backend"] = "something-else".into();
+    write(&sandbox, CONTAINER, &other.to_string());
+    let bin = docker(&sandbox, Some("exit 0"));
+    let text = said(&with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3));
+    assert!(text.contains("what runs it cannot be asked"), "{text}");
+}
+
+#[test]
+fn a_container_without_a_workspace_is_known_by_the_path_it_works_on() {
+    let sandbox = Sandbox::new();
+    let project = workspace(&sandbox).canonicalize().unwrap();
+    sandbox
+        .jackin(["launch", "shop", "--", "sh", "-c", "echo agent > ~/src/shop/a"])
+        .ok();
+    let bin = docker(&sandbox, None);
+    for (works_on, is_ours) in [
+        (project.clone(), true),
+        (project.parent().unwrap().to_path_buf(), true),
+        (project.join("elsewhere"), false),
+        (sandbox.scratch("other"), false),
+    ] {
+        let sum = std::process::Command::new("sh")
+            .args([
+                "-c",
+                "printf %s \"$0\" | sha256sum | cut -d' ' -f1",
+                works_on.to_str().unwrap(),
+            ])
+            .output()
+            .unwrap();
+        let mut value = instance(None, "running");
+        value["host_workdir_fingerprint"] =
+            format!("sha256:{}", String::from_utf8_lossy(&sum.stdout).trim()).into();
+        write(&sandbox, CONTAINER, &value.to_string());
+        let run = with(&sandbox, &bin, &["restore", "shop", "--dry-run"]);
+        if is_ours {
+            assert!(said(&run.code(3)).contains("it works on"), "{works_on:?}");
+        } else {
+            run.code_in(&[0, 6]);
+        }
+    }
+    let run = with(&sandbox, &bin, &["explain", CONTAINER]).code(2);
+    assert!(
+        said(&run).contains("has no workspace; name the directory"),
+        "{run}"
+    );
+}
+
+#[test]
+fn files_of_every_form_give_an_answer_or_are_named() {
+    let sandbox = Sandbox::new();
+    workspace(&sandbox);
+    sandbox
+        .jackin(["launch", "shop", "--", "sh", "-c", "echo agent > ~/src/shop/a"])
+        .ok();
+    let bin = docker(&sandbox, None);
+    let listed = || with(&sandbox, &bin, &["list", "--json"]).ok().json();
+    let whole = instance(Some("shop"), "running").to_string();
+    // Newer: what is understood is used. Another type under a key counts as not there. Unknown keys do no harm.
+    let mut newer = instance(Some("shop"), "running");
+    newer["version"] = 3.into();
+    newer["role_key"] = json!({"name": "coder"});
+    write(&sandbox, CONTAINER, &newer.to_string());
+    let row = listed()["jackin"][0].clone();
+    assert_eq!(
+        (&row["newer"], &row["role"], &row["active"]),
+        (&3.into(), &Value::Null, &true.into())
+    );
+    let text = said(&with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3));
+    assert!(text.contains("newer form 3"), "{text}");
+    // Older: without what came later.
+    write(
+        &sandbox,
+        CONTAINER,
+        "{\"version\": 1, \"container_base\": \"x\", \"workspace_name\": \"shop\", \"status\": \"crashed\"}",
+    );
+    assert_eq!(listed()["jackin"][0]["active"], false);
+    with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code_in(&[0, 6]);
+    // Damaged: every part of a file, and what is no file of jackin's.
+    let path = write(&sandbox, CONTAINER, "");
+    let secret = "hunter2";
+    for text in [
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        "{\"version\": 3, \"status\": 1}",
+        &whole[..whole.len() / 2],
+        &format!("{{\"{secret}\": {secret}}}"),
+    ] {
+        write(&sandbox, CONTAINER, text);
+        let found = listed();
+        assert_eq!(found["jackin"], json!([]), "{text:?}");
+        assert_eq!(
+            found["jackin_unread"][0]["path"],
+            path.to_str().unwrap(),
+            "{text:?}"
+        );
+        let run = with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3);
+        let told = said(&run);
+        assert!(
+            told.contains("instance.json") && told.contains("or remove it when that container is gone"),
+            "{told}"
+        );
+        assert!(!told.contains(secret), "{told}");
+        with(&sandbox, &bin, &["list"])
+            .ok()
+            .shows("instance.json cannot be read");
+        let told = said(&with(&sandbox, &bin, &["explain", CONTAINER]).code(2));
+        assert!(
+            told.contains("cannot be read") && told.contains("name its workspace instead"),
+            "{told}"
+        );
+        // Docker knows that it is gone.
+        let gone = docker(&sandbox, Some("exit 0"));
+        with(&sandbox, &gone, &["restore", "shop", "--dry-run"]).code_in(&[0, 6]);
+        docker(&sandbox, None);
+    }
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
+    assert_eq!(
+        listed()["jackin_unread"][0]["reason"],
+        "it is no file of jackin's"
+    );
+    // The index knows it, too; one in the index alone is found.
+    let mut index = instance(Some("shop"), "running");
+    index.as_object_mut().unwrap().remove("version");
+    let data = sandbox.home().join(".jackin/data");
+    let all = json!({"version": 1, "instances": [index]}).to_string();
+    fs::write(data.join("instances.json"), &all).unwrap();
+    assert_eq!(listed()["jackin"][0]["workspace"], "shop");
+    fs::remove_dir_all(data.join(CONTAINER)).unwrap();
+    assert_eq!(listed()["jackin"][0]["active"], true);
+    with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3);
+    fs::write(data.join("instances.json"), &all[..40]).unwrap();
+    assert_eq!(
+        listed()["jackin_unread"][0]["path"],
+        data.join("instances.json").to_str().unwrap()
+    );
+    with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code_in(&[0, 6]);
+}
+
+#[test]
+fn a_container_that_no_session_began_for_goes_for_its_workspaces_last_one_when_that_is_sure() {
+    let sandbox = Sandbox::new();
+    workspace(&sandbox);
+    sandbox.jackin(["launch", "shop", "--", "true"]).ok();
+    let id = sandbox.newest();
+    write(
+        &sandbox,
+        CONTAINER,
+        &instance(Some("shop"), "clean_exited").to_string(),
+    );
+    let shown = sandbox.jackin(["show", CONTAINER, "--json"]).ok().json();
+    assert_eq!(shown["instance"]["id"], id.as_str());
+    let mut other = instance(Some("shop"), "clean_exited");
+    other["instance_id"] = "zz".into();
+    write(&sandbox, "jk-zz-shop-coder", &other.to_string());
+    let run = sandbox.jackin(["show", CONTAINER]).code(5);
+    assert!(
+        said(&run).contains("is not the only one of the workspace"),
+        "{run}"
+    );
+    sandbox.jackin(["show", "jk-unknown"]).code(5);
+}
+
+#[test]
+fn docker_is_never_taken_from_the_current_directory() {
+    let sandbox = Sandbox::new();
+    let project = workspace(&sandbox);
+    sandbox.jackin(["launch", "shop", "--", "true"]).ok();
+    write(
+        &sandbox,
+        CONTAINER,
+        &instance(Some("shop"), "running").to_string(),
+    );
+    let planted = project.join("docker");
+    fs::write(&planted, "#!/bin/sh\ntouch started\nexit 0\n").unwrap();
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
+    for path in [".", "", "sub:."] {
+        let run = sandbox
+            .command(["restore", "shop", "--dry-run"])
+            .inside(&project)
+            .with("PATH", path)
+            .run();
+        drop(run);
+        assert!(!project.join("started").exists(), "{path}");
+    }
+    assert!(Path::new(&planted).exists());
+}
