@@ -7,6 +7,7 @@ mod embedded;
 mod error;
 mod flags;
 mod host;
+mod integrations;
 mod jackin;
 mod layer;
 mod load;
@@ -23,6 +24,7 @@ pub use edit::{Edit, EditError, Wanted};
 pub use error::{ConfigError, Origin, Place, shown};
 pub use flags::Flags;
 pub use host::settle;
+pub use integrations::{BUILT_IN_INTEGRATIONS, Integration};
 pub use jackin::{
     INSTANCE_FILE, Isolated, JackinInstance, JackinInstances, Unread, isolated, jackin_instances,
 };

@@ -17,12 +17,13 @@ mod terms;
 pub use error::ContractError;
 pub use exclude::{Matcher, PatternError, Verdict};
 pub use foreign::{Foreign, Identity, MAX_VISITED, count_foreign};
-pub use integration::detect as automatic_excludes;
-pub use resolve::{Options, resolve};
+pub use integration::{Detected, detect as automatic_excludes};
+pub use resolve::{Options, TrackedByGit, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
 pub use terms::{
-    BroadReason, Contract, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable,
+    BroadReason, Contract, KeptExclude, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms,
+    StackWarning, Unavailable,
 };
 
 #[cfg(test)]

@@ -161,6 +161,7 @@ fn full_record() -> SnapshotRecord {
             source: ExcludeSource::Integration {
                 name: "rust".to_owned(),
                 because: "Cargo.toml".to_owned(),
+                defined: Some(ByteString::from(Path::new("/etc/x.toml"))),
             },
         },
         ExcludeRule {

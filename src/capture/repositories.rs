@@ -7,6 +7,7 @@ mod staged;
 mod state;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use self::dirty::Dirt;
 pub(super) use self::settled::{Settled, settle};
@@ -117,6 +118,21 @@ pub fn glance(coverage: &Coverage) -> Option<RepositoryState> {
         (false, false) => GitCoverage::Full,
     };
     Some(state)
+}
+
+/// The paths that git tracks in the work tree at `root`. Nothing, when there is none or its index cannot be read.
+#[must_use]
+pub fn tracked_by_git(root: &Path) -> Vec<RelPath> {
+    let Ok(root) = Root::open(root) else {
+        return Vec::new();
+    };
+    let live = Live::new(&root);
+    let found = Repository::open(&live, &RelPath::root()).ok().flatten();
+    let index = found.and_then(|repository| repository.index().ok().flatten());
+    let entries = index.into_iter().flat_map(|index| index.entries);
+    entries
+        .filter_map(|entry| RelPath::new(&entry.path).ok())
+        .collect()
 }
 
 /// Whether what was recorded says nothing of now though no captured file changed: excludes left out some of what is git's own, or git

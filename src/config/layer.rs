@@ -151,6 +151,7 @@ impl Layer {
             git_clean: self
                 .git_clean
                 .unwrap_or_else(|| Sourced::built_in(GitClean::Archive)),
+            defined: Vec::new(),
             cleanup_policy: None,
             jackin: None,
             limits: Limits {

@@ -12,7 +12,8 @@ use super::document::{Document, quoted};
 use super::embedded::{embedded, embedded_workspace};
 use super::layer::Layer;
 use super::{
-    ConfigError, Flags, Isolation, JackinTerms, MountConfig, Resolved, Source, Subject, mounts, settle,
+    ConfigError, Flags, Isolation, JackinTerms, MountConfig, Resolved, Source, Subject, integrations, mounts,
+    settle,
 };
 use crate::environment::Environment;
 use crate::snapshot::ByteString;
@@ -180,7 +181,7 @@ impl Config {
         let subject = Subject::Workspace {
             name: name.to_owned(),
         };
-        Ok(Resolved {
+        self.with_integrations(Resolved {
             cleanup_policy: self.own_word(name, file.as_ref(), "dirty_exit_policy")?,
             jackin: Some(JackinTerms {
                 role: self.own_word(name, file.as_ref(), "default_role")?,
@@ -235,7 +236,17 @@ impl Config {
             isolation: Isolation::Shared,
             source,
         };
-        Ok(layer.resolve(Subject::Directory { path }, vec![mount]))
+        self.with_integrations(layer.resolve(Subject::Directory { path }, vec![mount]))
+    }
+
+    /// Adds what the operator's own integrations leave out, unless they are switched off.
+    fn with_integrations(&self, resolved: Resolved) -> Result<Resolved, ConfigError> {
+        let directory = self.directory.as_ref().filter(|_| resolved.integrations.value);
+        let defined = directory.map(|directory| integrations::read(directory));
+        Ok(Resolved {
+            defined: defined.transpose()?.unwrap_or_default(),
+            ..resolved
+        })
     }
 
     /// The workspace in whose mount a directory lies; the deepest mount decides.

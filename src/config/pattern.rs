@@ -64,3 +64,13 @@ fn has_open_class(pattern: &str) -> bool {
     }
     false
 }
+
+/// Whether a pattern leaves out a directory of this name, wherever it lies.
+pub(super) fn leaves_out(pattern: &str, name: &str) -> bool {
+    let mut builder = GitignoreBuilder::new("");
+    let built = builder
+        .add_line(None, pattern)
+        .and_then(|builder| builder.build());
+    // What cannot be built leaves out nothing, and was refused.
+    built.is_ok_and(|globs| globs.matched(name, true).is_ignore())
+}

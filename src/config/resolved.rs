@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{GitClean, Mode, MountConfig, OnFailure, Sensitive, Sourced};
+use super::{GitClean, Integration, Mode, MountConfig, OnFailure, Sensitive, Sourced};
 use crate::snapshot::{ByteString, GitCoverage, RelPath, label_from};
 
 /// What a session is about.
@@ -93,6 +93,8 @@ pub struct Resolved {
     pub paths: Vec<Sourced<RelPath>>,
     /// Whether excludes by detected stack apply.
     pub integrations: Sourced<bool>,
+    /// What the operator's own integrations leave out; none when they are switched off.
+    pub defined: Vec<Integration>,
     /// What happens to the operator's own secrets.
     pub sensitive: Sourced<Sensitive>,
     /// What a launch does without a baseline.

@@ -96,7 +96,9 @@ pub(super) const RECOVERY: &[Key] = &[
         "Leave out what the detected stack can make again. Detected by a regular file in the mount's root:\n  \
          Cargo.toml      /target/\n  \
          package.json    node_modules/ .next/ .nuxt/ .turbo/\n  \
-         pyproject.toml  .venv/ __pycache__/ .pytest_cache/ .mypy_cache/\n                  .ruff_cache/",
+         pyproject.toml  .venv/ __pycache__/ .pytest_cache/ .mypy_cache/\n                  .ruff_cache/\n\
+         Others stand in integrations/NAME.toml beside config.toml: markers, exclude, exclude_at_root, warning. What git tracks is \
+         never left out by one.",
     ),
     key(
         "sensitive",

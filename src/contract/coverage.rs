@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::places::Places;
+use super::resolve::TrackedByGit;
+use super::terms::{KeptExclude, StackWarning};
 use super::{ContractError, Matcher, PatternError, Verdict, integration};
 use crate::config::{GitClean, Resolved, Sensitive, Source};
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
@@ -18,6 +20,8 @@ pub(super) struct Built {
     pub(super) coverage: Coverage,
     pub(super) matcher: Matcher,
     pub(super) absent: Vec<RelPath>,
+    pub(super) kept: Vec<KeptExclude>,
+    pub(super) warnings: Vec<StackWarning>,
 }
 
 /// Builds the coverage of the mount at `root`.
@@ -26,6 +30,7 @@ pub(super) fn build(
     label: String,
     resolved: &Resolved,
     places: &Places,
+    in_git: Option<TrackedByGit>,
 ) -> Result<Built, ContractError> {
     let tracked = outermost(resolved.paths.iter().map(|path| path.value.clone()).collect());
     let mut absent = Vec::new();
@@ -36,10 +41,15 @@ pub(super) fn build(
     }
     // The automatic ones first, so that the operator's `!pattern` can take one back.
     let mut excludes = Vec::new();
+    let mut detected = integration::Detected::default();
     if resolved.integrations.value {
-        for rule in integration::detect(root) {
-            if !hides(root, &rule, &tracked)? {
-                excludes.push(rule);
+        detected = integration::detect(root, &resolved.defined);
+        if let Some(tracked) = in_git {
+            integration::keep_tracked(&mut detected, tracked(root))?;
+        }
+        for rule in &detected.excludes {
+            if !hides(root, rule, &tracked)? {
+                excludes.push(rule.clone());
             }
         }
     }
@@ -82,6 +92,8 @@ pub(super) fn build(
         coverage,
         matcher,
         absent,
+        kept: detected.kept,
+        warnings: detected.warnings,
     })
 }
 
@@ -173,15 +185,7 @@ fn is_dir(root: &Path, path: &RelPath) -> bool {
 
 /// Whether an automatic exclude would hide a path that the operator asked to track. Then the operator's word stands.
 fn hides(root: &Path, rule: &ExcludeRule, tracked: &[RelPath]) -> Result<bool, PatternError> {
-    let alone = Coverage {
-        label: String::new(),
-        root: ByteString::default(),
-        excludes: vec![rule.clone()],
-        tracked: Vec::new(),
-        withheld: Vec::new(),
-        by_commit: false,
-    };
-    let matcher = Matcher::new(&alone)?;
+    let matcher = Matcher::new(&Coverage::of_rules(std::slice::from_ref(rule)))?;
     let excluded = |path: &RelPath| {
         matches!(
             matcher.verdict_with_parents(path, is_dir(root, path)),

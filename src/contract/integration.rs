@@ -1,69 +1,93 @@
-//! Built-in excludes by detected stack: one table. A stack is detected by the plain existence of one regular file in the
-//! mount's root; what that file says is never read, because an agent can write it.
+//! Automatic excludes by detected stack: one table, and what the operator defines beside it. A stack is detected by the plain existence
+//! of one regular file in the mount's root; what that file says is never read, because an agent can write it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::snapshot::{ExcludeRule, ExcludeSource};
+use super::terms::{KeptExclude, StackWarning};
+use super::{Matcher, PatternError, Verdict};
+use crate::config::{BUILT_IN_INTEGRATIONS, Integration};
+use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
 
-struct Stack {
-    name: &'static str,
-    marker: &'static str,
-    /// What can be made again from the rest of the tree.
-    patterns: &'static [&'static str],
+/// What is automatic about a mount.
+#[derive(Debug, Default)]
+pub struct Detected {
+    /// What is left out.
+    pub excludes: Vec<ExcludeRule>,
+    /// What would be, and is not, because git tracks files in it.
+    pub kept: Vec<KeptExclude>,
+    /// What the operator wants to be told.
+    pub warnings: Vec<StackWarning>,
 }
 
-const STACKS: &[Stack] = &[
-    // Anchored: only the `target` beside the `Cargo.toml` is known to be cargo's.
-    Stack {
-        name: "rust",
-        marker: "Cargo.toml",
-        patterns: &["/target/"],
-    },
-    Stack {
-        name: "node",
-        marker: "package.json",
-        patterns: &["node_modules/", ".next/", ".nuxt/", ".turbo/"],
-    },
-    Stack {
-        name: "python-uv",
-        marker: "pyproject.toml",
-        patterns: &[
-            ".venv/",
-            "__pycache__/",
-            ".pytest_cache/",
-            ".mypy_cache/",
-            ".ruff_cache/",
-        ],
-    },
-];
-
-/// The automatic excludes of the mount at `root`.
+/// The automatic excludes of the mount at `root`: those that are built in, and `defined`.
 #[must_use]
-pub fn detect(root: &Path) -> Vec<ExcludeRule> {
-    let mut rules = Vec::new();
-    for stack in STACKS {
+pub fn detect(root: &Path, defined: &[Integration]) -> Detected {
+    let mut found = Detected::default();
+    let built_in = BUILT_IN_INTEGRATIONS.iter().map(|stack| stack.integration());
+    for stack in built_in.chain(defined.iter().cloned()) {
         // Not followed: a link named `Cargo.toml` is no project.
-        if !fs::symlink_metadata(root.join(stack.marker)).is_ok_and(|metadata| metadata.is_file()) {
+        let is_there = |marker: &&String| {
+            fs::symlink_metadata(root.join(marker)).is_ok_and(|metadata| metadata.is_file())
+        };
+        let Some(marker) = stack.markers.iter().find(is_there) else {
             continue;
-        }
-        for pattern in stack.patterns {
+        };
+        let file = stack.defined.as_deref().map(ByteString::from);
+        found.warnings.extend(stack.warning.map(|text| StackWarning {
+            name: stack.name.clone(),
+            text,
+            defined: file.clone(),
+        }));
+        for pattern in stack.exclude {
             if pattern
                 .strip_prefix('/')
                 .is_some_and(|anchored| is_something_else(&root.join(anchored)))
             {
                 continue;
             }
-            rules.push(ExcludeRule {
-                pattern: (*pattern).to_owned(),
+            found.excludes.push(ExcludeRule {
+                pattern,
                 source: ExcludeSource::Integration {
-                    name: stack.name.to_owned(),
-                    because: stack.marker.to_owned(),
+                    name: stack.name.clone(),
+                    because: marker.clone(),
+                    defined: file.clone(),
                 },
             });
         }
     }
-    rules
+    found
+}
+
+/// Keeps the directories in which git tracks files: what somebody put under version control is not made again by a tool.
+pub(super) fn keep_tracked(
+    found: &mut Detected,
+    tracked: impl IntoIterator<Item = RelPath>,
+) -> Result<(), PatternError> {
+    if found.excludes.is_empty() {
+        return Ok(());
+    }
+    // Each directory is asked for once, whatever lies in it.
+    let dirs: BTreeSet<RelPath> = tracked
+        .into_iter()
+        .filter_map(|path| path.split().map(|(dir, _)| dir))
+        .collect();
+    let mut excludes = std::mem::take(&mut found.excludes);
+    for dir in &dirs {
+        loop {
+            let matcher = Matcher::new(&Coverage::of_rules(&excludes))?;
+            let Verdict::Excluded(rule) = matcher.verdict_with_parents(dir, true) else {
+                break;
+            };
+            let rule = rule.clone();
+            excludes.retain(|other| *other != rule);
+            let path = dir.clone();
+            found.kept.push(KeptExclude { rule, path });
+        }
+    }
+    found.excludes = excludes;
+    Ok(())
 }
 
 /// Whether there is something at `path` that is no directory, and so is not what the tool would make.

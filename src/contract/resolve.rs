@@ -12,11 +12,16 @@ use crate::config::{Isolation, Mode, MountConfig, Resolved, Sensitive, isolated 
 use crate::environment::Environment;
 use crate::snapshot::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 
-/// What the operator allows on the command line beyond the configuration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Gives the paths below a directory that git tracks, when it is the work tree of a repository.
+pub type TrackedByGit = fn(&Path) -> Vec<RelPath>;
+
+/// What the operator allows on the command line beyond the configuration, and who can be asked.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// `--allow-broad`
     pub allow_broad: bool,
+    /// What git tracks is not left out automatically.
+    pub in_git: Option<TrackedByGit>,
 }
 
 /// Makes the contract. `previous` are coverages of the last baselines; they decide which automatic excludes are new.
@@ -58,14 +63,14 @@ pub fn resolve(
         for mount in seen.iter().filter(|mount| mount.is_capturable()) {
             refuse(mount, resolved, &places, options)?;
         }
-        captured(&seen, resolved, &places, previous)?
+        captured(&seen, resolved, &places, options, previous)?
     } else {
         seen.iter()
             .map(|mount| terms(mount, uncaptured(mount).unwrap_or(not_covered(NotCovered::Mode))))
             .collect()
     };
     let watched = if mode == Mode::Metadata {
-        watched(&seen, resolved, &places)?
+        watched(&seen, resolved, &places, options)?
     } else {
         Vec::new()
     };
@@ -135,7 +140,12 @@ fn refuse(
 
 /// The mounts whose git repositories are recorded in a mode that captures no file: those that it would capture, but for the
 /// broad ones, which are too much to look through.
-fn watched(seen: &[Seen<'_>], resolved: &Resolved, places: &Places) -> Result<Vec<Coverage>, ContractError> {
+fn watched(
+    seen: &[Seen<'_>],
+    resolved: &Resolved,
+    places: &Places,
+    options: Options,
+) -> Result<Vec<Coverage>, ContractError> {
     let is_watched = |mount: &Seen<'_>| mount.is_capturable() && places.broad(&mount.root).is_empty();
     let by_root: Vec<_> = seen
         .iter()
@@ -146,7 +156,7 @@ fn watched(seen: &[Seen<'_>], resolved: &Resolved, places: &Places) -> Result<Ve
     for (index, (mount, holder)) in seen.iter().zip(overlap::holders(&by_root)).enumerate() {
         if holder == Some(index) && places.knows_home() {
             let label = coverage::label(&mount.root, &mut labels);
-            found.push(coverage::build(&mount.root, label, resolved, places)?.coverage);
+            found.push(coverage::build(&mount.root, label, resolved, places, options.in_git)?.coverage);
         }
     }
     Ok(found)
@@ -157,6 +167,7 @@ fn captured(
     seen: &[Seen<'_>],
     resolved: &Resolved,
     places: &Places,
+    options: Options,
     previous: &[Coverage],
 ) -> Result<Vec<MountTerms>, ContractError> {
     let by_root: Vec<_> = seen
@@ -169,7 +180,13 @@ fn captured(
     for (index, (mount, holder)) in seen.iter().zip(&holders).enumerate() {
         built.push(if *holder == Some(index) {
             let label = coverage::label(&mount.root, &mut labels);
-            Some(coverage::build(&mount.root, label, resolved, places)?)
+            Some(coverage::build(
+                &mount.root,
+                label,
+                resolved,
+                places,
+                options.in_git,
+            )?)
         } else {
             None
         });
@@ -196,6 +213,8 @@ fn captured(
                     new_excludes,
                     has_baseline,
                     absent_paths: own.absent.clone(),
+                    kept_excludes: own.kept.clone(),
+                    stack_warnings: own.warnings.clone(),
                     broad: places.broad(&mount.root),
                     ..terms(mount, MountState::Captured)
                 }
@@ -268,6 +287,8 @@ fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
         new_excludes: Vec::new(),
         has_baseline: false,
         absent_paths: Vec::new(),
+        kept_excludes: Vec::new(),
+        stack_warnings: Vec::new(),
         broad: Vec::new(),
         foreign: None,
         git: None,

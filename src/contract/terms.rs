@@ -109,6 +109,10 @@ pub struct MountTerms {
     pub has_baseline: bool,
     /// Entries of `paths` that do not exist at the moment.
     pub absent_paths: Vec<RelPath>,
+    /// Automatic excludes that do not apply, because git tracks files in what they would leave out.
+    pub kept_excludes: Vec<KeptExclude>,
+    /// What the operator's own integrations warn of.
+    pub stack_warnings: Vec<StackWarning>,
     /// Why this mount needed `--allow-broad`.
     pub broad: Vec<BroadReason>,
     /// What only another user can read or replace; none until [`super::count_foreign`] was asked.
@@ -138,6 +142,26 @@ pub enum MountState {
         /// Why.
         reason: NotCovered,
     },
+}
+
+/// An automatic exclude that does not apply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KeptExclude {
+    /// What would be left out.
+    pub rule: ExcludeRule,
+    /// A directory of it in which git tracks files.
+    pub path: RelPath,
+}
+
+/// What one of the operator's own integrations warns of, now that its stack was detected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StackWarning {
+    /// The stack.
+    pub name: String,
+    /// The warning.
+    pub text: String,
+    /// The file that it stands in.
+    pub defined: Option<ByteString>,
 }
 
 /// Why nothing of a mount is captured.

@@ -99,7 +99,15 @@ impl Host {
     /// The same with `--allow-broad`.
     pub(super) fn broad(&self, mount: &str, recovery: &str) -> Result<Contract, ContractError> {
         let recovery = format!("snapshot = \"project\"\n{recovery}");
-        self.workspace(&[(mount, "")], &recovery, Options { allow_broad: true }, &[])
+        self.workspace(
+            &[(mount, "")],
+            &recovery,
+            Options {
+                allow_broad: true,
+                ..Options::default()
+            },
+            &[],
+        )
     }
 
     /// Any text with this host's root written as `ROOT`.

@@ -18,6 +18,9 @@ pub enum ExcludeSource {
         name: String,
         /// e.g. `Cargo.toml`.
         because: String,
+        /// The operator's file that defines it; none for one that is built in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        defined: Option<ByteString>,
     },
     /// `--exclude` on the command line.
     Flag,
@@ -72,4 +75,19 @@ pub struct Coverage {
     /// The contents of a clean git work tree need not be archived: its commit has them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_commit: bool,
+}
+
+impl Coverage {
+    /// A coverage of nothing but these excludes, to ask what they leave out.
+    #[must_use]
+    pub fn of_rules(rules: &[ExcludeRule]) -> Self {
+        Self {
+            label: String::new(),
+            root: ByteString::default(),
+            excludes: rules.to_vec(),
+            tracked: Vec::new(),
+            withheld: Vec::new(),
+            by_commit: false,
+        }
+    }
 }

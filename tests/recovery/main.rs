@@ -52,6 +52,7 @@ mod git_watched;
 mod guidance;
 mod hostile_ids;
 mod init;
+mod integrations;
 mod interrupted;
 mod jackin_instances;
 mod json;

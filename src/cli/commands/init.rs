@@ -116,8 +116,14 @@ fn wanted(config: &Config, workspace: &str, args: &InitArgs) -> Wanted {
         .map(|mount| settle(&mount.src))
         .collect();
     let mut because = Vec::new();
-    for rule in roots.iter().flat_map(|root| automatic_excludes(root)) {
-        if let ExcludeSource::Integration { name, because: file } = &rule.source {
+    for rule in roots
+        .iter()
+        .flat_map(|root| automatic_excludes(root, &[]).excludes)
+    {
+        if let ExcludeSource::Integration {
+            name, because: file, ..
+        } = &rule.source
+        {
             let reason = format!("{name} ({file})");
             if !because.contains(&reason) {
                 because.push(reason);

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::words::Words;
-use crate::capture::glance;
+use crate::capture::{glance, tracked_by_git};
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -47,6 +47,7 @@ pub(super) fn contract(
         .map_err(|error| explained(error, &config, scope, asking))?;
     let options = Options {
         allow_broad: scope.allow_broad,
+        in_git: Some(tracked_by_git),
     };
     // Which automatic excludes are new is seen against the last baselines of the same roots.
     let first = resolve(context.environment, &resolved, options, &[])?;

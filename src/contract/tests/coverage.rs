@@ -12,7 +12,7 @@ use crate::snapshot::{Coverage, ExcludeSource};
 fn excludes(coverage: &Coverage) -> Vec<String> {
     let word = |source: &ExcludeSource| match source {
         ExcludeSource::Config(_) => "config".to_owned(),
-        ExcludeSource::Integration { name, because } => format!("{name}<{because}"),
+        ExcludeSource::Integration { name, because, .. } => format!("{name}<{because}"),
         ExcludeSource::Flag => "flag".to_owned(),
     };
     coverage

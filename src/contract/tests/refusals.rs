@@ -191,7 +191,10 @@ fn a_secret_is_no_mount_unless_the_operator_says_so() {
     // Also as the inner one of two mounts.
     let host = Host::new().dir("home/src").dir("home/.ssh");
     let mounts = [("home", ""), ("home/.ssh", "")];
-    let options = Options { allow_broad: true };
+    let options = Options {
+        allow_broad: true,
+        ..Options::default()
+    };
     let error = host
         .workspace(&mounts, "snapshot = \"project\"", options, &[])
         .unwrap_err();

@@ -3,7 +3,7 @@
 use super::sheet::{Part, Sheet};
 use crate::contract::{Contract, MountTerms};
 use crate::snapshot::{Coverage, ExcludeRule, ExcludeSource};
-use crate::terminal::Role;
+use crate::terminal::{Role, sanitize};
 
 /// One exclude, and the labels of the mounts that have it.
 struct Row<'a> {
@@ -29,6 +29,29 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
     for group in rows.chunk_by(same) {
         if let Some(first) = group.first() {
             write_group(sheet, first, group, first.mounts.len() < count);
+        }
+    }
+    for (mount, coverage) in captured(contract) {
+        for kept in &mount.kept_excludes {
+            sheet.say(&[
+                Part::item(kept.rule.pattern.as_bytes()),
+                Part::Text(" is NOT left out of "),
+                Part::item(coverage.label.as_bytes()),
+                Part::Text(": git tracks files in "),
+                Part::item(kept.path.as_bytes()),
+            ]);
+        }
+        for warning in &mount.stack_warnings {
+            let text = sanitize::text(&warning.text);
+            sheet.say(&[
+                Part::loud(Role::Warning, "WARNING"),
+                Part::Text(" ("),
+                Part::item(warning.name.as_bytes()),
+                Part::Text(" in "),
+                Part::item(coverage.label.as_bytes()),
+                Part::Text("): "),
+                Part::Text(&text),
+            ]);
         }
     }
     if rows.iter().any(|row| row.new) {
@@ -74,14 +97,21 @@ fn write_group(sheet: &mut Sheet, first: &Row<'_>, group: &[Row<'_>], partial: b
         .iter()
         .flat_map(|row| [Part::Text(" "), Part::item(row.rule.pattern.as_bytes())]);
     match &first.rule.source {
-        ExcludeSource::Integration { name, because } => {
+        ExcludeSource::Integration {
+            name,
+            because,
+            defined,
+        } => {
             parts.extend([
                 Part::Text("automatic ("),
                 Part::item(name.as_bytes()),
                 Part::Text(", because of "),
                 Part::item(because.as_bytes()),
-                Part::Text("):"),
             ]);
+            if let Some(file) = defined {
+                parts.extend([Part::Text(", by "), Part::name(&file.0)]);
+            }
+            parts.push(Part::Text("):"));
             parts.extend(patterns);
             sheet.say(&parts);
         }

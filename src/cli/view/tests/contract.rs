@@ -56,7 +56,15 @@ fn rule(pattern: &str, source: ExcludeSource) -> ExcludeRule {
 
 fn stack(pattern: &str, name: &str, because: &str) -> ExcludeRule {
     let (name, because) = (name.to_owned(), because.to_owned());
-    rule(pattern, ExcludeSource::Integration { name, because })
+    let defined = None;
+    rule(
+        pattern,
+        ExcludeSource::Integration {
+            name,
+            because,
+            defined,
+        },
+    )
 }
 
 fn mount(root: &str, state: MountState) -> MountTerms {
@@ -72,6 +80,8 @@ fn mount(root: &str, state: MountState) -> MountTerms {
         new_excludes: vec![],
         has_baseline: false,
         absent_paths: vec![],
+        kept_excludes: vec![],
+        stack_warnings: vec![],
         broad: vec![],
         foreign: None,
         container: None,
