@@ -14,6 +14,7 @@ mod repositories;
 mod source;
 mod take;
 mod walk;
+mod withheld;
 
 use std::io;
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ pub use repositories::{glance, tracked_by_git};
 pub use source::{LayoutHasher, Source};
 pub use take::{Captured, Request, take};
 pub use walk::Skipped;
+pub use withheld::withheld_now;
 
 use crate::mount::MountError;
 use crate::store::StoreError;

@@ -11,6 +11,7 @@ mod places;
 mod resolve;
 mod seen;
 mod staging;
+mod state;
 mod target;
 mod terms;
 
@@ -22,8 +23,8 @@ pub use resolve::{Options, TrackedByGit, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
 pub use terms::{
-    BroadReason, Contract, KeptExclude, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms,
-    StackWarning, Unavailable,
+    AgentTerms, BroadReason, Contract, KeptExclude, MountState, MountTerms, NotCovered, RestoreTerms,
+    SnapshotTerms, StackWarning, StatePath, StateSource, StateTerms, Unavailable,
 };
 
 #[cfg(test)]

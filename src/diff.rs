@@ -6,12 +6,16 @@ mod compare;
 mod patch;
 mod rename;
 mod repository;
+mod settings;
+mod withheld;
 
 pub use commits::{CommitLine, Commits};
 pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare};
 pub use patch::{Body, Content, Line, MAX_TEXT, Patch, PatchOptions, is_secret, patch};
 pub use rename::{pair_renames, renames};
 pub use repository::{Execution, RefMove, RepositoryChange, compare_repository};
+pub use settings::{Setting, compare_settings};
+pub use withheld::{WithheldChange, WithheldKind, compare_withheld};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -34,7 +34,7 @@ pub use named::{COMMIT, EXECUTABLE, LINK, Named, Unreadable, relative, within};
 pub use object::{Commit, Kind, Object, TreeEntry};
 pub use oid::{Oid, blob_id};
 pub use places::{Repositories, is_lock, work_files, work_tree};
-pub use reading::below;
+pub use reading::{below, whole};
 pub use refs::{Head, Refs};
 pub use remotes::{Remote, Submodule, without_credentials};
 pub use repository::{GitDir, Repository};

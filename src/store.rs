@@ -12,6 +12,7 @@ mod directory;
 mod draft;
 mod durable;
 mod error;
+mod key;
 mod layout;
 mod lock;
 mod log;
@@ -33,6 +34,7 @@ pub use catalog::{
 };
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError};
+pub use key::DigestKey;
 pub use layout::Layout;
 pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use restores::{Papers, PendingRestore, Stage as RestoreStage};

@@ -183,6 +183,7 @@ impl Place {
             tracked: Vec::new(),
             withheld: Vec::new(),
             by_commit: false,
+            state: false,
         }
     }
 

@@ -195,6 +195,7 @@ fn full_record() -> SnapshotRecord {
             bytes: 700,
             gap_count: 1,
             git: None,
+            withheld: Vec::new(),
             gaps: vec![RecordedGap {
                 path: path("secret"),
                 reason: "cannot be read: Permission denied".to_owned(),

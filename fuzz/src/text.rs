@@ -236,5 +236,6 @@ fn matcher(excludes: Vec<ExcludeRule>) -> Result<Matcher, jackin_recovery::contr
         tracked: Vec::new(),
         withheld: Vec::new(),
         by_commit: false,
+        state: false,
     })
 }

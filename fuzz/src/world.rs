@@ -182,6 +182,7 @@ pub fn coverage(root: &Path) -> Coverage {
         tracked: Vec::new(),
         withheld: Vec::new(),
         by_commit: false,
+        state: false,
     }
 }
 

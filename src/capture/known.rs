@@ -12,7 +12,7 @@ pub(crate) struct Latest {
     mount: MountRecord,
     /// Whether it has the coverage of now.
     same_rules: bool,
-    /// The archives of its snapshot.
+    /// The archives of its snapshot that hold what this mount is.
     archives: Vec<ArchiveRef>,
     /// Whether they hold nothing but this mount.
     alone: bool,
@@ -41,9 +41,13 @@ impl Latest {
     }
 
     fn read(mut record: SnapshotRecord, at: usize, coverage: &Coverage, blobs: &Blobs) -> Option<Self> {
-        let held = record.mounts.iter().filter(|mount| mount.manifest.is_some());
-        let alone = held.count() == 1;
+        let is_state = coverage.state;
+        let is_held = |mount: &&MountRecord| mount.manifest.is_some() && mount.coverage.state == is_state;
+        let alone = record.mounts.iter().filter(is_held).count() == 1;
         let mount = record.mounts.swap_remove(at);
+        record
+            .archives
+            .retain(|archive| archive.id.is_state() == is_state);
         Some(Self {
             manifest: blobs.manifest(mount.manifest.as_ref()?).ok()?,
             same_rules: mount.coverage == *coverage,
@@ -59,7 +63,9 @@ fn record(store: &Store, coverage: &Coverage) -> Option<(SnapshotRecord, usize)>
     let id = store.catalog().latest_snapshot_on_root(&coverage.root.0).ok()??;
     let record = store.record(&id).ok()?;
     let mut mounts = record.mounts.iter();
-    let at = mounts.position(|mount| mount.coverage.root == coverage.root)?;
+    let is_it =
+        |mount: &MountRecord| mount.coverage.root == coverage.root && mount.coverage.state == coverage.state;
+    let at = mounts.position(is_it)?;
     Some((record, at))
 }
 
@@ -67,33 +73,55 @@ fn record(store: &Store, coverage: &Coverage) -> Option<(SnapshotRecord, usize)>
 pub(super) struct Known {
     /// For each mount the latest snapshot of the same root.
     mounts: Vec<Option<Latest>>,
-    /// What the archives of those snapshots hold.
-    pub(super) blobs: Blobs,
+    /// Which of them are the state of agents.
+    states: Vec<bool>,
+    /// What the archives of those snapshots hold: those of projects, and those of agents' state. Neither relies on the other.
+    blobs: [Blobs; 2],
 }
 
 impl Known {
     /// Finds it. An archive that does not open is not among the blobs: what it held is read and stored again.
     pub(super) fn find(store: &Store, coverages: &[Coverage]) -> Self {
         let records: Vec<_> = coverages.iter().map(|coverage| record(store, coverage)).collect();
-        let mut archives: Vec<ArchiveRef> = Vec::new();
+        let mut archives: [Vec<ArchiveRef>; 2] = Default::default();
         for archive in records.iter().flatten().flat_map(|(record, _)| &record.archives) {
-            if !archives.contains(archive) {
-                archives.push(archive.clone());
+            let [projects, states] = &mut archives;
+            let of_its_kind = if archive.id.is_state() { states } else { projects };
+            if !of_its_kind.contains(archive) {
+                of_its_kind.push(archive.clone());
             }
         }
-        let blobs = store.blobs(&archives);
-        let read = |(found, coverage): (Option<_>, _)| {
-            let (record, at) = found?;
-            Latest::read(record, at, coverage, &blobs)
+        let mut known = Self {
+            mounts: Vec::new(),
+            states: coverages.iter().map(|coverage| coverage.state).collect(),
+            blobs: archives.map(|archives| store.blobs(&archives)),
         };
-        let mounts = records.into_iter().zip(coverages).map(read).collect();
-        Self { mounts, blobs }
+        for (found, coverage) in records.into_iter().zip(coverages) {
+            let latest = found
+                .and_then(|(record, at)| Latest::read(record, at, coverage, known.blobs(coverage.state)));
+            known.mounts.push(latest);
+        }
+        known
     }
 
     /// Relies on nothing older.
     pub(super) fn nothing(store: &Store) -> Self {
-        let (mounts, blobs) = (Vec::new(), store.blobs(&[]));
-        Self { mounts, blobs }
+        Self {
+            mounts: Vec::new(),
+            states: Vec::new(),
+            blobs: [store.blobs(&[]), store.blobs(&[])],
+        }
+    }
+
+    /// What is held already for mounts, or for the state of agents.
+    pub(super) fn blobs(&self, state: bool) -> &Blobs {
+        let [projects, states] = &self.blobs;
+        if state { states } else { projects }
+    }
+
+    /// Those for the mount with this number.
+    fn blobs_at(&self, at: usize) -> &Blobs {
+        self.blobs(self.states.get(at).copied().unwrap_or_default())
     }
 
     fn latest(&self, at: usize) -> Option<&Latest> {
@@ -101,8 +129,9 @@ impl Known {
     }
 
     /// The numbers of a snapshot's archives, when all of them opened.
-    fn numbers(&self, latest: &Latest) -> Option<Vec<usize>> {
-        let number = |wanted| self.blobs.archives().iter().position(|archive| archive == wanted);
+    fn numbers(&self, at: usize, latest: &Latest) -> Option<Vec<usize>> {
+        let blobs = self.blobs_at(at);
+        let number = |wanted| blobs.archives().iter().position(|archive| archive == wanted);
         latest.archives.iter().map(number).collect()
     }
 
@@ -111,8 +140,8 @@ impl Known {
         let latest = self.latest(at)?;
         // A snapshot names every archive that its files need, so only when one is missing each file must be looked for, or when a
         // commit was recorded instead of files.
-        let is_whole = self.numbers(latest).is_some() && (by_commit || !latest.is_by_commit());
-        let known = (!is_whole).then_some(&self.blobs);
+        let is_whole = self.numbers(at, latest).is_some() && (by_commit || !latest.is_by_commit());
+        let known = (!is_whole).then(|| self.blobs_at(at));
         let earlier = latest.earlier();
         Some(Reference { earlier, known })
     }
@@ -147,7 +176,7 @@ impl Known {
         if !latest.alone || !latest.manifest.shares_all(manifest) {
             return None;
         }
-        let archives = self.numbers(latest)?;
+        let archives = self.numbers(at, latest)?;
         let record = MountRecord {
             coverage: coverage.clone(),
             started_at,

@@ -15,6 +15,7 @@ pub(super) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
         gap_count: 0,
         gaps: vec![],
         git: None,
+        withheld: Vec::new(),
     }
 }
 

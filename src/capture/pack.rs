@@ -12,8 +12,8 @@ use foldhash::fast::RandomState;
 
 use crate::observer::Observer;
 use crate::platform::File;
-use crate::snapshot::{Content, Digest, Entry, RelPath};
-use crate::store::archive::{BlobKind, Finished, Segment, Stored, Writer};
+use crate::snapshot::{ArchiveId, ArchiveRef, Content, Digest, Entry, RelPath};
+use crate::store::archive::{BlobKind, Segment, Stored, Writer};
 use crate::store::{Blobs, Draft};
 
 /// zstd level of archives: on source trees level 3 costs twice the time of 1 for a tenth of the size.
@@ -26,6 +26,7 @@ type Twin = (Digest, u16);
 /// Writes the archive of one capture.
 pub(super) struct Packer<'a> {
     draft: &'a Draft,
+    id: ArchiveId,
     known: &'a Blobs,
     /// What of the mount that is being packed the objects of commits have.
     settled: Option<&'a Settled>,
@@ -44,9 +45,10 @@ pub(super) struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    pub(super) fn new(draft: &'a Draft, known: &'a Blobs, observer: &'a dyn Observer) -> Self {
+    pub(super) fn new(draft: &'a Draft, id: ArchiveId, known: &'a Blobs, observer: &'a dyn Observer) -> Self {
         Self {
             draft,
+            id,
             known,
             settled: None,
             observer,
@@ -58,6 +60,11 @@ impl<'a> Packer<'a> {
             large: None,
             last: None,
         }
+    }
+
+    /// What older archives hold.
+    pub(super) fn known(&self) -> &'a Blobs {
+        self.known
     }
 
     /// What follows belongs to the mount with this label.
@@ -91,20 +98,26 @@ impl<'a> Packer<'a> {
             .get_or_insert_with(|| known.sizes().filter(|size| *size > IN_MEMORY).collect())
     }
 
-    /// Ends the archive; `None` when there was nothing to store.
-    pub(super) fn finish(self) -> Result<Option<Finished>, CaptureError> {
+    /// Ends the archive and publishes it; `None` when there was nothing to store.
+    pub(super) fn finish(self) -> Result<Option<ArchiveRef>, CaptureError> {
         let Some(writer) = self.writer else {
             return Ok(None);
         };
         // The index is made in memory now; what is not needed for it makes room.
         drop((self.members, self.places));
         let (_, finished) = writer.finish()?;
-        Ok(Some(finished))
+        self.draft.publish_archive(&self.id)?;
+        Ok(Some(ArchiveRef {
+            id: self.id,
+            size: finished.size,
+            digest: finished.digest,
+            index: finished.index,
+        }))
     }
 
     fn writer(&mut self) -> Result<&mut Writer<File>, CaptureError> {
         if self.writer.is_none() {
-            let file = self.draft.archive_file()?;
+            let file = self.draft.archive_file(&self.id)?;
             self.writer = Some(Writer::new(file, LEVEL));
         }
         self.writer

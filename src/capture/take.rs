@@ -14,6 +14,7 @@ use super::limit::biggest;
 use super::mounted::{missing, record};
 use super::pack::Packer;
 use super::walk::{Skipped, Walk, Walked};
+use super::withheld::withheld_facts;
 use super::{CaptureError, Limits};
 use crate::clock::{Entropy, random};
 use crate::contract::Matcher;
@@ -24,7 +25,7 @@ use crate::snapshot::{
     add_sizes,
 };
 use crate::store::archive::ArchiveError;
-use crate::store::{Draft, Store};
+use crate::store::{DigestKey, Draft, Store};
 
 /// What to capture.
 pub struct Request<'a> {
@@ -78,6 +79,8 @@ pub fn take(
 ) -> Result<Captured, CaptureError> {
     let _shared = store.share()?;
     observer.begin(Phase::Capture);
+    let has_state = request.coverages.iter().any(|coverage| coverage.state);
+    let key = has_state.then(|| store.make_digest_key(entropy)).transpose()?;
     let attempt = |known, by_commit| {
         let id = SnapshotId::new(random(entropy));
         let draft = store.draft(id.clone())?;
@@ -87,6 +90,7 @@ pub fn take(
             observer,
             known,
             by_commit,
+            key,
         };
         capture.run(id, draft)
     };
@@ -124,6 +128,8 @@ struct Capture<'a> {
     known: Known,
     /// Whether the commit of a clean work tree may be recorded instead of its files.
     by_commit: bool,
+    /// The key of digests of credentials, when there may be any.
+    key: Option<DigestKey>,
 }
 
 impl<'a> Capture<'a> {
@@ -150,11 +156,15 @@ impl<'a> Capture<'a> {
         let Some(settled) = self.settled(&walks) else {
             return Ok(None);
         };
-        let mut packer = Packer::new(&draft, &self.known.blobs, self.observer);
+        let pack = |state| {
+            let id = if state { id.state_archive() } else { id.archive() };
+            Packer::new(&draft, id, self.known.blobs(state), self.observer)
+        };
+        let mut packers = [pack(false), pack(true)];
         let mut manifests = Vec::new();
         let mut mounts = Vec::new();
         let mut skipped = Vec::new();
-        let mut used = BTreeSet::new();
+        let mut all_used = [BTreeSet::new(), BTreeSet::new()];
         let mut stored = 0;
         let mounts_of = self.request.coverages.iter().enumerate().zip(walks);
         for (((at, coverage), walked), settled) in mounts_of.zip(&settled) {
@@ -164,12 +174,17 @@ impl<'a> Capture<'a> {
                 skipped.push(Vec::new());
                 continue;
             };
+            let ([project, state], [used, used_by_state]) = (&mut packers, &mut all_used);
+            let (packer, used) = match coverage.state {
+                false => (project, used),
+                true => (state, used_by_state),
+            };
             let started_at = walked.started_at;
             let mut left_out = std::mem::take(&mut walked.skipped);
             let settled = settled.as_ref();
             packer.mount(&coverage.label, settled);
             let reference = self.known.reference(at, self.by_commit(coverage));
-            let mut manifest = complete(&root, walked, reference, &mut packer, self.observer)?;
+            let mut manifest = complete(&root, walked, reference, packer, self.observer)?;
             let again = self.steady(
                 &mut Taken {
                     root: &root,
@@ -178,7 +193,7 @@ impl<'a> Capture<'a> {
                     manifest: &mut manifest,
                     skipped: &mut left_out,
                 },
-                &mut packer,
+                packer,
             )?;
             let relied = settled.filter(|settled| !settled.is_nothing());
             if relied.is_some_and(|settled| !again.is_empty() || !settled.is_so(&manifest)) {
@@ -193,8 +208,8 @@ impl<'a> Capture<'a> {
                     before
                 }
                 None => {
-                    let list = self.list(&manifest, &mut packer, &mut used)?;
-                    if !self.contents(&manifest, &packer, settled, &mut used, &mut stored) {
+                    let list = self.list(&manifest, packer, used)?;
+                    if !self.contents(&manifest, packer, settled, used, &mut stored) {
                         return Ok(None);
                     }
                     record(coverage, started_at, list, &manifest)
@@ -209,29 +224,24 @@ impl<'a> Capture<'a> {
                 again: &again,
             };
             record.git = self.repositories(&read, is_same, record.git);
+            let key = self.key.as_ref().filter(|_| coverage.state);
+            record.withheld = key.map_or_else(Vec::new, |key| withheld_facts(&root, coverage, key));
             let mounted = root.is_mount_point();
             mounts.push(MountRecord { mounted, ..record });
             manifests.push(Some(manifest));
             skipped.push(left_out);
         }
         let relies = settled.iter().flatten().any(|settled| !settled.is_nothing());
-        if used.is_empty() && !relies && packer.is_partial() {
-            return Ok(None);
-        }
-        let mut archives: Vec<ArchiveRef> = used
-            .into_iter()
-            .filter_map(|at| self.known.blobs.archives().get(at).cloned())
-            .collect();
-        if let Some(finished) = packer.finish()? {
-            let archive = id.archive();
-            draft.publish_archive(&archive)?;
-            let (size, digest, index) = (finished.size, finished.digest, finished.index);
-            archives.push(ArchiveRef {
-                id: archive,
-                size,
-                digest,
-                index,
-            });
+        let mut archives: Vec<ArchiveRef> = Vec::new();
+        for (packer, used) in packers.into_iter().zip(all_used) {
+            if used.is_empty() && !relies && packer.is_partial() {
+                return Ok(None);
+            }
+            let older = used
+                .into_iter()
+                .filter_map(|at| packer.known().archives().get(at));
+            archives.extend(older.cloned());
+            archives.extend(packer.finish()?);
         }
         let complete = manifests.iter().flatten().all(Manifest::is_complete);
         let record = self.record(id, mounts, archives, complete);

@@ -265,6 +265,7 @@ pub(crate) fn coverage(root: &Path, label: &str) -> Coverage {
         tracked: Vec::new(),
         withheld: Vec::new(),
         by_commit: false,
+        state: false,
     }
 }
 

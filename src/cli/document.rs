@@ -21,7 +21,7 @@ pub(in crate::cli) use care::{
     DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome, StoreDocument, VersionsDocument,
 };
 pub(in crate::cli) use files::{
-    AsideDocument, DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument,
+    AsideDocument, DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument, SettingDocument,
 };
 pub(in crate::cli) use instances::{
     InstanceDocument, JackinDocument, ListDocument, RestoredDocument, ShowDocument, WatchedDocument,

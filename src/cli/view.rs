@@ -9,6 +9,7 @@ pub(super) mod instances;
 pub(super) mod patch;
 pub(super) mod plan;
 pub(super) mod repository;
+pub(super) mod settings;
 
 #[cfg(test)]
 mod tests;

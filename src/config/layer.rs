@@ -1,5 +1,7 @@
 //! One layer of settings, and how a higher one goes over a lower one: scalars replace, lists append.
 
+use std::collections::BTreeMap;
+
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -21,6 +23,7 @@ pub(super) struct Layer {
     on_failure: Option<Sourced<OnFailure>>,
     git_dir: Option<Sourced<GitCoverage>>,
     git_clean: Option<Sourced<GitClean>>,
+    state_home: Option<Sourced<bool>>,
     max_entries: Option<Sourced<u64>>,
     max_bytes: Option<Sourced<u64>>,
 }
@@ -65,6 +68,7 @@ impl Layer {
             ("git.clean", Setting::Word(word)) => {
                 self.git_clean = GitClean::parse(word).map(|value| at(place, value));
             }
+            ("state.home", Setting::Switch(on)) => self.state_home = Some(at(place, on)),
             ("integrations", Setting::Switch(on)) => self.integrations = Some(at(place, on)),
             ("limits.max_entries", Setting::Number(number)) => self.max_entries = Some(at(place, number)),
             ("limits.max_bytes", Setting::Number(number)) => self.max_bytes = Some(at(place, number)),
@@ -124,6 +128,7 @@ impl Layer {
             on_failure: self.on_failure.or(lower.on_failure),
             git_dir: self.git_dir.or(lower.git_dir),
             git_clean: self.git_clean.or(lower.git_clean),
+            state_home: self.state_home.or(lower.state_home),
             max_entries: self.max_entries.or(lower.max_entries),
             max_bytes: self.max_bytes.or(lower.max_bytes),
         }
@@ -151,8 +156,10 @@ impl Layer {
             git_clean: self
                 .git_clean
                 .unwrap_or_else(|| Sourced::built_in(GitClean::Archive)),
+            state_home: self.state_home.unwrap_or_else(|| Sourced::built_in(false)),
             defined: Vec::new(),
             cleanup_policy: None,
+            auth: BTreeMap::new(),
             jackin: None,
             limits: Limits {
                 max_entries: self.max_entries.unwrap_or(defaults.max_entries),

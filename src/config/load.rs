@@ -1,6 +1,8 @@
 //! Finds the files of a workspace, puts their layers together, and answers which workspaces there are. A workspace's
 //! file is read when it is asked for, so a fault in one does not keep another from its work.
 
+mod words;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -183,6 +185,7 @@ impl Config {
         };
         self.with_integrations(Resolved {
             cleanup_policy: self.own_word(name, file.as_ref(), "dirty_exit_policy")?,
+            auth: self.auth_modes(name, file.as_ref())?,
             jackin: Some(JackinTerms {
                 role: self.own_word(name, file.as_ref(), "default_role")?,
                 agent: self.own_word(name, file.as_ref(), "default_agent")?,
@@ -190,31 +193,6 @@ impl Config {
             }),
             ..layer.resolve(subject, mounts)
         })
-    }
-
-    /// A word that jackin has of its own under a key of a workspace. What is no word is jackin's to refuse.
-    fn own_word(
-        &self,
-        name: &str,
-        file: Option<&Document>,
-        key: &str,
-    ) -> Result<Option<String>, ConfigError> {
-        const LONGEST: usize = 64;
-        let word = |table: &DeTable<'_>| {
-            let word = table.get(key)?.get_ref().as_str()?.to_owned();
-            let mut bytes = word.bytes();
-            let fits = bytes.all(|byte| byte.is_ascii_alphanumeric() || b"_-./@:".contains(&byte));
-            (fits && (1..=LONGEST).contains(&word.len())).then_some(word)
-        };
-        if let Some(document) = file
-            && let Some(word) = word(&document.root()?)
-        {
-            return Ok(Some(word));
-        }
-        let Some(document) = &self.global else {
-            return Ok(None);
-        };
-        Ok(embedded_workspace(document, &document.root()?, name)?.and_then(word))
     }
 
     /// Settings for a directory that no workspace speaks of: the global defaults and the flags.

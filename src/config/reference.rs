@@ -116,7 +116,6 @@ fn not_yet(key: &Key) -> Option<String> {
     match (key.now, key.shape) {
         (Now::Yes, _) => None,
         (Now::No, _) => Some("this key".to_owned()),
-        (Now::Switch(now), _) => Some((!now).to_string()),
         (Now::Words(now), Shape::Words(words)) => {
             let later: Vec<&str> = words.iter().copied().filter(|word| !now.contains(word)).collect();
             Some(quoted(&later))

@@ -1,5 +1,7 @@
 //! What the layers amount to: every value decided, each with its source.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -103,9 +105,13 @@ pub struct Resolved {
     pub git_dir: Sourced<GitCoverage>,
     /// What becomes of the contents of a clean work tree.
     pub git_clean: Sourced<GitClean>,
+    /// Whether the agents' state in the operator's own home is meant when no container is named.
+    pub state_home: Sourced<bool>,
     /// What jackin does with a dirty work tree when the session ends, in its own word (`ask`, `keep`, `discard`); none when
     /// the workspace does not say.
     pub cleanup_policy: Option<String>,
+    /// How jackin hands credentials to each agent, in its own words; agents of which nothing is said are missing.
+    pub auth: BTreeMap<String, String>,
     /// What else jackin says of it; none for a bare directory.
     pub jackin: Option<JackinTerms>,
     /// How much a capture may take.

@@ -27,8 +27,6 @@ pub(super) enum Now {
     Yes,
     /// Only these words.
     Words(&'static [&'static str]),
-    /// Only this.
-    Switch(bool),
     /// Nothing: setting it is refused.
     No,
 }
@@ -65,7 +63,7 @@ pub(super) const RECOVERY: &[Key] = &[
     key(
         "snapshot",
         Shape::Words(&["off", "metadata", "project", "project-and-state"]),
-        Now::Words(&["off", "metadata", "project"]),
+        Now::Yes,
         "\"off\"",
         "What is done for a session.\n  \
          off                nothing; nothing is written\n  \
@@ -228,16 +226,16 @@ const STATE: &[Key] = &[
     key(
         "home",
         Shape::Switch,
-        Now::Switch(false),
+        Now::Yes,
         "false",
-        "Your own agent homes, when there is no jackin instance.",
+        "Also the agents' state in your own home, when the session is not about a container of jackin's. The contract names every path.",
     ),
     key(
         "secrets",
         Shape::Words(&["withhold", "encrypt"]),
         Now::Words(&["withhold"]),
         "\"withhold\"",
-        "Credentials in an agent's state.",
+        "Credentials in an agent's state. \"withhold\": they enter no archive; that they changed is seen by a digest.",
     ),
     key(
         "recipients",

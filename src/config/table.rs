@@ -177,7 +177,6 @@ pub(super) fn possible_now(place: &Place, key: &Key, setting: &Setting) -> Resul
     let value = match (key.now, setting) {
         (Now::Yes, _) => return Ok(()),
         (Now::Words(now), Setting::Word(word)) if now.contains(word) => return Ok(()),
-        (Now::Switch(now), Setting::Switch(on)) if now == *on => return Ok(()),
         (Now::Words(_), Setting::Word(word)) => Some((*word).to_owned()),
         _ => None,
     };

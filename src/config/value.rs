@@ -62,7 +62,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What recovery does for a session. `project-and-state` is known to the files but comes in a later version.
+    /// What recovery does for a session.
     Mode {
         /// Nothing at all; nothing is written.
         Off = "off",
@@ -70,6 +70,16 @@ words! {
         Metadata = "metadata",
         /// The mounts' files are kept.
         Project = "project",
+        /// The mounts' files and the state of agents are kept.
+        ProjectAndState = "project-and-state",
+    }
+}
+
+impl Mode {
+    /// Whether files are kept.
+    #[must_use]
+    pub fn captures(self) -> bool {
+        matches!(self, Self::Project | Self::ProjectAndState)
     }
 }
 words! {

@@ -77,6 +77,7 @@ pub(super) fn build(
         tracked,
         withheld: places.withheld(root, keep_secrets),
         by_commit: resolved.git_clean.value == GitClean::Commit,
+        state: false,
     };
     let matcher = Matcher::new(&coverage)?;
     for path in &coverage.tracked {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::BroadReason;
+use super::{BroadReason, state};
 use crate::config::settle;
 use crate::environment::Environment;
 use crate::snapshot::{RelPath, WithheldPath, WithheldReason};
@@ -23,16 +23,6 @@ const SECRETS: &[&str] = &[
     ".npmrc",
     ".git-credentials",
     ".config/op",
-];
-
-/// Below the home directory: where agents keep credentials. Withheld within a mount, but no reason to refuse one.
-const AGENT_CREDENTIALS: &[&str] = &[
-    ".claude/.credentials.json",
-    ".codex/auth.json",
-    ".local/share/amp/secrets.json",
-    ".local/share/opencode/auth.json",
-    ".kimi-code",
-    ".grok/auth.json",
 ];
 
 /// More links in one secret directory than anybody plants by hand.
@@ -63,7 +53,9 @@ impl Places {
                 links_in(&place, &mut linked);
                 push(&mut secrets, place);
             }
-            for name in AGENT_CREDENTIALS {
+            // Withheld within a mount, but no reason to refuse one.
+            let is_own = |name: &&str| SECRETS.iter().any(|secret| Path::new(name).starts_with(secret));
+            for name in state::secrets().filter(|name| !is_own(name)) {
                 push(&mut credentials, settle(&home.join(name)));
             }
         }

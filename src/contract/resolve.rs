@@ -7,7 +7,7 @@ use std::path::Path;
 use super::places::{Places, below};
 use super::seen::{Kind, Seen, look, not_covered, uncaptured, why_not};
 use super::terms::{Contract, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable};
-use super::{ContractError, Verdict, coverage, overlap};
+use super::{ContractError, Verdict, coverage, overlap, state};
 use crate::config::{Isolation, Mode, MountConfig, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
 use crate::snapshot::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
@@ -35,7 +35,7 @@ pub fn resolve(
     previous: &[Coverage],
 ) -> Result<Contract, ContractError> {
     let mode = resolved.mode.value;
-    let captures = mode == Mode::Project;
+    let captures = mode.captures();
     let places = Places::of(environment);
     let mut seen = Vec::new();
     let shared = |mount: &MountConfig| mount.isolation == Isolation::Shared;
@@ -56,6 +56,7 @@ pub fn resolve(
     if mode != Mode::Off && places.store().is_none() {
         return Err(ContractError::NoStore);
     }
+    let mut labels = Vec::new();
     let mounts = if captures {
         if !places.knows_home() {
             return Err(ContractError::NoHome);
@@ -63,7 +64,7 @@ pub fn resolve(
         for mount in seen.iter().filter(|mount| mount.is_capturable()) {
             refuse(mount, resolved, &places, options)?;
         }
-        captured(&seen, resolved, &places, options, previous)?
+        captured(&seen, resolved, &places, options, previous, &mut labels)?
     } else {
         seen.iter()
             .map(|mount| terms(mount, uncaptured(mount).unwrap_or(not_covered(NotCovered::Mode))))
@@ -77,11 +78,21 @@ pub fn resolve(
     let reason = match mode {
         Mode::Off => Some(Unavailable::Off),
         Mode::Metadata => Some(Unavailable::Metadata),
-        Mode::Project => None,
+        Mode::Project | Mode::ProjectAndState => None,
     };
+    let state = (mode == Mode::ProjectAndState).then(|| {
+        // The name of a home says nothing of what is taken from it.
+        let label = |_: &Path| coverage::label(Path::new("/state"), &mut labels);
+        let mut terms = state::terms(environment, resolved, &places, label);
+        let covered = mounts.iter().filter_map(|mount| mount.coverage.as_ref());
+        terms.leave_out(covered.map(|coverage| coverage.root.to_path()));
+        terms
+    });
+    let of_state = state.iter().filter_map(|state| state.coverage.as_ref());
     let overwrites = mounts
         .iter()
         .filter_map(|mount| mount.coverage.as_ref())
+        .chain(of_state)
         .flat_map(overwritten)
         .collect();
     Ok(Contract {
@@ -96,6 +107,7 @@ pub fn resolve(
         watched,
         cleanup_policy: resolved.cleanup_policy.clone(),
         jackin: resolved.jackin.clone(),
+        state,
         store: places.store().filter(|_| mode != Mode::Off).map(ByteString::from),
         restore: RestoreTerms {
             available: captures,
@@ -169,17 +181,17 @@ fn captured(
     places: &Places,
     options: Options,
     previous: &[Coverage],
+    labels: &mut Vec<String>,
 ) -> Result<Vec<MountTerms>, ContractError> {
     let by_root: Vec<_> = seen
         .iter()
         .map(|mount| (mount.root.as_path(), mount.is_capturable()))
         .collect();
     let holders = overlap::holders(&by_root);
-    let mut labels = Vec::new();
     let mut built = Vec::new();
     for (index, (mount, holder)) in seen.iter().zip(&holders).enumerate() {
         built.push(if *holder == Some(index) {
-            let label = coverage::label(&mount.root, &mut labels);
+            let label = coverage::label(&mount.root, labels);
             Some(coverage::build(
                 &mount.root,
                 label,
@@ -301,9 +313,11 @@ fn overwritten(coverage: &Coverage) -> Vec<ByteString> {
     if coverage.tracked.is_empty() {
         return vec![coverage.root.clone()];
     }
+    let is_whole = |path: &&RelPath| coverage.withheld.iter().any(|place| path.is_within(&place.path));
     coverage
         .tracked
         .iter()
+        .filter(|path| !is_whole(path))
         .map(|path| ByteString::from(path.on_host(root).as_path()))
         .collect()
 }

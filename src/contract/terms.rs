@@ -27,6 +27,8 @@ pub struct Contract {
     pub cleanup_policy: Option<String>,
     /// What else jackin says of the session; none for a bare directory.
     pub jackin: Option<JackinTerms>,
+    /// What of agents' state is covered; only in mode `project-and-state`.
+    pub state: Option<StateTerms>,
     /// Where the metadata and the archives are stored; none when nothing is written (`off`).
     pub store: Option<ByteString>,
     /// Whether a restore will be possible.
@@ -42,10 +44,58 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// The coverage of every mount that is captured, in the order of the configuration.
+    /// The coverage of every mount that is captured, in the order of the configuration, and that of agents' state.
     pub fn coverages(&self) -> impl Iterator<Item = &Coverage> {
-        self.mounts.iter().filter_map(|mount| mount.coverage.as_ref())
+        let mounts = self.mounts.iter().filter_map(|mount| mount.coverage.as_ref());
+        mounts.chain(self.state.iter().filter_map(|state| state.coverage.as_ref()))
     }
+}
+
+/// Whose state is covered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StateSource {
+    /// That of the container which the session is about.
+    Container,
+    /// That in the operator's own home.
+    Home,
+    /// Nobody's: no container is named, and `home` is not switched on.
+    None,
+}
+
+/// What of agents' state is covered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StateTerms {
+    /// Whose.
+    pub source: StateSource,
+    /// Whether the operator's own home is meant when there is no container.
+    pub home: Sourced<bool>,
+    /// Agent by agent.
+    pub agents: Vec<AgentTerms>,
+    /// What a capture is asked to hold.
+    pub coverage: Option<Coverage>,
+}
+
+/// What of one agent's state is covered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AgentTerms {
+    /// The agent, as jackin calls it.
+    pub name: String,
+    /// How jackin hands it credentials, in jackin's own word; none in the operator's own home.
+    pub auth: Option<String>,
+    /// What is captured, below the root.
+    pub state: Vec<StatePath>,
+    /// What of it enters no archive: only that it is there, its metadata and a keyed digest are recorded.
+    pub withheld: Vec<StatePath>,
+}
+
+/// A path below the root of agents' state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StatePath {
+    /// Below the root.
+    pub path: RelPath,
+    /// Whether anything lies there at the moment.
+    pub there: bool,
 }
 
 /// Whether a snapshot will be made, and who said so.

@@ -43,7 +43,10 @@ pub(super) fn size(files: &dyn Files, path: &RelPath) -> Result<Option<u64>, Git
 }
 
 /// A whole file of at most `most` bytes; `None` when there is nothing.
-pub(super) fn whole(files: &dyn Files, path: &RelPath, most: u64) -> Result<Option<Vec<u8>>, GitError> {
+///
+/// # Errors
+/// When it cannot be read, or is larger.
+pub fn whole(files: &dyn Files, path: &RelPath, most: u64) -> Result<Option<Vec<u8>>, GitError> {
     let Some(size) = size(files, path)? else {
         return Ok(None);
     };

@@ -5,8 +5,8 @@ use super::attribution::Witness;
 use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
-use crate::capture::{Earlier, Latest, Look, Seen, Skipped, look};
-use crate::diff::{NotCovered, Side};
+use crate::capture::{Earlier, Latest, Look, Seen, Skipped, look, withheld_now};
+use crate::diff::{NotCovered, Side, WithheldChange, compare_withheld};
 use crate::observer::Observer;
 use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, SnapshotRecord};
 use crate::store::Store;
@@ -46,6 +46,8 @@ pub struct ProposedMount {
     pub not_checked: Vec<Skipped>,
     /// Excluded directories that go aside or come back.
     pub aside: Vec<AsideStep>,
+    /// Credentials that changed since the snapshot: no snapshot holds them, and none is touched.
+    pub withheld: Vec<WithheldChange>,
 }
 
 impl ProposedMount {
@@ -148,7 +150,9 @@ pub fn propose(
         let plan = plan(manifest.as_ref(), &side, &request.witness, &request.scope, allow);
         let root = request.coverage.root.to_path();
         let not_checked = changed_since(&root, &now.skipped, record.started_at);
+        let withheld = compare_withheld(&record.withheld, &withheld_now(store, &request.coverage)?);
         mounts.push(ProposedMount {
+            withheld,
             location: Location::choose(&root),
             request,
             target: manifest,

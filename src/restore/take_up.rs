@@ -276,6 +276,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             ..Plan::default()
         };
         mounts.push(ProposedMount {
+            withheld: Vec::new(),
             request: MountRequest {
                 coverage: coverage.clone(),
                 scope: Scope::from(&meant.scope),

@@ -1,5 +1,7 @@
 //! Who may do what: nothing is put back under a living session, and a session may not put itself back.
 
+use std::path::PathBuf;
+
 use super::containers::refuse_containers;
 use super::state::{Sight, state, state_by};
 use super::{SessionError, State};
@@ -51,10 +53,18 @@ pub fn refuse_living(
     refuse_containers(environment, row)
 }
 
-/// Whether one root lies in the other.
+/// Whether a place that one covers lies in one of the other.
 pub(super) fn overlap(a: &Coverage, b: &Coverage) -> bool {
-    let (a, b) = (a.root.to_path(), b.root.to_path());
-    a.starts_with(&b) || b.starts_with(&a)
+    let places = |coverage: &Coverage| -> Vec<PathBuf> {
+        let root = coverage.root.to_path();
+        match coverage.tracked.as_slice() {
+            [] => vec![root],
+            some => some.iter().map(|path| path.on_host(&root)).collect(),
+        }
+    };
+    let (a, b) = (places(a), places(b));
+    let touch = |a: &PathBuf| b.iter().any(|b| a.starts_with(b) || b.starts_with(a));
+    a.iter().any(touch)
 }
 
 /// Refuses a caller that runs inside a living session. `allowed` names a session that the caller may act on from within:

@@ -41,6 +41,8 @@ pub struct ExcludeRule {
 pub enum WithheldReason {
     /// The operator's own secrets.
     Sensitive,
+    /// A credential in an agent's state: that it is there, its metadata and a keyed digest are recorded.
+    Credential,
     /// The recovery store.
     Store,
     /// What a restore stages in the mount root, and what an interrupted one left there.
@@ -75,6 +77,9 @@ pub struct Coverage {
     /// The contents of a clean git work tree need not be archived: its commit has them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_commit: bool,
+    /// It is the state of agents, and has archives of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub state: bool,
 }
 
 impl Coverage {
@@ -88,6 +93,7 @@ impl Coverage {
             tracked: Vec::new(),
             withheld: Vec::new(),
             by_commit: false,
+            state: false,
         }
     }
 }

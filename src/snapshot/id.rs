@@ -91,6 +91,9 @@ macro_rules! id {
     };
 }
 
+/// How the id of an archive with the state of agents ends.
+const STATE: &str = "-state";
+
 id!(
     /// One launched session: `rc-<8 random letters>-<label>`.
     InstanceId, "an instance", |text| {
@@ -106,8 +109,10 @@ id!(
     }
 );
 id!(
-    /// One archive: `ar-<12 random letters>`, the same letters as the snapshot that it was written for.
+    /// One archive: `ar-<12 random letters>`, the same letters as the snapshot that it was written for; with `-state` at the end when it
+    /// holds the state of agents.
     ArchiveId, "an archive", |text| {
+        let text = text.strip_suffix(STATE).unwrap_or(text);
         text.strip_prefix("ar-").is_some_and(|random| is_random_text(random, 12))
     }
 );
@@ -151,6 +156,26 @@ impl SnapshotId {
     #[must_use]
     pub fn archive(&self) -> ArchiveId {
         ArchiveId(format!("ar-{}", self.0.trim_start_matches("sn-")))
+    }
+
+    /// The id of the archive that is written for the state of agents in this snapshot.
+    #[must_use]
+    pub fn state_archive(&self) -> ArchiveId {
+        ArchiveId(format!("{}{STATE}", self.archive()))
+    }
+
+    /// All archives that may be written for this snapshot.
+    #[must_use]
+    pub fn archives(&self) -> [ArchiveId; 2] {
+        [self.archive(), self.state_archive()]
+    }
+}
+
+impl ArchiveId {
+    /// Whether it holds the state of agents.
+    #[must_use]
+    pub fn is_state(&self) -> bool {
+        self.0.ends_with(STATE)
     }
 }
 

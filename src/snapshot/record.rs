@@ -65,6 +65,29 @@ pub struct MountRecord {
     /// The git repositories in it; none when nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Vec<RepositoryFacts>>,
+    /// The credentials in an agent's state that are in no archive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<WithheldFact>,
+}
+
+/// A credential that is in no archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WithheldFact {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// Permission bits.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Size in bytes; of a link that of its target.
+    pub size: u64,
+    /// Keyed digest of path, kind and content, by the store's own key; none when it is too large.
+    pub digest: Option<Digest>,
+    /// Why the rest is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 impl MountRecord {

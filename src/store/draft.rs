@@ -23,7 +23,7 @@ pub struct Draft {
     id: SnapshotId,
     layout: Layout,
     catalog: Arc<Catalog>,
-    /// The archive of the same letters was published by this draft.
+    /// An archive of the same letters was published by this draft.
     archived: AtomicBool,
     /// Let go after the directory is removed: fields are dropped after `Drop::drop`.
     _lock: LockGuard,
@@ -32,8 +32,8 @@ pub struct Draft {
 impl Draft {
     pub(super) fn new(layout: &Layout, catalog: Arc<Catalog>, id: SnapshotId) -> Result<Self, StoreError> {
         let _making = lock::wait(layout, DRAFTS)?;
-        let taken = [layout.record(&id), layout.archive(&id.archive())];
-        for path in taken {
+        let archives = id.archives().map(|archive| layout.archive(&archive));
+        for path in [layout.record(&id)].into_iter().chain(archives) {
             if durable::is_there(&path)? {
                 return Err(StoreError::Exists { id });
             }
@@ -66,35 +66,38 @@ impl Draft {
         self.layout.draft(&self.id)
     }
 
-    fn archive_path(&self) -> PathBuf {
-        self.directory().join("archive")
-    }
-
-    /// Makes the archive's file (0600), open for reading and writing.
-    ///
-    /// # Errors
-    /// [`StoreError::Create`], also when it was made already.
-    pub fn archive_file(&self) -> Result<File, StoreError> {
-        let _kept = self.layout.enter()?;
-        durable::create(&self.archive_path())
-    }
-
-    /// Syncs the archive and moves it to `archives/`. `id` must have the draft's letters: a sweep after a
-    /// crash knows it by them.
-    ///
-    /// # Errors
-    /// [`StoreError::WrongDraft`]; [`StoreError::Io`].
-    pub fn publish_archive(&self, id: &ArchiveId) -> Result<(), StoreError> {
-        if *id != self.id.archive() {
+    /// Where an archive lies until it is published. It must have the draft's letters: a sweep after a crash knows it by them.
+    fn archive_path(&self, id: &ArchiveId) -> Result<PathBuf, StoreError> {
+        if !self.id.archives().contains(id) {
             return Err(StoreError::WrongDraft {
                 draft: self.id.clone(),
                 other: id.to_string(),
             });
         }
+        let name = if id.is_state() { "archive-state" } else { "archive" };
+        Ok(self.directory().join(name))
+    }
+
+    /// Makes an archive's file (0600), open for reading and writing.
+    ///
+    /// # Errors
+    /// [`StoreError::WrongDraft`]; [`StoreError::Create`], also when it was made already.
+    pub fn archive_file(&self, id: &ArchiveId) -> Result<File, StoreError> {
+        let path = self.archive_path(id)?;
+        let _kept = self.layout.enter()?;
+        durable::create(&path)
+    }
+
+    /// Syncs an archive and moves it to `archives/`.
+    ///
+    /// # Errors
+    /// [`StoreError::WrongDraft`]; [`StoreError::Io`].
+    pub fn publish_archive(&self, id: &ArchiveId) -> Result<(), StoreError> {
+        let path = self.archive_path(id)?;
         let _kept = self.layout.enter()?;
         // Said before it is done: when the sync after the rename fails, the archive must go all the same.
         self.archived.store(true, Ordering::Relaxed);
-        durable::publish(&self.archive_path(), &self.layout.archive(id))
+        durable::publish(&path, &self.layout.archive(id))
     }
 
     /// Writes the record and makes the snapshot visible. Returns the digest of the record's bytes, for its
@@ -146,7 +149,7 @@ impl Drop for Draft {
         if self.archived.load(Ordering::Relaxed) {
             match durable::is_there(&self.layout.record(&self.id)) {
                 Ok(true) => {}
-                Ok(false) if remove_archive(&self.layout, &self.id).is_ok() => {}
+                Ok(false) if remove_archives(&self.layout, &self.id).is_ok() => {}
                 _ => return,
             }
         }
@@ -169,19 +172,21 @@ pub(super) fn withdraw(layout: &Layout, id: &SnapshotId) -> Result<(), StoreErro
             return Ok(());
         }
     }
-    remove_archive(layout, id)
+    remove_archives(layout, id)
 }
 
-/// Removes the archive of a snapshot that is not there, unless a record needs it. Before it goes it must be on disk that the
+/// Removes the archives of a snapshot that is not there, unless a record needs them. Before one goes it must be on disk that the
 /// snapshot's own record is gone.
-fn remove_archive(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
-    let archive = id.archive();
-    let path = layout.archive(&archive);
-    if !durable::is_there(&path)? || record::any_needs(layout, &archive)? {
-        return Ok(());
+fn remove_archives(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
+    for archive in id.archives() {
+        let path = layout.archive(&archive);
+        if !durable::is_there(&path)? || record::any_needs(layout, &archive)? {
+            continue;
+        }
+        durable::sync_parent(&layout.record(id))?;
+        durable::remove(&path)?;
     }
-    durable::sync_parent(&layout.record(id))?;
-    durable::remove(&path)
+    Ok(())
 }
 
 /// Removes the drafts whose processes are gone, each with its archive when no record names that. Returns what
@@ -219,7 +224,7 @@ fn sweep_one(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
         Err(error) => return Err(error),
     };
     // The draft goes last: as long as it lies there the archive is known to be in question.
-    remove_archive(layout, id)?;
+    remove_archives(layout, id)?;
     match platform::remove_tree_at(&directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::io("remove", &directory)(error))

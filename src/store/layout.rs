@@ -78,6 +78,12 @@ impl Layout {
         self.archives().join(format!("{id}.tar.zst"))
     }
 
+    /// The key of digests of secrets: `digest.key`.
+    #[must_use]
+    pub fn digest_key(&self) -> PathBuf {
+        self.root.join("digest.key")
+    }
+
     /// The directory of snapshot records.
     #[must_use]
     pub fn snapshots(&self) -> PathBuf {

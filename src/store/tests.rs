@@ -71,6 +71,7 @@ pub(in crate::store) fn coverage(root: &str) -> Coverage {
         tracked: Vec::new(),
         withheld: Vec::new(),
         by_commit: false,
+        state: false,
     }
 }
 
@@ -97,6 +98,7 @@ pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
             gap_count: 0,
             gaps: Vec::new(),
             git: None,
+            withheld: Vec::new(),
         }],
         archives: Vec::new(),
         written_by: "test".to_owned(),

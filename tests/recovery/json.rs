@@ -91,7 +91,7 @@ fn every_document_of_the_schema_is_printed_and_valid() {
 #[test]
 fn the_judge_finds_what_is_wrong() {
     let good = json!({
-        "schema": 1, "instance": "rc-00000000-x", "from": "a", "to": "now", "not_covered": [], "git": [],
+        "schema": 1, "instance": "rc-00000000-x", "from": "a", "to": "now", "not_covered": [], "git": [], "withheld": [], "state": [],
         "changes": [{ "mount": "/p", "path": "a", "change": "added" }],
     });
     check("diff", &good, &"good");

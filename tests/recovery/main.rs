@@ -16,6 +16,8 @@
 
 mod active;
 mod adversary;
+mod agent_settings;
+mod agent_state;
 mod archives;
 mod asking;
 mod attacker;

@@ -23,7 +23,7 @@ impl Capture<'_> {
         let mut store = |kind, digest, bytes: &[u8]| {
             packer.blob(kind, digest, bytes)?;
             if !packer.holds(&digest) {
-                used.extend(self.known.blobs.archive_of(&digest));
+                used.extend(packer.known().archive_of(&digest));
             }
             Ok::<_, CaptureError>(())
         };
@@ -68,7 +68,7 @@ impl Capture<'_> {
             if settled.is_some_and(|settled| settled.has(&dir.path.join(&entry.name), &content.digest)) {
                 continue;
             }
-            let archive = self.known.blobs.archive_of(&content.digest);
+            let archive = packer.known().archive_of(&content.digest);
             if archive.is_none() {
                 return false;
             }

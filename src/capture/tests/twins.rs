@@ -61,14 +61,14 @@ fn a_file_that_moved_leaves_no_link_to_what_it_was() {
     let place = Place::new();
     let draft = place.store.draft(SnapshotId::new([9; 12])).unwrap();
     let nothing = place.store.blobs(&[]);
-    let mut packer = Packer::new(&draft, &nothing, &Silent);
+    let mut packer = Packer::new(&draft, draft.id().archive(), &nothing, &Silent);
     packer.mount("project", None);
     for (name, content) in [("x", "new"), ("y", "old"), ("y", "new"), ("z", "old")] {
         pack(&place, &mut packer, name, content);
     }
     packer.finish().unwrap();
     let to = place.base.join("unpacked");
-    unpack(&draft.directory().join("archive"), &to);
+    unpack(&place.store.layout().archive(&draft.id().archive()), &to);
     for (name, content) in [("x", "new"), ("y", "new"), ("z", "old")] {
         let found = fs::read_to_string(to.join("project").join(name)).unwrap();
         assert_eq!(found, content, "{name}");

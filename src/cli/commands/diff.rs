@@ -1,20 +1,26 @@
 //! `diff`: what changed between two snapshots, or between a snapshot and now.
 
-use crate::capture::{Earlier, Latest, Look, Seen, look};
+use crate::capture::{Earlier, Latest, Look, Seen, look, withheld_now};
 use crate::cli::args::{Check, DiffArgs, DiffForm, Until};
 use crate::cli::context::Context;
-use crate::cli::document::{ChangeDocument, DiffDocument, Head, ReasonDocument, RepositoryDocument};
+use crate::cli::document::{
+    ChangeDocument, DiffDocument, Head, ReasonDocument, RepositoryDocument, SettingDocument,
+};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
-use crate::diff::{Comparison, PatchOptions, RepositoryChange, Side, compare, pair_renames};
+use crate::diff::{
+    Comparison, PatchOptions, RepositoryChange, Setting, Side, WithheldChange, compare, compare_withheld,
+    pair_renames,
+};
 use crate::restore::Scope;
 use crate::session::{find_called, find_instance, find_snapshot, settle_lost};
 use crate::snapshot::{Coverage, SnapshotRecord};
 use crate::store::Store;
+use crate::terminal::sanitize;
 
 use super::paths;
-use super::repositories::repositories;
+use super::repositories::{repositories, settings};
 use super::words::Words;
 
 /// One mount compared.
@@ -23,6 +29,10 @@ pub(in crate::cli) struct Compared {
     pub(in crate::cli) comparison: Comparison,
     /// What changed about the repositories in it.
     pub(in crate::cli) repositories: Vec<RepositoryChange>,
+    /// What changed about the settings of agents.
+    pub(in crate::cli) settings: Vec<Setting>,
+    /// Which credentials changed that no snapshot holds.
+    pub(in crate::cli) withheld: Vec<WithheldChange>,
 }
 
 /// The later side.
@@ -102,13 +112,32 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             &comparison.changes,
             args.show_secrets,
         );
+        let settings = settings(
+            &mount.coverage,
+            (before.as_ref(), &blobs),
+            (after.manifest.as_ref(), later_blobs.as_ref()),
+            &comparison.changes,
+            args.show_secrets,
+        );
         if !args.no_renames {
             comparison.changes = pair_renames(comparison.changes);
         }
+        let later_facts = match &later {
+            Later::Now => withheld_now(&store, &mount.coverage)?,
+            Later::Snapshot(record) => {
+                let mut same = record.mounts.iter();
+                let same = same.find(|other| other.coverage.label == mount.coverage.label);
+                same.map(|mount| mount.withheld.clone()).unwrap_or_default()
+            }
+        };
+        let mut withheld = compare_withheld(&mount.withheld, &later_facts);
+        withheld.retain(|change| scope.holds(&change.path));
         compared.push(Compared {
             coverage: mount.coverage.clone(),
             comparison,
             repositories,
+            settings,
+            withheld,
         });
     }
     let differs = compared.iter().any(|mount| !mount.comparison.changes.is_empty());
@@ -269,8 +298,21 @@ fn document(instance: String, from: String, to: String, compared: &[Compared]) -
         let changed = mount.repositories.iter();
         changed.map(|change| RepositoryDocument::new(&mount.coverage, change))
     });
+    let withheld = compared.iter().flat_map(|mount| {
+        let changed = mount.withheld.iter();
+        changed
+            .map(|change| ReasonDocument::new(&mount.coverage, &change.path, change.kind.words().to_owned()))
+    });
     DiffDocument {
         git: git.collect(),
+        withheld: withheld.collect(),
+        state: compared
+            .iter()
+            .flat_map(|mount| {
+                let settings = mount.settings.iter();
+                settings.map(|setting| SettingDocument::new(&mount.coverage, setting))
+            })
+            .collect(),
         head: Head::default(),
         instance,
         from,
@@ -292,6 +334,10 @@ fn show(
     let changes = &mount.comparison.changes;
     if several && !changes.is_empty() {
         terminal.out(&view::changes::host(&mount.coverage));
+    }
+    if !mount.settings.is_empty() {
+        let text = view::settings::settings(&mount.coverage, &mount.settings, terminal.width_out());
+        terminal.out(&text);
     }
     for change in &mount.repositories {
         terminal.out(&view::repository::change(
@@ -318,6 +364,11 @@ fn show(
                 terminal.out(&view::patch::patch(&mount.coverage, change, sources, options));
             }
         }
+    }
+    for change in &mount.withheld {
+        let host = change.path.on_host(&mount.coverage.root.to_path());
+        let (host, words) = (sanitize::path(&host), change.kind.words());
+        terminal.note(&format!("withheld: {host}: {words}; no snapshot holds it"));
     }
     if !mount.comparison.not_covered.is_empty() {
         terminal.note(&view::patch::not_covered(&mount.comparison.not_covered));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cli::context::Context;
-use crate::diff::{Change, RepositoryChange, compare_repository, is_secret};
+use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare_settings, is_secret};
 use crate::git::{Files, Live, Repositories, work_tree};
 use crate::mount::Root;
 use crate::restore::{Proposal, Report};
@@ -19,8 +19,55 @@ pub(super) fn repositories(
     changes: &[Change],
     show_secrets: bool,
 ) -> Vec<RepositoryChange> {
-    let host = coverage.root.to_path();
     let sides = || [before, after].into_iter().flatten();
+    let all = Repositories::of(sides());
+    with_files(coverage, (before, blobs), (after, later), |then, now| {
+        let mut found = Vec::new();
+        for own in concerned(&all, changes) {
+            let mut change = compare_repository(own, then, now, changes);
+            let is_private = |config| sides().any(|side| is_secret(config, side.entry(config)));
+            if !show_secrets && change.configs.iter().any(is_private) {
+                change.hide_values();
+            }
+            if !change.is_nothing() {
+                found.push(change);
+            }
+        }
+        found
+    })
+}
+
+/// What `changes` mean for the settings of agents, when it is their state that changed.
+pub(super) fn settings(
+    coverage: &Coverage,
+    before: (Option<&Manifest>, &Blobs),
+    after: (Option<&Manifest>, Option<&Blobs>),
+    changes: &[Change],
+    show_secrets: bool,
+) -> Vec<Setting> {
+    if !coverage.state {
+        return Vec::new();
+    }
+    let is_private = |change: &Change| {
+        let sides = [change.from.as_ref(), change.to.as_ref()];
+        sides
+            .into_iter()
+            .flatten()
+            .any(|entry| is_secret(&change.path, Some(entry)))
+    };
+    with_files(coverage, before, after, |then, now| {
+        compare_settings(changes, then, now, show_secrets, &is_private)
+    })
+}
+
+/// Both sides as files that can be read.
+fn with_files<R>(
+    coverage: &Coverage,
+    (before, blobs): (Option<&Manifest>, &Blobs),
+    (after, later): (Option<&Manifest>, Option<&Blobs>),
+    act: impl FnOnce(Option<&dyn Files>, Option<&dyn Files>) -> R,
+) -> R {
+    let host = coverage.root.to_path();
     let stored = |manifest, blobs| StoredTree::new(manifest, blobs, &host);
     let then = before.map(|manifest| stored(manifest, blobs));
     let root = later.is_none().then(|| Root::open(&host).ok()).flatten();
@@ -31,19 +78,7 @@ pub(super) fn repositories(
         (Some(files), _) => Some(files as &dyn Files),
         (None, live) => live.as_ref().map(|files| files as &dyn Files),
     };
-    let mut found = Vec::new();
-    let all = Repositories::of(sides());
-    for own in concerned(&all, changes) {
-        let mut change = compare_repository(own, then, now, changes);
-        let is_private = |config| sides().any(|side| is_secret(config, side.entry(config)));
-        if !show_secrets && change.configs.iter().any(is_private) {
-            change.hide_values();
-        }
-        if !change.is_nothing() {
-            found.push(change);
-        }
-    }
-    found
+    act(then, now)
 }
 
 /// Those of which something changed, or something in the work tree that git takes orders from.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::path::Path;
 
 use super::{ChangeDocument, Head, HostPathDocument, PathDocument, ReasonDocument, RepositoryDocument};
+use crate::diff::Setting;
 use crate::snapshot::{Coverage, RelPath};
 
 /// `diff --json`.
@@ -23,8 +24,40 @@ pub(in crate::cli) struct DiffDocument {
     pub(in crate::cli) changes: Vec<ChangeDocument>,
     /// What could not be compared.
     pub(in crate::cli) not_covered: Vec<ReasonDocument>,
+    /// Credentials in agents' state that changed, of which no snapshot holds anything.
+    pub(in crate::cli) withheld: Vec<ReasonDocument>,
+    /// What changed about the settings of agents, which stands in `changes` as files; what grants first.
+    pub(in crate::cli) state: Vec<SettingDocument>,
     /// What changed about git repositories, which stands in `changes` as files.
     pub(in crate::cli) git: Vec<RepositoryDocument>,
+}
+
+/// One setting of an agent that is not what it was.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct SettingDocument {
+    /// The file.
+    #[serde(flatten)]
+    at: PathDocument,
+    /// The key in it, dotted, `[]` for what a list holds; empty for the file itself.
+    key: String,
+    /// It starts programs, or grants or takes rights.
+    grants: bool,
+    /// What it was, as JSON where a file has keys; none: it was not there.
+    was: Option<String>,
+    /// What it is now.
+    now: Option<String>,
+}
+
+impl SettingDocument {
+    pub(in crate::cli) fn new(coverage: &Coverage, setting: &Setting) -> Self {
+        Self {
+            at: PathDocument::new(coverage, &setting.path),
+            key: setting.key.clone(),
+            grants: setting.grants,
+            was: setting.was.clone(),
+            now: setting.now.clone(),
+        }
+    }
 }
 
 /// How a restore ended.

@@ -7,6 +7,7 @@ mod git;
 mod jackin;
 mod mounts;
 mod sheet;
+mod state;
 
 use crate::config::{Mode, OnFailure, Source, Subject};
 use crate::contract::{Contract, Unavailable};
@@ -21,6 +22,7 @@ pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
     jackin::write(&mut sheet, contract);
     mounts::write(&mut sheet, contract);
     git::write(&mut sheet, contract);
+    state::write(&mut sheet, contract);
     if contract.snapshot.created {
         excludes::write(&mut sheet, contract);
         gaps::withheld(&mut sheet, contract);
@@ -84,7 +86,7 @@ fn snapshot(sheet: &mut Sheet, contract: &Contract) {
             ),
             Part::Text(" To be able to undo the session, give --snapshot project"),
         ]),
-        Mode::Project => {}
+        Mode::Project | Mode::ProjectAndState => {}
     }
 }
 

@@ -113,6 +113,13 @@ fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
         let paths = size::counted(*paths, "path that differs", "paths that differ");
         lines.push(format!("  left out  {host} (--files-only): {paths}"));
     }
+    for change in &mount.withheld {
+        let host = sanitize::path(&change.path.on_host(&root));
+        let words = change.kind.words();
+        lines.push(format!(
+            "  withheld  {host}: {words}; no snapshot holds it, so it stays"
+        ));
+    }
     list(
         lines,
         "Not covered, so not touched:",

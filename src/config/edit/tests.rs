@@ -226,13 +226,13 @@ fn a_change_in_the_meantime_stops_it_and_leaves_no_litter() {
 fn a_file_that_would_not_load_is_not_written() {
     let home = Home::new().workspace("w", MOUNT);
     let config = home.load().unwrap();
-    let later = Wanted {
-        mode: "project-and-state".to_owned(),
+    let unknown = Wanted {
+        mode: "everything".to_owned(),
         ..wanted()
     };
     assert!(matches!(
-        Edit::propose(&config, "w", &later),
-        Err(EditError::Config(ConfigError::NotYet { .. }))
+        Edit::propose(&config, "w", &unknown),
+        Err(EditError::Config(ConfigError::UnknownWord { .. }))
     ));
     let bad = Wanted {
         exclude: vec!["[".to_owned()],

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
 use super::{Home, MOUNT, flags};
-use crate::config::Flags;
+use crate::config::{Flags, Mode};
 
 /// Mounts text, and the error behind `CONF/workspaces/w.toml, line `.
 const MOUNTS: &[(&str, &str)] = &[
@@ -92,10 +92,8 @@ fn flags_have_the_same_faults_without_a_line() {
         "`--snapshot` cannot be \"projekt\"; the nearest valid value is \"project\" \
          (valid: off, metadata, project, project-and-state)"
     );
-    assert_eq!(
-        with(&flags("project-and-state")),
-        "`--snapshot` = \"project-and-state\" is known but comes in a later version; remove it for now"
-    );
+    let state = config.for_directory(Path::new("/srv"), &flags("project-and-state"));
+    assert_eq!(state.unwrap().mode.value, Mode::ProjectAndState);
     let bad = Flags {
         on_failure: Some("go".into()),
         ..flags("project")

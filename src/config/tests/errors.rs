@@ -162,10 +162,6 @@ fn faults_name_file_line_key_and_what_is_right() {
 
 /// Behind `CONF/workspaces/w.toml, line 5: `, without the tail that all have.
 const NOT_YET: &[(&str, &str)] = &[
-    (
-        "snapshot = \"project-and-state\"",
-        "`recovery.snapshot` = \"project-and-state\"",
-    ),
     ("native = \"auto\"", "`recovery.native` = \"auto\""),
     ("native = \"require\"", "`recovery.native` = \"require\""),
     ("retention.checkpoints = 100", "`recovery.retention.checkpoints`"),
@@ -174,7 +170,6 @@ const NOT_YET: &[(&str, &str)] = &[
         "`recovery.retention.checkpoint_days`",
     ),
     ("retention.min_free = \"5GiB\"", "`recovery.retention.min_free`"),
-    ("state.home = true", "`recovery.state.home`"),
     (
         "state.secrets = \"encrypt\"",
         "`recovery.state.secrets` = \"encrypt\"",

@@ -138,7 +138,7 @@ pub(super) fn snapshots(
     let drafted: Vec<ArchiveId> = drafts
         .iter()
         .filter_map(|draft| SnapshotId::parse(draft.path.file_name()?.to_str()?).ok())
-        .map(|id| id.archive())
+        .flat_map(|id| id.archives())
         .collect();
     for id in archives {
         if !needed.contains_key(&id) && !drafted.contains(&id) {

@@ -85,7 +85,11 @@ fn run_job(store: &Store, job: &str) {
     match job {
         "everything" => {
             let draft = store.draft(snapshot(1)).unwrap();
-            draft.archive_file().unwrap().write_all(b"abc").unwrap();
+            draft
+                .archive_file(&draft.id().archive())
+                .unwrap()
+                .write_all(b"abc")
+                .unwrap();
             draft.publish_archive(&snapshot(1).archive()).unwrap();
             let mut record = record(1);
             record.archives.push(archive_ref(snapshot(1).archive()));
@@ -96,13 +100,21 @@ fn run_job(store: &Store, job: &str) {
         }
         "draft" => {
             let draft = store.draft(snapshot(1)).unwrap();
-            draft.archive_file().unwrap().write_all(b"abc").unwrap();
+            draft
+                .archive_file(&draft.id().archive())
+                .unwrap()
+                .write_all(b"abc")
+                .unwrap();
             draft.publish_archive(&snapshot(1).archive()).unwrap();
             wait_for_the_end();
         }
         "published" => {
             let draft = store.draft(snapshot(1)).unwrap();
-            draft.archive_file().unwrap().write_all(b"abc").unwrap();
+            draft
+                .archive_file(&draft.id().archive())
+                .unwrap()
+                .write_all(b"abc")
+                .unwrap();
             draft.publish_archive(&snapshot(1).archive()).unwrap();
             // As publish does it, with the kill before the draft's directory goes.
             let mut record = record(1);

@@ -15,7 +15,11 @@ fn names(directory: &Path) -> Vec<String> {
 
 fn with_archive(store: &Store, n: u8) -> Draft {
     let draft = store.draft(snapshot(n)).unwrap();
-    draft.archive_file().unwrap().write_all(b"abc").unwrap();
+    draft
+        .archive_file(&draft.id().archive())
+        .unwrap()
+        .write_all(b"abc")
+        .unwrap();
     draft.publish_archive(&snapshot(n).archive()).unwrap();
     draft
 }
@@ -62,7 +66,7 @@ fn a_dropped_draft_leaves_nothing() {
     let store = place.write();
     let before = tree(&place.root);
     let draft = store.draft(snapshot(1)).unwrap();
-    drop(draft.archive_file().unwrap());
+    drop(draft.archive_file(&draft.id().archive()).unwrap());
     fs::write(draft.directory().join("more"), "x").unwrap();
     drop(draft);
     let published = with_archive(&store, 2);
@@ -98,7 +102,7 @@ fn a_refused_record_leaves_nothing() {
         }
     }
     let draft = store.draft(snapshot(1)).unwrap();
-    drop(draft.archive_file().unwrap());
+    drop(draft.archive_file(&draft.id().archive()).unwrap());
     let wrong = draft.publish_archive(&snapshot(2).archive());
     assert!(matches!(wrong, Err(StoreError::WrongDraft { .. })));
 }
@@ -191,4 +195,35 @@ fn a_sweep_takes_only_drafts() {
     drop(place.write());
     assert_eq!(names(&drafts).len(), 3);
     assert_eq!(names(&outside), ["kept"]);
+}
+
+#[test]
+fn both_archives_of_a_draft_go_with_it_unless_a_record_needs_one() {
+    let place = Place::new();
+    let store = place.write();
+    let layout = place.layout();
+    let both = |n| {
+        let draft = with_archive(&store, n);
+        let id = draft.id().state_archive();
+        draft.archive_file(&id).unwrap().write_all(b"state").unwrap();
+        draft.publish_archive(&id).unwrap();
+        draft
+    };
+    let draft = both(1);
+    let wrong = draft.archive_file(&snapshot(2).state_archive());
+    assert!(matches!(wrong, Err(StoreError::WrongDraft { .. })));
+    assert_eq!(names(&layout.archives()).len(), 2);
+    drop(draft);
+    assert!(names(&layout.archives()).is_empty());
+    let draft = both(2);
+    let mut needed = record(2);
+    needed.archives = vec![archive_ref(snapshot(2).state_archive())];
+    draft.publish(&needed).unwrap();
+    assert_eq!(names(&layout.archives()).len(), 2);
+    // The letters of both are taken.
+    for archive in snapshot(3).archives() {
+        fs::write(layout.archive(&archive), "other").unwrap();
+        assert!(matches!(store.draft(snapshot(3)), Err(StoreError::Exists { .. })));
+        fs::remove_file(layout.archive(&archive)).unwrap();
+    }
 }

@@ -16,7 +16,11 @@ fn filled() -> Place {
     let mut first = record(1);
     let draft = store.draft(first.id.clone()).unwrap();
     use std::io::Write as _;
-    draft.archive_file().unwrap().write_all(b"abc").unwrap();
+    draft
+        .archive_file(&draft.id().archive())
+        .unwrap()
+        .write_all(b"abc")
+        .unwrap();
     draft.publish_archive(&first.id.archive()).unwrap();
     first.archives.push(archive_ref(first.id.archive()));
     let digest = draft.publish(&first).unwrap();

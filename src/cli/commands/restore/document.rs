@@ -77,6 +77,14 @@ pub(in crate::cli::commands) fn document(
             let differ = size::counted(*paths, "path differs", "paths differ");
             ReasonDocument::new(coverage, own, format!("--files-only: {differ}"))
         }));
+        made.left_out.extend(mount.withheld.iter().map(|change| {
+            let words = change.kind.words();
+            ReasonDocument::new(
+                coverage,
+                &change.path,
+                format!("withheld, so no snapshot holds it: {words}"),
+            )
+        }));
         let reason = "excluded, and changed since the snapshot";
         made.not_checked.extend(
             mount

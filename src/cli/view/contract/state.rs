@@ -1,0 +1,79 @@
+//! The state of agents in a contract: path by path what is captured, and what of it is a secret.
+
+use super::sheet::{Part, Sheet};
+use crate::contract::{AgentTerms, Contract, StatePath, StateSource, StateTerms};
+use crate::terminal::Role;
+
+/// Writes the section, in the mode that captures any.
+pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
+    let Some(terms) = &contract.state else { return };
+    sheet.section("State");
+    match (terms.source, &terms.coverage) {
+        (StateSource::None, _) => {
+            sheet.say(&[
+                Part::loud(Role::Warning, "NOT CAPTURED:"),
+                Part::Text(
+                    " no container of jackin's is named, and [recovery.state] home is not true, so it is not known whose state is meant",
+                ),
+            ]);
+        }
+        (_, None) => sheet.say(&[Part::Text("is captured with the mounts that hold it")]),
+        (source, Some(coverage)) => {
+            let whose = match source {
+                StateSource::Home => "of the agents in your own home ",
+                _ => "of the agents in the container's directory ",
+            };
+            sheet.say(&[Part::Text(whose), Part::name(&coverage.root.0)]);
+            for rule in &coverage.excludes {
+                sheet.below(&[Part::Text("left out: "), Part::item(rule.pattern.as_bytes())]);
+            }
+            agents(sheet, terms);
+            sheet.say(&[Part::Text(
+                "Of what is withheld only that it is there, its metadata and a keyed digest are recorded; a restore never touches it. Secrets \
+                 that stand in other files of the state are captured with them.",
+            )]);
+        }
+    }
+}
+
+fn agents(sheet: &mut Sheet, terms: &StateTerms) {
+    let is_there = |agent: &&AgentTerms| agent.state.iter().any(|state| state.there);
+    for agent in terms.agents.iter().filter(is_there) {
+        let mut title = vec![Part::item(agent.name.as_bytes())];
+        if let Some(auth) = &agent.auth {
+            title.extend([Part::Text(" (auth_forward = "), Part::item(auth.as_bytes())]);
+            title.push(Part::Text(match auth.as_str() {
+                "sync" => ": its credentials lie there)",
+                "api_key" | "oauth_token" => ": its secret is in the environment alone)",
+                "ignore" => ": it is handed none)",
+                _ => ")",
+            }));
+        }
+        sheet.say(&title);
+        let state = captured(agent).map(|state| ("captured  ", state));
+        let secrets = agent.withheld.iter().map(|secret| ("withheld  ", secret));
+        for (what, state) in state.chain(secrets) {
+            let mut parts = vec![Part::Text(what), Part::item(state.path.as_bytes())];
+            if !state.there {
+                parts.push(Part::Text(" (not there)"));
+            }
+            sheet.below(&parts);
+        }
+    }
+    let rest = terms.agents.iter().filter(|agent| !is_there(agent));
+    let mut parts = vec![Part::Text("Once it is there, also captured:")];
+    for state in rest.clone().flat_map(captured) {
+        parts.extend([Part::Text(" "), Part::item(state.path.as_bytes())]);
+    }
+    parts.push(Part::Text("; withheld:"));
+    for secret in rest.flat_map(|agent| &agent.withheld) {
+        parts.extend([Part::Text(" "), Part::item(secret.path.as_bytes())]);
+    }
+    sheet.say(&parts);
+}
+
+/// What of an agent's state is not withheld as a whole.
+fn captured(agent: &AgentTerms) -> impl Iterator<Item = &StatePath> {
+    let is_whole = |state: &StatePath| agent.withheld.iter().any(|secret| secret.path == state.path);
+    agent.state.iter().filter(move |state| !is_whole(state))
+}

@@ -1,0 +1,62 @@
+//! What changed about the settings of agents, for people: what starts programs or grants rights stands first.
+
+use crate::diff::Setting;
+use crate::snapshot::Coverage;
+use crate::terminal::{Role, sanitize, style, width};
+
+/// Under the file.
+const INDENT: &str = "    ";
+/// So many of either kind are shown; JSON has more.
+const SHOWN: usize = 20;
+
+/// The section of one mount.
+pub(in crate::cli) fn settings(coverage: &Coverage, settings: &[Setting], columns: usize) -> String {
+    let mut lines = Vec::new();
+    for (grants, title) in [
+        (
+            true,
+            style::paint(
+                Role::Warning,
+                "What agents run, or are allowed, is not what it was:",
+            ),
+        ),
+        (false, "Other settings:".to_owned()),
+    ] {
+        let all: Vec<&Setting> = settings
+            .iter()
+            .filter(|setting| setting.grants == grants)
+            .collect();
+        if all.is_empty() {
+            continue;
+        }
+        lines.push(title);
+        let mut last = None;
+        for setting in all.iter().take(SHOWN) {
+            if last != Some(&setting.path) {
+                let file = setting.path.on_host(&coverage.root.to_path());
+                lines.push(format!("  {}", sanitize::path(&file)));
+                last = Some(&setting.path);
+            }
+            let text = width::wrap(&line(setting), columns.saturating_sub(INDENT.len()));
+            lines.extend(text.into_iter().map(|line| format!("{INDENT}{line}")));
+        }
+        if all.len() > SHOWN {
+            lines.push(format!("  … and {} more (--json has them)", all.len() - SHOWN));
+        }
+    }
+    lines.join("\n")
+}
+
+fn line(setting: &Setting) -> String {
+    let value = |value: &String| sanitize::text(value);
+    let what = match (&setting.was, &setting.now) {
+        (Some(was), Some(now)) => format!("{} -> {}", value(was), value(now)),
+        (Some(was), None) => format!("gone: {}", value(was)),
+        (None, Some(now)) => format!("new: {}", value(now)),
+        (None, None) => String::new(),
+    };
+    match setting.key.as_str() {
+        "" => what,
+        key => format!("{}: {what}", sanitize::text(key)),
+    }
+}

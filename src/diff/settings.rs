@@ -1,0 +1,320 @@
+//! What a change of agents' settings means: JSON and TOML compared key by key, with what starts programs or grants rights first, and
+//! without a value that looks like a secret.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Change, ChangeKind};
+use crate::git::{Files, whole};
+use crate::snapshot::{Entry, RelPath};
+
+/// A larger file is no settings.
+const LARGEST: u64 = 4 << 20;
+/// So many are told of one mount.
+const MOST: usize = 500;
+/// So much of a value is told.
+const LONGEST: usize = 160;
+/// What stands for a value that is not shown.
+const HIDDEN: &str = "(hidden; --show-secrets shows it)";
+/// Instead of a value, where a file or a side cannot be taken apart.
+const UNREAD: &str = "(it cannot be read by key)";
+
+/// Parts of keys that start programs, or say what an agent may do.
+const GRANTING: &[&str] = &[
+    "hook",
+    "mcp",
+    "plugin",
+    "permission",
+    "allow",
+    "deny",
+    "command",
+    "exec",
+    "shell",
+    "sandbox",
+    "approval",
+    "trust",
+    "helper",
+    "notify",
+    "statusline",
+    "env",
+    "marketplace",
+    "skill",
+    "bypass",
+    "danger",
+    "args",
+];
+/// Directories in which files are run, or read as orders.
+const PLACES: &[&str] = &[
+    "hooks",
+    "plugins",
+    "skills",
+    "commands",
+    "agents",
+    "bin",
+    "extensions",
+];
+/// Parts of keys whose values are secrets.
+const SECRET: &[&str] = &[
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "apikey",
+    "api_key",
+    "api-key",
+    "credential",
+    "cookie",
+    "bearer",
+    "authorization",
+    "private",
+    "account",
+    "email",
+];
+/// How well-known tokens begin.
+const PREFIXES: &[&str] = &[
+    "sk-",
+    "ghp_",
+    "gho_",
+    "github_pat_",
+    "xox",
+    "eyJ",
+    "AKIA",
+    "glpat-",
+    "npm_",
+];
+
+/// One setting that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The file, below the mount root.
+    pub path: RelPath,
+    /// The key in it, dotted; empty for the file itself.
+    pub key: String,
+    /// It starts programs, or grants or takes rights.
+    pub grants: bool,
+    /// What it was; none: it was not there.
+    pub was: Option<String>,
+    /// What it is; none: it is not there.
+    pub now: Option<String>,
+}
+
+/// Tells what of the settings among `changes` differs, what grants first. `show_secrets` shows values that look secret, and those of files
+/// that only their owner may read.
+#[must_use]
+pub fn compare_settings(
+    changes: &[Change],
+    before: Option<&dyn Files>,
+    after: Option<&dyn Files>,
+    show_secrets: bool,
+    is_private: &dyn Fn(&Change) -> bool,
+) -> Vec<Setting> {
+    let mut found = Vec::new();
+    for change in changes {
+        let files = [&change.from, &change.to].into_iter().flatten();
+        if files.clone().any(Entry::is_dir) {
+            continue;
+        }
+        let show = match (show_secrets, is_private(change)) {
+            (true, _) => Show::All,
+            (false, true) => Show::Nothing,
+            (false, false) => Show::Harmless,
+        };
+        match keys(change, before, after) {
+            Some((was, is)) => found.extend(differing(&change.path, was, is, show)),
+            None => found.extend(by_place(change)),
+        }
+    }
+    found.sort_by(|a, b| (!a.grants, &a.path, &a.key).cmp(&(!b.grants, &b.path, &b.key)));
+    found.truncate(MOST);
+    found
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Show {
+    All,
+    Harmless,
+    Nothing,
+}
+
+type Leaves = Vec<(String, Value)>;
+
+/// The keys of a settings file on both sides. `None`: it is none.
+fn keys(change: &Change, before: Option<&dyn Files>, after: Option<&dyn Files>) -> Option<(Leaves, Leaves)> {
+    let (_, name) = change.path.split()?;
+    let parse: fn(&[u8]) -> Option<Value> = match name.as_bytes().rsplit(|byte| *byte == b'.').next()? {
+        b"json" => |bytes| serde_json::from_slice(bytes).ok(),
+        b"toml" => |bytes| toml::from_str(std::str::from_utf8(bytes).ok()?).ok(),
+        _ => return None,
+    };
+    let side = |entry: &Option<Entry>, files: Option<&dyn Files>| -> Leaves {
+        if entry.is_none() {
+            return Vec::new();
+        }
+        let read = files.and_then(|files| whole(files, &change.path, LARGEST).ok()?);
+        let mut leaves = Vec::new();
+        match read.as_deref().and_then(parse) {
+            Some(value) => take_apart(String::new(), value, &mut leaves),
+            None => leaves.push((String::new(), Value::from(UNREAD))),
+        }
+        leaves
+    };
+    Some((side(&change.from, before), side(&change.to, after)))
+}
+
+/// Every value that holds no other one by key. What a list holds has no place: it came or went.
+fn take_apart(key: String, value: Value, leaves: &mut Leaves) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            for (name, value) in map {
+                let key = if key.is_empty() {
+                    name
+                } else {
+                    format!("{key}.{name}")
+                };
+                take_apart(key, value, leaves);
+            }
+        }
+        Value::Array(list) if !list.is_empty() => {
+            leaves.extend(list.into_iter().map(|value| (format!("{key}[]"), value)));
+        }
+        other => leaves.push((key, other)),
+    }
+}
+
+fn differing(path: &RelPath, was: Leaves, is: Leaves, show: Show) -> Vec<Setting> {
+    // How often a value stands under a key more than before.
+    let mut counts: BTreeMap<(String, String), (i64, Value)> = BTreeMap::new();
+    for (leaves, step) in [(was, -1), (is, 1)] {
+        for (key, value) in leaves {
+            let at = counts.entry((key, value.to_string())).or_insert((0, value));
+            at.0 += step;
+        }
+    }
+    let mut by_key: BTreeMap<String, [Vec<Value>; 2]> = BTreeMap::new();
+    for ((key, _), (count, value)) in counts {
+        let sides = by_key.entry(key).or_default();
+        let [gone, come] = sides;
+        let side = if count < 0 { gone } else { come };
+        side.extend((0..count.unsigned_abs().min(MOST as u64)).map(|_| value.clone()));
+    }
+    let mut found = Vec::new();
+    for (key, [gone, come]) in by_key {
+        let text = |value: &Value| shown(&key, value, show);
+        let setting = |was: Option<&Value>, now: Option<&Value>| Setting {
+            path: path.clone(),
+            grants: grants(&key) || [was, now].into_iter().flatten().any(holds_grant),
+            key: key.clone(),
+            was: was.map(text),
+            now: now.map(text),
+        };
+        if let ([was], [now]) = (gone.as_slice(), come.as_slice()) {
+            found.push(setting(Some(was), Some(now)));
+            continue;
+        }
+        found.extend(gone.iter().map(|was| setting(Some(was), None)));
+        found.extend(come.iter().map(|now| setting(None, Some(now))));
+    }
+    found
+}
+
+fn grants(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    GRANTING.iter().any(|part| key.contains(part))
+}
+
+/// Whether something within a value of a list has a key that grants; what cannot be read may.
+fn holds_grant(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(key, value)| grants(key) || holds_grant(value)),
+        Value::Array(list) => list.iter().any(holds_grant),
+        Value::String(text) => text == UNREAD,
+        _ => false,
+    }
+}
+
+fn shown(key: &str, value: &Value, show: Show) -> String {
+    if value.as_str() == Some(UNREAD) {
+        return UNREAD.to_owned();
+    }
+    let text = match show {
+        Show::All => value.to_string(),
+        Show::Nothing => return HIDDEN.to_owned(),
+        Show::Harmless if is_secret_key(key) => return HIDDEN.to_owned(),
+        Show::Harmless => match redacted(value) {
+            Value::String(text) if text == HIDDEN => return text,
+            other => other.to_string(),
+        },
+    };
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// The value of an environment variable counts, too: that is where secrets are handed over.
+fn is_secret_key(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    let is_variable = |part: &str| matches!(part.trim_end_matches("[]"), "env" | "environment" | "headers");
+    SECRET.iter().any(|part| key.contains(part)) || key.split('.').any(is_variable)
+}
+
+/// Without what looks secret.
+fn redacted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let each = map.iter().map(|(key, value)| {
+                let value = if is_secret_key(key) {
+                    Value::from(HIDDEN)
+                } else {
+                    redacted(value)
+                };
+                (key.clone(), value)
+            });
+            Value::Object(each.collect())
+        }
+        Value::Array(list) => list.iter().map(redacted).collect(),
+        Value::String(text) if text.split_ascii_whitespace().any(looks_secret) => Value::from(HIDDEN),
+        other => other.clone(),
+    }
+}
+
+/// Whether a word is a token by its looks: a known beginning, or long and made of letters and digits in a mix.
+fn looks_secret(word: &str) -> bool {
+    let word = word.rsplit(['=', ':', '"', '\'']).next().unwrap_or(word);
+    let is_known = PREFIXES.iter().any(|prefix| word.starts_with(prefix)) && word.len() >= 12;
+    let has = |fits: fn(&u8) -> bool| word.as_bytes().iter().any(fits);
+    let is_mixed = has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-+=".contains(&byte));
+    is_known || (word.len() >= 20 && is_mixed)
+}
+
+/// A file that is run, or read as orders, by where it lies or what it is.
+fn by_place(change: &Change) -> Option<Setting> {
+    let executes = |entry: &Entry| entry.mode & 0o111 != 0 && entry.content().is_some();
+    let is_run = [&change.from, &change.to].into_iter().flatten().any(executes);
+    let dirs = change.path.split().map(|(dir, _)| dir);
+    let is_placed = dirs.is_some_and(|dir| {
+        dir.parts()
+            .any(|part| PLACES.iter().any(|place| place.as_bytes() == part))
+    });
+    let is_script = change.path.as_bytes().ends_with(b".sh");
+    if !is_run && !is_placed && !is_script {
+        return None;
+    }
+    let words = |entry: &Option<Entry>, there: &str| entry.as_ref().map(|_| there.to_owned());
+    let changed = match change.kind {
+        ChangeKind::Modified => "other content",
+        _ => "there",
+    };
+    Some(Setting {
+        path: change.path.clone(),
+        key: String::new(),
+        grants: true,
+        was: words(&change.from, "there"),
+        now: words(&change.to, changed),
+    })
+}

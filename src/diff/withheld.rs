@@ -1,0 +1,84 @@
+//! Credentials that no snapshot holds: whether they changed, told without a byte of them.
+
+use std::collections::BTreeMap;
+
+use crate::snapshot::{RelPath, WithheldFact};
+
+/// What became of a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithheldKind {
+    /// It was not there before.
+    Added,
+    /// Its content, or what it is, differs.
+    Modified,
+    /// Only its permissions or owner differ.
+    Metadata,
+    /// It is gone.
+    Deleted,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl WithheldKind {
+    /// For a sentence about the credential.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Added => "it is new",
+            Self::Modified => "it changed",
+            Self::Metadata => "its permissions or owner changed",
+            Self::Deleted => "it is gone",
+            Self::Unknown => "whether it changed cannot be told",
+        }
+    }
+}
+
+/// A credential that changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WithheldChange {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// What became of it.
+    pub kind: WithheldKind,
+}
+
+/// Compares what was recorded of credentials.
+#[must_use]
+pub fn compare_withheld(before: &[WithheldFact], after: &[WithheldFact]) -> Vec<WithheldChange> {
+    let by_path = |facts: &'_ [WithheldFact]| -> BTreeMap<RelPath, WithheldFact> {
+        facts
+            .iter()
+            .map(|fact| (fact.path.clone(), fact.clone()))
+            .collect()
+    };
+    let (before, mut after) = (by_path(before), by_path(after));
+    let mut changes = Vec::new();
+    for (path, was) in before {
+        let kind = match after.remove(&path) {
+            None => Some(WithheldKind::Deleted),
+            Some(is) => changed(&was, &is),
+        };
+        changes.extend(kind.map(|kind| WithheldChange { path, kind }));
+    }
+    changes.extend(after.into_keys().map(|path| WithheldChange {
+        path,
+        kind: WithheldKind::Added,
+    }));
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    changes
+}
+
+fn changed(was: &WithheldFact, is: &WithheldFact) -> Option<WithheldKind> {
+    if was.error.is_some() || is.error.is_some() {
+        return (was != is).then_some(WithheldKind::Unknown);
+    }
+    if was.size != is.size || was.digest != is.digest {
+        return Some(WithheldKind::Modified);
+    }
+    // Too large for a digest on both sides.
+    if was.digest.is_none() {
+        return Some(WithheldKind::Unknown);
+    }
+    let metadata = |fact: &WithheldFact| (fact.mode, fact.uid, fact.gid);
+    (metadata(was) != metadata(is)).then_some(WithheldKind::Metadata)
+}

@@ -1,0 +1,54 @@
+//! The key of digests that must tell nothing to whoever can guess the content: it never leaves the store.
+
+use super::{Store, StoreError, durable, lock};
+use crate::clock::Entropy;
+
+/// Its length in bytes (BLAKE3's keyed mode).
+const LENGTH: usize = 32;
+/// Whoever makes the key holds this lock.
+const MAKING: &str = "digest-key";
+
+/// The key of digests of secrets.
+pub type DigestKey = [u8; LENGTH];
+
+impl Store {
+    /// The key; `None` before there was anything to take a keyed digest of.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Io`].
+    pub fn digest_key(&self) -> Result<Option<DigestKey>, StoreError> {
+        let path = self.layout().digest_key();
+        let Some(bytes) = durable::read(&path, LENGTH as u64)? else {
+            return Ok(None);
+        };
+        let key = DigestKey::try_from(bytes.as_slice());
+        key.map(Some).map_err(|_| StoreError::Damaged {
+            path,
+            why: format!("it has {} bytes instead of {LENGTH}", bytes.len()),
+        })
+    }
+
+    /// The key, made when there is none.
+    ///
+    /// # Errors
+    /// As [`Store::digest_key`]; when it cannot be written.
+    pub fn make_digest_key(&self, entropy: &dyn Entropy) -> Result<DigestKey, StoreError> {
+        let layout = self.layout();
+        let _making = lock::wait(layout, MAKING)?;
+        if let Some(key) = self.digest_key()? {
+            return Ok(key);
+        }
+        let mut key = [0; LENGTH];
+        entropy.fill(&mut key);
+        let _kept = layout.enter()?;
+        let path = layout.digest_key();
+        let new = path.with_extension("new");
+        if durable::is_there(&new)? {
+            // Whoever made it was killed.
+            durable::remove(&new)?;
+        }
+        durable::write(&new, &[&key])?;
+        durable::publish(&new, &path)?;
+        Ok(key)
+    }
+}
