@@ -96,6 +96,7 @@ fn what_executes_or_grants_stands_first_and_secrets_are_not_printed() {
             );
             write(home, ".claude/plugins/p/run.py", "print(2)");
             write(home, ".claude/notes.md", "y");
+            write(home, "src/shop/a", "first by its path");
             write(home, ".claude/hooks/new", "x");
         },
     );
@@ -152,7 +153,7 @@ fn what_executes_or_grants_stands_first_and_secrets_are_not_printed() {
     let run = sandbox.jackin(["diff", &id]).ok();
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
-    assert!(at("What agents run, or are allowed, is not what it was:") < at("Other settings:"));
+    assert_eq!(at("What agents run, or are allowed, is not what it was:"), 0);
     assert!(at("permissions.defaultMode: \"ask\" -> \"bypassPermissions\"") < at("Other settings:"));
     assert!(at("Other settings:") < at("M .claude/notes.md"), "{text}");
     let shown = sandbox

@@ -10,8 +10,8 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::diff::{
-    Comparison, PatchOptions, RepositoryChange, Setting, Side, WithheldChange, compare, compare_withheld,
-    pair_renames,
+    Comparison, NotCovered, PatchOptions, RepositoryChange, Setting, Side, WithheldChange, compare,
+    compare_withheld, pair_renames,
 };
 use crate::restore::Scope;
 use crate::session::{find_called, find_instance, find_snapshot, settle_lost};
@@ -132,6 +132,9 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         };
         let mut withheld = compare_withheld(&mount.withheld, &later_facts);
         withheld.retain(|change| scope.holds(&change.path));
+        // What is said of it is said once.
+        let is_told = |gap: &NotCovered| withheld.iter().any(|change| change.path == gap.path);
+        comparison.not_covered.retain(|gap| !is_told(gap));
         compared.push(Compared {
             coverage: mount.coverage.clone(),
             comparison,
@@ -158,6 +161,12 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             from: &blobs,
             to: later_blobs.as_ref(),
         };
+        // What agents may do now is wanted first, whatever else changed.
+        for mount in compared.iter().filter(|mount| !mount.settings.is_empty()) {
+            let width = context.terminal.width_out();
+            let text = view::settings::settings(&mount.coverage, &mount.settings, width);
+            context.terminal.out(&text);
+        }
         for mount in &compared {
             show(context, args.form(), mount, &sources, options, compared.len() > 1);
         }
@@ -334,10 +343,6 @@ fn show(
     let changes = &mount.comparison.changes;
     if several && !changes.is_empty() {
         terminal.out(&view::changes::host(&mount.coverage));
-    }
-    if !mount.settings.is_empty() {
-        let text = view::settings::settings(&mount.coverage, &mount.settings, terminal.width_out());
-        terminal.out(&text);
     }
     for change in &mount.repositories {
         terminal.out(&view::repository::change(

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::{aside, changes};
 use crate::cli::document::why_words;
-use crate::diff::{Change, ChangeKind, renames};
+use crate::diff::{Change, ChangeKind, NotCovered, renames};
 use crate::restore::{Action, Location, Proposal, ProposedMount, Step};
 use crate::terminal::{Role, sanitize, size, style, width};
 
@@ -113,6 +113,7 @@ fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
         let paths = size::counted(*paths, "path that differs", "paths that differ");
         lines.push(format!("  left out  {host} (--files-only): {paths}"));
     }
+    let is_told = |gap: &NotCovered| mount.withheld.iter().any(|change| change.path == gap.path);
     for change in &mount.withheld {
         let host = sanitize::path(&change.path.on_host(&root));
         let words = change.kind.words();
@@ -120,10 +121,16 @@ fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
             "  withheld  {host}: {words}; no snapshot holds it, so it stays"
         ));
     }
+    let not_covered: Vec<_> = mount
+        .plan
+        .not_covered
+        .iter()
+        .filter(|gap| !is_told(gap))
+        .collect();
     list(
         lines,
         "Not covered, so not touched:",
-        mount.plan.not_covered.iter().map(|gap| {
+        not_covered.into_iter().map(|gap| {
             let host = sanitize::path(&gap.path.on_host(&root));
             format!("{host}: {}", sanitize::text(&gap.reason))
         }),
