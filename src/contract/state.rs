@@ -211,6 +211,7 @@ impl StateTerms {
                 .filter_map(|path| below(&path))
                 .map(|path| StatePath {
                     there: std::fs::symlink_metadata(path.on_host(root)).is_ok(),
+                    link: is_link(root, &path),
                     path,
                 })
                 .collect();
@@ -230,4 +231,13 @@ impl StateTerms {
             withheld: secrets,
         }
     }
+}
+
+/// Whether a path, or a directory on the way to it, is a link.
+fn is_link(root: &Path, path: &RelPath) -> bool {
+    let mut places = path.ancestors().into_iter().chain([path.clone()]);
+    places.any(|place| {
+        !place.is_root()
+            && std::fs::symlink_metadata(place.on_host(root)).is_ok_and(|found| found.is_symlink())
+    })
 }

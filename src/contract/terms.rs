@@ -96,6 +96,8 @@ pub struct StatePath {
     pub path: RelPath,
     /// Whether anything lies there at the moment.
     pub there: bool,
+    /// It is a symbolic link, or lies behind one, which a capture never follows: what it leads to is not covered.
+    pub link: bool,
 }
 
 /// Whether a snapshot will be made, and who said so.

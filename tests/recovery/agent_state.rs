@@ -35,14 +35,14 @@ const STATE: [(&str, &str); 7] = [
     (".grok/settings.json", "{}"),
 ];
 
-fn write(home: &Path, path: &str, text: &str) {
+pub(crate) fn write(home: &Path, path: &str, text: &str) {
     let path = home.join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
 /// A home with every agent in it, and a canary in every credential.
-fn agents(home: &Path) {
+pub(crate) fn agents(home: &Path) {
     for (path, text) in STATE {
         write(home, path, text);
     }
@@ -53,7 +53,7 @@ fn agents(home: &Path) {
     write(home, ".codex/tmp/x", "made again");
 }
 
-fn configure(sandbox: &Sandbox, state: &str) -> PathBuf {
+pub(crate) fn configure(sandbox: &Sandbox, state: &str) -> PathBuf {
     let project = sandbox.project("shop");
     fs::write(project.join("a"), "original").unwrap();
     sandbox.configure(
@@ -65,7 +65,7 @@ fn configure(sandbox: &Sandbox, state: &str) -> PathBuf {
     project
 }
 
-fn said(run: &Run) -> String {
+pub(crate) fn said(run: &Run) -> String {
     run.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -357,20 +357,4 @@ fn the_state_of_a_container_is_that_of_its_directory() {
         b"the operator's"
     );
     has_no_canary(&sandbox, &runs);
-}
-
-#[test]
-fn sessions_beside_each_other_in_one_home_do_not_get_in_each_others_way() {
-    let sandbox = Sandbox::new();
-    configure(&sandbox, "[recovery.state]\nhome = true\n");
-    agents(&sandbox.home());
-    let with_state = sandbox.jackin(["begin", "shop"]).ok();
-    let with_state = String::from_utf8_lossy(&with_state.stdout).trim().to_owned();
-    let other = sandbox.project("other");
-    fs::write(other.join("a"), "original").unwrap();
-    let id = sandbox.launch(&other, "echo agent > a");
-    // The first one lives, and lies elsewhere.
-    sandbox.restore(&id, &[]);
-    sandbox.jackin(["restore", &with_state, "--yes"]).code(3);
-    sandbox.jackin(["end", &with_state]).ok();
 }

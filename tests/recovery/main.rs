@@ -16,6 +16,7 @@
 
 mod active;
 mod adversary;
+mod agent_homes;
 mod agent_settings;
 mod agent_state;
 mod archives;

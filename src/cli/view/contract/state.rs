@@ -37,7 +37,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
 }
 
 fn agents(sheet: &mut Sheet, terms: &StateTerms) {
-    let is_there = |agent: &&AgentTerms| agent.state.iter().any(|state| state.there);
+    let is_there = |agent: &&AgentTerms| agent.state.iter().any(|state| state.there || state.link);
     for agent in terms.agents.iter().filter(is_there) {
         let mut title = vec![Part::item(agent.name.as_bytes())];
         if let Some(auth) = &agent.auth {
@@ -54,7 +54,13 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
         let secrets = agent.withheld.iter().map(|secret| ("withheld  ", secret));
         for (what, state) in state.chain(secrets) {
             let mut parts = vec![Part::Text(what), Part::item(state.path.as_bytes())];
-            if !state.there {
+            if state.link {
+                parts.extend([
+                    Part::Text(" "),
+                    Part::loud(Role::Warning, "WARNING:"),
+                    Part::Text(" a link is on the way, so what it leads to is not covered"),
+                ]);
+            } else if !state.there {
                 parts.push(Part::Text(" (not there)"));
             }
             sheet.below(&parts);
