@@ -11,7 +11,7 @@ use crate::store::{DigestKey, Store, StoreError};
 
 /// A larger file is no credential; that it is there is enough.
 const LARGEST: u64 = 16 << 20;
-/// So many files of directories that are withheld as a whole.
+/// So many files and directories of one that is withheld as a whole.
 const MOST: usize = 1000;
 /// So deep.
 const DEEPEST: usize = 16;
@@ -21,6 +21,7 @@ pub(super) fn withheld_facts(root: &Root, coverage: &Coverage, key: &DigestKey) 
     let mut look = Look {
         key,
         found: Vec::new(),
+        left: MOST,
     };
     let is_tracked = |path: &RelPath| coverage.tracked.iter().any(|tracked| path.is_within(tracked));
     for withheld in &coverage.withheld {
@@ -28,6 +29,7 @@ pub(super) fn withheld_facts(root: &Root, coverage: &Coverage, key: &DigestKey) 
             let Some((parent, name)) = withheld.path.split() else {
                 continue;
             };
+            look.left = MOST;
             match root.dir(&parent) {
                 Ok(dir) => look.at(&dir, name.as_os_str(), &withheld.path, 0),
                 Err(error) if is_missing(&error) => {}
@@ -39,19 +41,19 @@ pub(super) fn withheld_facts(root: &Root, coverage: &Coverage, key: &DigestKey) 
     look.found
 }
 
-/// What is there now of the credentials that a coverage withholds; nothing when no key was made yet, and so none was recorded.
+/// What is there now of the credentials that a coverage withholds; `None` when it cannot be told: the key or the root is gone.
 ///
 /// # Errors
 /// When the key cannot be read.
-pub fn withheld_now(store: &Store, coverage: &Coverage) -> Result<Vec<WithheldFact>, StoreError> {
+pub fn withheld_now(store: &Store, coverage: &Coverage) -> Result<Option<Vec<WithheldFact>>, StoreError> {
     if !coverage.state {
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
     }
     let root = Root::open(&coverage.root.to_path()).ok();
-    Ok(match (store.digest_key()?, root) {
-        (Some(key), Some(root)) => withheld_facts(&root, coverage, &key),
-        _ => Vec::new(),
-    })
+    let key = store.digest_key()?;
+    Ok(key
+        .zip(root)
+        .map(|(key, root)| withheld_facts(&root, coverage, &key)))
 }
 
 fn is_missing(error: &io::Error) -> bool {
@@ -76,12 +78,19 @@ fn unknown(path: &RelPath, error: &io::Error) -> WithheldFact {
 struct Look<'a> {
     key: &'a DigestKey,
     found: Vec<WithheldFact>,
+    /// So many more of this credential.
+    left: usize,
 }
 
 impl Look<'_> {
     fn at(&mut self, dir: &Dir, name: &OsStr, path: &RelPath, depth: usize) {
-        if self.found.len() >= MOST {
+        if self.left == 0 {
             return;
+        }
+        self.left -= 1;
+        if self.left == 0 {
+            let error = io::Error::other(format!("more than {MOST} of it are not looked at"));
+            return self.found.push(unknown(path, &error));
         }
         let stat = match dir.look(name) {
             Ok(Some(stat)) => stat,

@@ -95,8 +95,8 @@ pub(super) const RECOVERY: &[Key] = &[
          Cargo.toml      /target/\n  \
          package.json    node_modules/ .next/ .nuxt/ .turbo/\n  \
          pyproject.toml  .venv/ __pycache__/ .pytest_cache/ .mypy_cache/\n                  .ruff_cache/\n\
-         Others stand in integrations/NAME.toml beside config.toml: markers, exclude, exclude_at_root, warning. What git tracks is \
-         never left out by one.",
+         Others stand in integrations/NAME.toml beside config.toml: markers, exclude, exclude_at_root, warning. What the \
+         repository at the mount's root tracks is not left out by one.",
     ),
     key(
         "sensitive",

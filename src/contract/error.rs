@@ -90,6 +90,18 @@ pub enum ContractError {
         /// The sensitive place.
         place: PathBuf,
     },
+    /// A mount is a credential of an agent's.
+    #[error(
+        "the mount {} is or lies within {}, which holds an agent's credentials, and no archive does",
+        shown(root),
+        shown(place)
+    )]
+    Credential {
+        /// Canonical root.
+        root: PathBuf,
+        /// The credential.
+        place: PathBuf,
+    },
     /// A mount is the store, or a part of it.
     #[error(
         "the mount {} lies within the recovery store {}, which never captures itself",

@@ -74,14 +74,12 @@ pub(super) fn keep_tracked(
         .filter_map(|path| path.split().map(|(dir, _)| dir))
         .collect();
     let mut excludes = std::mem::take(&mut found.excludes);
+    let mut matcher = Matcher::new(&Coverage::of_rules(&excludes))?;
     for dir in &dirs {
-        loop {
-            let matcher = Matcher::new(&Coverage::of_rules(&excludes))?;
-            let Verdict::Excluded(rule) = matcher.verdict_with_parents(dir, true) else {
-                break;
-            };
+        while let Verdict::Excluded(rule) = matcher.verdict_with_parents(dir, true) {
             let rule = rule.clone();
             excludes.retain(|other| *other != rule);
+            matcher = Matcher::new(&Coverage::of_rules(&excludes))?;
             let path = dir.clone();
             found.kept.push(KeptExclude { rule, path });
         }

@@ -38,6 +38,8 @@ pub(super) struct Places {
     /// Files elsewhere that a secret directory links to, as dotfile tools arrange it.
     linked: Vec<PathBuf>,
     credentials: Vec<PathBuf>,
+    /// Where jackin keeps its containers.
+    data: Option<PathBuf>,
 }
 
 impl Places {
@@ -56,11 +58,11 @@ impl Places {
             // Withheld within a mount, but no reason to refuse one.
             let is_own = |name: &&str| SECRETS.iter().any(|secret| Path::new(name).starts_with(secret));
             for name in state::secrets().filter(|name| !is_own(name)) {
+                push(&mut credentials, real.join(name));
                 push(&mut credentials, settle(&home.join(name)));
             }
         }
-        // The state of every jackin container, with its agent's credentials.
-        credentials.extend(environment.jackin_home().map(|home| settle(&home.join("data"))));
+        let data = environment.jackin_home().map(|home| settle(&home.join("data")));
         Self {
             home: environment.home.as_deref().map(settle),
             configuration: environment.jackin_config().as_deref().map(settle),
@@ -68,7 +70,34 @@ impl Places {
             secrets,
             linked,
             credentials,
+            data,
         }
+    }
+
+    /// Credentials of agents that lie at, above or below `root`.
+    fn credentials_for(&self, root: &Path) -> Vec<PathBuf> {
+        let mut all = self.credentials.clone();
+        let Some(data) = &self.data else { return all };
+        let container = root
+            .strip_prefix(data)
+            .ok()
+            .and_then(|rest| rest.components().next());
+        match container {
+            Some(container) => {
+                let own = data.join(container);
+                all.extend(state::container_secrets().map(|path| own.join(path)));
+            }
+            // The state of every container, with its agent's credentials.
+            None => all.push(data.clone()),
+        }
+        all
+    }
+
+    /// The credential that `root` is, or lies within.
+    pub(super) fn credential_around(&self, root: &Path) -> Option<PathBuf> {
+        let all = self.credentials_for(root).into_iter();
+        let mut all = all.filter(|place| Some(place) != self.data.as_ref());
+        all.find(|place| root.starts_with(place))
     }
 
     /// Where the store is or will be.
@@ -113,8 +142,9 @@ impl Places {
         let mut withheld: Vec<WithheldPath> = Vec::new();
         let store = self.store.iter().map(|place| (place, WithheldReason::Store));
         let secrets = self.secrets.iter().chain(&self.linked).filter(|_| !keep_secrets);
+        let credentials = self.credentials_for(root);
         let sensitive = secrets
-            .chain(&self.credentials)
+            .chain(&credentials)
             .map(|place| (place, WithheldReason::Sensitive));
         for (place, reason) in store.chain(sensitive) {
             if let Some(path) = below(root, place)

@@ -143,6 +143,9 @@ fn refuse(
             place: place.to_path_buf(),
         });
     }
+    if let Some(place) = places.credential_around(&root) {
+        return Err(ContractError::Credential { root, place });
+    }
     let reasons = places.broad(&root);
     if !reasons.is_empty() && !options.allow_broad {
         return Err(ContractError::Broad { root, reasons });

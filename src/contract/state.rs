@@ -37,10 +37,10 @@ const AGENTS: &[Agent] = &[
     Agent {
         name: "codex",
         state: &[".codex"],
-        secret: &[".codex/auth.json"],
+        secret: &[".codex/auth.json", ".codex/.credentials.json"],
         again: &[".codex/tmp/"],
         handed: &["codex"],
-        handed_secret: &["codex/auth.json"],
+        handed_secret: &["codex/auth.json", "codex/.credentials.json"],
     },
     Agent {
         name: "amp",
@@ -53,10 +53,13 @@ const AGENTS: &[Agent] = &[
     Agent {
         name: "opencode",
         state: &[".local/share/opencode", ".config/opencode"],
-        secret: &[".local/share/opencode/auth.json"],
+        secret: &[
+            ".local/share/opencode/auth.json",
+            ".local/share/opencode/mcp-auth.json",
+        ],
         again: &[".config/opencode/opencode.json"],
         handed: &["opencode"],
-        handed_secret: &["opencode/auth.json"],
+        handed_secret: &["opencode/auth.json", "opencode/mcp-auth.json"],
     },
     Agent {
         name: "kimi",
@@ -70,7 +73,7 @@ const AGENTS: &[Agent] = &[
     Agent {
         name: "grok",
         state: &[".grok"],
-        secret: &[".grok/auth.json"],
+        secret: &[".grok/auth.json", ".grok/user-settings.json"],
         again: &[],
         handed: &[],
         handed_secret: &[],
@@ -85,8 +88,29 @@ const AGENTS: &[Agent] = &[
     },
 ];
 
+/// Names that credentials have, wherever they lie in a state directory: what the table does not know of is left out all the same.
+const SECRET_NAMES: &[&str] = &[
+    "*credentials.json*",
+    "*auth.json*",
+    "*secrets.json*",
+    "*oauth*.json",
+    "*token*.json",
+    "*.pem",
+    "*.key",
+    ".netrc",
+    ".env",
+    ".env.*",
+];
+
 /// How jackin hands over credentials when nobody says otherwise.
 const USUAL_AUTH: &str = "sync";
+
+/// Every secret in the directory of a container of jackin's.
+pub(super) fn container_secrets() -> impl Iterator<Item = String> {
+    let home = secrets().map(|path| format!("home/{path}"));
+    let handed = AGENTS.iter().flat_map(|agent| agent.handed_secret);
+    home.chain(handed.map(|path| (*path).to_owned()))
+}
 
 /// Every secret below a home.
 pub(super) fn secrets() -> impl Iterator<Item = &'static str> {
@@ -158,6 +182,16 @@ pub(super) fn terms(
             }));
         terms.agents.push(own);
     }
+    coverage
+        .excludes
+        .extend(SECRET_NAMES.iter().map(|pattern| ExcludeRule {
+            pattern: (*pattern).to_owned(),
+            source: ExcludeSource::Integration {
+                name: "secrets".to_owned(),
+                because: "their names".to_owned(),
+                defined: None,
+            },
+        }));
     let touches = |place: &WithheldPath| {
         let mut tracked = coverage.tracked.iter();
         tracked.any(|path| place.path.is_within(path) || path.is_within(&place.path))
@@ -177,10 +211,22 @@ impl StateTerms {
         };
         let root = coverage.root.to_path();
         for mount in mounts {
-            let apart = |path: &RelPath| {
-                let place = path.on_host(&root);
-                !place.starts_with(&mount) && !mount.starts_with(&place)
-            };
+            let is_inside =
+                |path: &RelPath| mount.starts_with(path.on_host(&root)) && mount != path.on_host(&root);
+            // A part of a state directory: the rest stays.
+            if coverage.tracked.iter().any(is_inside)
+                && let Some(part) = super::places::below(&root, &mount)
+            {
+                coverage.excludes.push(ExcludeRule {
+                    pattern: format!("/{}", literal(part.as_bytes())),
+                    source: ExcludeSource::Integration {
+                        name: "mounts".to_owned(),
+                        because: "it is captured as a mount".to_owned(),
+                        defined: None,
+                    },
+                });
+            }
+            let apart = |path: &RelPath| !path.on_host(&root).starts_with(&mount);
             coverage.tracked.retain(apart);
             for agent in &mut self.agents {
                 agent.state.retain(|state| apart(&state.path));
@@ -235,9 +281,22 @@ impl StateTerms {
 
 /// Whether a path, or a directory on the way to it, is a link.
 fn is_link(root: &Path, path: &RelPath) -> bool {
-    let mut places = path.ancestors().into_iter().chain([path.clone()]);
+    let mut places = path.ancestors().chain([path.clone()]);
     places.any(|place| {
         !place.is_root()
             && std::fs::symlink_metadata(place.on_host(root)).is_ok_and(|found| found.is_symlink())
     })
+}
+
+/// A path as a pattern of gitignore that matches nothing else. What is not UTF-8 is matched by a wider one.
+fn literal(path: &[u8]) -> String {
+    let mut pattern = String::new();
+    for letter in String::from_utf8_lossy(path).chars() {
+        match letter {
+            '\\' | '*' | '?' | '[' | ']' | '{' | '}' | '!' | '#' | ' ' => pattern.extend(['\\', letter]),
+            char::REPLACEMENT_CHARACTER | '\n' | '\r' => pattern.push('*'),
+            _ => pattern.push(letter),
+        }
+    }
+    pattern
 }

@@ -82,7 +82,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// usually holds secrets.
 #[must_use]
 pub fn is_secret(path: &RelPath, entry: Option<&Entry>) -> bool {
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 13] = [
         ".env",
         ".envrc",
         ".npmrc",
@@ -91,6 +91,7 @@ pub fn is_secret(path: &RelPath, entry: Option<&Entry>) -> bool {
         ".git-credentials",
         ".credentials.json",
         "auth.json",
+        "mcp-auth.json",
         "credentials",
         "credentials.json",
         "secrets.json",

@@ -1,9 +1,13 @@
 //! What a change of agents' settings means: JSON and TOML compared key by key, with what starts programs or grants rights first, and
 //! without a value that looks like a secret.
 
+mod secrets;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+
+use self::secrets::{HIDDEN, is_secret_key, redacted};
 
 use super::{Change, ChangeKind};
 use crate::git::{Files, whole};
@@ -11,12 +15,14 @@ use crate::snapshot::{Entry, RelPath};
 
 /// A larger file is no settings.
 const LARGEST: u64 = 4 << 20;
-/// So many are told of one mount.
-const MOST: usize = 500;
+/// So many are told of one file, and of one mount.
+const MOST_OF_FILE: usize = 200;
+const MOST: usize = 5000;
+/// So many values, and so many bytes of keys, are taken out of one file.
+const MOST_LEAVES: usize = 50_000;
+const MOST_KEYS: usize = 8 << 20;
 /// So much of a value is told.
 const LONGEST: usize = 160;
-/// What stands for a value that is not shown.
-const HIDDEN: &str = "(hidden; --show-secrets shows it)";
 /// Instead of a value, where a file or a side cannot be taken apart.
 const UNREAD: &str = "(it cannot be read by key)";
 
@@ -53,37 +59,11 @@ const PLACES: &[&str] = &[
     "agents",
     "bin",
     "extensions",
+    "rules",
+    "prompts",
 ];
-/// Parts of keys whose values are secrets.
-const SECRET: &[&str] = &[
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "apikey",
-    "api_key",
-    "api-key",
-    "credential",
-    "cookie",
-    "bearer",
-    "authorization",
-    "private",
-    "account",
-    "email",
-];
-/// How well-known tokens begin.
-const PREFIXES: &[&str] = &[
-    "sk-",
-    "ghp_",
-    "gho_",
-    "github_pat_",
-    "xox",
-    "eyJ",
-    "AKIA",
-    "glpat-",
-    "npm_",
-];
-
+/// Files that are read as orders.
+const ORDERS: &[&str] = &["CLAUDE.md", "AGENTS.md", "GEMINI.md", "opencode.jsonc"];
 /// One setting that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
@@ -121,12 +101,46 @@ pub fn compare_settings(
             (false, false) => Show::Harmless,
         };
         match keys(change, before, after) {
-            Some((was, is)) => found.extend(differing(&change.path, was, is, show)),
+            Some((was, is)) => {
+                let mut all = differing(&change.path, was, is, show);
+                // One file must not push out another one.
+                all.sort_by_key(|setting| !setting.grants);
+                let more = all.len().saturating_sub(MOST_OF_FILE);
+                all.truncate(MOST_OF_FILE);
+                found.extend(all);
+                found.extend((more > 0).then(|| Setting {
+                    path: change.path.clone(),
+                    key: String::new(),
+                    grants: true,
+                    was: None,
+                    now: Some(format!("(and {more} more keys that differ)")),
+                }));
+            }
             None => found.extend(by_place(change)),
         }
     }
-    found.sort_by(|a, b| (!a.grants, &a.path, &a.key).cmp(&(!b.grants, &b.path, &b.key)));
-    found.truncate(MOST);
+    // Keys before files that are run: of these there may be any number.
+    let order = |setting: &Setting| {
+        let is_file = setting.key.is_empty();
+        (
+            !setting.grants,
+            is_file,
+            setting.path.clone(),
+            setting.key.clone(),
+        )
+    };
+    found.sort_by_cached_key(order);
+    if let Some(last) = found.get(MOST).cloned() {
+        let more = found.len() - MOST;
+        found.truncate(MOST);
+        found.push(Setting {
+            key: String::new(),
+            grants: true,
+            was: None,
+            now: Some(format!("(and {more} more, from here on)")),
+            ..last
+        });
+    }
     found
 }
 
@@ -153,32 +167,43 @@ fn keys(change: &Change, before: Option<&dyn Files>, after: Option<&dyn Files>) 
         }
         let read = files.and_then(|files| whole(files, &change.path, LARGEST).ok()?);
         let mut leaves = Vec::new();
-        match read.as_deref().and_then(parse) {
-            Some(value) => take_apart(String::new(), value, &mut leaves),
-            None => leaves.push((String::new(), Value::from(UNREAD))),
+        let value = read.as_deref().and_then(parse);
+        if !value.is_some_and(|value| take_apart(String::new(), value, &mut leaves, &mut 0)) {
+            leaves = vec![(String::new(), Value::from(UNREAD))];
         }
         leaves
     };
     Some((side(&change.from, before), side(&change.to, after)))
 }
 
-/// Every value that holds no other one by key. What a list holds has no place: it came or went.
-fn take_apart(key: String, value: Value, leaves: &mut Leaves) {
+/// Every value that holds no other one by key. What a list holds has no place: it came or went. `false`: there is too much of it.
+fn take_apart(key: String, value: Value, leaves: &mut Leaves, keys: &mut usize) -> bool {
+    *keys += key.len();
+    if leaves.len() >= MOST_LEAVES || *keys > MOST_KEYS {
+        return false;
+    }
     match value {
-        Value::Object(map) if !map.is_empty() => {
-            for (name, value) in map {
-                let key = if key.is_empty() {
-                    name
-                } else {
-                    format!("{key}.{name}")
-                };
-                take_apart(key, value, leaves);
-            }
-        }
+        Value::Object(map) if !map.is_empty() => map.into_iter().all(|(name, value)| {
+            let key = if key.is_empty() {
+                name
+            } else {
+                format!("{key}.{name}")
+            };
+            take_apart(key, value, leaves, keys)
+        }),
         Value::Array(list) if !list.is_empty() => {
-            leaves.extend(list.into_iter().map(|value| (format!("{key}[]"), value)));
+            let key = format!("{key}[]");
+            *keys += key.len() * list.len();
+            if *keys > MOST_KEYS || leaves.len() + list.len() > MOST_LEAVES {
+                return false;
+            }
+            leaves.extend(list.into_iter().map(|value| (key.clone(), value)));
+            true
         }
-        other => leaves.push((key, other)),
+        other => {
+            leaves.push((key, other));
+            true
+        }
     }
 }
 
@@ -252,46 +277,6 @@ fn shown(key: &str, value: &Value, show: Show) -> String {
     }
 }
 
-/// The value of an environment variable counts, too: that is where secrets are handed over.
-fn is_secret_key(key: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    let is_variable = |part: &str| matches!(part.trim_end_matches("[]"), "env" | "environment" | "headers");
-    SECRET.iter().any(|part| key.contains(part)) || key.split('.').any(is_variable)
-}
-
-/// Without what looks secret.
-fn redacted(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let each = map.iter().map(|(key, value)| {
-                let value = if is_secret_key(key) {
-                    Value::from(HIDDEN)
-                } else {
-                    redacted(value)
-                };
-                (key.clone(), value)
-            });
-            Value::Object(each.collect())
-        }
-        Value::Array(list) => list.iter().map(redacted).collect(),
-        Value::String(text) if text.split_ascii_whitespace().any(looks_secret) => Value::from(HIDDEN),
-        other => other.clone(),
-    }
-}
-
-/// Whether a word is a token by its looks: a known beginning, or long and made of letters and digits in a mix.
-fn looks_secret(word: &str) -> bool {
-    let word = word.rsplit(['=', ':', '"', '\'']).next().unwrap_or(word);
-    let is_known = PREFIXES.iter().any(|prefix| word.starts_with(prefix)) && word.len() >= 12;
-    let has = |fits: fn(&u8) -> bool| word.as_bytes().iter().any(fits);
-    let is_mixed = has(u8::is_ascii_digit)
-        && has(u8::is_ascii_alphabetic)
-        && word
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_-+=".contains(&byte));
-    is_known || (word.len() >= 20 && is_mixed)
-}
-
 /// A file that is run, or read as orders, by where it lies or what it is.
 fn by_place(change: &Change) -> Option<Setting> {
     let executes = |entry: &Entry| entry.mode & 0o111 != 0 && entry.content().is_some();
@@ -301,20 +286,25 @@ fn by_place(change: &Change) -> Option<Setting> {
         dir.parts()
             .any(|part| PLACES.iter().any(|place| place.as_bytes() == part))
     });
-    let is_script = change.path.as_bytes().ends_with(b".sh");
+    let name = change.path.parts().last();
+    let is_order = ORDERS.iter().any(|order| name == Some(order.as_bytes()));
+    let is_script = is_order || change.path.as_bytes().ends_with(b".sh");
     if !is_run && !is_placed && !is_script {
         return None;
     }
-    let words = |entry: &Option<Entry>, there: &str| entry.as_ref().map(|_| there.to_owned());
-    let changed = match change.kind {
-        ChangeKind::Modified => "other content",
-        _ => "there",
+    let words = |entry: &Option<Entry>, changed: bool| {
+        let entry = entry.as_ref()?;
+        Some(match (change.kind, changed) {
+            (ChangeKind::Mode | ChangeKind::Metadata, _) => format!("mode {:o}", entry.mode & 0o7777),
+            (ChangeKind::Modified, true) => "other content".to_owned(),
+            _ => "there".to_owned(),
+        })
     };
     Some(Setting {
         path: change.path.clone(),
         key: String::new(),
         grants: true,
-        was: words(&change.from, "there"),
-        now: words(&change.to, changed),
+        was: words(&change.from, false),
+        now: words(&change.to, true),
     })
 }

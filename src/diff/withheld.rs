@@ -42,9 +42,16 @@ pub struct WithheldChange {
     pub kind: WithheldKind,
 }
 
-/// Compares what was recorded of credentials.
+/// Compares what was recorded of credentials. Without what is there now nothing of them can be told.
 #[must_use]
-pub fn compare_withheld(before: &[WithheldFact], after: &[WithheldFact]) -> Vec<WithheldChange> {
+pub fn compare_withheld(before: &[WithheldFact], after: Option<&[WithheldFact]>) -> Vec<WithheldChange> {
+    let Some(after) = after else {
+        let unknown = |fact: &WithheldFact| WithheldChange {
+            path: fact.path.clone(),
+            kind: WithheldKind::Unknown,
+        };
+        return before.iter().map(unknown).collect();
+    };
     let by_path = |facts: &'_ [WithheldFact]| -> BTreeMap<RelPath, WithheldFact> {
         facts
             .iter()

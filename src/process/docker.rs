@@ -1,6 +1,7 @@
 //! Asks the operator's own docker which containers there are. It is the one program that is started to learn whether an agent lives.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -8,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::search::{absolute_path, find};
+use super::search::{find, path_outside};
 use crate::environment::Environment;
 
 /// A daemon that hangs tells nothing, and the operator waits.
@@ -19,16 +20,20 @@ const MOST: u64 = 4 << 20;
 /// States of a container in which nothing runs; of any other one something may.
 const OVER: &[&str] = &["exited", "dead"];
 
-/// Every container that docker knows, with whether something may run in it. One that is not there is gone.
+/// Every container that docker knows, with whether something may run in it. One that is not there is gone. A docker that lies in one of
+/// `mounts` is none: an agent can write there.
 ///
 /// # Errors
 /// Why that cannot be told, in words: docker is not there, has no daemon, or does not answer.
-pub fn containers(environment: &Environment) -> Result<BTreeMap<String, bool>, String> {
-    let docker = find("docker".as_ref(), environment).ok_or("there is no docker to ask")?;
-    let listed = ask(docker, environment)?;
-    let lines = listed.lines().filter_map(|line| line.split_once('\t'));
+pub fn containers(environment: &Environment, mounts: &[PathBuf]) -> Result<BTreeMap<String, bool>, String> {
+    let path = path_outside(environment, mounts);
+    let docker = find("docker".as_ref(), &path, mounts).ok_or("there is no docker to ask")?;
+    let listed = ask(docker, &path)?;
     let mut found = BTreeMap::new();
-    for (names, state) in lines {
+    for line in listed.lines().filter(|line| !line.is_empty()) {
+        let (names, state) = line
+            .split_once('\t')
+            .ok_or("docker says something else than was asked")?;
         // Links of other containers to it are names, too.
         for name in names.split(',') {
             found.insert(name.to_owned(), !OVER.contains(&state));
@@ -37,10 +42,10 @@ pub fn containers(environment: &Environment) -> Result<BTreeMap<String, bool>, S
     Ok(found)
 }
 
-fn ask(docker: PathBuf, environment: &Environment) -> Result<String, String> {
+fn ask(docker: PathBuf, path: &OsStr) -> Result<String, String> {
     let mut child = Command::new(docker)
         .args(["ps", "--all", "--no-trunc", "--format", "{{.Names}}\t{{.State}}"])
-        .env("PATH", absolute_path(environment))
+        .env("PATH", path)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -65,7 +65,7 @@ fn is_there(program: &OsStr, environment: &Environment) -> bool {
     if program.as_bytes().contains(&b'/') {
         return Path::new(program).is_absolute() && can_run(Path::new(program));
     }
-    find(program, environment).is_some()
+    find(program, &absolute_path(environment), &[]).is_some()
 }
 
 impl Pager {

@@ -18,11 +18,27 @@ pub(super) fn absolute_path(environment: &Environment) -> OsString {
     }
 }
 
-/// The file of a program that is named without a directory.
-pub(super) fn find(program: &OsStr, environment: &Environment) -> Option<PathBuf> {
+/// The same without what lies in one of `mounts`.
+pub(super) fn path_outside(environment: &Environment, mounts: &[PathBuf]) -> OsString {
     let path = absolute_path(environment);
-    let mut places = std::env::split_paths(&path).map(|directory| directory.join(program));
-    places.find(|place| can_run(place))
+    let outside = std::env::split_paths(&path).filter(|directory| is_outside(directory, mounts));
+    std::env::join_paths(outside).unwrap_or_default()
+}
+
+fn is_outside(place: &Path, mounts: &[PathBuf]) -> bool {
+    // What cannot be looked at is not started, either.
+    let real = place.canonicalize();
+    real.is_ok_and(|real| {
+        !mounts
+            .iter()
+            .any(|mount| real.starts_with(mount) || place.starts_with(mount))
+    })
+}
+
+/// The file of a program that is named without a directory, where it leads to nothing in one of `mounts`.
+pub(super) fn find(program: &OsStr, path: &OsStr, mounts: &[PathBuf]) -> Option<PathBuf> {
+    let mut places = std::env::split_paths(path).map(|directory| directory.join(program));
+    places.find(|place| can_run(place) && is_outside(place, mounts))
 }
 
 /// Whether it is a file that somebody may execute.

@@ -150,7 +150,10 @@ pub fn propose(
         let plan = plan(manifest.as_ref(), &side, &request.witness, &request.scope, allow);
         let root = request.coverage.root.to_path();
         let not_checked = changed_since(&root, &now.skipped, record.started_at);
-        let withheld = compare_withheld(&record.withheld, &withheld_now(store, &request.coverage)?);
+        let withheld = compare_withheld(
+            &record.withheld,
+            withheld_now(store, &request.coverage)?.as_deref(),
+        );
         mounts.push(ProposedMount {
             withheld,
             location: Location::choose(&root),

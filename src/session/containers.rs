@@ -13,6 +13,7 @@ use crate::config::{
 };
 use crate::environment::Environment;
 use crate::process;
+use crate::snapshot::Coverage;
 use crate::store::InstanceRow;
 
 /// Refuses when an agent of jackin's may be at work on the paths of `row`.
@@ -20,11 +21,12 @@ use crate::store::InstanceRow;
 /// # Errors
 /// [`SessionError::Container`] with the reasons.
 pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) -> Result<(), SessionError> {
-    let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
+    let roots: Vec<PathBuf> = row.mounts.iter().flat_map(Coverage::places).collect();
+    let mounts: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
     let Some(home) = environment.jackin_home() else {
         return Ok(());
     };
-    let mut docker = Docker::new(environment);
+    let mut docker = Docker::new(environment, mounts);
     let found = jackin_instances(&home);
     // It says nothing of its paths, and nobody else does.
     for unread in &found.unread {
@@ -83,6 +85,11 @@ fn works_on(
     home: &Path,
     roots: &[PathBuf],
 ) -> Option<String> {
+    // Its own directory, which holds the state of its agent.
+    let own_place = settle(&home.join("data").join(&instance.container));
+    if roots.iter().any(|root| overlap(root, &own_place)) {
+        return Some(format!("its own directory is {}", own_place.display()));
+    }
     let known = match (&instance.workspace, config) {
         (None, _) => None,
         (Some(_), Err(error)) => return Some(format!("where it works cannot be told: {error}")),
@@ -93,6 +100,7 @@ fn works_on(
             Ok(mounts) => Some((name, mounts)),
         },
     };
+    let is_unplaced = known.is_none();
     if let Some((name, mounts)) = known {
         let own = isolated(home, name, Some(&instance.container));
         let places = mounts.iter().filter(|mount| !mount.readonly);
@@ -110,7 +118,10 @@ fn works_on(
             ));
         }
     }
-    let written = instance.fingerprint.as_deref()?;
+    let Some(written) = instance.fingerprint.as_deref() else {
+        // What is known of its mounts is enough; without any it may be anywhere.
+        return is_unplaced.then(|| "where it works cannot be told: jackin does not say it".to_owned());
+    };
     let hit = roots.iter().flat_map(|root| root.ancestors());
     let hit = hit.into_iter().find(|place| fingerprint(place) == written)?;
     Some(format!("it works on {}", hit.display()))
@@ -147,15 +158,18 @@ fn fingerprint(path: &Path) -> String {
 /// The operator's docker, asked once and only when it matters.
 pub struct Docker<'a> {
     environment: &'a Environment,
+    /// Where no docker is taken from.
+    mounts: Vec<PathBuf>,
     answer: Option<Result<BTreeMap<String, bool>, String>>,
 }
 
 impl<'a> Docker<'a> {
-    /// Asks nothing yet.
+    /// Asks nothing yet. What lies in one of `mounts` is not started.
     #[must_use]
-    pub fn new(environment: &'a Environment) -> Self {
+    pub fn new(environment: &'a Environment, mounts: Vec<PathBuf>) -> Self {
         Self {
             environment,
+            mounts,
             answer: None,
         }
     }
@@ -168,7 +182,7 @@ impl<'a> Docker<'a> {
         let environment = self.environment;
         let answer = self
             .answer
-            .get_or_insert_with(|| process::containers(environment));
+            .get_or_insert_with(|| process::containers(environment, &self.mounts));
         match answer {
             Err(error) => Some(format!("whether it runs cannot be told: {error}")),
             Ok(all) => all

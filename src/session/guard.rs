@@ -55,14 +55,7 @@ pub fn refuse_living(
 
 /// Whether a place that one covers lies in one of the other.
 pub(super) fn overlap(a: &Coverage, b: &Coverage) -> bool {
-    let places = |coverage: &Coverage| -> Vec<PathBuf> {
-        let root = coverage.root.to_path();
-        match coverage.tracked.as_slice() {
-            [] => vec![root],
-            some => some.iter().map(|path| path.on_host(&root)).collect(),
-        }
-    };
-    let (a, b) = (places(a), places(b));
+    let (a, b) = (a.places(), b.places());
     let touch = |a: &PathBuf| b.iter().any(|b| a.starts_with(b) || b.starts_with(a));
     a.iter().any(touch)
 }

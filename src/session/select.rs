@@ -3,7 +3,7 @@
 use super::SessionError;
 use crate::config::jackin_instances;
 use crate::environment::Environment;
-use crate::snapshot::{Ending, SnapshotKind};
+use crate::snapshot::{Act, Ending, SnapshotKind};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 
 /// As [`find_instance`], for what an operator writes: also a container of jackin's that no session began for, when it is the only one of
@@ -36,7 +36,27 @@ pub fn find_called(
             workspace,
         });
     }
-    find_instance(store, &workspace).map_err(|_| unknown)
+    for row in store.catalog().instances_of_workspace(&workspace)? {
+        if !began_for_a_container(store, &row)? && !matches!(row.ending, Some(Ending::Failed(_))) {
+            return Ok(row);
+        }
+    }
+    Err(unknown)
+}
+
+fn began_for_a_container(store: &Store, row: &InstanceRow) -> Result<bool, SessionError> {
+    let (first, _) = store.catalog().lifetime(&row.id)?;
+    let Some(first) = first else { return Ok(false) };
+    let receipt = store.catalog().receipt(first)?;
+    Ok(receipt.is_some_and(|receipt| {
+        matches!(
+            receipt.act,
+            Act::Begin {
+                container: Some(_),
+                ..
+            }
+        )
+    }))
 }
 
 /// Finds an instance by id, unique prefix of an id, workspace, jackin's container or label (its latest), or `@latest`.

@@ -1,6 +1,8 @@
 //! What a snapshot of one mount was asked to hold: frozen into its record, so that a restore years later judges by
 //! the rules of then and not by today's configuration.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +85,16 @@ pub struct Coverage {
 }
 
 impl Coverage {
+    /// The host paths at and below which it lies.
+    #[must_use]
+    pub fn places(&self) -> Vec<PathBuf> {
+        let root = self.root.to_path();
+        match self.tracked.as_slice() {
+            [] => vec![root],
+            some => some.iter().map(|path| path.on_host(&root)).collect(),
+        }
+    }
+
     /// A coverage of nothing but these excludes, to ask what they leave out.
     #[must_use]
     pub fn of_rules(rules: &[ExcludeRule]) -> Self {

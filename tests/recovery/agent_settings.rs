@@ -111,8 +111,6 @@ fn what_executes_or_grants_stands_first_and_secrets_are_not_printed() {
         assert_eq!(
             told(&document, true),
             [
-                some("new ", None, Some("there")),
-                some("run.py ", Some("there"), Some("other content")),
                 some("settings.json env.A", Some(hidden), Some(hidden)),
                 some(
                     "settings.json hooks.PreToolUse[]",
@@ -137,6 +135,8 @@ fn what_executes_or_grants_stands_first_and_secrets_are_not_printed() {
                 some("config.toml mcp_servers.evil.args[]", None, Some(hidden)),
                 some("config.toml mcp_servers.evil.command", None, Some("\"/tmp/x\"")),
                 some("config.toml mcp_servers.evil.env.KEY", None, Some(hidden)),
+                some("new ", None, Some("there")),
+                some("run.py ", Some("there"), Some("other content")),
             ],
             "{to}"
         );
@@ -195,9 +195,9 @@ fn a_file_that_only_its_owner_may_read_tells_keys_alone_and_a_broken_one_says_so
         told(&document, true),
         [
             some("settings.json hooks.x", None, Some(hidden)),
+            some("settings.json hooks", Some("[]"), None),
             some("large.json ", None, Some(unread)),
             some("settings.json ", None, Some(unread)),
-            some("settings.json hooks", Some("[]"), None),
         ]
     );
     assert_eq!(
@@ -209,4 +209,25 @@ fn a_file_that_only_its_owner_may_read_tells_keys_alone_and_a_broken_one_says_so
     fs::write(project.join("settings.json"), "{\"hooks\": 1}").unwrap();
     let document = sandbox.jackin(["diff", &id, "--json"]).ok().json();
     assert_eq!(document["state"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn a_large_file_hides_nothing_of_another_one() {
+    let sandbox = Sandbox::new();
+    let id = session(&sandbox, &[(".claude/settings.json", "{}")], |home| {
+        let many: Vec<String> = (0..600).map(|number| format!("\"command{number}\": 1")).collect();
+        write(home, ".claude/aaa.json", &format!("{{{}}}", many.join(",")));
+        let deep: Vec<String> = (0..20_000).map(|number| format!("\"{number}\": 1")).collect();
+        write(
+            home,
+            ".claude/bbb.json",
+            &format!("{{\"{}\": {{{}}}}}", "k".repeat(1 << 20), deep.join(",")),
+        );
+        write(home, ".claude/settings.json", "{\"hooks\": {\"x\": \"evil\"}}");
+    });
+    let document = sandbox.jackin(["diff", &id, "--json"]).ok().json();
+    let all = told(&document, true);
+    assert!(all.contains(&some("settings.json hooks.x", None, Some("\"evil\""))));
+    assert!(all.contains(&some("aaa.json ", None, Some("(and 400 more keys that differ)"))));
+    assert!(all.contains(&some("bbb.json ", None, Some("(it cannot be read by key)"))));
 }

@@ -70,7 +70,7 @@ pub(crate) fn said(run: &Run) -> String {
 }
 
 /// Fails when the canary lies anywhere in the store, also compressed, or in what a run said.
-fn has_no_canary(sandbox: &Sandbox, runs: &[Run]) {
+pub(crate) fn has_no_canary(sandbox: &Sandbox, runs: &[Run]) {
     for run in runs {
         assert!(!run.text().contains(CANARY), "{run}");
         assert!(!String::from_utf8_lossy(&run.stdout).contains(CANARY), "{run}");
@@ -120,15 +120,12 @@ fn a_poisoned_home_comes_back_and_no_secret_is_ever_stored() {
     for part in [
         "mode project-and-state",
         "of the agents in your own home",
-        "captured .claude captured .claude",
+        "claude captured .claude",
         "withheld .claude/.credentials.json",
         "withheld .codex/auth.json",
         "left out: /.claude/backups/",
     ] {
-        assert!(
-            contract.contains(part) || part == "captured .claude captured .claude",
-            "{part}: {contract}"
-        );
+        assert!(contract.contains(part), "{part}: {contract}");
     }
     // What is never captured of a home stays so.
     assert!(!contract.contains("captured .config/gh"), "{contract}");

@@ -267,8 +267,6 @@ fn files_of_every_form_give_an_answer_or_are_named() {
         "{",
         "[]",
         "null",
-        "{}",
-        "{\"version\": 3, \"status\": 1}",
         &whole[..whole.len() / 2],
         &format!("{{\"{secret}\": {secret}}}"),
     ] {
@@ -300,6 +298,23 @@ fn files_of_every_form_give_an_answer_or_are_named() {
         with(&sandbox, &gone, &["restore", "shop", "--dry-run"]).code_in(&[0, 6]);
         docker(&sandbox, None);
     }
+    // Nothing that tells where its agent works, or with which name docker knows it.
+    for text in [
+        "{}",
+        "{\"version\": 3, \"status\": 1}",
+        "{\"workspace_name\": \"gone\", \"docker\": {\"role_container\": \"r1\"}}",
+    ] {
+        write(&sandbox, CONTAINER, text);
+        assert_eq!(listed()["jackin"][0]["active"], true, "{text}");
+        let told = said(&with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3));
+        assert!(told.contains("where it works cannot be told"), "{text}: {told}");
+    }
+    let runs = docker(&sandbox, Some("printf 'r1\\trunning\\n'"));
+    with(&sandbox, &runs, &["restore", "shop", "--dry-run"]).code(3);
+    let odd = docker(&sandbox, Some("echo hello"));
+    let told = said(&with(&sandbox, &odd, &["restore", "shop", "--dry-run"]).code(3));
+    assert!(told.contains("docker says something else"), "{told}");
+    docker(&sandbox, None);
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
     assert_eq!(
@@ -361,7 +376,11 @@ fn docker_is_never_taken_from_the_current_directory() {
     let planted = project.join("docker");
     fs::write(&planted, "#!/bin/sh\ntouch started\nexit 0\n").unwrap();
     fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
-    for path in [".", "", "sub:."] {
+    let inside = project.to_str().unwrap().to_owned();
+    let linked = sandbox.scratch("linked");
+    fs::create_dir(&linked).unwrap();
+    std::os::unix::fs::symlink(&planted, linked.join("docker")).unwrap();
+    for path in [".", "", "sub:.", &inside, linked.to_str().unwrap()] {
         let run = sandbox
             .command(["restore", "shop", "--dry-run"])
             .inside(&project)

@@ -9,6 +9,7 @@ use crate::cli::document::{
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
+use crate::config::Mode;
 use crate::diff::{
     Comparison, NotCovered, PatchOptions, RepositoryChange, Setting, Side, WithheldChange, compare,
     compare_withheld, pair_renames,
@@ -127,10 +128,10 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             Later::Snapshot(record) => {
                 let mut same = record.mounts.iter();
                 let same = same.find(|other| other.coverage.label == mount.coverage.label);
-                same.map(|mount| mount.withheld.clone()).unwrap_or_default()
+                Some(same.map(|mount| mount.withheld.clone()).unwrap_or_default())
             }
         };
-        let mut withheld = compare_withheld(&mount.withheld, &later_facts);
+        let mut withheld = compare_withheld(&mount.withheld, later_facts.as_deref());
         withheld.retain(|change| scope.holds(&change.path));
         // What is said of it is said once.
         let is_told = |gap: &NotCovered| withheld.iter().any(|change| change.path == gap.path);
@@ -143,7 +144,9 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             withheld,
         });
     }
-    let differs = compared.iter().any(|mount| !mount.comparison.changes.is_empty());
+    let differs = compared
+        .iter()
+        .any(|mount| !mount.comparison.changes.is_empty() || !mount.withheld.is_empty());
     if args.json {
         let to = match &later {
             Later::Now => "now".to_owned(),
@@ -237,7 +240,7 @@ pub(super) fn settle_and_say(
 
 /// A mode without files explains itself better than a missing snapshot.
 pub(super) fn nothing(row: &crate::store::InstanceRow, error: crate::session::SessionError) -> CliError {
-    if row.mode == "project" {
+    if Mode::parse(&row.mode).is_some_and(Mode::captures) {
         return error.into();
     }
     CliError::new(

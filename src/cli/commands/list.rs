@@ -10,8 +10,8 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::config::{JackinInstance, Unread, jackin_instances};
-use crate::session::{Docker, Sight, state_by};
-use crate::store::Store;
+use crate::session::{Docker, Sight, State, state_by};
+use crate::store::{InstanceRow, SnapshotRow, Store};
 use crate::terminal::sanitize;
 
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
             rows.push((row, state, snapshots));
         }
     }
-    let (jackin, unread) = of_jackin(context, store.as_ref())?;
+    let (jackin, unread) = of_jackin(context, store.as_ref(), &rows)?;
     if args.json {
         let documents = rows.iter().map(|(row, state, snapshots)| {
             InstanceDocument::new(row, state, snapshots, waiting.contains(&row.id))
@@ -65,12 +65,15 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
 fn of_jackin(
     context: &Context<'_>,
     store: Option<&Store>,
+    rows: &[(InstanceRow, State, Vec<SnapshotRow>)],
 ) -> Result<(Vec<JackinDocument>, Vec<Unread>), CliError> {
     let Some(home) = context.environment.jackin_home() else {
         return Ok((Vec::new(), Vec::new()));
     };
     let found = jackin_instances(&home);
-    let mut docker = Docker::new(context.environment);
+    let mounts = rows.iter().flat_map(|(row, ..)| &row.mounts);
+    let mounts = mounts.map(|mount| mount.root.to_path()).collect();
+    let mut docker = Docker::new(context.environment, mounts);
     let mut all = Vec::new();
     for instance in found.all {
         let sessions = match store {

@@ -101,16 +101,26 @@ pub(super) fn place(
 ) -> Result<(usize, RelPath), CliError> {
     let host = settle_path(environment, argument);
     for (at, coverage) in coverages.iter().enumerate() {
+        // Of a home only what is an agent's is meant.
+        let is_near = |place: &std::path::PathBuf| host.starts_with(place) || place.starts_with(&host);
+        if coverage.state && !coverage.places().iter().any(is_near) {
+            continue;
+        }
         if let Ok(below) = host.strip_prefix(coverage.root.to_path()) {
             return Ok((at, relative(argument, below)?));
         }
     }
-    if let ([_], true) = (coverages, argument.is_relative()) {
+    let projects = coverages.iter().filter(|coverage| !coverage.state).count();
+    if let (1, true) = (projects, argument.is_relative()) {
+        let at = coverages
+            .iter()
+            .position(|coverage| !coverage.state)
+            .unwrap_or_default();
         let plain: std::path::PathBuf = argument
             .components()
             .filter(|part| *part != std::path::Component::CurDir)
             .collect();
-        return Ok((0, relative(argument, &plain)?));
+        return Ok((at, relative(argument, &plain)?));
     }
     let shown = sanitize::path(&host);
     let roots: Vec<String> = coverages

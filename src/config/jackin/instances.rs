@@ -2,7 +2,7 @@
 //! canonical one; the index beside it is asked for what has none.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde::{Deserialize, Deserializer};
 
@@ -93,16 +93,6 @@ pub struct JackinInstances {
 }
 
 impl JackinInstances {
-    fn add(&mut self, instance: JackinInstance, path: &Path) {
-        let is_placed = instance.workspace.is_some() || instance.fingerprint.is_some();
-        if is_placed || !instance.may_live() {
-            self.all.push(instance);
-        } else {
-            let reason = "it does not say where its agent works".to_owned();
-            self.unread.push(Unread::new(path, reason));
-        }
-    }
-
     /// The one that goes by this name: a container, or an id of jackin's.
     #[must_use]
     pub fn called(&self, name: &str) -> Option<&JackinInstance> {
@@ -174,6 +164,12 @@ impl File {
     }
 }
 
+/// Whether it can be the name of a directory of jackin's, and nothing else.
+fn is_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains('/')
+}
+
 /// Reads what jackin wrote down of all its instances.
 #[must_use]
 pub fn jackin_instances(jackin_home: &Path) -> JackinInstances {
@@ -191,7 +187,7 @@ pub fn jackin_instances(jackin_home: &Path) -> JackinInstances {
                     .to_string_lossy()
                     .into_owned();
                 seen.insert(name.clone());
-                found.add(file.instance(name), &path);
+                found.all.push(file.instance(name));
             }
             Err(reason) => found.unread.push(Unread::new(&path, reason)),
         }
@@ -202,13 +198,14 @@ pub fn jackin_instances(jackin_home: &Path) -> JackinInstances {
         Ok(Some(index)) => {
             let is_newer = (index.version > INDEX_VERSION).then_some(index.version);
             for file in index.instances {
-                let Some(name) = file.container_base.clone().filter(|name| !seen.contains(name)) else {
+                let is_new = |name: &String| !seen.contains(name) && is_name(name);
+                let Some(name) = file.container_base.clone().filter(is_new) else {
                     continue;
                 };
                 seen.insert(name.clone());
                 let instance = file.instance(name);
                 let newer = instance.newer.or(is_newer);
-                found.add(JackinInstance { newer, ..instance }, &path);
+                found.all.push(JackinInstance { newer, ..instance });
             }
         }
         Err(reason) => found.unread.push(Unread::new(&path, reason)),
