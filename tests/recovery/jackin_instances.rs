@@ -51,8 +51,19 @@ fn docker(sandbox: &Sandbox, script: Option<&str>) -> String {
     let path = directory.join("docker");
     let _ = fs::remove_file(&path);
     if let Some(script) = script {
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // Written by a process of its own: whoever forks in this one meanwhile would keep it open for writing, and then the kernel does not
+        // start it.
+        let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        let mut shell = std::process::Command::new("sh");
+        assert!(
+            shell
+                .args(["-c", write])
+                .arg(&path)
+                .arg(script)
+                .status()
+                .unwrap()
+                .success()
+        );
     }
     directory.to_str().unwrap().to_owned()
 }

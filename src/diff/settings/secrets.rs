@@ -82,7 +82,8 @@ pub(super) fn redacted(value: &Value) -> Value {
 
 /// Whether a command line hands over something that it calls a secret.
 fn names_secret(text: &str) -> bool {
-    text.contains(char::is_whitespace) && is_secret_key(text) || text.contains("--") && is_secret_key(text)
+    let is_flag_alone = text.starts_with('-') && !text.contains(char::is_whitespace) && !text.contains('=');
+    !is_flag_alone && (text.contains(char::is_whitespace) || text.contains("--")) && is_secret_key(text)
 }
 
 /// Whether a word is or holds a token by its looks: a known beginning, a password in an address, or long and made of letters and digits in
