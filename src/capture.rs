@@ -10,11 +10,11 @@ mod listing;
 mod look;
 mod mounted;
 mod pack;
+mod private;
 mod repositories;
 mod source;
 mod take;
 mod walk;
-mod withheld;
 
 use std::io;
 use std::path::PathBuf;
@@ -24,11 +24,11 @@ pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
 pub(crate) use known::Latest;
 pub use limit::Big;
 pub use look::{Earlier, Look, Seen, look, observe, read_back};
+pub use private::{Note, PrivateFile, Reveal, Show, withheld_now};
 pub use repositories::{glance, tracked_by_git};
 pub use source::{LayoutHasher, Source};
 pub use take::{Captured, Request, take};
 pub use walk::Skipped;
-pub use withheld::withheld_now;
 
 use crate::mount::MountError;
 use crate::store::StoreError;
@@ -124,6 +124,14 @@ pub enum CaptureError {
     /// The archive cannot be written.
     #[error("the archive cannot be written: {0}")]
     Write(io::Error),
+    /// Credentials cannot be encrypted.
+    #[error("the credentials in {} cannot be encrypted: {reason}", path.display())]
+    Seal {
+        /// The mount root.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// The archive layer failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),

@@ -30,11 +30,11 @@ pub use jackin::{
 };
 pub use load::Config;
 pub use mounts::MountConfig;
-pub use pattern::check as check_pattern;
+pub use pattern::{check as check_pattern, literal as literal_pattern};
 pub use reference::{KeyReference, default_file, reference};
 pub use resolved::{JackinTerms, Limits, Resolved, Subject};
 pub use survey::{Survey, survey};
-pub use value::{GitClean, Isolation, Mode, OnFailure, Sensitive, Source, Sourced};
+pub use value::{GitClean, Isolation, Mode, OnFailure, Sensitive, Source, Sourced, StateSecrets};
 
 #[cfg(test)]
 mod tests;

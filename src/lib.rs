@@ -15,6 +15,7 @@ pub mod environment;
 pub mod git;
 pub mod mount;
 pub mod observer;
+pub mod parted;
 pub mod platform;
 pub mod process;
 pub mod restore;

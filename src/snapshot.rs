@@ -38,7 +38,10 @@ pub use path::{Name, PathError, RelPath};
 pub use receipt::{
     Act, ContainerRef, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind, WatchedMount,
 };
-pub use record::{ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SnapshotRecord, WithheldFact};
+pub use record::{
+    ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact,
+    SnapshotRecord, WithheldFact,
+};
 pub use repository::{
     Differs, DirtyPath, GitCoverage, RemoteFacts, RepositoryClass, RepositoryFacts, RepositoryState,
     UnpushedBranch,

@@ -20,6 +20,7 @@ mod papers;
 mod projection;
 mod record;
 mod restores;
+mod sealed;
 mod survey;
 mod tree;
 mod verify;
@@ -38,6 +39,7 @@ pub use key::DigestKey;
 pub use layout::Layout;
 pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use restores::{Papers, PendingRestore, Stage as RestoreStage};
+pub use sealed::Lent;
 pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};
 pub use tree::StoredTree;
 pub use verify::{Finding, Verified};
@@ -56,6 +58,7 @@ pub struct Store {
     writable: bool,
     warnings: Vec<StoreError>,
     decoded: Arc<blobs::Decoded>,
+    identities: Option<archive::Identities>,
 }
 
 impl Store {
@@ -99,6 +102,7 @@ impl Store {
             writable: false,
             warnings,
             decoded: Arc::default(),
+            identities: None,
         }))
     }
 
@@ -122,6 +126,7 @@ impl Store {
             writable: false,
             warnings: Vec::new(),
             decoded: Arc::default(),
+            identities: None,
         }))
     }
 
@@ -165,6 +170,7 @@ impl Store {
             writable: true,
             warnings,
             decoded: Arc::default(),
+            identities: None,
         })
     }
 

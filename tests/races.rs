@@ -184,6 +184,7 @@ impl Place {
             withheld: Vec::new(),
             by_commit: false,
             state: false,
+            recipients: Vec::new(),
         }
     }
 

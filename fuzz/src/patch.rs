@@ -58,6 +58,7 @@ fn options(context: usize, show_secrets: bool) -> PatchOptions {
     PatchOptions {
         context,
         show_secrets,
+        hides: false,
     }
 }
 

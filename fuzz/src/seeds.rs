@@ -196,6 +196,7 @@ fn full_record() -> SnapshotRecord {
             gap_count: 1,
             git: None,
             withheld: Vec::new(),
+            sealed: None,
             gaps: vec![RecordedGap {
                 path: path("secret"),
                 reason: "cannot be read: Permission denied".to_owned(),

@@ -237,5 +237,6 @@ fn matcher(excludes: Vec<ExcludeRule>) -> Result<Matcher, jackin_recovery::contr
         withheld: Vec::new(),
         by_commit: false,
         state: false,
+        recipients: Vec::new(),
     })
 }

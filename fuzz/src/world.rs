@@ -183,6 +183,7 @@ pub fn coverage(root: &Path) -> Coverage {
         withheld: Vec::new(),
         by_commit: false,
         state: false,
+        recipients: Vec::new(),
     }
 }
 

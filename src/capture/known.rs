@@ -1,6 +1,7 @@
 //! What the store knows of a mount before it is captured: its latest snapshot, and the content that needs no storing.
 
 use super::Earlier;
+use super::private::Before as PrivateBefore;
 use super::repositories::Before;
 use super::walk::Reference;
 use crate::snapshot::{ArchiveRef, Coverage, Manifest, MountRecord, SnapshotRecord, Time};
@@ -158,6 +159,18 @@ impl Known {
             manifest: &latest.manifest,
             facts: latest.mount.git.as_deref()?,
         })
+    }
+
+    /// What the latest snapshot of the mount with this number has of private files, when their bundle is there.
+    pub(super) fn private_before(&self, at: usize) -> Option<PrivateBefore<'_>> {
+        let mount = &self.latest(at)?.mount;
+        let sealed = mount.sealed.as_ref()?;
+        self.blobs_at(at)
+            .contains(&sealed.digest)
+            .then_some(PrivateBefore {
+                sealed,
+                facts: &mount.withheld,
+            })
     }
 
     /// When a mount is exactly what it was: its record, as of now, and the numbers of the archives that it needs.

@@ -16,6 +16,7 @@ pub(super) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
         gaps: vec![],
         git: None,
         withheld: Vec::new(),
+        sealed: None,
     }
 }
 

@@ -2,19 +2,21 @@
 
 mod commits;
 mod held;
+mod private;
 mod steady;
 
 use std::collections::BTreeSet;
 
 use self::commits::Read;
+use self::private::keep_private;
 use self::steady::Taken;
 use super::contents::complete;
 use super::known::Known;
 use super::limit::biggest;
 use super::mounted::{missing, record};
 use super::pack::Packer;
+use super::private::{PrivateFile, look_at_private};
 use super::walk::{Skipped, Walk, Walked};
-use super::withheld::withheld_facts;
 use super::{CaptureError, Limits};
 use crate::clock::{Entropy, random};
 use crate::contract::Matcher;
@@ -63,6 +65,8 @@ pub struct Captured {
     pub manifests: Vec<Option<Manifest>>,
     /// What excludes left out, for each mount.
     pub skipped: Vec<Vec<Skipped>>,
+    /// The private files of agents in each mount. No archive has them as they are here.
+    pub private: Vec<Vec<PrivateFile>>,
     /// How many files' content lies in the archive of this capture itself.
     pub stored: u64,
 }
@@ -164,6 +168,7 @@ impl<'a> Capture<'a> {
         let mut manifests = Vec::new();
         let mut mounts = Vec::new();
         let mut skipped = Vec::new();
+        let mut private = Vec::new();
         let mut all_used = [BTreeSet::new(), BTreeSet::new()];
         let mut stored = 0;
         let mounts_of = self.request.coverages.iter().enumerate().zip(walks);
@@ -172,6 +177,7 @@ impl<'a> Capture<'a> {
                 mounts.push(missing(coverage, self.request.now));
                 manifests.push(None);
                 skipped.push(Vec::new());
+                private.push(Vec::new());
                 continue;
             };
             let ([project, state], [used, used_by_state]) = (&mut packers, &mut all_used);
@@ -225,7 +231,13 @@ impl<'a> Capture<'a> {
             };
             record.git = self.repositories(&read, is_same, record.git);
             let key = self.key.as_ref().filter(|_| coverage.state);
-            record.withheld = key.map_or_else(Vec::new, |key| withheld_facts(&root, coverage, key));
+            let found = key
+                .map(|key| look_at_private(&root, coverage, key))
+                .unwrap_or_default();
+            let before = self.known.private_before(at);
+            record.sealed = keep_private(coverage, &found, before, packer, used)?;
+            record.withheld = found.facts;
+            private.push(found.files);
             let mounted = root.is_mount_point();
             mounts.push(MountRecord { mounted, ..record });
             manifests.push(Some(manifest));
@@ -251,6 +263,7 @@ impl<'a> Capture<'a> {
             record,
             manifests,
             skipped,
+            private,
             stored,
         }))
     }

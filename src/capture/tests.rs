@@ -266,6 +266,7 @@ pub(crate) fn coverage(root: &Path, label: &str) -> Coverage {
         withheld: Vec::new(),
         by_commit: false,
         state: false,
+        recipients: Vec::new(),
     }
 }
 

@@ -23,11 +23,11 @@ pub use help::command_for;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
 pub use meta::{CompleteArgs, CompletionsArgs, ManArgs};
 pub use parse::{CalledAs, Invocation, ParseOutcome, parse, wanted_color, wants_json};
-pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs};
+pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, WaitingArgs};
 pub use session::{BeginArgs, EndArgs, ExplainArgs, LaunchArgs, Scope};
 pub use store::{LogArgs, RebuildArgs, VerifyArgs};
 pub(super) use texts::examples;
-pub use values::{Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Until};
+pub use values::{Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
 
 use crate::terminal::Verbosity;
 use values::some_path;
@@ -165,7 +165,7 @@ impl Verb {
             Self::Diff(args) => args.json,
             Self::Restore(args) => args.json,
             Self::Undo(args) => args.json,
-            Self::Resume(args) => args.json,
+            Self::Resume(args) => args.restore.json,
             Self::Abort(args) => args.restore.json,
             Self::Verify(args) => args.json,
             Self::Log(args) => args.json,

@@ -22,6 +22,7 @@ mod scope;
 mod show;
 mod take_up;
 mod undo;
+mod unlock;
 mod verify;
 mod words;
 

@@ -27,6 +27,10 @@ impl From<StoreError> for CliError {
                 "you may not read it: HOME may still be another user's; name a jackin home of your own in JACKIN_HOME_DIR",
             ),
             ErrorKind::NewerStore => made.hint("nothing was changed; use the newer version that wrote it"),
+            _ if matches!(error, StoreError::Sealed { is_key: true, .. }) => made.hint(
+                "--identity takes the private key that belongs to one of the recipients; `show` names them; without it everything else is \
+                 restored",
+            ),
             _ => made,
         }
     }
@@ -59,7 +63,9 @@ fn hurt(made: CliError) -> CliError {
 fn store_kind(error: &StoreError) -> ErrorKind {
     match error {
         StoreError::Newer { .. } | StoreError::UnknownReceipt { .. } => ErrorKind::NewerStore,
+        StoreError::Sealed { is_key: true, .. } => ErrorKind::Usage,
         StoreError::Damaged { .. }
+        | StoreError::Sealed { .. }
         | StoreError::Chain { .. }
         | StoreError::Content { .. }
         | StoreError::Manifest { .. }

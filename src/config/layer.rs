@@ -9,7 +9,10 @@ use super::document::{Document, type_of};
 use super::error::{ConfigError, Place};
 use super::schema::RECOVERY;
 use super::table::{self, Setting};
-use super::{GitClean, Limits, Mode, MountConfig, OnFailure, Resolved, Sensitive, Sourced, Subject, pattern};
+use super::{
+    GitClean, Limits, Mode, MountConfig, OnFailure, Resolved, Sensitive, Sourced, StateSecrets, Subject,
+    pattern,
+};
 use crate::snapshot::{GitCoverage, RelPath};
 
 /// The settings of one `[recovery]` table, or of the command line.
@@ -24,6 +27,8 @@ pub(super) struct Layer {
     git_dir: Option<Sourced<GitCoverage>>,
     git_clean: Option<Sourced<GitClean>>,
     state_home: Option<Sourced<bool>>,
+    state_secrets: Option<Sourced<StateSecrets>>,
+    recipients: Vec<Sourced<String>>,
     max_entries: Option<Sourced<u64>>,
     max_bytes: Option<Sourced<u64>>,
 }
@@ -69,6 +74,13 @@ impl Layer {
                 self.git_clean = GitClean::parse(word).map(|value| at(place, value));
             }
             ("state.home", Setting::Switch(on)) => self.state_home = Some(at(place, on)),
+            ("state.secrets", Setting::Word(word)) => {
+                self.state_secrets = StateSecrets::parse(word).map(|value| at(place, value));
+            }
+            ("state.recipients", Setting::List(list)) => {
+                let each = list.into_iter().map(|(place, text)| at(&place, text));
+                self.recipients.extend(each);
+            }
             ("integrations", Setting::Switch(on)) => self.integrations = Some(at(place, on)),
             ("limits.max_entries", Setting::Number(number)) => self.max_entries = Some(at(place, number)),
             ("limits.max_bytes", Setting::Number(number)) => self.max_bytes = Some(at(place, number)),
@@ -129,6 +141,8 @@ impl Layer {
             git_dir: self.git_dir.or(lower.git_dir),
             git_clean: self.git_clean.or(lower.git_clean),
             state_home: self.state_home.or(lower.state_home),
+            state_secrets: self.state_secrets.or(lower.state_secrets),
+            recipients: [lower.recipients, self.recipients].concat(),
             max_entries: self.max_entries.or(lower.max_entries),
             max_bytes: self.max_bytes.or(lower.max_bytes),
         }
@@ -157,6 +171,10 @@ impl Layer {
                 .git_clean
                 .unwrap_or_else(|| Sourced::built_in(GitClean::Archive)),
             state_home: self.state_home.unwrap_or_else(|| Sourced::built_in(false)),
+            state_secrets: self
+                .state_secrets
+                .unwrap_or_else(|| Sourced::built_in(StateSecrets::Withhold)),
+            recipients: self.recipients,
             defined: Vec::new(),
             cleanup_policy: None,
             auth: BTreeMap::new(),

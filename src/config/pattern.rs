@@ -74,3 +74,17 @@ pub(super) fn leaves_out(pattern: &str, name: &str) -> bool {
     // What cannot be built leaves out nothing, and was refused.
     built.is_ok_and(|globs| globs.matched(name, true).is_ignore())
 }
+
+/// A path as a pattern that matches nothing else. What is not UTF-8 is matched by a wider one.
+#[must_use]
+pub fn literal(path: &[u8]) -> String {
+    let mut pattern = String::new();
+    for letter in String::from_utf8_lossy(path).chars() {
+        match letter {
+            '\\' | '*' | '?' | '[' | ']' | '{' | '}' | '!' | '#' | ' ' => pattern.extend(['\\', letter]),
+            char::REPLACEMENT_CHARACTER | '\n' | '\r' => pattern.push('*'),
+            _ => pattern.push(letter),
+        }
+    }
+    pattern
+}

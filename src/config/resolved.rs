@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{GitClean, Integration, Mode, MountConfig, OnFailure, Sensitive, Sourced};
+use super::{GitClean, Integration, Mode, MountConfig, OnFailure, Sensitive, Sourced, StateSecrets};
 use crate::snapshot::{ByteString, GitCoverage, RelPath, label_from};
 
 /// What a session is about.
@@ -107,6 +107,10 @@ pub struct Resolved {
     pub git_clean: Sourced<GitClean>,
     /// Whether the agents' state in the operator's own home is meant when no container is named.
     pub state_home: Sourced<bool>,
+    /// What happens to credentials in agents' state.
+    pub state_secrets: Sourced<StateSecrets>,
+    /// Public keys that they are encrypted to.
+    pub recipients: Vec<Sourced<String>>,
     /// What jackin does with a dirty work tree when the session ends, in its own word (`ask`, `keep`, `discard`); none when
     /// the workspace does not say.
     pub cleanup_policy: Option<String>,

@@ -233,16 +233,17 @@ const STATE: &[Key] = &[
     key(
         "secrets",
         Shape::Words(&["withhold", "encrypt"]),
-        Now::Words(&["withhold"]),
+        Now::Yes,
         "\"withhold\"",
-        "Credentials in an agent's state. \"withhold\": they enter no archive; that they changed is seen by a digest.",
+        "Credentials in an agent's state. \"withhold\": they enter no archive; that they changed is seen by a digest. \"encrypt\": they \
+         are stored encrypted to your recipients, and --identity FILE brings them back.",
     ),
     key(
         "recipients",
         Shape::List,
-        Now::No,
+        Now::Yes,
         "[]",
-        "Public keys (age or ssh) that credentials are encrypted to.",
+        "Public keys that credentials are encrypted to: of age (age1…), or of ssh (ssh-ed25519 AAAA… or ssh-rsa AAAA…).",
     ),
 ];
 

@@ -92,6 +92,15 @@ words! {
     }
 }
 words! {
+    /// What happens to credentials in agents' state.
+    StateSecrets {
+        /// They enter no archive.
+        Withhold = "withhold",
+        /// They are stored encrypted to the operator's own public keys.
+        Encrypt = "encrypt",
+    }
+}
+words! {
     /// What a launch does when the baseline cannot be taken.
     OnFailure {
         /// The command is not started.

@@ -78,6 +78,7 @@ pub(super) fn build(
         withheld: places.withheld(root, keep_secrets),
         by_commit: resolved.git_clean.value == GitClean::Commit,
         state: false,
+        recipients: Vec::new(),
     };
     let matcher = Matcher::new(&coverage)?;
     for path in &coverage.tracked {

@@ -84,7 +84,7 @@ impl Matcher {
     /// takes an earlier exclude back, and a pattern that ends in `/` is for directories only.
     #[must_use]
     pub fn verdict(&self, path: &RelPath, is_dir: bool) -> Verdict<'_> {
-        if let Some(reason) = self.withheld(path) {
+        if let Some(reason) = self.withheld(path, is_dir) {
             return Verdict::Withheld(reason);
         }
         let inside = self.tracked.is_empty() || self.tracked.iter().any(|tracked| path.is_within(tracked));
@@ -105,7 +105,7 @@ impl Matcher {
     /// later pattern says.
     #[must_use]
     pub fn verdict_with_parents(&self, path: &RelPath, is_dir: bool) -> Verdict<'_> {
-        if let Some(reason) = self.withheld(path) {
+        if let Some(reason) = self.withheld(path, is_dir) {
             return Verdict::Withheld(reason);
         }
         for parent in path.ancestors() {
@@ -126,7 +126,7 @@ impl Matcher {
             .any(|tracked| tracked != path && tracked.is_within(path))
     }
 
-    fn withheld(&self, path: &RelPath) -> Option<WithheldReason> {
+    fn withheld(&self, path: &RelPath, is_dir: bool) -> Option<WithheldReason> {
         if path
             .parts()
             .next()
@@ -139,8 +139,13 @@ impl Matcher {
             .iter()
             .filter(|withheld| path.is_within(&withheld.path));
         // The innermost place names the reason.
-        hits.max_by_key(|withheld| withheld.path.as_bytes().len())
-            .map(|withheld| withheld.reason)
+        let hit = hits.max_by_key(|withheld| withheld.path.as_bytes().len());
+        // That there is a directory is no secret, and what lies in it needs one to come back to.
+        let is_open = |reason: &WithheldReason| {
+            is_dir && matches!(reason, WithheldReason::Credential | WithheldReason::Settings)
+        };
+        hit.map(|withheld| withheld.reason)
+            .filter(|reason| !is_open(reason))
     }
 
     fn excluded(&self, path: &RelPath, is_dir: bool) -> Option<&ExcludeRule> {

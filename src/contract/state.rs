@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::places::Places;
 use super::terms::{AgentTerms, StatePath, StateSource, StateTerms};
-use crate::config::{Resolved, settle};
+use crate::config::{Resolved, StateSecrets, literal_pattern, settle};
 use crate::environment::Environment;
 use crate::snapshot::{
     ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason,
@@ -15,8 +15,12 @@ struct Agent {
     name: &'static str,
     /// Its state, below a home.
     state: &'static [&'static str],
-    /// Files and directories of it that hold secrets, or hold some beside other things.
+    /// Files and directories of it that hold nothing but secrets.
     secret: &'static [&'static str],
+    /// Files that hold an account beside other things.
+    mixed: &'static [&'static str],
+    /// Settings in which secrets may stand. In a project's mount they are files like any other.
+    settings: &'static [&'static str],
     /// What it, or jackin, makes again.
     again: &'static [&'static str],
     /// What jackin hands over to its container: a directory beside the home, and the secrets in it.
@@ -29,7 +33,9 @@ const AGENTS: &[Agent] = &[
     Agent {
         name: "claude",
         state: &[".claude", ".claude.json"],
-        secret: &[".claude/.credentials.json", ".claude.json"],
+        secret: &[".claude/.credentials.json"],
+        mixed: &[".claude.json"],
+        settings: &[".claude/settings.json", ".claude/settings.local.json"],
         again: &[".claude/backups/"],
         handed: &["claude"],
         handed_secret: &["claude/account.json", "claude/credentials.json"],
@@ -38,6 +44,8 @@ const AGENTS: &[Agent] = &[
         name: "codex",
         state: &[".codex"],
         secret: &[".codex/auth.json", ".codex/.credentials.json"],
+        mixed: &[],
+        settings: &[".codex/config.toml"],
         again: &[".codex/tmp/"],
         handed: &["codex"],
         handed_secret: &["codex/auth.json", "codex/.credentials.json"],
@@ -46,6 +54,8 @@ const AGENTS: &[Agent] = &[
         name: "amp",
         state: &[".local/share/amp", ".config/amp"],
         secret: &[".local/share/amp/secrets.json"],
+        mixed: &[],
+        settings: &[".config/amp/settings.json"],
         again: &[],
         handed: &["amp"],
         handed_secret: &["amp/secrets.json"],
@@ -57,6 +67,8 @@ const AGENTS: &[Agent] = &[
             ".local/share/opencode/auth.json",
             ".local/share/opencode/mcp-auth.json",
         ],
+        mixed: &[],
+        settings: &[],
         again: &[".config/opencode/opencode.json"],
         handed: &["opencode"],
         handed_secret: &["opencode/auth.json", "opencode/mcp-auth.json"],
@@ -66,6 +78,8 @@ const AGENTS: &[Agent] = &[
         state: &[".kimi-code"],
         // Which files in it are credentials is not written down anywhere.
         secret: &[".kimi-code"],
+        mixed: &[],
+        settings: &[],
         again: &[],
         handed: &["kimi"],
         handed_secret: &["kimi"],
@@ -73,7 +87,9 @@ const AGENTS: &[Agent] = &[
     Agent {
         name: "grok",
         state: &[".grok"],
-        secret: &[".grok/auth.json", ".grok/user-settings.json"],
+        secret: &[".grok/auth.json"],
+        mixed: &[".grok/user-settings.json"],
+        settings: &[".grok/settings.json"],
         again: &[],
         handed: &[],
         handed_secret: &[],
@@ -81,7 +97,9 @@ const AGENTS: &[Agent] = &[
     Agent {
         name: "github",
         state: &[".config/gh"],
-        secret: &[".config/gh/hosts.yml"],
+        secret: &[],
+        mixed: &[".config/gh/hosts.yml"],
+        settings: &[],
         again: &[],
         handed: &[".config/gh"],
         handed_secret: &[".config/gh/hosts.yml"],
@@ -114,7 +132,8 @@ pub(super) fn container_secrets() -> impl Iterator<Item = String> {
 
 /// Every secret below a home.
 pub(super) fn secrets() -> impl Iterator<Item = &'static str> {
-    AGENTS.iter().flat_map(|agent| agent.secret).copied()
+    let all = |agent: &'static Agent| agent.secret.iter().chain(agent.mixed);
+    AGENTS.iter().flat_map(all).copied()
 }
 
 /// What of agents' state is covered: that of the container that the session is about, else that of the operator's own home when the
@@ -128,6 +147,8 @@ pub(super) fn terms(
     let mut terms = StateTerms {
         source: StateSource::None,
         home: resolved.state_home.clone(),
+        secrets: resolved.state_secrets.clone(),
+        recipients: resolved.recipients.clone(),
         agents: Vec::new(),
         coverage: None,
     };
@@ -149,49 +170,37 @@ pub(super) fn terms(
     let mut coverage = Coverage {
         label: label(&root),
         root: ByteString::from(root.as_path()),
-        excludes: Vec::new(),
-        tracked: Vec::new(),
         withheld: places.withheld(&root, false),
-        by_commit: false,
         state: true,
+        recipients: recipients(resolved),
+        ..Coverage::of_rules(&[])
+    };
+    let site = Site {
+        root: &root,
+        prefix,
+        in_container: container.is_some(),
     };
     for agent in AGENTS {
-        let mut own = terms.agent(agent, &root, prefix, container.is_some(), &coverage.withheld);
+        let mut own = site.agent(agent, &coverage.withheld);
         let auth = resolved.auth.get(agent.name);
-        let auth = auth.map_or(USUAL_AUTH, String::as_str);
-        own.auth = container.map(|_| auth.to_owned());
-        coverage
-            .tracked
-            .extend(own.state.iter().map(|state| state.path.clone()));
-        for secret in &own.withheld {
-            coverage.withheld.retain(|known| known.path != secret.path);
-            coverage.withheld.push(WithheldPath {
-                path: secret.path.clone(),
-                reason: WithheldReason::Credential,
-            });
+        own.auth = container.map(|_| auth.map_or(USUAL_AUTH, String::as_str).to_owned());
+        let state = own.state.iter().map(|state| state.path.clone());
+        coverage.tracked.extend(state);
+        let secret = own.withheld.iter().map(|path| (path, WithheldReason::Credential));
+        let settings = own.settings.iter().map(|path| (path, WithheldReason::Settings));
+        for (StatePath { path, .. }, reason) in secret.chain(settings) {
+            let path = path.clone();
+            coverage.withheld.retain(|known| known.path != path);
+            coverage.withheld.push(WithheldPath { path, reason });
         }
-        coverage
-            .excludes
-            .extend(agent.again.iter().map(|pattern| ExcludeRule {
-                pattern: format!("/{prefix}{pattern}"),
-                source: ExcludeSource::Integration {
-                    name: agent.name.to_owned(),
-                    because: "its state".to_owned(),
-                    defined: None,
-                },
-            }));
+        let again = agent.again.iter();
+        let again = again.map(|pattern| never(format!("/{prefix}{pattern}"), "an agent makes it again"));
+        coverage.excludes.extend(again);
         terms.agents.push(own);
     }
-    coverage
-        .excludes
-        .extend(SECRET_NAMES.iter().map(|pattern| ExcludeRule {
-            pattern: (*pattern).to_owned(),
-            source: ExcludeSource::Integration {
-                name: "secrets".to_owned(),
-                because: "their names".to_owned(),
-                defined: None,
-            },
-        }));
+    let by_name = SECRET_NAMES.iter();
+    let by_name = by_name.map(|pattern| never((*pattern).to_owned(), "it has the name of a credential"));
+    coverage.excludes.extend(by_name);
     let touches = |place: &WithheldPath| {
         let mut tracked = coverage.tracked.iter();
         tracked.any(|path| place.path.is_within(path) || path.is_within(&place.path))
@@ -217,20 +226,17 @@ impl StateTerms {
             if coverage.tracked.iter().any(is_inside)
                 && let Some(part) = super::places::below(&root, &mount)
             {
-                coverage.excludes.push(ExcludeRule {
-                    pattern: format!("/{}", literal(part.as_bytes())),
-                    source: ExcludeSource::Integration {
-                        name: "mounts".to_owned(),
-                        because: "it is captured as a mount".to_owned(),
-                        defined: None,
-                    },
-                });
+                let pattern = format!("/{}", literal_pattern(part.as_bytes()));
+                coverage
+                    .excludes
+                    .push(never(pattern, "it is captured as a mount"));
             }
             let apart = |path: &RelPath| !path.on_host(&root).starts_with(&mount);
             coverage.tracked.retain(apart);
             for agent in &mut self.agents {
                 agent.state.retain(|state| apart(&state.path));
                 agent.withheld.retain(|secret| apart(&secret.path));
+                agent.settings.retain(|settings| apart(&settings.path));
             }
         }
         // Nothing tracked would mean everything.
@@ -238,45 +244,78 @@ impl StateTerms {
             self.coverage = None;
         }
     }
+}
 
-    /// What is an agent's below `root`. What is withheld as a whole anyway is no state.
-    fn agent(
-        &self,
-        agent: &Agent,
-        root: &Path,
-        prefix: &str,
-        in_container: bool,
-        withheld: &[WithheldPath],
-    ) -> AgentTerms {
-        let handed = |paths: &'static [&'static str]| paths.iter().filter(move |_| in_container).copied();
-        let below = |path: &str| RelPath::new(path.as_bytes()).ok();
-        let found = |own: &'static [&'static str], beside: &'static [&'static str]| {
-            let all = own.iter().map(|path| format!("{prefix}{path}"));
-            let all = all.chain(handed(beside).map(str::to_owned));
-            let paths: Vec<StatePath> = all
-                .filter_map(|path| below(&path))
-                .map(|path| StatePath {
-                    there: std::fs::symlink_metadata(path.on_host(root)).is_ok(),
-                    link: is_link(root, &path),
-                    path,
-                })
-                .collect();
-            paths
-        };
-        let mut secrets = found(agent.secret, agent.handed_secret);
-        let mut state = found(agent.state, agent.handed);
+/// Where the state of agents lies.
+struct Site<'a> {
+    root: &'a Path,
+    /// Of a home below it.
+    prefix: &'static str,
+    in_container: bool,
+}
+
+impl Site<'_> {
+    fn find(&self, own: &'static [&'static str], handed: &'static [&'static str]) -> Vec<StatePath> {
+        let handed = handed.iter().filter(|_| self.in_container);
+        let all = own.iter().map(|path| format!("{}{path}", self.prefix));
+        let all = all.chain(handed.map(|path| (*path).to_owned()));
+        let paths = all.filter_map(|path| RelPath::new(path.as_bytes()).ok());
+        let looked_at = paths.map(|path| StatePath {
+            there: std::fs::symlink_metadata(path.on_host(self.root)).is_ok(),
+            link: is_link(self.root, &path),
+            path,
+        });
+        looked_at.collect()
+    }
+
+    /// What is an agent's. What is withheld as a whole anyway is no state.
+    fn agent(&self, agent: &Agent, withheld: &[WithheldPath]) -> AgentTerms {
+        let (mixed_handed, secret_handed): (Vec<_>, Vec<_>) = agent
+            .handed_secret
+            .iter()
+            .partition(|path| agent.mixed.contains(path));
+        let mut secrets = self.find(agent.secret, &[]);
+        let mut settings = self.find(agent.mixed, &[]);
+        settings.extend(self.find(agent.settings, &[]));
+        for (handed, into) in [(secret_handed, &mut secrets), (mixed_handed, &mut settings)] {
+            for path in handed {
+                into.extend(self.find(&[], std::slice::from_ref(path)));
+            }
+        }
+        let mut state = self.find(agent.state, agent.handed);
         // What is the operator's own secret is no state.
-        let is_own = |place: &WithheldPath| !secrets.iter().any(|secret| secret.path == place.path);
-        let own: Vec<&WithheldPath> = withheld.iter().filter(|place| is_own(place)).collect();
+        let is_private = |place: &WithheldPath| {
+            let mut private = secrets.iter().chain(&settings);
+            private.any(|secret| secret.path == place.path)
+        };
+        let own: Vec<&WithheldPath> = withheld.iter().filter(|place| !is_private(place)).collect();
         state.retain(|state| !own.iter().any(|place| state.path.is_within(&place.path)));
-        secrets.retain(|secret| state.iter().any(|state| secret.path.is_within(&state.path)));
+        let is_state = |secret: &StatePath| state.iter().any(|state| secret.path.is_within(&state.path));
+        secrets.retain(is_state);
+        settings.retain(is_state);
         AgentTerms {
             name: agent.name.to_owned(),
             auth: None,
             state,
             withheld: secrets,
+            settings,
         }
     }
+}
+
+/// What is never captured of agents' state.
+fn never(pattern: String, because: &str) -> ExcludeRule {
+    ExcludeRule {
+        pattern,
+        source: ExcludeSource::State(because.to_owned()),
+    }
+}
+
+/// The public keys that credentials are encrypted to.
+fn recipients(resolved: &Resolved) -> Vec<String> {
+    let all = resolved.recipients.iter();
+    let all = all.filter(|_| resolved.state_secrets.value == StateSecrets::Encrypt);
+    all.map(|recipient| recipient.value.clone()).collect()
 }
 
 /// Whether a path, or a directory on the way to it, is a link.
@@ -286,17 +325,4 @@ fn is_link(root: &Path, path: &RelPath) -> bool {
         !place.is_root()
             && std::fs::symlink_metadata(place.on_host(root)).is_ok_and(|found| found.is_symlink())
     })
-}
-
-/// A path as a pattern of gitignore that matches nothing else. What is not UTF-8 is matched by a wider one.
-fn literal(path: &[u8]) -> String {
-    let mut pattern = String::new();
-    for letter in String::from_utf8_lossy(path).chars() {
-        match letter {
-            '\\' | '*' | '?' | '[' | ']' | '{' | '}' | '!' | '#' | ' ' => pattern.extend(['\\', letter]),
-            char::REPLACEMENT_CHARACTER | '\n' | '\r' => pattern.push('*'),
-            _ => pattern.push(letter),
-        }
-    }
-    pattern
 }

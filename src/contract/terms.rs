@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::Foreign;
 use crate::config::{
-    Isolation, JackinTerms, Limits, Mode, OnFailure, Sensitive, Source, Sourced, Subject, Unread,
+    Isolation, JackinTerms, Limits, Mode, OnFailure, Sensitive, Source, Sourced, StateSecrets, Subject,
+    Unread,
 };
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 
@@ -70,6 +71,10 @@ pub struct StateTerms {
     pub source: StateSource,
     /// Whether the operator's own home is meant when there is no container.
     pub home: Sourced<bool>,
+    /// What happens to credentials.
+    pub secrets: Sourced<StateSecrets>,
+    /// Public keys that they may be encrypted to.
+    pub recipients: Vec<Sourced<String>>,
     /// Agent by agent.
     pub agents: Vec<AgentTerms>,
     /// What a capture is asked to hold.
@@ -85,8 +90,10 @@ pub struct AgentTerms {
     pub auth: Option<String>,
     /// What is captured, below the root.
     pub state: Vec<StatePath>,
-    /// What of it enters no archive: only that it is there, its metadata and a keyed digest are recorded.
+    /// What of it enters no archive, or only an encrypted one: else that it is there, its metadata and a keyed digest are recorded.
     pub withheld: Vec<StatePath>,
+    /// Settings that are captured without the secrets in them.
+    pub settings: Vec<StatePath>,
 }
 
 /// A path below the root of agents' state.

@@ -27,6 +27,8 @@ pub struct PatchOptions {
     pub context: usize,
     /// Show also what only its owner may read and what usually holds secrets.
     pub show_secrets: bool,
+    /// Hide it whatever it is.
+    pub hides: bool,
 }
 
 /// What happened to one line.
@@ -137,7 +139,7 @@ pub fn patch(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) 
     }
     let from_path = change.from_path.as_ref().unwrap_or(&change.path);
     let secret = is_secret(&change.path, change.to.as_ref()) || is_secret(from_path, change.from.as_ref());
-    if secret && !options.show_secrets {
+    if options.hides || (secret && !options.show_secrets) {
         return plain(Body::Hidden);
     }
     let mut side = |entry: &Option<Entry>, later: bool| match entry.as_ref().map(|entry| &entry.kind) {

@@ -13,6 +13,8 @@ pub enum WithheldKind {
     Modified,
     /// Only its permissions or owner differ.
     Metadata,
+    /// It is a settings file, and a secret in it is not what it was.
+    Secret,
     /// It is gone.
     Deleted,
     /// It cannot be told.
@@ -27,6 +29,7 @@ impl WithheldKind {
             Self::Added => "it is new",
             Self::Modified => "it changed",
             Self::Metadata => "its permissions or owner changed",
+            Self::Secret => "a secret in it changed",
             Self::Deleted => "it is gone",
             Self::Unknown => "whether it changed cannot be told",
         }
@@ -62,12 +65,13 @@ pub fn compare_withheld(before: &[WithheldFact], after: Option<&[WithheldFact]>)
     let mut changes = Vec::new();
     for (path, was) in before {
         let kind = match after.remove(&path) {
-            None => Some(WithheldKind::Deleted),
+            None => has_secrets(&was).then_some(WithheldKind::Deleted),
             Some(is) => changed(&was, &is),
         };
         changes.extend(kind.map(|kind| WithheldChange { path, kind }));
     }
-    changes.extend(after.into_keys().map(|path| WithheldChange {
+    let added = after.into_iter().filter(|(_, is)| has_secrets(is));
+    changes.extend(added.map(|(path, _)| WithheldChange {
         path,
         kind: WithheldKind::Added,
     }));
@@ -75,9 +79,19 @@ pub fn compare_withheld(before: &[WithheldFact], after: Option<&[WithheldFact]>)
     changes
 }
 
+/// Settings without any are files like others.
+fn has_secrets(fact: &WithheldFact) -> bool {
+    let settings = fact.settings.as_ref();
+    settings.is_none_or(|settings| !settings.secrets.is_empty())
+}
+
 fn changed(was: &WithheldFact, is: &WithheldFact) -> Option<WithheldKind> {
     if was.error.is_some() || is.error.is_some() {
         return (was != is).then_some(WithheldKind::Unknown);
+    }
+    // What else changed in settings is told as a change of the file.
+    if was.settings.is_some() && is.settings.is_some() {
+        return (was.digest != is.digest).then_some(WithheldKind::Secret);
     }
     if was.size != is.size || was.digest != is.digest {
         return Some(WithheldKind::Modified);

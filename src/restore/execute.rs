@@ -15,7 +15,10 @@ use crate::clock::Entropy;
 use crate::diff::Side;
 use crate::observer::Observer;
 use crate::platform;
-use crate::snapshot::{AsideStep, Content, Entry, JournalParts, RelPath, SnapshotId, SnapshotKind, Time};
+use crate::snapshot::{
+    AsideStep, Content, Entry, JournalParts, MountRecord, RelPath, SnapshotId, SnapshotKind, SnapshotRecord,
+    Time,
+};
 use crate::store::{Blobs, Papers, Store};
 
 /// Who acts, when, how.
@@ -119,7 +122,8 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
             in_steps: Vec::new(),
         });
     }
-    let blobs = store.contents(&proposal.target);
+    let private = proposal.mounts.iter().map(|mount| mount.reveal.lent());
+    let blobs = private.fold(store.contents(&proposal.target), Blobs::lending);
     for mount in &proposal.mounts {
         check_space(mount, &blobs)?;
     }
@@ -147,10 +151,11 @@ fn undertake(
     papers: &Papers,
     acting: &Acting<'_>,
 ) -> Result<Report, RestoreError> {
-    let emergency = emergency(store, proposal, acting).map_err(RestoreError::Emergency)?;
+    let mut emergency = emergency(store, proposal, acting).map_err(RestoreError::Emergency)?;
+    reveal(proposal, &mut emergency);
     same_plan(proposal, &emergency)?;
-    read_back(store, &emergency.record, needed(proposal), acting.observer)
-        .map_err(RestoreError::Emergency)?;
+    let needed = needed(proposal, &emergency.record);
+    read_back(store, &emergency.record, needed, acting.observer).map_err(RestoreError::Emergency)?;
     acting.observer.reached("emergency");
     // Git may have begun since somebody was asked.
     refuse_locked(proposal)?;
@@ -273,8 +278,26 @@ fn first_difference(shown: &Plan, again: &Plan) -> Option<RelPath> {
     longer.get(shorter).map(|step| step.change.path.clone())
 }
 
-/// The content that is about to be replaced or removed.
-fn needed(proposal: &Proposal) -> impl Iterator<Item = Content> {
-    let steps = proposal.mounts.iter().flat_map(|mount| &mount.plan.steps);
-    steps.filter_map(|step| step.change.to.as_ref()?.content().copied())
+/// The content that is about to be replaced or removed, and what there is of private files.
+fn needed(proposal: &Proposal, emergency: &SnapshotRecord) -> Vec<Content> {
+    let steps = proposal.mounts.iter().flat_map(|mount| {
+        let steps = mount.plan.steps.iter();
+        steps.filter_map(|step| Some(mount.reveal.stored(*step.change.to.as_ref()?.content()?)))
+    });
+    steps
+        .chain(emergency.mounts.iter().flat_map(MountRecord::private))
+        .collect()
+}
+
+/// Puts the private files that the emergency snapshot saw into its manifests.
+fn reveal(proposal: &Proposal, emergency: &mut Captured) {
+    let mounts = emergency.manifests.iter_mut().zip(&emergency.private);
+    for (mount, (manifest, files)) in proposal.mounts.iter().zip(mounts) {
+        let coverage = &mount.request.coverage;
+        let mut targets = proposal.target.mounts.iter();
+        let target = targets.find(|target| target.coverage.label == coverage.label);
+        if let (Some(manifest), Some(target)) = (manifest, target) {
+            mount.reveal.captured(manifest, target, files);
+        }
+    }
 }

@@ -6,12 +6,13 @@ use std::collections::{HashMap, HashSet};
 use super::RestoreError;
 use super::attribution::Witness;
 use super::shared::shared_paths;
+use crate::capture::{Reveal, Show};
 use crate::contract::Matcher;
 use crate::snapshot::{
     Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord,
     Time,
 };
-use crate::store::{InstanceRow, RestoreRow, Store};
+use crate::store::{InstanceRow, RestoreRow, Store, StoreError};
 
 /// The witness for restoring one mount of an instance.
 ///
@@ -22,6 +23,7 @@ pub fn of_instance(
     instance: &InstanceRow,
     coverage: &Coverage,
 ) -> Result<Witness, RestoreError> {
+    let mut reveal = Reveal::of(store, coverage, Show::Whole)?;
     let mut witness = Witness {
         excludes: Matcher::new(coverage).ok(),
         ..Witness::default()
@@ -38,10 +40,13 @@ pub fn of_instance(
         let loaded = store
             .record(&row.id)
             .map_err(RestoreError::from)
-            .and_then(|record| manifest(store, &record, &coverage.label));
+            .and_then(|record| manifest(store, &record, &coverage.label, &mut reveal));
         let manifest = match loaded {
             Ok(Some(manifest)) => manifest,
             Ok(None) => continue,
+            Err(RestoreError::Store(error @ StoreError::Sealed { is_key: true, .. })) => {
+                return Err(error.into());
+            }
             // A damaged snapshot vouches for nothing; what it alone vouched for becomes a conflict.
             Err(error) => {
                 witness.unreadable.push((row.id.clone(), error.to_string()));
@@ -55,14 +60,21 @@ pub fn of_instance(
         }
         witness.live.push(manifest);
     }
-    let own = left(store, &instance.id, &coverage.label, instance.started_at, false)?;
+    let own = left(
+        store,
+        &instance.id,
+        &coverage.label,
+        instance.started_at,
+        false,
+        &mut reveal,
+    )?;
     (witness.left, witness.inexact) = (own.states, own.inexact);
     // What was restored before this session ended shows in its own closing snapshot.
     let since = instance.ended_at.unwrap_or(instance.started_at);
     for other in store.catalog().instances_on_root(&coverage.root.0)? {
         let mount = other.mounts.iter().find(|mount| mount.root == coverage.root);
         if let Some(mount) = mount.filter(|_| other.id != instance.id) {
-            for (path, states) in left(store, &other.id, &mount.label, since, true)?.states {
+            for (path, states) in left(store, &other.id, &mount.label, since, true, &mut reveal)?.states {
                 witness.elsewhere.entry(path).or_default().extend(states);
             }
         }
@@ -80,7 +92,15 @@ pub fn of_restore(
     instance: &InstanceId,
     coverage: &Coverage,
 ) -> Result<Witness, RestoreError> {
-    let left = left(store, instance, &coverage.label, Time::default(), true)?;
+    let mut reveal = Reveal::of(store, coverage, Show::Whole)?;
+    let left = left(
+        store,
+        instance,
+        &coverage.label,
+        Time::default(),
+        true,
+        &mut reveal,
+    )?;
     Ok(Witness {
         left: left.states,
         inexact: left.inexact,
@@ -89,14 +109,15 @@ pub fn of_restore(
     })
 }
 
-/// What a snapshot holds of the mount with this label.
+/// What a snapshot holds of the mount with this label, private files among it.
 pub(super) fn manifest(
     store: &Store,
     record: &SnapshotRecord,
     label: &str,
+    reveal: &mut Reveal,
 ) -> Result<Option<Manifest>, RestoreError> {
     match record.mounts.iter().find(|mount| mount.coverage.label == label) {
-        Some(mount) => Ok(store.manifest(record, mount)?),
+        Some(mount) => Ok(reveal.stored_manifest(store, record, mount)?.0),
         None => Ok(None),
     }
 }
@@ -117,6 +138,7 @@ fn left(
     label: &str,
     since: Time,
     all: bool,
+    reveal: &mut Reveal,
 ) -> Result<Left, RestoreError> {
     let rows = store.catalog().restores(instance)?;
     let mut left = Left::default();
@@ -133,7 +155,9 @@ fn left(
         }
         let target = match targets.entry(&row.target) {
             Place::Occupied(known) => known.into_mut(),
-            Place::Vacant(place) => place.insert(manifest(store, &store.record(&row.target)?, label)?),
+            Place::Vacant(place) => {
+                place.insert(manifest(store, &store.record(&row.target)?, label, reveal)?)
+            }
         };
         let overridden = if !all && row.kind == RestoreKind::Undo {
             overridden(&rows, row, label)

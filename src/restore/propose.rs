@@ -5,10 +5,10 @@ use super::attribution::Witness;
 use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
-use crate::capture::{Earlier, Latest, Look, Seen, Skipped, look, withheld_now};
+use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, look, withheld_now};
 use crate::diff::{NotCovered, Side, WithheldChange, compare_withheld};
 use crate::observer::Observer;
-use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, SnapshotRecord};
+use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord};
 use crate::store::Store;
 
 /// Why files are put back.
@@ -48,6 +48,12 @@ pub struct ProposedMount {
     pub aside: Vec<AsideStep>,
     /// Credentials that changed since the snapshot: no snapshot holds them, and none is touched.
     pub withheld: Vec<WithheldChange>,
+    /// What is private of it is stored encrypted.
+    pub is_sealed: bool,
+    /// Secrets in settings files that do not come back, or go.
+    pub notes: Vec<Note>,
+    /// Content that is in no archive as it is put back.
+    pub reveal: Reveal,
 }
 
 impl ProposedMount {
@@ -125,17 +131,20 @@ pub fn propose(
             continue;
         };
         refuse_hidden(&request.coverage, record.mounted)?;
-        let manifest = store.manifest(&target, record)?;
+        let mut reveal = Reveal::of(store, &request.coverage, Show::Whole)?;
+        let plain = store.manifest(&target, record)?;
+        let (manifest, notes) = reveal.stored_manifest(store, &target, record)?;
         // The latest snapshot knows most of what is there now; its digests are as good as this one's.
         let latest = Latest::find(store, &request.coverage);
         let reference = latest.as_ref().map(Latest::earlier).or_else(|| {
-            manifest.as_ref().map(|manifest| Earlier {
+            // Nothing private: a look takes names from it.
+            plain.as_ref().map(|manifest| Earlier {
                 manifest,
                 started_at: record.started_at,
                 same_rules: record.coverage == request.coverage,
             })
         });
-        let now = look(
+        let mut now = look(
             &Look {
                 coverage: &request.coverage,
                 reference,
@@ -143,6 +152,9 @@ pub fn propose(
             },
             observer,
         )?;
+        if let Some(now) = &mut now.manifest {
+            reveal.now(now, record);
+        }
         let side = Side {
             manifest: now.manifest.as_ref(),
             skipped: &now.skipped,
@@ -150,12 +162,26 @@ pub fn propose(
         let plan = plan(manifest.as_ref(), &side, &request.witness, &request.scope, allow);
         let root = request.coverage.root.to_path();
         let not_checked = changed_since(&root, &now.skipped, record.started_at);
-        let withheld = compare_withheld(
+        let mut withheld = compare_withheld(
             &record.withheld,
             withheld_now(store, &request.coverage)?.as_deref(),
         );
+        let is_shown = |path: &RelPath| {
+            [&manifest, &now.manifest]
+                .into_iter()
+                .flatten()
+                .any(|side| side.entry(path).is_some())
+        };
+        if store.is_unlocked() {
+            withheld.retain(|change| !is_shown(&change.path));
+        }
+        let is_planned = |note: &Note| plan.steps.iter().any(|step| step.change.path == note.path);
+        let notes = notes.into_iter().filter(is_planned).collect();
         mounts.push(ProposedMount {
             withheld,
+            notes,
+            is_sealed: record.sealed.is_some(),
+            reveal,
             location: Location::choose(&root),
             request,
             target: manifest,
@@ -189,7 +215,7 @@ fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::snap
     let Ok(root) = crate::mount::Root::open(root) else {
         return Vec::new();
     };
-    let newer = |path: &crate::snapshot::RelPath| -> std::io::Result<bool> {
+    let newer = |path: &RelPath| -> std::io::Result<bool> {
         let Some((parent, name)) = path.split() else {
             return Ok(false);
         };

@@ -5,8 +5,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use super::RestoreError;
+use super::history::manifest;
+use crate::capture::{Reveal, Show};
 use crate::diff::{Side, compare};
-use crate::snapshot::{Coverage, InstanceId, Manifest, RelPath, SnapshotKind};
+use crate::snapshot::{Coverage, InstanceId, RelPath, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 
 /// For each path of `coverage` that this instance and others changed while both lived: the others.
@@ -68,17 +70,8 @@ fn changed(
     coverage: &Coverage,
 ) -> Result<BTreeSet<PathBuf>, RestoreError> {
     let rows = store.catalog().snapshots(&instance.id)?;
-    let of = |id| -> Result<Option<Manifest>, RestoreError> {
-        let record = store.record(id)?;
-        match record
-            .mounts
-            .iter()
-            .find(|mount| mount.coverage.label == coverage.label)
-        {
-            Some(mount) => Ok(store.manifest(&record, mount)?),
-            None => Ok(None),
-        }
-    };
+    let mut reveal = Reveal::of(store, coverage, Show::Stored)?;
+    let mut of = |id| manifest(store, &store.record(id)?, &coverage.label, &mut reveal);
     let last = rows.iter().find(|row| row.kind != SnapshotKind::Emergency);
     let first = rows.iter().rev().find(|row| row.kind == SnapshotKind::Baseline);
     let (Some(first), Some(last)) = (first, last) else {

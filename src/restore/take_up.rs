@@ -14,12 +14,12 @@ use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::reopen::{Missing, jobs};
 use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
-use crate::capture::Seen;
+use crate::capture::{Reveal, Seen, Show};
 use crate::diff::{Side, compare};
-use crate::mount::Root;
+use crate::mount::{Dir, Root};
 use crate::platform;
 use crate::snapshot::{
-    Act, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, SnapshotId, StagePlace,
+    Act, Decision, Deed, Intent, IntentMount, Journal, JournalMount, Manifest, SnapshotId, StagePlace,
 };
 use crate::store::{Papers, PendingRestore, RestoreStage, Store, StoreError};
 
@@ -266,8 +266,12 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
     for meant in &intent.mounts {
         let coverage = &meant.coverage;
         let steps = journal.mounts.iter().find(|mount| mount.label == coverage.label);
-        let then = manifest(store, &target, &coverage.label)?;
-        let now = manifest(store, &emergency, &coverage.label)?;
+        let mut reveal = Reveal::of(store, coverage, Show::Whole)?;
+        if let (Some(place), Some(steps)) = (&meant.stage, steps) {
+            also_staged(&mut reveal, place, steps);
+        }
+        let then = manifest(store, &target, &coverage.label, &mut reveal)?;
+        let now = manifest(store, &emergency, &coverage.label, &mut reveal)?;
         let root = coverage.root.to_path();
         let plan = Plan {
             steps: steps
@@ -277,6 +281,9 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
         };
         mounts.push(ProposedMount {
             withheld: Vec::new(),
+            notes: Vec::new(),
+            is_sealed: false,
+            reveal,
             request: MountRequest {
                 coverage: coverage.clone(),
                 scope: Scope::from(&meant.scope),
@@ -299,6 +306,16 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
         allow: Allow::of(intent),
         mounts,
     })
+}
+
+/// What was at a path before may lie in the staging directory by now.
+fn also_staged(reveal: &mut Reveal, place: &StagePlace, mount: &JournalMount) {
+    let Ok(dir) = Dir::open(&place.path()) else { return };
+    for step in &mount.moves {
+        if let Deed::Swap(name) | Deed::Out(name) = &step.deed {
+            reveal.also(&step.path, &dir, &name.to_path());
+        }
+    }
 }
 
 /// The steps as the plan had them: the same comparison gives the same changes.

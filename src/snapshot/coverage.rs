@@ -24,6 +24,8 @@ pub enum ExcludeSource {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         defined: Option<ByteString>,
     },
+    /// What is never captured of agents' state; why.
+    State(String),
     /// `--exclude` on the command line.
     Flag,
 }
@@ -45,6 +47,8 @@ pub enum WithheldReason {
     Sensitive,
     /// A credential in an agent's state: that it is there, its metadata and a keyed digest are recorded.
     Credential,
+    /// A settings file of an agent, with secrets beside other things: it is stored without them, and restored by key.
+    Settings,
     /// The recovery store.
     Store,
     /// What a restore stages in the mount root, and what an interrupted one left there.
@@ -82,6 +86,9 @@ pub struct Coverage {
     /// It is the state of agents, and has archives of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub state: bool,
+    /// Public keys that agents' credentials are encrypted to; without any they are withheld.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recipients: Vec<String>,
 }
 
 impl Coverage {
@@ -106,6 +113,7 @@ impl Coverage {
             withheld: Vec::new(),
             by_commit: false,
             state: false,
+            recipients: Vec::new(),
         }
     }
 }

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ArchiveId, Coverage, Digest, InstanceId, RelPath, RepositoryFacts, SnapshotId, Time};
+use super::{
+    ArchiveId, Content, Coverage, Digest, DigestMethod, InstanceId, Recorded, RelPath, RepositoryFacts,
+    SnapshotId, Time,
+};
 
 /// What moment a snapshot shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -68,9 +71,24 @@ pub struct MountRecord {
     /// The credentials in an agent's state that are in no archive.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<WithheldFact>,
+    /// Their bundle, when they are stored encrypted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<SealedRef>,
 }
 
-/// A credential that is in no archive.
+/// The private files of a mount in one bundle, encrypted to the operator's own keys: an age file with a zstd-compressed tar in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedRef {
+    /// BLAKE3 of its bytes.
+    pub digest: Digest,
+    /// How many bytes it has.
+    pub size: u64,
+    /// The public keys that it was encrypted to.
+    pub recipients: Vec<String>,
+}
+
+/// A private file of an agent: a credential, of which no archive has anything that can be read, or a settings file, of which
+/// one has all but the secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WithheldFact {
     /// Below the mount root.
@@ -88,9 +106,58 @@ pub struct WithheldFact {
     /// Why the rest is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The object when it is a regular file, with a keyed digest in the place of that of its content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<Recorded>,
+    /// What of it is stored openly; then `digest` is that of the secrets alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<SettingsFact>,
+}
+
+/// A settings file as it is stored: with a placeholder in the place of each secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingsFact {
+    /// BLAKE3 of what is stored.
+    pub digest: Digest,
+    /// How many bytes that has; nothing is stored of none.
+    pub size: u64,
+    /// The secrets that were taken out.
+    pub secrets: Vec<SecretFact>,
+}
+
+impl SettingsFact {
+    /// What is stored.
+    #[must_use]
+    pub fn content(&self) -> Content {
+        Content {
+            size: self.size,
+            digest: self.digest,
+            method: DigestMethod::Plain,
+        }
+    }
+}
+
+/// One secret in a settings file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretFact {
+    /// Where it stands: names of members, and numbers of elements.
+    pub key: Vec<String>,
+    /// Keyed digest of file, key and value.
+    pub digest: Digest,
 }
 
 impl MountRecord {
+    /// What is stored of private files.
+    pub fn private(&self) -> impl Iterator<Item = Content> {
+        let settings = self.withheld.iter().filter_map(|fact| fact.settings.as_ref());
+        let sealed = self.sealed.iter().map(|sealed| Content {
+            size: sealed.size,
+            digest: sealed.digest,
+            method: DigestMethod::Plain,
+        });
+        settings.map(SettingsFact::content).chain(sealed)
+    }
+
     /// Its repositories, with where it lies.
     pub fn repositories(&self) -> impl Iterator<Item = (&Coverage, &RepositoryFacts)> {
         let found = self.git.iter().flatten();

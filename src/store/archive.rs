@@ -15,6 +15,7 @@ mod members;
 mod pax;
 mod pool;
 mod reader;
+mod sealed;
 mod seek;
 mod source;
 mod sparse;
@@ -23,6 +24,10 @@ mod writer;
 pub use error::{ArchiveError, Damage};
 pub use members::{Member, MemberKind, Members};
 pub use reader::{Archive, Desk};
+pub use sealed::{
+    Identities, IdentityError, OpenError, RecipientError, Recipients, SealError, SealedFile,
+    open as open_sealed, seal,
+};
 pub use writer::{Finished, Stored, Writer};
 
 use crate::snapshot::Digest;
@@ -59,6 +64,10 @@ pub enum BlobKind {
     Chunk,
     /// A manifest list.
     List,
+    /// A settings file of an agent without its secrets.
+    Settings,
+    /// A bundle of private files, encrypted.
+    Sealed,
 }
 
 /// Where content lies in an archive.

@@ -7,10 +7,10 @@ use foldhash::fast::RandomState;
 
 use super::archive::{Archive, Blob, Desk, Piece};
 use super::commits::Commits;
-use super::{Store, StoreError};
+use super::{Lent, Store, StoreError};
 use crate::platform::parallel;
 use crate::snapshot::{
-    ArchiveId, ArchiveRef, Chunk, Digest, Directory, Manifest, ManifestList, MountRecord, Part,
+    ArchiveId, ArchiveRef, Chunk, Content, Digest, Directory, Manifest, ManifestList, MountRecord, Part,
     SnapshotRecord,
 };
 
@@ -30,6 +30,7 @@ pub struct Blobs {
     decoded: Arc<Decoded>,
     /// What is in no archive on purpose.
     commits: Commits,
+    lent: Lent,
 }
 
 /// Where content lies. Who reads in this order decompresses each frame once.
@@ -89,6 +90,7 @@ impl Blobs {
             damaged: Vec::new(),
             decoded: Arc::clone(&store.decoded),
             commits: Commits::default(),
+            lent: Lent::default(),
         };
         for wanted in refs {
             let path = store.layout().archive(&wanted.id);
@@ -121,6 +123,24 @@ impl Blobs {
         })
     }
 
+    /// Adds content that lies in memory.
+    pub fn lend(&mut self, lent: &Lent) {
+        self.lent.extend(lent);
+    }
+
+    /// The same with content that lies in memory.
+    #[must_use]
+    pub fn lending(mut self, lent: &Lent) -> Self {
+        self.lend(lent);
+        self
+    }
+
+    /// Content that lies in memory.
+    #[must_use]
+    pub fn lent(&self, content: &Content) -> Option<&[u8]> {
+        self.lent.get(&content.digest)
+    }
+
     /// Whether there is no content at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -136,7 +156,7 @@ impl Blobs {
     /// Whether the content with this digest can be had: an archive holds it, or the object of a commit that was recorded.
     #[must_use]
     pub fn has(&self, digest: &Digest) -> bool {
-        self.contains(digest) || self.commits.have(digest, self)
+        self.contains(digest) || self.lent.get(digest).is_some() || self.commits.have(digest, self)
     }
 
     /// Why content cannot be had, in words.
@@ -199,6 +219,9 @@ impl Blobs {
         digest: &Digest,
         each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>,
     ) -> Result<(), StoreError> {
+        if let Some(bytes) = self.lent.get(digest) {
+            return give(digest, bytes, each);
+        }
         match self.place(digest) {
             Ok((archive, blob)) => Ok(archive.stream(blob, each)?),
             Err(error) => self.stream_committed(digest, error, each),
@@ -242,10 +265,7 @@ impl Blobs {
         each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>,
     ) -> Result<(), StoreError> {
         match self.commits.read(digest, self) {
-            Some(Ok(bytes)) => each(Piece::Data(&bytes)).map_err(|source| StoreError::Content {
-                digest: *digest,
-                reason: source.to_string(),
-            }),
+            Some(Ok(bytes)) => give(digest, &bytes, each),
             Some(Err(reason)) => Err(StoreError::Content {
                 digest: *digest,
                 reason,
@@ -254,8 +274,11 @@ impl Blobs {
         }
     }
 
-    /// The whole content, checked against its digest; only for manifest parts, whose digest is plain.
-    fn part(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+    /// The whole content, checked against its digest; only for what is no file of a mount, whose digest is plain.
+    ///
+    /// # Errors
+    /// As [`Blobs::stream`]; also when it has another digest.
+    pub fn whole(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         let (archive, blob) = self.place(digest)?;
         let bytes = archive.bytes(blob, LARGEST_PART)?;
         if Digest::of(&bytes) == *digest {
@@ -300,10 +323,10 @@ impl Blobs {
             digest: *digest,
             source,
         };
-        let list = ManifestList::decode(&self.part(digest)?).map_err(bad)?;
+        let list = ManifestList::decode(&self.whole(digest)?).map_err(bad)?;
         let decode = |chunk: &Digest| match self.decoded.find(chunk) {
             Some(parts) => Ok(parts),
-            None => Chunk::decode(&self.part(chunk)?).map_err(bad),
+            None => Chunk::decode(&self.whole(chunk)?).map_err(bad),
         };
         let parts: Result<Vec<_>, StoreError> = parallel::map(&list.chunks, decode).into_iter().collect();
         let parts = parts?;
@@ -312,6 +335,21 @@ impl Blobs {
         }
         list.assemble(parts).map_err(bad)
     }
+}
+
+/// Gives content that lies in memory.
+fn give(
+    digest: &Digest,
+    bytes: &[u8],
+    each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>,
+) -> Result<(), StoreError> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    each(Piece::Data(bytes)).map_err(|source| StoreError::Content {
+        digest: *digest,
+        reason: source.to_string(),
+    })
 }
 
 impl Store {

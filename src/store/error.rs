@@ -164,6 +164,14 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
+    /// What is encrypted cannot be opened.
+    #[error("the encrypted credentials cannot be opened: {reason}")]
+    Sealed {
+        /// None of the operator's keys fits; else it is damaged.
+        is_key: bool,
+        /// Why.
+        reason: String,
+    },
     /// A manifest's parts are there and do not fit together.
     #[error("manifest {digest} is damaged: {source}")]
     Manifest {

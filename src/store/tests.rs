@@ -72,6 +72,7 @@ pub(in crate::store) fn coverage(root: &str) -> Coverage {
         withheld: Vec::new(),
         by_commit: false,
         state: false,
+        recipients: Vec::new(),
     }
 }
 
@@ -99,6 +100,7 @@ pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
             gaps: Vec::new(),
             git: None,
             withheld: Vec::new(),
+            sealed: None,
         }],
         archives: Vec::new(),
         written_by: "test".to_owned(),

@@ -75,6 +75,9 @@ impl<'a> StoredTree<'a> {
         if let Some(bytes) = self.kept.find(&content.digest) {
             return Ok(bytes);
         }
+        if let Some(bytes) = self.blobs.lent(content) {
+            return Ok(Arc::new(bytes.to_vec()));
+        }
         let size = usize::try_from(content.size)
             .ok()
             .filter(|_| content.size <= LARGEST);

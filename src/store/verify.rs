@@ -6,7 +6,7 @@ use super::archive::{Archive, Piece};
 use super::{Blobs, Store, StoreError};
 use crate::observer::{Observer, Phase};
 use crate::snapshot::{
-    ArchiveId, ArchiveRef, Content, Hasher, Manifest, RelPath, SnapshotId, SnapshotRecord,
+    ArchiveId, ArchiveRef, Content, Hasher, Manifest, MountRecord, RelPath, SnapshotId, SnapshotRecord,
 };
 
 /// Something that is not as it was written.
@@ -122,6 +122,34 @@ impl Check<'_> {
             match blobs.manifest(digest) {
                 Ok(manifest) => self.contents(record, &mount.coverage.label, &manifest, &blobs),
                 Err(error) => self.find(Some(&record.id), None, error.to_string()),
+            }
+            self.private(record, mount, &blobs);
+        }
+    }
+
+    /// What is stored of private files; bundles are opened with the operator's keys, when there are any.
+    fn private(&mut self, record: &SnapshotRecord, mount: &MountRecord, blobs: &Blobs) {
+        for content in mount.private().filter(|content| content.size > 0) {
+            let is_known = self.seen.contains_key(&content);
+            let what = match blobs.whole(&content.digest) {
+                Err(error) => Some(error.to_string()),
+                Ok(_) if is_known => None,
+                Ok(_) => match mount
+                    .sealed
+                    .as_ref()
+                    .filter(|sealed| sealed.digest == content.digest)
+                {
+                    Some(sealed) => self
+                        .store
+                        .unseal(sealed, blobs)
+                        .err()
+                        .map(|error| error.to_string()),
+                    None => None,
+                },
+            };
+            self.seen.insert(content, what.clone());
+            if let Some(what) = what {
+                self.find(Some(&record.id), None, what);
             }
         }
     }

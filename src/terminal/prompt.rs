@@ -3,7 +3,7 @@
 use std::io;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{QueueSelector, tcflush};
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 
 use super::{Terminal, sanitize};
 use crate::process::Interrupts;
@@ -42,6 +42,26 @@ impl Terminal {
             self.err_raw(b"\n");
         }
         answer.is_some_and(|answer| is_yes(&answer))
+    }
+
+    /// Asks on stderr for a line that does not show while it is typed; none without a terminal, or when it does not come to that.
+    #[must_use]
+    pub fn ask_secret(&self, question: &str, caught: &Interrupts) -> Option<String> {
+        if !self.can_ask() {
+            return None;
+        }
+        let input = io::stdin();
+        let shown = tcgetattr(&input).ok()?;
+        let mut hidden = shown.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&input, OptionalActions::Flush, &hidden).ok()?;
+        self.err_raw(format!("{}: ", sanitize::text(question)).as_bytes());
+        let answer = answer(caught);
+        // A signal is only a flag here, so that this is always reached.
+        let _ = tcsetattr(&input, OptionalActions::Flush, &shown);
+        self.err_raw(b"\n");
+        let line = String::from_utf8(answer?).ok()?;
+        Some(line.trim_end_matches(['\n', '\r']).to_owned())
     }
 }
 

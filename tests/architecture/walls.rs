@@ -4,7 +4,7 @@ use crate::source::{Named, Source};
 
 /// The layers, lowest first; those of one row may see each other. A file sees its own row and the rows before it.
 const LAYERS: &[&[&str]] = &[
-    &["snapshot", "clock", "observer", "environment"],
+    &["snapshot", "clock", "observer", "environment", "parted"],
     &["platform", "process"],
     &["config"],
     &["contract", "mount"],

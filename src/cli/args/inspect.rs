@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{ArgGroup, Args, ValueHint};
 
-use super::values::{Check, Until, some_path, some_text};
+use super::values::{Check, Unlock, Until, some_path, some_text};
 
 /// Arguments of `list`.
 #[derive(Clone, Debug, Args)]
@@ -73,6 +73,9 @@ pub struct DiffArgs {
     /// With --patch, show also the content of files that are likely to hold secrets
     #[arg(long, requires = "patch")]
     pub show_secrets: bool,
+    /// What opens what is encrypted.
+    #[command(flatten)]
+    pub unlock: Unlock,
     /// How changes are found: `content` reads every file instead of trusting size and times
     #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true)]
     pub check: Option<Check>,

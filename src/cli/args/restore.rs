@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueHint};
 
-use super::values::{Mtimes, some_path, some_text};
+use super::values::{Mtimes, Unlock, some_path, some_text};
 
 /// Arguments of `checkpoint`.
 #[derive(Clone, Debug, Args)]
@@ -66,6 +66,9 @@ pub struct RestoreArgs {
         default_value_t
     )]
     pub mtimes: Mtimes,
+    /// What opens what is encrypted.
+    #[command(flatten)]
+    pub unlock: Unlock,
     /// Refuse a snapshot that lacks anything
     #[arg(long)]
     pub require_complete: bool,
@@ -74,9 +77,9 @@ pub struct RestoreArgs {
     pub json: bool,
 }
 
-/// Arguments of `resume`.
+/// Which interrupted restore, and how.
 #[derive(Clone, Debug, Args)]
-pub struct ResumeArgs {
+pub struct WaitingArgs {
     /// The session; without it the one whose restore was interrupted
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
@@ -91,12 +94,23 @@ pub struct ResumeArgs {
     pub json: bool,
 }
 
+/// Arguments of `resume`.
+#[derive(Clone, Debug, Args)]
+pub struct ResumeArgs {
+    /// Which restore, and how.
+    #[command(flatten)]
+    pub restore: WaitingArgs,
+    /// What opens what is encrypted.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
 /// Arguments of `abort`: those of `resume`, and another way out.
 #[derive(Clone, Debug, Args)]
 pub struct AbortArgs {
     /// Which restore, and how.
     #[command(flatten)]
-    pub restore: ResumeArgs,
+    pub restore: WaitingArgs,
     /// Take nothing back: leave every path as it is now, and forget the restore
     #[arg(long)]
     pub as_is: bool,
@@ -123,6 +137,9 @@ pub struct UndoArgs {
     /// Delete also what was created after the restore
     #[arg(long)]
     pub delete_later_files: bool,
+    /// What opens what is encrypted.
+    #[command(flatten)]
+    pub unlock: Unlock,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

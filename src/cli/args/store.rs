@@ -2,12 +2,17 @@
 
 use clap::Args;
 
+use super::values::Unlock;
+
 /// Arguments of `verify`.
 #[derive(Clone, Debug, Args)]
 pub struct VerifyArgs {
     /// Read and check every stored byte, not only that everything is there
     #[arg(long)]
     pub read_data: bool,
+    /// What opens what is encrypted.
+    #[command(flatten)]
+    pub unlock: Unlock,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::str::FromStr;
 
-use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, ValueEnum, ValueHint};
 
 use crate::terminal::ColorMode;
 
@@ -28,6 +28,14 @@ pub enum OnFailure {
     Run,
     /// Do not start it
     Block,
+}
+
+/// What opens the credentials that were stored encrypted.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Unlock {
+    /// Your private key, of age or ssh: opens the agents' credentials that were stored encrypted
+    #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
+    pub identity: Option<OsString>,
 }
 
 /// Which times restored files get.

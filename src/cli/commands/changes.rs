@@ -1,6 +1,6 @@
 //! What a session did: the comparison of its first and last snapshot, as a screen and as documents.
 
-use crate::capture::Captured;
+use crate::capture::{Captured, Reveal};
 use crate::cli::context::Context;
 use crate::cli::document::ChangeDocument;
 use crate::cli::error::CliError;
@@ -32,8 +32,15 @@ pub(super) fn of_session(
     };
     let record = store.record(&baseline.id)?;
     let mut mounts = Vec::new();
-    for (mount, now) in record.mounts.iter().zip(&closing.manifests) {
-        let before = store.manifest(&record, mount)?;
+    let captured = closing.manifests.iter().zip(&closing.record.mounts);
+    for (mount, (now, later)) in record.mounts.iter().zip(captured) {
+        // What is private is told by what is stored of it.
+        let mut reveal = Reveal::default();
+        let (before, _) = reveal.stored_manifest(store, &record, mount)?;
+        let now = match later.withheld.is_empty() {
+            true => now.clone(),
+            false => reveal.stored_manifest(store, &closing.record, later)?.0,
+        };
         let from = Side {
             manifest: before.as_ref(),
             skipped: &[],

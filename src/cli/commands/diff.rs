@@ -1,6 +1,8 @@
 //! `diff`: what changed between two snapshots, or between a snapshot and now.
 
-use crate::capture::{Earlier, Latest, Look, Seen, look, withheld_now};
+mod sides;
+
+use crate::capture::{Earlier, Reveal, Show};
 use crate::cli::args::{Check, DiffArgs, DiffForm, Until};
 use crate::cli::context::Context;
 use crate::cli::document::{
@@ -16,12 +18,14 @@ use crate::diff::{
 };
 use crate::restore::Scope;
 use crate::session::{find_called, find_instance, find_snapshot, settle_lost};
-use crate::snapshot::{Coverage, SnapshotRecord};
+use crate::snapshot::{Coverage, RelPath};
 use crate::store::Store;
 use crate::terminal::sanitize;
 
+use self::sides::{Later, live, stored};
 use super::paths;
 use super::repositories::{repositories, settings};
+use super::unlock::identities;
 use super::words::Words;
 
 /// One mount compared.
@@ -36,14 +40,9 @@ pub(in crate::cli) struct Compared {
     pub(in crate::cli) withheld: Vec<WithheldChange>,
 }
 
-/// The later side.
-enum Later {
-    Now,
-    Snapshot(Box<SnapshotRecord>),
-}
-
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
     let (store, row) = open(context, &args.instance)?;
+    let store = store.unlocked_by(identities(context, &args.unlock)?);
     let from = find_snapshot(&store, &row, args.from.as_deref().unwrap_or("baseline"));
     let from = store.record(&from.map_err(|error| nothing(&row, error))?.id)?;
     let later = match &args.to {
@@ -57,27 +56,37 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
     let scopes = paths::scopes(context.environment, &coverages, &args.paths)?;
     let check = args.check == Some(Check::Content);
     let mut compared = Vec::new();
-    let blobs = store.contents(&from);
-    let later_blobs = match &later {
+    let mut blobs = store.contents(&from);
+    let mut later_blobs = match &later {
         Later::Now => None,
         Later::Snapshot(record) => Some(store.contents(record)),
     };
     for (mount, scope) in from.mounts.iter().zip(&scopes) {
-        let before = store.manifest(&from, mount)?;
-        let after = match &later {
+        let mut reveal = Reveal::of(&store, &mount.coverage, Show::Stored)?;
+        let plain = store.manifest(&from, mount)?;
+        let (before, _) = reveal.stored_manifest(&store, &from, mount)?;
+        let mut after = match &later {
             Later::Now => live(
                 context,
                 &store,
                 &mount.coverage,
-                before.as_ref().map(|manifest| Earlier {
+                // Nothing private: a look takes names from it.
+                plain.as_ref().map(|manifest| Earlier {
                     manifest,
                     started_at: mount.started_at,
                     same_rules: true,
                 }),
                 check,
             )?,
-            Later::Snapshot(record) => stored(&store, record, &mount.coverage)?,
+            Later::Snapshot(record) => stored(&store, record, &mount.coverage, &mut reveal)?,
         };
+        if let (Later::Now, Some(now)) = (&later, &mut after.manifest) {
+            reveal.now(now, mount);
+        }
+        blobs.lend(reveal.lent());
+        if let Some(blobs) = &mut later_blobs {
+            blobs.lend(reveal.lent());
+        }
         let skipped: Vec<_> = after.skipped.iter().map(|skipped| &skipped.path).collect();
         let lacks: Vec<_> = [&before, &after.manifest]
             .into_iter()
@@ -123,16 +132,15 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         if !args.no_renames {
             comparison.changes = pair_renames(comparison.changes);
         }
-        let later_facts = match &later {
-            Later::Now => withheld_now(&store, &mount.coverage)?,
-            Later::Snapshot(record) => {
-                let mut same = record.mounts.iter();
-                let same = same.find(|other| other.coverage.label == mount.coverage.label);
-                Some(same.map(|mount| mount.withheld.clone()).unwrap_or_default())
-            }
+        let mut withheld = compare_withheld(
+            &mount.withheld,
+            later.withheld(&store, &mount.coverage)?.as_deref(),
+        );
+        let is_shown = |path: &RelPath| {
+            let mut sides = [&before, &after.manifest].into_iter().flatten();
+            store.is_unlocked() && sides.any(|side| side.entry(path).is_some())
         };
-        let mut withheld = compare_withheld(&mount.withheld, later_facts.as_deref());
-        withheld.retain(|change| scope.holds(&change.path));
+        withheld.retain(|change| scope.holds(&change.path) && !is_shown(&change.path));
         // What is said of it is said once.
         let is_told = |gap: &NotCovered| withheld.iter().any(|change| change.path == gap.path);
         comparison.not_covered.retain(|gap| !is_told(gap));
@@ -159,10 +167,12 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         let options = PatchOptions {
             context: 3,
             show_secrets: args.show_secrets,
+            hides: false,
         };
         let sources = view::patch::Sources {
             from: &blobs,
             to: later_blobs.as_ref(),
+            hides_private: store.is_unlocked() && !args.show_secrets,
         };
         // What agents may do now is wanted first, whatever else changed.
         for mount in compared.iter().filter(|mount| !mount.settings.is_empty()) {
@@ -179,6 +189,7 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             let undo = Words::new("restore")
                 .arg(row.id.as_str())
                 .flag("--from", args.from.as_ref())
+                .flag("--identity", args.unlock.identity.as_ref())
                 .paths(&args.paths);
             context.propose("undo it", &undo.text());
         }
@@ -255,40 +266,6 @@ pub(super) fn nothing(row: &crate::store::InstanceRow, error: crate::session::Se
         "launch --snapshot project DIR -- COMMAND",
     )
     .command("sessions that have snapshots", "list")
-}
-
-fn live(
-    context: &Context<'_>,
-    store: &Store,
-    coverage: &Coverage,
-    before: Option<Earlier<'_>>,
-    check_content: bool,
-) -> Result<Seen, CliError> {
-    let latest = Latest::find(store, coverage);
-    let reference = latest.as_ref().map(Latest::earlier).or(before);
-    Ok(look(
-        &Look {
-            coverage,
-            reference,
-            check_content,
-        },
-        context.world().observer,
-    )?)
-}
-
-fn stored(store: &Store, record: &SnapshotRecord, coverage: &Coverage) -> Result<Seen, CliError> {
-    let mount = record
-        .mounts
-        .iter()
-        .find(|mount| mount.coverage.label == coverage.label);
-    let manifest = match mount {
-        Some(mount) => store.manifest(record, mount)?,
-        None => None,
-    };
-    Ok(Seen {
-        manifest,
-        skipped: Vec::new(),
-    })
 }
 
 fn document(instance: String, from: String, to: String, compared: &[Compared]) -> DiffDocument {

@@ -1,13 +1,15 @@
 //! What changed about the repositories of a mount.
 
 use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
 
 use crate::cli::context::Context;
 use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare_settings, is_secret};
-use crate::git::{Files, Live, Repositories, work_tree};
+use crate::git::{Files, Found, Live, Repositories, work_tree};
 use crate::mount::Root;
 use crate::restore::{Proposal, Report};
-use crate::snapshot::{Coverage, Manifest, RelPath, SnapshotRecord};
+use crate::snapshot::{Coverage, Manifest, Name, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store, StoredTree};
 use crate::terminal::sanitize;
 
@@ -71,14 +73,67 @@ fn with_files<R>(
     let stored = |manifest, blobs| StoredTree::new(manifest, blobs, &host);
     let then = before.map(|manifest| stored(manifest, blobs));
     let root = later.is_none().then(|| Root::open(&host).ok()).flatten();
-    let later = after.zip(later).map(|(manifest, blobs)| stored(manifest, blobs));
-    let live = root.as_ref().map(Live::new);
+    let later = after.zip(later);
+    let later = later.map(|(manifest, blobs)| stored(manifest, blobs));
+    let live = root.as_ref().map(|root| Shown {
+        live: Live::new(root),
+        manifest: after,
+        blobs,
+    });
     let then = then.as_ref().map(|files| files as &dyn Files);
     let now = match (&later, &live) {
         (Some(files), _) => Some(files as &dyn Files),
         (None, live) => live.as_ref().map(|files| files as &dyn Files),
     };
     act(then, now)
+}
+
+/// The files as they are, but for what is shown without its secrets.
+struct Shown<'a> {
+    live: Live<'a>,
+    manifest: Option<&'a Manifest>,
+    blobs: &'a Blobs,
+}
+
+impl Shown<'_> {
+    fn lent(&self, path: &RelPath) -> Option<&[u8]> {
+        self.blobs.lent(self.manifest?.entry(path)?.content()?)
+    }
+}
+
+impl Files for Shown<'_> {
+    fn look(&self, path: &RelPath) -> io::Result<Option<Found>> {
+        match self.lent(path) {
+            Some(bytes) => Ok(Some(Found::File {
+                size: bytes.len() as u64,
+                executable: false,
+            })),
+            None => self.live.look(path),
+        }
+    }
+
+    fn names(&self, dir: &RelPath) -> io::Result<Vec<Name>> {
+        self.live.names(dir)
+    }
+
+    fn read_at(&self, path: &RelPath, room: &mut [u8], at: u64) -> io::Result<usize> {
+        let Some(bytes) = self.lent(path) else {
+            return self.live.read_at(path, room, at);
+        };
+        let rest = usize::try_from(at)
+            .ok()
+            .and_then(|at| bytes.get(at..))
+            .unwrap_or_default();
+        let count = rest.len().min(room.len());
+        if let (Some(room), Some(rest)) = (room.get_mut(..count), rest.get(..count)) {
+            room.copy_from_slice(rest);
+        }
+        Ok(count)
+    }
+
+    fn host_path(&self) -> Option<&Path> {
+        self.live.host_path()
+    }
 }
 
 /// Those of which something changed, or something in the work tree that git takes orders from.

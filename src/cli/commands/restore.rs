@@ -14,6 +14,7 @@ pub(super) use set_aside::again as set_aside_again;
 use super::diff::{no_store, nothing, settle_and_say};
 use super::paths;
 use super::pending::{make_way_and_say, refuse_torn};
+use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::{Mtimes, RestoreArgs};
 use crate::cli::context::{Context, settle_path};
@@ -32,8 +33,10 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         .ok_or_else(|| no_store(&args.instance))?;
     let row = find_called(&reading, context.environment, &args.instance)?;
     refuse_inside(&reading, context.environment, Allowed::Nothing)?;
+    let identities = identities(context, &args.unlock)?;
     if let Some(directory) = &args.to {
         let directory = settle_path(context.environment, directory.as_ref());
+        let reading = reading.unlocked_by(identities);
         return to::to_directory(context, &reading, &row, args, directory);
     }
     refuse_living(&reading, context.environment, &row)?;
@@ -50,6 +53,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         settle_and_say(context, &store, &row)?;
         (store, Some(locks))
     };
+    let store = store.unlocked_by(identities);
     let row = find_instance(&store, row.id.as_str())?;
     if state(&store, &row) == State::Lost {
         context.terminal.note(&format!(
@@ -95,6 +99,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         dry_run: args.dry_run,
         exact_mtimes: args.mtimes == Mtimes::Exact,
         question: "Restore these files?",
+        identity: args.unlock.identity.clone(),
         again: Words::new("restore")
             .arg(row.id.as_str())
             .flags("--set-aside-excluded", aside)
@@ -102,6 +107,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
             .flag("--mtimes", (args.mtimes == Mtimes::Exact).then_some("exact"))
             .switch("--files-only", args.files_only)
             .switch("--require-complete", args.require_complete)
+            .flag("--identity", args.unlock.identity.as_ref())
             .paths(&args.paths),
     };
     carry_out(context, &store, &row, &proposal, &how)

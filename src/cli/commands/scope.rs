@@ -7,12 +7,13 @@ use crate::capture::{glance, tracked_by_git};
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
-use crate::config::{Config, ConfigError, Flags};
+use crate::config::{Config, ConfigError, Flags, StateSecrets};
 use crate::contract::{
     Contract, ContractError, Identity, MAX_VISITED, Options, Target, count_foreign, resolve,
 };
 use crate::snapshot::{Coverage, GitCoverage, RepositoryState};
 use crate::store::Store;
+use crate::store::archive::Recipients;
 use crate::terminal::sanitize;
 
 /// Who asks for a contract, for the command that an error proposes.
@@ -51,6 +52,7 @@ pub(super) fn contract(
     };
     // Which automatic excludes are new is seen against the last baselines of the same roots.
     let first = resolve(context.environment, &resolved, options, &[])?;
+    check_recipients(&first)?;
     // A store that cannot be read is the business of whoever writes to it; here it only costs the marks.
     let previous = match context.store_for_reading() {
         Ok(Some(store)) => baselines(&store, first.coverages())?,
@@ -76,6 +78,35 @@ pub(super) fn contract(
         }
     }
     Ok(contract)
+}
+
+/// Whether credentials can be encrypted to what the configuration names.
+fn check_recipients(contract: &Contract) -> Result<(), CliError> {
+    let Some(state) = &contract.state else {
+        return Ok(());
+    };
+    if state.secrets.value != StateSecrets::Encrypt {
+        return Ok(());
+    }
+    let with_steps = |error: CliError| {
+        error
+            .hint("name one or more public keys, of age or of ssh, in [recovery.state]:\n  recipients = [\"ssh-ed25519 AAAA…\"]")
+            .hint("yours may be the line in ~/.ssh/id_ed25519.pub; its private key opens what is encrypted with --identity")
+    };
+    if state.recipients.is_empty() {
+        let what = format!(
+            "{}: secrets = \"encrypt\" needs recipients, and there are none",
+            state.secrets.source
+        );
+        return Err(with_steps(CliError::new(ErrorKind::Config, what)));
+    }
+    for recipient in &state.recipients {
+        if let Err(error) = Recipients::parse(std::slice::from_ref(&recipient.value)) {
+            let what = format!("{}: {error}", recipient.source);
+            return Err(with_steps(CliError::new(ErrorKind::Config, what)));
+        }
+    }
+    Ok(())
 }
 
 /// A target that cannot be used comes with the command that was probably meant.

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use super::diff::no_store;
 use super::pending::{tell_left, what_was_cleared};
 use super::restore::{How, carry_out, document, say, set_aside_again};
+use super::unlock::identities;
 use super::words::Words;
-use crate::cli::args::{AbortArgs, ResumeArgs};
+use crate::cli::args::{AbortArgs, ResumeArgs, WaitingArgs};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{RestoreDocument, RestoreOutcome};
@@ -31,11 +32,14 @@ struct Found {
 }
 
 pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Status, CliError> {
+    let identities = identities(context, &args.unlock)?;
+    let args = &args.restore;
     let (row, waiting) = look(context, args.instance.as_deref())?;
     if args.dry_run {
         return show(context, &row, &waiting, args.json, "resume");
     }
-    let found = take(context, &row, &waiting)?;
+    let mut found = take(context, &row, &waiting)?;
+    found.store = found.store.unlocked_by(identities);
     let intent = found.papers.intent().clone();
     if waiting.stage == RestoreStage::Begun {
         return again(context, found, &intent, args);
@@ -280,6 +284,7 @@ fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> How<'static
         dry_run: false,
         exact_mtimes: intent.exact_mtimes,
         question: "Restore these files?",
+        identity: None,
         again,
     }
 }
@@ -289,7 +294,7 @@ fn again(
     context: &Context<'_>,
     found: Found,
     intent: &Intent,
-    args: &ResumeArgs,
+    args: &WaitingArgs,
 ) -> Result<Status, CliError> {
     let Found {
         store,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::diff::no_store;
 use super::pending::{make_way_and_say, refuse_torn};
 use super::restore::{How, carry_out};
+use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::UndoArgs;
 use crate::cli::context::Context;
@@ -26,6 +27,7 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
     refuse_inside(&reading, context.environment, Allowed::Nothing)?;
     refuse_living(&reading, context.environment, &row)?;
     let roots = roots(&row.mounts);
+    let identities = identities(context, &args.unlock)?;
     let (store, _locks) = if args.dry_run {
         refuse_torn(&reading, &row)?;
         (reading, None)
@@ -36,6 +38,7 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         make_way_and_say(context, &store, &row)?;
         (store, Some(locks))
     };
+    let store = store.unlocked_by(identities);
     // What was cleared up may have been a restore that is the last one now.
     let (row, undone) = find(context, &store, args)?;
     let target = store.record(&undone.emergency)?;
@@ -76,9 +79,11 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         dry_run: args.dry_run,
         exact_mtimes: false,
         question: "Take this restore back?",
+        identity: args.unlock.identity.clone(),
         again: Words::new("undo")
             .arg(row.id.as_str())
-            .flag("--receipt", Some(undone.number.to_string())),
+            .flag("--receipt", Some(undone.number.to_string()))
+            .flag("--identity", args.unlock.identity.as_ref()),
     };
     carry_out(context, &store, &row, &proposal, &how)
 }

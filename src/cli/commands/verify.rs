@@ -1,5 +1,6 @@
 //! `verify`: is the store whole?
 
+use super::unlock::identities;
 use crate::cli::args::VerifyArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{DamageDocument, Head, VerifyDocument, VerifyOutcome};
@@ -10,7 +11,9 @@ use crate::terminal::{sanitize, size, width};
 
 pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, CliError> {
     let verified = match context.store_for_reading()? {
-        Some(store) => store.verify(args.read_data, context.world().observer)?,
+        Some(store) => store
+            .unlocked_by(identities(context, &args.unlock)?)
+            .verify(args.read_data, context.world().observer)?,
         None => Verified::default(),
     };
     if verified.interrupted {

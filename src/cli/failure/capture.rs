@@ -49,7 +49,7 @@ fn capture_kind(error: &CaptureError) -> ErrorKind {
     match error {
         CaptureError::Interrupted => ErrorKind::Interrupted,
         CaptureError::Limit { .. } | CaptureError::Room { .. } => ErrorKind::LimitExceeded,
-        CaptureError::Excludes { .. } => ErrorKind::Config,
+        CaptureError::Excludes { .. } | CaptureError::Seal { .. } => ErrorKind::Config,
         CaptureError::Store(error) => store_kind(error),
         CaptureError::Archive(error) => archive_kind(error),
         CaptureError::ReadBack { .. } => ErrorKind::Integrity,

@@ -15,6 +15,8 @@ pub(in crate::cli) struct Sources<'a> {
     pub(in crate::cli) from: &'a Blobs,
     /// Of the later snapshot; `None`: the files as they are.
     pub(in crate::cli) to: Option<&'a Blobs>,
+    /// Private files were opened, and are not to be shown.
+    pub(in crate::cli) hides_private: bool,
 }
 
 /// One change as a unified patch.
@@ -84,6 +86,7 @@ pub(in crate::cli) fn stat(mount: &Compared, sources: &Sources<'_>, columns: usi
     let options = PatchOptions {
         context: 0,
         show_secrets: true,
+        hides: false,
     };
     let mut rows = Vec::new();
     let (mut added, mut removed) = (0, 0);
@@ -144,7 +147,18 @@ pub(in crate::cli) fn not_covered(gaps: &[NotCovered]) -> String {
 }
 
 fn made(coverage: &Coverage, change: &Change, sources: &Sources<'_>, options: PatchOptions) -> Patch {
+    let lent = |entry: &Option<Entry>| {
+        entry
+            .as_ref()
+            .and_then(|entry| sources.from.lent(entry.content()?))
+    };
+    let is_private = lent(&change.from).or(lent(&change.to)).is_some();
+    let options = PatchOptions {
+        hides: options.hides || (sources.hides_private && is_private),
+        ..options
+    };
     diff::patch(change, options, |later| match (later, sources.to) {
+        (true, None) if lent(&change.to).is_some() => stored(sources.from, change.to.as_ref()),
         (false, _) => stored(sources.from, change.from.as_ref()),
         (true, Some(blobs)) => stored(blobs, change.to.as_ref()),
         (true, None) => live(coverage, &change.path),

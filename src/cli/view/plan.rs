@@ -5,8 +5,9 @@ use std::collections::HashSet;
 
 use super::{aside, changes};
 use crate::cli::document::why_words;
-use crate::diff::{Change, ChangeKind, NotCovered, renames};
+use crate::diff::{Change, ChangeKind, NotCovered, WithheldKind, renames};
 use crate::restore::{Action, Location, Proposal, ProposedMount, Step};
+use crate::snapshot::RelPath;
 use crate::terminal::{Role, sanitize, size, style, width};
 
 /// The plan in words. Every path that will be touched stands in it with its full host path.
@@ -114,11 +115,22 @@ fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
         lines.push(format!("  left out  {host} (--files-only): {paths}"));
     }
     let is_told = |gap: &NotCovered| mount.withheld.iter().any(|change| change.path == gap.path);
+    let has_note = |path: &RelPath| mount.notes.iter().any(|note| note.path == *path);
     for change in &mount.withheld {
         let host = sanitize::path(&change.path.on_host(&root));
         let words = change.kind.words();
-        lines.push(format!(
-            "  withheld  {host}: {words}; no snapshot holds it, so it stays"
+        lines.push(match mount.is_sealed {
+            _ if change.kind == WithheldKind::Secret && has_note(&change.path) => continue,
+            false => format!("  withheld  {host}: {words}; no snapshot holds it, so it stays"),
+            true => format!("  encrypted {host}: {words}; it stays unless --identity gives your key"),
+        });
+    }
+    for note in &mount.notes {
+        let host = sanitize::path(&note.path.on_host(&root));
+        let (key, what) = (sanitize::text(&note.key.join(".")), note.words());
+        lines.extend(width::wrap(
+            &format!("  secret    {host}: {key}: {what}"),
+            columns,
         ));
     }
     let not_covered: Vec<_> = mount

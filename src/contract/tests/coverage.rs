@@ -13,6 +13,7 @@ fn excludes(coverage: &Coverage) -> Vec<String> {
     let word = |source: &ExcludeSource| match source {
         ExcludeSource::Config(_) => "config".to_owned(),
         ExcludeSource::Integration { name, because, .. } => format!("{name}<{because}"),
+        ExcludeSource::State(because) => because.clone(),
         ExcludeSource::Flag => "flag".to_owned(),
     };
     coverage

@@ -27,6 +27,7 @@ fn coverage(patterns: &[&str], tracked: &[&str], withheld: &[(&str, WithheldReas
             .collect(),
         by_commit: false,
         state: false,
+        recipients: Vec::new(),
     }
 }
 

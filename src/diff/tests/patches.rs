@@ -7,6 +7,7 @@ use crate::snapshot::{Entry, Kind};
 const PLAIN: PatchOptions = PatchOptions {
     context: 1,
     show_secrets: false,
+    hides: false,
 };
 
 fn change(at: &str, kind: ChangeKind, from: Option<Entry>, to: Option<Entry>) -> Change {
@@ -141,6 +142,7 @@ fn secrets_are_hidden_by_name_and_by_mode_of_either_side() {
         assert_eq!(patch(change, PLAIN, never).body, Body::Hidden, "{change:?}");
         let show = PatchOptions {
             show_secrets: true,
+            hides: false,
             ..PLAIN
         };
         let shown = patch(change, show, |later| {

@@ -8,8 +8,10 @@ use crate::snapshot::Digest;
 
 /// The first seven bytes of the index; the version follows.
 const MAGIC: &[u8; 7] = b"JKRINDX";
-/// The version that this program writes, and the last that it reads.
-pub(super) const VERSION: u8 = 1;
+/// The last version that this program reads, and writes when the archive holds what the first one did not know.
+pub(super) const VERSION: u8 = 2;
+/// The first version, which every program reads.
+const FIRST: u8 = 1;
 /// Magic, version, number of frames, number of blobs.
 const HEAD: u64 = 20;
 const FRAME: u64 = 32;
@@ -46,7 +48,12 @@ pub(super) fn encode(frames: &[Digest], blobs: &BTreeMap<Digest, Blob>) -> Resul
     out.try_reserve_exact(total - out.len())
         .map_err(|_| "its index does not fit into memory")?;
     out.extend_from_slice(MAGIC);
-    out.push(VERSION);
+    let is_new = |blob: &Blob| matches!(blob.kind, BlobKind::Settings | BlobKind::Sealed);
+    out.push(if blobs.values().any(is_new) {
+        VERSION
+    } else {
+        FIRST
+    });
     out.extend_from_slice(&count.to_le_bytes());
     out.extend_from_slice(&(blobs.len() as u64).to_le_bytes());
     for digest in frames {
@@ -59,6 +66,8 @@ pub(super) fn encode(frames: &[Digest], blobs: &BTreeMap<Digest, Blob>) -> Resul
             BlobKind::Sparse => 1,
             BlobKind::Chunk => 2,
             BlobKind::List => 3,
+            BlobKind::Settings => 4,
+            BlobKind::Sealed => 5,
         });
         out.extend_from_slice(&blob.frame.to_le_bytes());
         out.extend_from_slice(&blob.offset.to_le_bytes());
@@ -95,7 +104,7 @@ pub(super) fn decode(content: &[u8], starts: &[u64]) -> Result<Index, Refusal> {
         .ok_or("it does not begin as an index")?;
     match *version {
         0 => return Err("its version is 0".into()),
-        VERSION => {}
+        FIRST..=VERSION => {}
         newer => return Err(Refusal::Newer(newer)),
     }
     let size = usize::try_from(header.size).map_err(|_| "its size is too large")?;
@@ -144,6 +153,8 @@ fn decode_blob(entry: &[u8; BLOB]) -> Result<Blob, &'static str> {
         1 => BlobKind::Sparse,
         2 => BlobKind::Chunk,
         3 => BlobKind::List,
+        4 => BlobKind::Settings,
+        5 => BlobKind::Sealed,
         _ => return Err("a blob has an unknown kind"),
     };
     Ok(Blob {

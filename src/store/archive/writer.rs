@@ -174,7 +174,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes a manifest chunk or list, unless the archive has it.
+    /// Writes what is no file of a mount (a manifest chunk or list, say), unless the archive has it.
     ///
     /// # Errors
     /// When the archive cannot be written, or `kind` is another or `bytes` is empty.
@@ -182,6 +182,8 @@ impl<W: Write> Writer<W> {
         let folder = match kind {
             BlobKind::Chunk => "chunks",
             BlobKind::List => "manifests",
+            BlobKind::Settings => "settings",
+            BlobKind::Sealed => "sealed",
             BlobKind::Content | BlobKind::Sparse => {
                 return Err(refused(
                     digest.hex().as_bytes(),
@@ -189,7 +191,12 @@ impl<W: Write> Writer<W> {
                 ));
             }
         };
-        let name = format!("{INTERNAL}/{folder}/{digest}");
+        let ending = if kind == BlobKind::Sealed {
+            ".tar.zst.age"
+        } else {
+            ""
+        };
+        let name = format!("{INTERNAL}/{folder}/{digest}{ending}");
         if bytes.is_empty() {
             return Err(refused(name.as_bytes(), "a chunk or list is never empty"));
         }

@@ -1,5 +1,7 @@
 //! What `restore` and `undo` have in common: show a proposal, ask, carry it out, tell.
 
+use std::ffi::OsString;
+
 use super::document::document;
 use crate::cli::commands::pending::tell_left;
 use crate::cli::commands::repositories::emptied;
@@ -26,6 +28,8 @@ pub(in crate::cli::commands) struct How<'a> {
     pub(in crate::cli::commands) dry_run: bool,
     pub(in crate::cli::commands) exact_mtimes: bool,
     pub(in crate::cli::commands) question: &'a str,
+    /// The file with the operator's key, when one was given.
+    pub(in crate::cli::commands) identity: Option<OsString>,
     /// The same once more, without what answers, shows, or allows: for the commands that are proposed.
     pub(in crate::cli::commands) again: Words,
 }
@@ -222,7 +226,9 @@ fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &
         context.propose_to_root("root may change what you may not", &how.again.clone().text());
     }
     if report.emergency.is_some() {
-        context.propose("take it back", &format!("undo {}", row.id));
+        let undo = Words::new("undo").arg(row.id.as_str());
+        let undo = undo.flag("--identity", how.identity.as_ref());
+        context.propose("take it back", &undo.text());
     }
 }
 

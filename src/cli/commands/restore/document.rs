@@ -82,8 +82,15 @@ pub(in crate::cli::commands) fn document(
             ReasonDocument::new(
                 coverage,
                 &change.path,
-                format!("withheld, so no snapshot holds it: {words}"),
+                match mount.is_sealed {
+                    false => format!("withheld, so no snapshot holds it: {words}"),
+                    true => format!("encrypted, and no --identity was given: {words}"),
+                },
             )
+        }));
+        made.left_out.extend(mount.notes.iter().map(|note| {
+            let reason = format!("the secret {}: {}", note.key.join("."), note.words());
+            ReasonDocument::new(coverage, &note.path, reason)
         }));
         let reason = "excluded, and changed since the snapshot";
         made.not_checked.extend(

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::target;
+use crate::capture::{Note, Reveal};
 use crate::cli::args::RestoreArgs;
 use crate::cli::commands::paths;
 use crate::cli::confirm::confirm;
@@ -15,7 +16,7 @@ use crate::clock::random;
 use crate::git::Repositories;
 use crate::restore::{Fresh, RestoreError, Scope, write_to};
 use crate::snapshot::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
-use crate::store::{InstanceRow, Store};
+use crate::store::{Blobs, InstanceRow, Store};
 use crate::terminal::{sanitize, shell, size};
 
 /// One mount, and which of its paths are wanted.
@@ -23,6 +24,8 @@ struct Part<'a> {
     mount: &'a MountRecord,
     manifest: Manifest,
     scope: Scope,
+    reveal: Reveal,
+    notes: Vec<Note>,
 }
 
 pub(super) fn to_directory(
@@ -100,9 +103,10 @@ fn parts<'a>(
     let scopes = paths::scopes(context.environment, &coverages, &args.paths)?;
     let mut parts = Vec::new();
     for (mount, scope) in target.mounts.iter().zip(scopes) {
-        let Some(manifest) = store.manifest(target, mount)? else {
-            continue;
-        };
+        // With what nobody has but the place that it came from, nothing is written elsewhere.
+        let mut reveal = Reveal::elsewhere();
+        let (manifest, notes) = reveal.stored_manifest(store, target, mount)?;
+        let Some(manifest) = manifest else { continue };
         let known = paths::Known {
             sides: &[Some(&manifest)],
             elsewhere: &[],
@@ -118,6 +122,8 @@ fn parts<'a>(
             mount,
             manifest,
             scope,
+            reveal,
+            notes,
         });
     }
     Ok(parts)
@@ -187,7 +193,8 @@ fn write(
     directory: &Path,
     json: bool,
 ) -> Result<(u64, Vec<ReasonDocument>), CliError> {
-    let blobs = store.contents(target);
+    let private = parts.iter().map(|part| part.reveal.lent());
+    let blobs = private.fold(store.contents(target), Blobs::lending);
     let several = target.mounts.len() > 1;
     let world = context.world();
     let fresh = Fresh::make(directory, random(world.entropy))?;
@@ -202,6 +209,11 @@ fn write(
         let (part_path, place) = (within(fresh.path()), within(directory));
         let written = write_to(&part_path, &part.manifest, &part.scope, &blobs, world.observer)?;
         paths += written.paths.len() as u64;
+        for note in part.notes.iter().filter(|note| part.scope.holds(&note.path)) {
+            let host = sanitize::path(&note.path.on_host(&place));
+            let key = sanitize::text(&note.key.join("."));
+            context.terminal.note(&format!("{host}: {key}: {}", note.words()));
+        }
         for (path, reason) in written.problems {
             if !json {
                 let host = sanitize::path(&path.on_host(&place));

@@ -115,6 +115,11 @@ fn write_group(sheet: &mut Sheet, first: &Row<'_>, group: &[Row<'_>], partial: b
             parts.extend(patterns);
             sheet.say(&parts);
         }
+        ExcludeSource::State(because) => {
+            parts.extend([Part::item(because.as_bytes()), Part::Text(":")]);
+            parts.extend(patterns);
+            sheet.say(&parts);
+        }
         ExcludeSource::Flag => {
             parts.push(Part::Text("by --exclude:"));
             parts.extend(patterns);

@@ -27,7 +27,10 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
             let intro = match reason {
                 WithheldReason::Store => "the recovery store".to_owned(),
                 // Said at the mount itself, or only where one is found.
-                WithheldReason::Readonly | WithheldReason::Staging | WithheldReason::Credential => continue,
+                WithheldReason::Readonly
+                | WithheldReason::Staging
+                | WithheldReason::Credential
+                | WithheldReason::Settings => continue,
                 WithheldReason::Sensitive if captures_secrets => format!("{number} of agents' credentials"),
                 WithheldReason::Sensitive => {
                     format!("{number} of your own secrets or agents' credentials")

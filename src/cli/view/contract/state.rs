@@ -1,7 +1,9 @@
 //! The state of agents in a contract: path by path what is captured, and what of it is a secret.
 
 use super::sheet::{Part, Sheet};
+use crate::config::StateSecrets;
 use crate::contract::{AgentTerms, Contract, StatePath, StateSource, StateTerms};
+use crate::snapshot::{Coverage, ExcludeSource};
 use crate::terminal::Role;
 
 /// Writes the section, in the mode that captures any.
@@ -24,16 +26,62 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
                 _ => "of the agents in the container's directory ",
             };
             sheet.say(&[Part::Text(whose), Part::name(&coverage.root.0)]);
-            for rule in &coverage.excludes {
-                sheet.below(&[Part::Text("left out: "), Part::item(rule.pattern.as_bytes())]);
-            }
+            left_out(sheet, coverage);
             agents(sheet, terms);
-            sheet.say(&[Part::Text(
-                "Of what is withheld only that it is there, its metadata and a keyed digest are recorded; a restore never touches it. Secrets \
-                 that stand in other files of the state are captured with them.",
-            )]);
+            secrets(sheet, terms);
         }
     }
+}
+
+/// What is never captured of it: each reason once, with all its patterns.
+fn left_out(sheet: &mut Sheet, coverage: &Coverage) {
+    let mut groups: Vec<(&str, Vec<Part<'_>>)> = Vec::new();
+    for rule in &coverage.excludes {
+        let because = match &rule.source {
+            ExcludeSource::State(because) => because.as_str(),
+            _ => "",
+        };
+        let pattern = [Part::Text(" "), Part::item(rule.pattern.as_bytes())];
+        match groups.iter_mut().find(|(known, _)| *known == because) {
+            Some((_, parts)) => parts.extend(pattern),
+            None => groups.push((because, pattern.into())),
+        }
+    }
+    for (because, patterns) in groups {
+        let mut parts = vec![
+            Part::Text("left out, for "),
+            Part::item(because.as_bytes()),
+            Part::Text(":"),
+        ];
+        parts.extend(patterns);
+        sheet.below(&parts);
+    }
+}
+
+/// What becomes of secrets, and who said so.
+fn secrets(sheet: &mut Sheet, terms: &StateTerms) {
+    let mut parts = match terms.secrets.value {
+        StateSecrets::Withhold => vec![Part::Text(
+            "Of what is withheld only that it is there, its metadata and a keyed digest are recorded; a restore never touches it (secrets = \
+             \"withhold\", ",
+        )],
+        StateSecrets::Encrypt => vec![Part::Text(
+            "What is encrypted, and settings with the secrets in them, can be read with your private key alone: a restore brings it back with \
+             --identity FILE, and does not touch it without (secrets = \"encrypt\", ",
+        )],
+    };
+    parts.extend(super::chosen(&terms.secrets.source));
+    parts.push(Part::Text(")"));
+    sheet.say(&parts);
+    if terms.secrets.value == StateSecrets::Encrypt {
+        for recipient in &terms.recipients {
+            sheet.below(&[Part::Text("to "), Part::item(recipient.value.as_bytes())]);
+        }
+    }
+    sheet.say(&[Part::Text(
+        "Settings are stored without the secrets in them, and restored key by key with the secrets that are there then; a settings file that \
+         cannot be taken apart is withheld whole. Secrets that stand in other files of the state are captured with them.",
+    )]);
 }
 
 fn agents(sheet: &mut Sheet, terms: &StateTerms) {
@@ -51,8 +99,13 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
         }
         sheet.say(&title);
         let state = captured(agent).map(|state| ("captured  ", state));
-        let secrets = agent.withheld.iter().map(|secret| ("withheld  ", secret));
-        for (what, state) in state.chain(secrets) {
+        let kept = match terms.secrets.value {
+            StateSecrets::Withhold => "withheld  ",
+            StateSecrets::Encrypt => "encrypted ",
+        };
+        let secrets = agent.withheld.iter().map(|secret| (kept, secret));
+        let settings = agent.settings.iter().map(|settings| ("by key    ", settings));
+        for (what, state) in state.chain(settings).chain(secrets) {
             let mut parts = vec![Part::Text(what), Part::item(state.path.as_bytes())];
             if state.link {
                 parts.extend([
@@ -71,7 +124,17 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
     for state in rest.clone().flat_map(captured) {
         parts.extend([Part::Text(" "), Part::item(state.path.as_bytes())]);
     }
-    parts.push(Part::Text("; withheld:"));
+    for settings in rest.clone().flat_map(|agent| &agent.settings) {
+        parts.extend([
+            Part::Text(" "),
+            Part::item(settings.path.as_bytes()),
+            Part::Text(" (by key)"),
+        ]);
+    }
+    parts.push(Part::Text(match terms.secrets.value {
+        StateSecrets::Withhold => "; withheld:",
+        StateSecrets::Encrypt => "; encrypted:",
+    }));
     for secret in rest.flat_map(|agent| &agent.withheld) {
         parts.extend([Part::Text(" "), Part::item(secret.path.as_bytes())]);
     }
@@ -80,6 +143,9 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
 
 /// What of an agent's state is not withheld as a whole.
 fn captured(agent: &AgentTerms) -> impl Iterator<Item = &StatePath> {
-    let is_whole = |state: &StatePath| agent.withheld.iter().any(|secret| secret.path == state.path);
+    let is_whole = |state: &StatePath| {
+        let mut private = agent.withheld.iter().chain(&agent.settings);
+        private.any(|secret| secret.path == state.path)
+    };
     agent.state.iter().filter(move |state| !is_whole(state))
 }

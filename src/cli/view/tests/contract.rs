@@ -99,6 +99,7 @@ fn captured(root: &str, label: &str, excludes: Vec<ExcludeRule>) -> MountTerms {
             withheld: vec![],
             by_commit: false,
             state: false,
+            recipients: Vec::new(),
         }),
         foreign: Some(Foreign::default()),
         git: None,

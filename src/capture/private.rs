@@ -1,0 +1,276 @@
+//! The private files of agents: credentials, and settings files that hold secrets beside other things. What is recorded of them is that
+//! they are there, their metadata, and digests that only the store's key makes comparable; of a settings file also all but its secrets.
+
+mod reveal;
+mod seal;
+
+use std::ffi::OsStr;
+use std::io::{self, Read as _};
+
+pub use self::reveal::{Note, Reveal, Show};
+pub(super) use self::seal::{Before, Sealed, seal};
+use super::facts::entry;
+use crate::mount::{Dir, Root};
+use crate::parted::{Format, Parted, Secret, part};
+use crate::platform::{self, NodeKind, Stat};
+use crate::snapshot::{
+    Content, Coverage, Digest, DigestMethod, Entry, Kind, Name, Recorded, RelPath, SecretFact, SettingsFact,
+    WithheldFact, WithheldReason,
+};
+use crate::store::{DigestKey, Store, StoreError};
+
+/// A larger file is no credential; that it is there is enough.
+const LARGEST: u64 = 16 << 20;
+/// So many files and directories of one that is withheld as a whole.
+const MOST: usize = 1000;
+/// So deep.
+const DEEPEST: usize = 16;
+/// How often a file that moves while it is read is read again.
+const ATTEMPTS: usize = 3;
+
+/// A private file as it is now. Nothing of it is written anywhere but into an encrypted bundle, or back to where it was.
+#[derive(Clone)]
+pub struct PrivateFile {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// The object, with the digest of its whole content.
+    pub entry: Entry,
+    /// Its whole content.
+    pub whole: Vec<u8>,
+    /// A settings file, taken apart.
+    pub parted: Option<Parted>,
+}
+
+/// What one look found.
+#[derive(Default)]
+pub(super) struct Private {
+    /// What is recorded.
+    pub(super) facts: Vec<WithheldFact>,
+    /// The regular files.
+    pub(super) files: Vec<PrivateFile>,
+}
+
+/// Looks at every private file of a coverage.
+pub(super) fn look_at_private(root: &Root, coverage: &Coverage, key: &DigestKey) -> Private {
+    let mut look = Look {
+        keyed: Keyed(key),
+        found: Private::default(),
+        left: MOST,
+        is_settings: false,
+    };
+    let is_tracked = |path: &RelPath| coverage.tracked.iter().any(|tracked| path.is_within(tracked));
+    for withheld in &coverage.withheld {
+        look.is_settings = withheld.reason == WithheldReason::Settings;
+        let is_private = look.is_settings || withheld.reason == WithheldReason::Credential;
+        if is_private && is_tracked(&withheld.path) {
+            let Some((parent, name)) = withheld.path.split() else {
+                continue;
+            };
+            look.left = MOST;
+            match root.dir(&parent) {
+                Ok(dir) => look.at(&dir, name.as_os_str(), &withheld.path, 0),
+                Err(error) if is_missing(&error) => {}
+                Err(error) => look.found.facts.push(unknown(&withheld.path, &error)),
+            }
+        }
+    }
+    look.found.facts.sort_by(|a, b| a.path.cmp(&b.path));
+    look.found.files.sort_by(|a, b| a.path.cmp(&b.path));
+    look.found
+}
+
+/// What is there now of the private files of a coverage; `None` when it cannot be told: the key or the root is gone.
+///
+/// # Errors
+/// When the key cannot be read.
+pub fn withheld_now(store: &Store, coverage: &Coverage) -> Result<Option<Vec<WithheldFact>>, StoreError> {
+    Ok(private_now(store, coverage)?.map(|private| private.facts))
+}
+
+fn private_now(store: &Store, coverage: &Coverage) -> Result<Option<Private>, StoreError> {
+    if !coverage.state {
+        return Ok(Some(Private::default()));
+    }
+    let root = Root::open(&coverage.root.to_path()).ok();
+    let key = store.digest_key()?;
+    Ok(key
+        .zip(root)
+        .map(|(key, root)| look_at_private(&root, coverage, &key)))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn unknown(path: &RelPath, error: &io::Error) -> WithheldFact {
+    WithheldFact {
+        path: path.clone(),
+        mode: 0,
+        uid: 0,
+        gid: 0,
+        size: 0,
+        digest: None,
+        error: Some(error.to_string()),
+        entry: None,
+        settings: None,
+    }
+}
+
+/// Digests by the store's key, each over the path as well, so that the same secret in two places does not show.
+#[derive(Clone, Copy)]
+struct Keyed<'a>(&'a DigestKey);
+
+impl Keyed<'_> {
+    fn over(self, path: &RelPath, kind: u8, parts: &mut dyn Iterator<Item = &[u8]>) -> Digest {
+        let mut hasher = blake3::Hasher::new_keyed(self.0);
+        hasher.update(&(path.as_bytes().len() as u64).to_le_bytes());
+        hasher.update(path.as_bytes());
+        hasher.update(&[kind]);
+        parts.for_each(|part| {
+            hasher.update(part);
+        });
+        Digest(*hasher.finalize().as_bytes())
+    }
+
+    fn secret(self, path: &RelPath, secret: &Secret) -> SecretFact {
+        let mut parts = Vec::new();
+        for part in secret.key.iter().map(String::as_bytes).chain([&*secret.raw]) {
+            parts.extend((part.len() as u64).to_le_bytes());
+            parts.extend(part);
+        }
+        SecretFact {
+            key: secret.key.clone(),
+            digest: self.over(path, b'k', &mut [&*parts].into_iter()),
+        }
+    }
+
+    /// The digest of all secrets of a settings file.
+    fn secrets(self, path: &RelPath, secrets: &[SecretFact]) -> Digest {
+        let mut parts = secrets.iter().map(|secret| &secret.digest.0[..]);
+        self.over(path, b's', &mut parts)
+    }
+}
+
+struct Look<'a> {
+    keyed: Keyed<'a>,
+    found: Private,
+    /// So many more of this credential.
+    left: usize,
+    is_settings: bool,
+}
+
+impl Look<'_> {
+    fn at(&mut self, dir: &Dir, name: &OsStr, path: &RelPath, depth: usize) {
+        if self.left == 0 {
+            return;
+        }
+        self.left -= 1;
+        if self.left == 0 {
+            let error = io::Error::other(format!("more than {MOST} of it are not looked at"));
+            return self.found.facts.push(unknown(path, &error));
+        }
+        let stat = match dir.look(name) {
+            Ok(Some(stat)) => stat,
+            Ok(None) => return,
+            Err(error) => return self.found.facts.push(unknown(path, &error)),
+        };
+        if stat.kind == NodeKind::Directory && depth < DEEPEST {
+            let inner = dir.dir(name).and_then(|inner| Ok((inner.names()?, inner)));
+            return match inner {
+                Ok((names, inner)) => {
+                    for name in names {
+                        self.at(&inner, name.as_os_str(), &path.join(&name), depth + 1);
+                    }
+                }
+                Err(error) => self.found.facts.push(unknown(path, &error)),
+            };
+        }
+        let fact = match stat.kind {
+            NodeKind::File if stat.size <= LARGEST => self.file(dir, name, path),
+            NodeKind::File => Ok(fact(path, &stat, stat.size, None)),
+            NodeKind::Symlink => dir.link_target(name).map(|target| {
+                let digest = self.keyed.over(path, b'l', &mut [&*target].into_iter());
+                fact(path, &stat, target.len() as u64, Some(digest))
+            }),
+            _ => {
+                let digest = self.keyed.over(path, b'o', &mut std::iter::empty());
+                Ok(fact(path, &stat, 0, Some(digest)))
+            }
+        };
+        let fact = fact.unwrap_or_else(|error| unknown(path, &error));
+        self.found.facts.push(fact);
+    }
+
+    fn file(&mut self, dir: &Dir, name: &OsStr, path: &RelPath) -> io::Result<WithheldFact> {
+        let (stat, whole, xattrs) = read(dir, name)?;
+        let size = whole.len() as u64;
+        let keyed = self.keyed.over(path, b'f', &mut [&*whole].into_iter());
+        let name = Name::new(name.as_encoded_bytes()).map_err(io::Error::other)?;
+        let object = |digest| Entry {
+            xattrs: xattrs.clone(),
+            ..entry(name.clone(), &stat, Kind::File(content(size, digest)))
+        };
+        let mut fact = fact(path, &stat, size, Some(keyed));
+        fact.entry = Some(Recorded(Box::new(object(keyed))));
+        let format = Format::of(path.as_bytes()).filter(|_| self.is_settings);
+        let parted = format.and_then(|format| part(format, &whole));
+        if let Some(parted) = &parted {
+            let each = parted.secrets.iter();
+            let secrets: Vec<SecretFact> = each.map(|secret| self.keyed.secret(path, secret)).collect();
+            fact.digest = Some(self.keyed.secrets(path, &secrets));
+            fact.settings = Some(SettingsFact {
+                digest: Digest::of(&parted.public),
+                size: parted.public.len() as u64,
+                secrets,
+            });
+        }
+        self.found.files.push(PrivateFile {
+            path: path.clone(),
+            entry: object(Digest::of(&whole)),
+            whole,
+            parted,
+        });
+        Ok(fact)
+    }
+}
+
+fn content(size: u64, digest: Digest) -> Content {
+    Content {
+        size,
+        digest,
+        method: DigestMethod::Plain,
+    }
+}
+
+fn fact(path: &RelPath, stat: &Stat, size: u64, digest: Option<Digest>) -> WithheldFact {
+    WithheldFact {
+        path: path.clone(),
+        mode: stat.mode,
+        uid: stat.uid,
+        gid: stat.gid,
+        size,
+        digest,
+        error: None,
+        entry: None,
+        settings: None,
+    }
+}
+
+/// A file that held still while it was read.
+fn read(dir: &Dir, name: &OsStr) -> io::Result<(Stat, Vec<u8>, Vec<crate::snapshot::Xattr>)> {
+    for _ in 0..ATTEMPTS {
+        let (mut file, before) = dir.file(name)?;
+        super::listing::settle(before.ctime.max(before.mtime));
+        let xattrs = platform::handle_attributes(&file)?;
+        let mut whole = Vec::new();
+        file.by_ref().take(LARGEST + 1).read_to_end(&mut whole)?;
+        let after = platform::stat_handle(&file)?;
+        if after.same_moment(&before) && whole.len() as u64 == after.size {
+            return Ok((after, whole, xattrs));
+        }
+    }
+    Err(io::Error::other("it does not hold still"))
+}

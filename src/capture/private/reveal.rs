@@ -1,0 +1,292 @@
+//! Puts private files where a manifest has a gap for them, so that they are compared, planned and restored like any other: what a
+//! snapshot has of a settings file comes together with the secrets that are there now, and what is encrypted comes with the
+//! operator's key. All of it lies in memory; no manifest that holds it is ever stored.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Keyed, PrivateFile, content, private_now, read};
+use crate::mount::Dir;
+use crate::parted::{Format, Secret, join};
+use crate::snapshot::{
+    Content, Coverage, Digest, Entry, Kind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord,
+    WithheldFact,
+};
+use crate::store::{Blobs, DigestKey, Lent, Store, StoreError};
+
+/// What is shown of settings files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Show {
+    /// What is stored of them: no secret.
+    #[default]
+    Stored,
+    /// What a restore makes of them: with the secrets that are there now.
+    Whole,
+}
+
+/// What a restore cannot do about a secret in a settings file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The file, below the mount root.
+    pub path: RelPath,
+    /// Where in it.
+    pub key: Vec<String>,
+    /// Its value as it is now goes, and nothing brings it back; else it was there in the snapshot, and does not come back.
+    pub is_lost: bool,
+}
+
+impl Note {
+    /// What becomes of it.
+    #[must_use]
+    pub fn words(&self) -> &'static str {
+        if self.is_lost {
+            "what is there now goes, no snapshot holds it, and `undo` cannot bring it back"
+        } else {
+            "it was withheld, so it does not come back"
+        }
+    }
+}
+
+/// The private files of one mount.
+#[derive(Default)]
+pub struct Reveal {
+    show: Show,
+    key: Option<DigestKey>,
+    now: Vec<PrivateFile>,
+    /// What was somewhere before, and may be so again.
+    also: Vec<(RelPath, Vec<u8>)>,
+    /// What the emergency snapshot will hold is encrypted, and the operator's key is at hand.
+    is_sealing: bool,
+    lent: Lent,
+    /// By the digest of a whole file: what is stored of it.
+    stored: BTreeMap<Digest, Content>,
+}
+
+impl Reveal {
+    /// Looks at what is there now.
+    ///
+    /// # Errors
+    /// When the key of digests cannot be read.
+    pub fn of(store: &Store, coverage: &Coverage, show: Show) -> Result<Self, StoreError> {
+        if !coverage.state {
+            return Ok(Self::default());
+        }
+        let now = private_now(store, coverage)?.unwrap_or_default();
+        Ok(Self {
+            show,
+            key: store.digest_key()?,
+            now: now.files,
+            is_sealing: store.is_unlocked() && !coverage.recipients.is_empty(),
+            ..Self::default()
+        })
+    }
+
+    /// For writing a snapshot to another place, where there are no secrets.
+    #[must_use]
+    pub fn elsewhere() -> Self {
+        Self {
+            show: Show::Whole,
+            ..Self::default()
+        }
+    }
+
+    /// The content that is in no archive as it is shown.
+    #[must_use]
+    pub fn lent(&self) -> &Lent {
+        &self.lent
+    }
+
+    /// What has to be stored of a file that is shown with this content, so that it can be had again; the content itself when it
+    /// is no private one.
+    #[must_use]
+    pub fn stored(&self, shown: Content) -> Content {
+        self.stored.get(&shown.digest).copied().unwrap_or(shown)
+    }
+
+    /// The settings file that is there now.
+    fn live(&self, path: &RelPath) -> Option<&PrivateFile> {
+        self.now.iter().find(|file| file.path == *path)
+    }
+
+    /// Puts into `manifest` what the snapshot of `mount` has. What cannot be shown stays a gap.
+    ///
+    /// # Errors
+    /// When what is stored cannot be read, or the operator's key does not fit.
+    pub fn then(
+        &mut self,
+        manifest: &mut Manifest,
+        mount: &MountRecord,
+        blobs: &Blobs,
+        store: &Store,
+    ) -> Result<Vec<Note>, StoreError> {
+        if !mount.coverage.state {
+            return Ok(Vec::new());
+        }
+        let mut sealed = match &mount.sealed {
+            Some(sealed) => store.unseal(sealed, blobs)?,
+            None => None,
+        };
+        let mut notes = Vec::new();
+        for fact in &mount.withheld {
+            let Some(entry) = &fact.entry else { continue };
+            let sealed = sealed.as_mut().and_then(|files| files.remove(&fact.path));
+            let whole = match (sealed.or_else(|| self.unchanged(fact, &entry.0)), &fact.settings) {
+                (Some(whole), _) => Some(whole),
+                (None, Some(settings)) => self.settings(fact, settings, blobs, &mut notes)?,
+                (None, None) => None,
+            };
+            if let Some(whole) = whole {
+                self.put(manifest, &fact.path, &entry.0, whole);
+            }
+        }
+        Ok(notes)
+    }
+
+    /// A settings file that is, or lies, somewhere exactly as it was.
+    fn unchanged(&self, fact: &WithheldFact, then: &Entry) -> Option<Vec<u8>> {
+        let keyed = Keyed(self.key.as_ref().filter(|_| self.show == Show::Whole)?);
+        let is_it = |whole: &&[u8]| {
+            let digest = keyed.over(&fact.path, b'f', &mut [*whole].into_iter());
+            then.content().is_some_and(|content| content.digest == digest)
+        };
+        fact.settings.as_ref()?;
+        let live = self.live(&fact.path).map(|file| &*file.whole);
+        let also = self.also.iter().filter(|(path, _)| *path == fact.path);
+        let mut all = live.into_iter().chain(also.map(|(_, whole)| &**whole));
+        all.find(is_it).map(<[u8]>::to_vec)
+    }
+
+    /// What is shown of a settings file that is stored.
+    fn settings(
+        &self,
+        fact: &WithheldFact,
+        settings: &SettingsFact,
+        blobs: &Blobs,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let public = match settings.size {
+            0 => Vec::new(),
+            _ => blobs.whole(&settings.digest)?,
+        };
+        let (Show::Whole, Some(format)) = (self.show, Format::of(fact.path.as_bytes())) else {
+            return Ok(Some(public));
+        };
+        let keyed = self.key.as_ref().map(Keyed);
+        let is_same = |secret: &Secret| {
+            let now = keyed.map(|keyed| keyed.secret(&fact.path, secret));
+            now.is_some_and(|now| settings.secrets.contains(&now))
+        };
+        let live = self.live(&fact.path);
+        let joined = join(format, &public, live.map(|file| &*file.whole), &is_same);
+        Ok(joined.map(|joined| {
+            let of = |keys: Vec<Vec<String>>, is_lost| {
+                keys.into_iter().map(move |key| Note {
+                    path: fact.path.clone(),
+                    key,
+                    is_lost,
+                })
+            };
+            notes.extend(of(joined.missing, false));
+            notes.extend(of(joined.lost, true));
+            joined.whole
+        }))
+    }
+
+    /// Puts into `manifest` what is there now. `target` is what a restore would bring back: what would be gone for good stays a gap, and is
+    /// not touched.
+    pub fn now(&mut self, manifest: &mut Manifest, target: &MountRecord) {
+        for file in std::mem::take(&mut self.now) {
+            self.show_now(manifest, target, &file);
+            self.now.push(file);
+        }
+    }
+
+    /// As [`Self::now`], with what a capture saw and stored.
+    pub(crate) fn captured(&self, manifest: &mut Manifest, target: &MountRecord, files: &[PrivateFile]) {
+        let mut reveal = Self {
+            show: self.show,
+            is_sealing: self.is_sealing,
+            ..Self::default()
+        };
+        for file in files {
+            reveal.show_now(manifest, target, file);
+        }
+    }
+
+    /// What the file called `name` in `dir` holds may be what was at `path` before.
+    pub(crate) fn also(&mut self, path: &RelPath, dir: &Dir, name: &Path) {
+        if self.key.is_some()
+            && let Ok((_, whole, _)) = read(dir, name.as_os_str())
+        {
+            self.also.push((path.clone(), whole));
+        }
+    }
+
+    /// A manifest of the store with what its snapshot has of private files.
+    ///
+    /// # Errors
+    /// As [`Self::then`]; when the manifest cannot be read.
+    pub fn stored_manifest(
+        &mut self,
+        store: &Store,
+        record: &SnapshotRecord,
+        mount: &MountRecord,
+    ) -> Result<(Option<Manifest>, Vec<Note>), StoreError> {
+        let mut manifest = store.manifest(record, mount)?;
+        let notes = match &mut manifest {
+            Some(manifest) if !mount.withheld.is_empty() => {
+                self.then(manifest, mount, &store.blobs(&record.archives), store)?
+            }
+            _ => Vec::new(),
+        };
+        Ok((manifest, notes))
+    }
+
+    fn show_now(&mut self, manifest: &mut Manifest, target: &MountRecord, file: &PrivateFile) {
+        let fact = target.withheld.iter().find(|fact| fact.path == file.path);
+        let parted = file.parted.as_ref();
+        // One with secrets that the snapshot does not have would be removed, and nobody has those.
+        let is_joined = parted.is_some_and(|parted| {
+            parted.secrets.is_empty() || fact.is_some_and(|fact| fact.settings.is_some())
+        });
+        match (self.show, parted) {
+            (Show::Stored, Some(parted)) if !self.is_sealing => {
+                self.put(manifest, &file.path, &file.entry, parted.public.clone());
+            }
+            _ if self.is_sealing || is_joined => {
+                if let (Some(parted), Some(shown)) = (parted, file.entry.content()) {
+                    let public = content(parted.public.len() as u64, Digest::of(&parted.public));
+                    self.stored.insert(shown.digest, public);
+                } else if let Some(shown) = file.entry.content() {
+                    // It lies in a bundle that only the operator's key opens.
+                    self.stored.insert(shown.digest, content(0, shown.digest));
+                }
+                self.put(manifest, &file.path, &file.entry, file.whole.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts a file into a manifest, in the place of its gap.
+    fn put(&mut self, manifest: &mut Manifest, path: &RelPath, object: &Entry, whole: Vec<u8>) {
+        let Some((parent, name)) = path.split() else {
+            return;
+        };
+        let found = manifest.directories.binary_search_by(|dir| dir.path.cmp(&parent));
+        let Some(directory) = found.ok().and_then(|at| manifest.directories.get_mut(at)) else {
+            return;
+        };
+        let directory = Arc::make_mut(directory);
+        directory.gaps.retain(|gap| gap.name != name);
+        if let Err(at) = directory.entries.binary_search_by(|entry| entry.name.cmp(&name)) {
+            let shown = content(whole.len() as u64, Digest::of(&whole));
+            let entry = Entry {
+                kind: Kind::File(shown),
+                ..object.clone()
+            };
+            directory.entries.insert(at, entry);
+            self.lent.lend(shown.digest, whole);
+        }
+    }
+}

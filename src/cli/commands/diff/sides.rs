@@ -1,0 +1,67 @@
+//! The two sides of a `diff`: a snapshot, and a later one or the files as they are.
+
+use crate::capture::{Earlier, Latest, Look, Reveal, Seen, look, withheld_now};
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::snapshot::{Coverage, SnapshotRecord, WithheldFact};
+use crate::store::Store;
+
+/// The later side.
+pub(super) enum Later {
+    Now,
+    Snapshot(Box<SnapshotRecord>),
+}
+
+impl Later {
+    /// What this side has of private files; none when it cannot be told.
+    pub(super) fn withheld(
+        &self,
+        store: &Store,
+        coverage: &Coverage,
+    ) -> Result<Option<Vec<WithheldFact>>, CliError> {
+        let Self::Snapshot(record) = self else {
+            return Ok(withheld_now(store, coverage)?);
+        };
+        let mut mounts = record.mounts.iter();
+        let same = mounts.find(|mount| mount.coverage.label == coverage.label);
+        Ok(Some(same.map(|mount| mount.withheld.clone()).unwrap_or_default()))
+    }
+}
+
+/// The files as they are.
+pub(super) fn live(
+    context: &Context<'_>,
+    store: &Store,
+    coverage: &Coverage,
+    before: Option<Earlier<'_>>,
+    check_content: bool,
+) -> Result<Seen, CliError> {
+    let latest = Latest::find(store, coverage);
+    let reference = latest.as_ref().map(Latest::earlier).or(before);
+    Ok(look(
+        &Look {
+            coverage,
+            reference,
+            check_content,
+        },
+        context.world().observer,
+    )?)
+}
+
+/// What a snapshot has of the mount with this coverage.
+pub(super) fn stored(
+    store: &Store,
+    record: &SnapshotRecord,
+    coverage: &Coverage,
+    reveal: &mut Reveal,
+) -> Result<Seen, CliError> {
+    let mut mounts = record.mounts.iter();
+    let manifest = match mounts.find(|mount| mount.coverage.label == coverage.label) {
+        Some(mount) => reveal.stored_manifest(store, record, mount)?.0,
+        None => None,
+    };
+    Ok(Seen {
+        manifest,
+        skipped: Vec::new(),
+    })
+}

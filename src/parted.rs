@@ -1,0 +1,279 @@
+//! Settings files without the secrets in them.
+//!
+//! [`part`] takes a file apart: what may be stored, with a placeholder for each secret. [`join`] puts such a
+//! public text together with the secrets of the file as it is now. Both read what an agent may have written,
+//! so the work is bounded and anything not understood is `None`.
+
+mod bracket;
+mod edit;
+mod json;
+mod leak;
+mod looks;
+mod mend;
+mod rules;
+mod toml;
+mod tree;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use rules::{Around, Verdict};
+use tree::{Kind, Node};
+
+/// The text in the place of a value that is not stored.
+const WITHHELD: &str = "(withheld by jackin recovery)";
+
+/// The largest file that is read.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// How many bytes all key paths of a file may take: deep paths under long names would multiply otherwise.
+const MAX_PATH_BYTES: usize = 32 * 1024 * 1024;
+
+/// How a settings file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// JSON without comments.
+    Json,
+    /// TOML.
+    Toml,
+    /// The plain block style of YAML.
+    Yaml,
+}
+
+impl Format {
+    /// The format a file of this name is written in.
+    #[must_use]
+    pub fn of(name: &[u8]) -> Option<Self> {
+        if name.ends_with(b".json") {
+            Some(Self::Json)
+        } else if name.ends_with(b".toml") {
+            Some(Self::Toml)
+        } else if name.ends_with(b".yml") || name.ends_with(b".yaml") {
+            Some(Self::Yaml)
+        } else {
+            None
+        }
+    }
+
+    /// The placeholder as a value of this format.
+    fn placeholder(self) -> String {
+        match self {
+            Self::Json | Self::Toml => format!("\"{WITHHELD}\""),
+            Self::Yaml => format!("'{WITHHELD}'"),
+        }
+    }
+}
+
+/// A value that is not stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secret {
+    /// The names that lead to it; elements of lists by decimal index.
+    pub key: Vec<String>,
+    /// The value as it is written in the file.
+    pub raw: Vec<u8>,
+}
+
+/// A file taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parted {
+    /// The file with a placeholder in the place of each secret, every other byte as it was.
+    pub public: Vec<u8>,
+    /// The secrets in the order of the file.
+    pub secrets: Vec<Secret>,
+}
+
+/// A file put together again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// The file.
+    pub whole: Vec<u8>,
+    /// Places of the public text that could not be filled and were removed; sorted.
+    pub missing: Vec<Vec<String>>,
+    /// Secrets of the live file that are not in `whole`; sorted.
+    pub lost: Vec<Vec<String>>,
+}
+
+/// A secret with what is needed to put it back.
+struct Found {
+    secret: Secret,
+    /// It stands at a credential place.
+    credential: bool,
+    /// Its name as written; elements of lists have none.
+    name: Option<String>,
+}
+
+/// A file taken apart, not yet checked.
+struct Taken {
+    public: String,
+    /// The public text with a zero byte for each placeholder.
+    rest: Vec<u8>,
+    found: Vec<Found>,
+}
+
+/// Takes a file apart.
+///
+/// `None` if the file is not valid, too large or too deep, uses syntax that is not understood, does not join
+/// back to the same bytes, or if a secret's text would still be found in the public part.
+#[must_use]
+pub fn part(format: Format, whole: &[u8]) -> Option<Parted> {
+    let taken = checked(format, whole)?;
+    Some(Parted {
+        public: taken.public.into_bytes(),
+        secrets: taken.found.into_iter().map(|found| found.secret).collect(),
+    })
+}
+
+/// Puts a public text together with the secrets of the live file.
+///
+/// `is_same` tells whether a secret of the live file is the one that was withheld. Values at credential places
+/// are kept even if they changed; any other changed value is removed, as it may be what an attacker left there.
+/// `None` if `live` cannot be taken apart or `public` is not valid.
+#[must_use]
+pub fn join(
+    format: Format,
+    public: &[u8],
+    live: Option<&[u8]>,
+    is_same: &dyn Fn(&Secret) -> bool,
+) -> Option<Joined> {
+    let found = match live {
+        Some(live) => checked(format, live)?.found,
+        None => Vec::new(),
+    };
+    mend::mend(format, public, &found, is_same)
+}
+
+/// The text and its tree.
+fn read(format: Format, bytes: &[u8]) -> Option<(&str, Node)> {
+    if bytes.len() > MAX_BYTES || bytes.starts_with(b"\xef\xbb\xbf") {
+        return None;
+    }
+    let text = str::from_utf8(bytes).ok()?;
+    let root = match format {
+        Format::Json => json::read(text),
+        Format::Toml => toml::read(text),
+        Format::Yaml => yaml::read(text),
+    }?;
+    Some((text, root))
+}
+
+/// Takes a file apart and makes sure that nothing is lost by it and nothing secret stays.
+fn checked(format: Format, whole: &[u8]) -> Option<Taken> {
+    let taken = take(format, whole)?;
+    if leak::stays(
+        &taken.rest,
+        taken.found.iter().map(|found| found.secret.raw.as_slice()),
+    ) {
+        return None;
+    }
+    let joined = mend::mend(format, taken.public.as_bytes(), &taken.found, &|_| true)?;
+    let exact = joined.whole == whole && joined.missing.is_empty() && joined.lost.is_empty();
+    exact.then_some(taken)
+}
+
+/// Takes a file apart, without a look at the result.
+fn take(format: Format, whole: &[u8]) -> Option<Taken> {
+    let (text, root) = read(format, whole)?;
+    let mut taking = Taking {
+        text,
+        path: Vec::new(),
+        path_bytes: MAX_PATH_BYTES,
+        withheld: Vec::new(),
+    };
+    taking.walk(&root, Around::default())?;
+    let mut withheld = taking.withheld;
+    // Tables of TOML may come in any order.
+    withheld.sort_by_key(|value| value.span.start);
+    let mut taken = Taken {
+        public: String::with_capacity(text.len()),
+        rest: Vec::new(),
+        found: Vec::new(),
+    };
+    let mut at = 0;
+    for Withheld {
+        span,
+        is_block,
+        found,
+    } in withheld
+    {
+        let before = text.get(at..span.start)?;
+        taken.public.push_str(before);
+        taken.rest.extend_from_slice(before.as_bytes());
+        // A block of YAML begins right after the colon.
+        if format == Format::Yaml && is_block {
+            taken.public.push(' ');
+        }
+        taken.public.push_str(&format.placeholder());
+        taken.rest.push(0);
+        taken.found.push(found);
+        at = span.end;
+    }
+    let after = text.get(at..)?;
+    taken.public.push_str(after);
+    taken.rest.extend_from_slice(after.as_bytes());
+    Some(taken)
+}
+
+/// A secret and where it is written.
+struct Withheld {
+    span: Range<usize>,
+    is_block: bool,
+    found: Found,
+}
+
+/// A walk that collects what is withheld.
+struct Taking<'a> {
+    text: &'a str,
+    path: Vec<String>,
+    path_bytes: usize,
+    withheld: Vec<Withheld>,
+}
+
+impl Taking<'_> {
+    fn walk(&mut self, node: &Node, around: Around) -> Option<()> {
+        for child in rules::children(node, around) {
+            let is_block = child.node.is_container();
+            if child.verdict == Verdict::Public && !is_block {
+                continue;
+            }
+            self.path.push(child.name.into_owned());
+            if let Verdict::Secret { credential } = child.verdict {
+                let span = child.node.span.clone();
+                let key = spell(&self.path, &mut self.path_bytes)?;
+                let raw = self.text.get(span.clone())?.as_bytes().to_vec();
+                let name = child
+                    .key
+                    .and_then(|key| self.text.get(key.clone()))
+                    .map(str::to_owned);
+                let found = Found {
+                    secret: Secret { key, raw },
+                    credential,
+                    name,
+                };
+                self.withheld.push(Withheld {
+                    span,
+                    is_block,
+                    found,
+                });
+            } else {
+                self.walk(child.node, child.around)?;
+            }
+            self.path.pop();
+        }
+        Some(())
+    }
+}
+
+/// Whether a value is the placeholder.
+fn is_withheld(node: &Node) -> bool {
+    matches!(&node.kind, Kind::Text(text) if text == WITHHELD)
+}
+
+/// A copy of a key path, as long as the bytes for paths last.
+fn spell(path: &[String], left: &mut usize) -> Option<Vec<String>> {
+    let bytes: usize = path.iter().map(|name| name.len() + 1).sum();
+    *left = left.checked_sub(bytes)?;
+    Some(path.to_vec())
+}

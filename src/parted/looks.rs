@@ -1,0 +1,169 @@
+//! Strings that look like they hold a secret, whatever they are called.
+
+use super::rules::is_credential;
+
+/// What known tokens begin with.
+const PREFIXES: [&str; 16] = [
+    "sk-",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "eyJ",
+    "AKIA",
+    "glpat-",
+    "npm_",
+    "ya29.",
+    "AIza",
+    "hf_",
+];
+
+/// Whether a string holds something that looks like a secret.
+pub(super) fn like_secret(text: &str) -> bool {
+    text.split(|c: char| c.is_whitespace() || "=:,;\"'`<>(){}[]$&|".contains(c))
+        .any(is_token)
+        || text
+            .match_indices("://")
+            .any(|(at, mark)| has_password(text.get(at + mark.len()..).unwrap_or_default()))
+        || is_flagged(text)
+}
+
+/// Whether a list element is the value of the flag before it.
+pub(super) fn follows(flag: &str, text: &str) -> bool {
+    let Some(name) = flag_name(flag) else { return false };
+    if name.len() + 2 < flag.len() || text.starts_with("--") {
+        return false;
+    }
+    (is_credential(name) && !is_count(name, text)) || (is_header_flag(name) && is_header(text))
+}
+
+fn is_token(word: &str) -> bool {
+    (word.len() >= 12 && PREFIXES.iter().any(|prefix| word.starts_with(prefix)))
+        || (word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        || is_mixed(word)
+}
+
+/// A long word of letters of both cases and digits.
+fn is_mixed(word: &str) -> bool {
+    word.len() >= 24
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_+=-".contains(&byte))
+        && word.bytes().any(|byte| byte.is_ascii_uppercase())
+        && word.bytes().any(|byte| byte.is_ascii_lowercase())
+        && word.bytes().filter(u8::is_ascii_digit).count() >= 2
+        && !is_uuid(word)
+}
+
+fn is_uuid(word: &str) -> bool {
+    word.len() == 36
+        && word.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Whether an address, from after its `://`, has credentials before the host.
+fn has_password(rest: &str) -> bool {
+    let end = rest
+        .find(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c))
+        .unwrap_or(rest.len());
+    let authority = rest.get(..end).unwrap_or_default();
+    let Some((user, _)) = authority.rsplit_once('@') else {
+        return false;
+    };
+    match user.split_once(':') {
+        Some((_, password)) => !password.is_empty(),
+        None => is_token(user),
+    }
+}
+
+/// Whether a secret is given by name within the string, as in a command line.
+fn is_flagged(text: &str) -> bool {
+    let mut words = text
+        .split(|c: char| c.is_whitespace() || "\"'`".contains(c))
+        .filter(|word| !word.is_empty())
+        .peekable();
+    while let Some(word) = words.next() {
+        let next = words.peek().copied();
+        let found = match flag_name(word) {
+            Some(name) => is_flag_with_value(word, name, next),
+            None => is_assigned(word) || is_authorization(word, next),
+        };
+        if found {
+            return true;
+        }
+    }
+    false
+}
+
+/// The name of a flag, without its dashes and without what follows the name.
+fn flag_name(word: &str) -> Option<&str> {
+    let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
+    let end = body
+        .find(|c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c))
+        .unwrap_or(body.len());
+    body.get(..end)
+}
+
+fn is_flag_with_value(word: &str, name: &str, next: Option<&str>) -> bool {
+    let (_, rest) = word.split_once(name).unwrap_or_default();
+    let (value, apart) = match rest.strip_prefix('=') {
+        Some(value) if !value.is_empty() => (Some(value), false),
+        Some(_) => (next, true),
+        None if rest.is_empty() => (next, true),
+        None => (None, false),
+    };
+    let Some(value) = value else {
+        // The header may be written right after the flag: `-HAuthorization:`.
+        return name.strip_prefix('H').is_some_and(is_credential) && rest.starts_with(':');
+    };
+    if is_header_flag(name) {
+        return value
+            .split_once(':')
+            .is_some_and(|(header, _)| is_credential(header));
+    }
+    is_credential(name) && !(apart && value.starts_with('-')) && !is_count(name, value)
+}
+
+fn is_header_flag(name: &str) -> bool {
+    name == "H" || name == "header"
+}
+
+/// Whether a header carries a credential.
+fn is_header(text: &str) -> bool {
+    text.split_once([':', '='])
+        .is_some_and(|(name, value)| is_credential(name.trim()) && !value.trim().is_empty())
+}
+
+/// Whether a word is something like `API_KEY=x` or an address with `?token=x`.
+fn is_assigned(word: &str) -> bool {
+    word.split(['&', '?', ';', ',', '(', ')']).any(|piece| {
+        let Some((name, value)) = piece.split_once('=') else {
+            return false;
+        };
+        let name = name
+            .rsplit(|c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c))
+            .next()
+            .unwrap_or_default();
+        let is_reference = value.starts_with('$') || value.bytes().all(|byte| byte.is_ascii_digit());
+        is_credential(name) && !is_reference
+    })
+}
+
+/// Whether an authorization header stands in the string.
+fn is_authorization(word: &str, next: Option<&str>) -> bool {
+    match word.to_ascii_lowercase().split_once("authorization:") {
+        Some((_, value)) => !value.is_empty() || next.is_some(),
+        None => false,
+    }
+}
+
+/// A number of tokens is no token.
+fn is_count(name: &str, value: &str) -> bool {
+    name.to_ascii_lowercase().contains("tokens") && value.bytes().all(|byte| byte.is_ascii_digit())
+}

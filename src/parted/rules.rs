@@ -1,0 +1,225 @@
+//! Which values are not stored.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::is_withheld;
+use super::looks;
+use super::tree::{Kind, Node};
+
+/// Words in the name of a credential.
+const CREDENTIAL: [&str; 17] = [
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "apikey",
+    "api_key",
+    "api-key",
+    "credential",
+    "cookie",
+    "bearer",
+    "authorization",
+    "privatekey",
+    "private_key",
+    "oauth",
+    "account",
+    "email",
+    "userid",
+];
+
+/// Tables of environment variables and headers.
+const ENVIRONMENT: [&str; 6] = [
+    "env",
+    "environment",
+    "set",
+    "headers",
+    "http_headers",
+    "env_http_headers",
+];
+
+/// Tables whose names a user picks: a server may be called `token-service` and is no credential.
+const NAMED_BY_USER: [&str; 12] = [
+    "mcpservers",
+    "mcp_servers",
+    "servers",
+    "projects",
+    "profiles",
+    "model_providers",
+    "modelproviders",
+    "plugins",
+    "enabledplugins",
+    "extraknownmarketplaces",
+    "agents",
+    "hooks",
+];
+
+/// What is to be done with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is stored, or its members are looked at one by one.
+    Public,
+    /// It is withheld.
+    Secret {
+        /// It is kept when a file is restored, even if it changed.
+        credential: bool,
+    },
+}
+
+/// What is known of a container from the names above it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Around {
+    /// It is an environment table.
+    environment: bool,
+    /// It is somewhere within an environment table.
+    within_environment: bool,
+    /// The names in it are picked by the user.
+    named_by_user: bool,
+    /// It is a part of a credential that is not written in one piece.
+    credential: Option<bool>,
+}
+
+/// A value within a container.
+pub(super) struct Child<'a> {
+    pub(super) name: Cow<'a, str>,
+    /// Where its name is written; elements of lists have none.
+    pub(super) key: Option<&'a Range<usize>>,
+    pub(super) node: &'a Node,
+    pub(super) verdict: Verdict,
+    /// What holds for the values within it.
+    pub(super) around: Around,
+}
+
+/// All values of a container, judged.
+pub(super) fn children(node: &Node, around: Around) -> Box<dyn Iterator<Item = Child<'_>> + '_> {
+    match &node.kind {
+        Kind::List(elements, _) => {
+            let before = std::iter::once(None).chain(elements.iter().map(Some));
+            let judged = elements
+                .iter()
+                .zip(before)
+                .enumerate()
+                .map(move |(index, (element, before))| Child {
+                    name: Cow::Owned(index.to_string()),
+                    key: None,
+                    node: element,
+                    verdict: judge_element(element, before, around),
+                    around: below(None, element, around),
+                });
+            Box::new(judged)
+        }
+        Kind::Map(members, _) => Box::new(members.iter().map(move |member| Child {
+            name: Cow::Borrowed(&member.name),
+            key: Some(&member.key),
+            node: &member.node,
+            verdict: judge_member(&member.name, &member.node, around),
+            around: below(Some(&member.name), &member.node, around),
+        })),
+        Kind::Plain | Kind::Text(_) => Box::new(std::iter::empty()),
+    }
+}
+
+/// Whether a name is that of a credential.
+pub(super) fn is_credential(name: &str) -> bool {
+    let name = name.to_lowercase();
+    // What is run to get a credential is a command. Were it kept like a credential, a changed one would stay.
+    if name.ends_with("helper") || name.ends_with("command") || name.ends_with("credentialexport") {
+        return false;
+    }
+    name == "key"
+        || name.ends_with("_key")
+        || name.ends_with("-key")
+        || CREDENTIAL.iter().any(|word| name.contains(word))
+}
+
+fn is_environment(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ENVIRONMENT.contains(&name.as_str()) || name.ends_with("environment") || name.ends_with("headers")
+}
+
+fn is_named_by_user(name: &str) -> bool {
+    NAMED_BY_USER.contains(&name.to_lowercase().as_str())
+}
+
+/// Whether the name alone makes a member a credential.
+fn by_name(name: &str, node: &Node, around: Around) -> bool {
+    if node.is_void() || (around.named_by_user && node.is_container()) {
+        return false;
+    }
+    is_credential(name) || (around.environment && !runs(name) && name.to_lowercase().contains("key"))
+}
+
+/// Variables that hold a command, so that none of them counts as a key.
+fn runs(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.ends_with("helper") || name.ends_with("command")
+}
+
+fn judge_member(name: &str, node: &Node, around: Around) -> Verdict {
+    if around.credential.is_some() {
+        return judge_value(node, around);
+    }
+    if by_name(name, node, around) {
+        // What is run must come back as it was, so it is withheld but never kept as a credential.
+        return if node.in_one {
+            Verdict::Secret {
+                credential: !node.runs,
+            }
+        } else {
+            Verdict::Public
+        };
+    }
+    judge_value(node, around)
+}
+
+fn judge_element(node: &Node, before: Option<&Node>, around: Around) -> Verdict {
+    if let (
+        Some(Node {
+            kind: Kind::Text(flag),
+            ..
+        }),
+        Kind::Text(text),
+    ) = (before, &node.kind)
+        && around.credential.is_none()
+        && looks::follows(flag, text)
+    {
+        return Verdict::Secret { credential: false };
+    }
+    judge_value(node, around)
+}
+
+/// Judges a value by all but its name.
+fn judge_value(node: &Node, around: Around) -> Verdict {
+    if let Some(credential) = around.credential {
+        return if node.in_one {
+            Verdict::Secret { credential }
+        } else {
+            Verdict::Public
+        };
+    }
+    match &node.kind {
+        Kind::Text(text) if around.within_environment || is_withheld(node) || looks::like_secret(text) => {
+            Verdict::Secret { credential: false }
+        }
+        _ => Verdict::Public,
+    }
+}
+
+fn below(name: Option<&str>, node: &Node, around: Around) -> Around {
+    if !node.is_container() {
+        return Around::default();
+    }
+    let environment = name.is_some_and(is_environment);
+    let credential = match name {
+        Some(name) if around.credential.is_none() && !node.in_one && by_name(name, node, around) => {
+            Some(!node.runs)
+        }
+        _ => around.credential,
+    };
+    Around {
+        environment,
+        within_environment: environment || around.within_environment,
+        named_by_user: name.is_some_and(is_named_by_user),
+        credential,
+    }
+}

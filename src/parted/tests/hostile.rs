@@ -1,0 +1,167 @@
+use std::time::{Duration, Instant};
+
+use super::fixtures::{CLAUDE, CODEX, HOSTS, SETTINGS};
+use super::*;
+
+const ALL: [Format; 3] = [Format::Json, Format::Toml, Format::Yaml];
+
+#[test]
+fn invalid_files_are_refused() {
+    for text in [
+        "",
+        "1",
+        "\"a\"",
+        "{",
+        "[1,]",
+        "{\"a\":1,\"a\":2}",
+        "{\"a\":1,\"\\u0061\":2}",
+        "\u{feff}{}",
+        "{} x",
+        "// x\n{}",
+        "{\"a\":\"\\ud800\"}",
+        "[1e999]",
+    ] {
+        assert!(part(Format::Json, text.as_bytes()).is_none(), "{text}");
+    }
+    for text in ["a", "a = 1\na = 2", "[a]\n[a]", "\u{feff}a = 1", "a = {"] {
+        assert!(part(Format::Toml, text.as_bytes()).is_none(), "{text}");
+    }
+    for format in ALL {
+        assert!(part(format, b"# \xff").is_none());
+    }
+}
+
+#[test]
+fn secrets_that_stay_are_refused() {
+    for text in [
+        r#"{"key":"abcdef","a":"xabcdefx"}"#,
+        r#"{"key":"abcdef","abcdef":1}"#,
+        r#"{"a":"--- abcdef","args":["--token","abcdef"]}"#,
+    ] {
+        assert!(part(Format::Json, text.as_bytes()).is_none(), "{text}");
+    }
+    for text in [
+        r#"{"key":"abcde","a":"abcde"}"#,
+        r#"{"key":"abcdef","b-key":"abcdef"}"#,
+        // The placeholder itself does not count.
+        r#"{"key":"withheld","b-key":"recovery"}"#,
+    ] {
+        assert!(part(Format::Json, text.as_bytes()).is_some(), "{text}");
+    }
+    assert!(part(Format::Toml, b"key = '''abcdef'''\na = 'abcdef'\n").is_none());
+    assert!(part(Format::Yaml, b"key: \"abcdef\"\na: abcdef\n").is_none());
+}
+
+#[test]
+fn deep_and_large_files_are_refused() {
+    for count in [101, 127, 200, 100_000] {
+        let text = format!("{{\"a\":{}{}}}", "[".repeat(count), "]".repeat(count));
+        assert!(part(Format::Json, text.as_bytes()).is_none());
+        let text = format!("a = {}{}", "[".repeat(count), "]".repeat(count));
+        assert!(part(Format::Toml, text.as_bytes()).is_none());
+        let text = format!("{} = 1", vec!["a"; count].join("."));
+        assert!(part(Format::Toml, text.as_bytes()).is_none());
+        let text: String = (0..count.min(1000))
+            .map(|depth| format!("{}a:\n", " ".repeat(depth)))
+            .collect();
+        assert!(part(Format::Yaml, text.as_bytes()).is_none());
+    }
+    let text = format!("{{\"a\":{}{}}}", "[".repeat(100), "]".repeat(100));
+    assert_exact(Format::Json, &text);
+    for format in ALL {
+        assert!(part(format, " ".repeat(MAX_BYTES + 1).as_bytes()).is_none());
+    }
+    let text = format!("[{}0]", "0,".repeat(tree::MAX_NODES));
+    assert!(part(Format::Json, text.as_bytes()).is_none());
+}
+
+#[test]
+fn hostile_files_take_no_time() {
+    let deep = |inner: &str| {
+        let name = "n".repeat(20_000);
+        format!("{}{inner}{}", format!("{{\"{name}\":").repeat(90), "}".repeat(90))
+    };
+    let many =
+        |count: usize, one: &dyn Fn(usize) -> String| (0..count).map(one).collect::<Vec<_>>().join(",");
+    let json = [
+        deep(&format!(
+            "{{{}}}",
+            many(40_000, &|n| format!("\"key{n}_key\":\"x\""))
+        )),
+        deep(&format!("[{}]", many(100_000, &|n| format!("{{\"a\":{n}}}")))),
+        format!("{{{}}}", many(100_000, &|n| format!("\"{n}-key\":\"x\""))),
+        // Many secrets that begin like much of the public text.
+        format!(
+            "{{{},\"z\":\"{}\"}}",
+            many(20_000, &|n| format!("\"{n}-key\":\"aaaaaaaaaaaa{n}\"")),
+            "a".repeat(1 << 21)
+        ),
+        format!(
+            "{{\"key\":\"{}b\",\"z\":\"{}\"}}",
+            "a".repeat(1 << 20),
+            "a".repeat(1 << 21)
+        ),
+        format!("[\"{}\"]", "://".repeat(1 << 20)),
+        format!("[\"{}\"]", "://a:".repeat(1 << 19)),
+        format!("[\"{}\"]", "--token ".repeat(1 << 18)),
+        format!("[\"{}\"]", "a=(".repeat(1 << 20)),
+        format!("[{}]", many(200_000, &|_| "\"--token\"".to_owned())),
+        format!("[\"{}", "\\".repeat(1 << 21)),
+        format!("{{\"env\":{}\"x\"{}}}", "[".repeat(90), "]".repeat(90)),
+    ];
+    let toml = [
+        (0..100_000)
+            .map(|n| format!("a.k{n}.key = 'x'\n"))
+            .collect::<String>(),
+        (0..50_000).map(|n| format!("[[key]]\nkey{n} = 'x'\n")).collect(),
+        format!("a = [{}]", many(100_000, &|_| "'ghp_0123456789'".to_owned())),
+        format!("a = [{}1]", "#\n".repeat(1 << 20)),
+    ];
+    let yaml = [
+        (0..100_000).map(|n| format!("k{n}-key: x\n")).collect::<String>(),
+        format!("a:\n{}", "  - ghp_0123456789\n".repeat(100_000)),
+        format!("a:{}", "\n".repeat(1 << 22).get(..(1 << 22) - 8).unwrap()),
+        format!("account:\n{}", "  - x\n".repeat(100_000)),
+    ];
+    let all = [
+        (Format::Json, &json[..]),
+        (Format::Toml, &toml),
+        (Format::Yaml, &yaml),
+    ];
+    for (format, text) in all
+        .into_iter()
+        .flat_map(|(format, texts)| texts.iter().map(move |text| (format, text)))
+    {
+        let start = Instant::now();
+        if let Some(parted) = part(format, text.as_bytes()) {
+            join(format, &parted.public, None, &|_| true).unwrap();
+            join(format, &parted.public, Some(text.as_bytes()), &|_| false).unwrap();
+        }
+        let sample: String = text.chars().take(60).collect();
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "{:?} {sample}",
+            start.elapsed()
+        );
+    }
+}
+
+#[test]
+fn cut_fixtures_do_not_panic() {
+    for (format, text) in [
+        (Format::Json, CLAUDE),
+        (Format::Json, SETTINGS),
+        (Format::Toml, CODEX),
+        (Format::Yaml, HOSTS),
+    ] {
+        for end in 0..text.len() {
+            let cut = text.as_bytes().get(..end).unwrap();
+            if let Some(parted) = part(format, cut) {
+                let joined = join(format, text.as_bytes(), Some(cut), &|_| false).expect("joined");
+                assert!(joined.missing.is_empty());
+                join(format, &parted.public, Some(text.as_bytes()), &|_| false).expect("joined");
+                join(format, &parted.public, None, &|_| true).expect("joined");
+            }
+        }
+    }
+}

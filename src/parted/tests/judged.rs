@@ -1,0 +1,165 @@
+use super::looks::{follows, like_secret};
+use super::rules::is_credential;
+use super::*;
+
+#[test]
+fn formats_are_told_by_name() {
+    for (name, format) in [
+        (".claude.json", Some(Format::Json)),
+        ("config.toml", Some(Format::Toml)),
+        ("hosts.yml", Some(Format::Yaml)),
+        ("a.yaml", Some(Format::Yaml)),
+        ("a.jsonc", None),
+        ("json", None),
+        ("", None),
+    ] {
+        assert_eq!(Format::of(name.as_bytes()), format, "{name}");
+    }
+}
+
+#[test]
+fn names_of_credentials() {
+    for name in [
+        "oauth_token",
+        "AccessToken",
+        "api-key",
+        "KEY",
+        "x_key",
+        "X-Key",
+        "userID",
+        "emailAddress",
+        "Cookie",
+    ] {
+        assert!(is_credential(name), "{name}");
+    }
+    for name in [
+        "keybindings",
+        "monkey",
+        "apiKeyHelper",
+        "awsCredentialExport",
+        "token_command",
+        "model",
+        "env",
+    ] {
+        assert!(!is_credential(name), "{name}");
+    }
+}
+
+#[test]
+fn strings_that_look_like_secrets() {
+    for text in [
+        "sk-0123456789ab",
+        "use ghp_0123456789 now",
+        "x=eyJhbGciOiJI;y",
+        "(AKIA0123456789AB)",
+        "https://user:pass@example.org/x",
+        "git clone http://x://:p@h",
+        "https://ghp_0123456789@github.com",
+        "aB3dE5gH7jK9mN1pQ3sT5vW7",
+        "0123456789abcdef0123456789ABCDEF",
+        "run --token abc",
+        "run --token=abc",
+        "run --api-key 'a b'",
+        "run -secret-key x",
+        "--password=123456",
+        "curl -H \"Authorization: Bearer x\" u",
+        "curl -H 'X-Api-Key: x' u",
+        "curl -HAuthorization:x",
+        "curl --header=Cookie:x",
+        "Authorization: x",
+        "Bash(API_KEY=abc curl:*)",
+        "https://example.org/?a=1&access_token=x",
+    ] {
+        assert!(like_secret(text), "{text}");
+    }
+    for text in [
+        "",
+        "sk-short",
+        "0b5c1a52-7d3e-4b52-9A43-0d8a1f1f2e11",
+        "/home/user/AVeryLongNameWithDigits12/x",
+        "https://example.org/a@b:c",
+        "https://user@example.org",
+        "git@github.com:a/b.git",
+        "claude-sonnet-4-5-20250929",
+        "alllowercasewordwith1234567890",
+        "0123456789abcdef0123456789abcde",
+        "run --max-tokens 100",
+        "run --token",
+        "run --token --verbose",
+        "curl -H 'Accept: x'",
+        "-H",
+        "export API_KEY=$OTHER",
+        "max_tokens=100",
+        "Bash(git push:*)",
+        "WebFetch(domain:example.org)",
+        "://",
+        "://@",
+        "--",
+        "-=",
+        "é://ü@ß",
+    ] {
+        assert!(!like_secret(text), "{text}");
+    }
+}
+
+#[test]
+fn values_of_flags_in_lists() {
+    for (flag, text) in [
+        ("--token", "x"),
+        ("-api-key", "x"),
+        ("--header", "Authorization: x"),
+        ("-H", "X-Api-Key:x"),
+    ] {
+        assert!(follows(flag, text), "{flag} {text}");
+    }
+    for (flag, text) in [
+        ("--token", "--other"),
+        ("--token=x", "y"),
+        ("token", "x"),
+        ("--max-tokens", "100"),
+        ("-H", "Accept: x"),
+        ("--", "x"),
+        ("", "x"),
+    ] {
+        assert!(!follows(flag, text), "{flag} {text}");
+    }
+}
+
+#[test]
+fn what_is_judged_secret() {
+    for (text, expected) in [
+        (
+            r#"{"maxTokens":5,"hasOauth":true,"token":null,"key":"","secret":[],"account":{}}"#,
+            &[][..],
+        ),
+        (
+            r#"{"a":{"Env":{"A":"x","n":1,"b":{"c":["y"]}}}}"#,
+            &["a/Env/A", "a/Env/b/c/0"],
+        ),
+        (
+            r#"{"shellEnvironment":{"A":""},"extraHeaders":{"B":"x"}}"#,
+            &["shellEnvironment/A", "extraHeaders/B"],
+        ),
+        (
+            r#"{"tokens":["a","b"],"x":[{"key":"c"}]}"#,
+            &["tokens", "x/0/key"],
+        ),
+        (
+            r#"{"projects":{"/oauth":{"a":1},"token":"x"}}"#,
+            &["projects/token"],
+        ),
+        (r#"{"apiKeyHelper":"get-key"}"#, &[]),
+        (r#"{"apiKeyHelper":"get --token x"}"#, &["apiKeyHelper"]),
+    ] {
+        assert_eq!(keys(Format::Json, text), expected, "{text}");
+    }
+}
+
+#[test]
+fn variables_named_key_are_credentials() {
+    let old = r#"{"env":{"MY_KEYS":"aaaaaa","OTHER":"bbbbbb","sub":{"KEYS":"cccccc"}}}"#;
+    let live = r#"{"env":{"MY_KEYS":"xxxxxx","OTHER":"yyyyyy","sub":{"KEYS":"zzzzzz"}}}"#;
+    let (whole, missing, _) = restored(Format::Json, old, Some(live));
+    assert_eq!(whole, r#"{"env":{"MY_KEYS":"xxxxxx","sub":{}}}"#);
+    assert_eq!(missing, ["env/OTHER", "env/sub/KEYS"]);
+}

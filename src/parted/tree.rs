@@ -1,0 +1,127 @@
+//! A settings file as a tree of values that know where they are written.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// How deep values may be nested.
+pub(super) const MAX_DEPTH: usize = 100;
+
+/// How many values a file may have.
+pub(super) const MAX_NODES: usize = 400_000;
+
+/// Members that make a subtree something that is run.
+const RUN: [&str; 6] = [
+    "command",
+    "args",
+    "hooks",
+    "mcpservers",
+    "mcp_servers",
+    "statusline",
+];
+
+/// A value and where it is written.
+pub(super) struct Node {
+    pub(super) span: Range<usize>,
+    pub(super) kind: Kind,
+    /// The value is written in one piece; tables of TOML are spread over the file and are not.
+    pub(super) in_one: bool,
+    /// Something in here is run as a program.
+    pub(super) runs: bool,
+}
+
+/// What a value is.
+pub(super) enum Kind {
+    /// A number, a boolean, nothing, or a date.
+    Plain,
+    /// A string, unescaped.
+    Text(String),
+    /// A list.
+    List(Vec<Node>, Layout),
+    /// An object, a table or a mapping.
+    Map(Vec<Member>, Layout),
+}
+
+/// How the members of a container are set apart.
+pub(super) enum Layout {
+    /// Within brackets, with commas at these places; a trailing comma follows the last value.
+    Commas { at: Vec<usize>, trailing: bool },
+    /// On lines of their own; `body` is where the first line of a table would be.
+    Lines { body: Option<usize> },
+    /// A part of the dotted keys of the inline table around it.
+    Dotted,
+}
+
+/// A named value.
+pub(super) struct Member {
+    pub(super) name: String,
+    /// Where the name is written.
+    pub(super) key: Range<usize>,
+    pub(super) node: Node,
+}
+
+impl Node {
+    pub(super) fn plain(span: Range<usize>) -> Self {
+        Self {
+            span,
+            kind: Kind::Plain,
+            in_one: true,
+            runs: false,
+        }
+    }
+
+    pub(super) fn text(span: Range<usize>, text: String) -> Self {
+        Self {
+            span,
+            kind: Kind::Text(text),
+            in_one: true,
+            runs: false,
+        }
+    }
+
+    pub(super) fn list(span: Range<usize>, elements: Vec<Self>, layout: Layout) -> Self {
+        let runs = elements.iter().any(|element| element.runs);
+        Self {
+            span,
+            kind: Kind::List(elements, layout),
+            in_one: true,
+            runs,
+        }
+    }
+
+    /// An object; `None` if a name is there twice.
+    pub(super) fn map(span: Range<usize>, members: Vec<Member>, layout: Layout) -> Option<Self> {
+        let mut names = HashSet::new();
+        if !members.iter().all(|member| names.insert(member.name.as_str())) {
+            return None;
+        }
+        let runs = members
+            .iter()
+            .any(|member| member.node.runs || RUN.iter().any(|name| member.name.eq_ignore_ascii_case(name)));
+        Some(Self {
+            span,
+            kind: Kind::Map(members, layout),
+            in_one: true,
+            runs,
+        })
+    }
+
+    /// The same value, but not to be withheld as a whole.
+    pub(super) fn spread(mut self) -> Self {
+        self.in_one = false;
+        self
+    }
+
+    pub(super) fn is_container(&self) -> bool {
+        matches!(self.kind, Kind::List(..) | Kind::Map(..))
+    }
+
+    /// Nothing that could be secret by its name.
+    pub(super) fn is_void(&self) -> bool {
+        match &self.kind {
+            Kind::Plain => true,
+            Kind::Text(text) => text.is_empty(),
+            Kind::List(elements, _) => elements.is_empty(),
+            Kind::Map(members, _) => members.is_empty(),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Opens what is encrypted, when the operator gave the key for it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::archive::{Identities, OpenError, open_sealed};
+use super::{Blobs, Store, StoreError};
+use crate::snapshot::{Digest, RelPath, SealedRef};
+
+/// What a bundle may grow to when it is opened.
+const LARGEST: u64 = 320 << 20;
+
+/// Content that lies in memory and in no archive, by its digest.
+#[derive(Clone, Default)]
+pub struct Lent(HashMap<Digest, Arc<[u8]>>);
+
+impl Lent {
+    /// Adds content.
+    pub fn lend(&mut self, digest: Digest, bytes: Vec<u8>) {
+        self.0.entry(digest).or_insert_with(|| bytes.into());
+    }
+
+    /// Adds all content of another one.
+    pub fn extend(&mut self, other: &Self) {
+        let all = other.0.iter();
+        self.0
+            .extend(all.map(|(digest, bytes)| (*digest, Arc::clone(bytes))));
+    }
+
+    /// The content with this digest.
+    #[must_use]
+    pub fn get(&self, digest: &Digest) -> Option<&[u8]> {
+        self.0.get(digest).map(|bytes| &**bytes)
+    }
+}
+
+impl Store {
+    /// Takes the operator's private keys, for as long as the store is open.
+    #[must_use]
+    pub fn unlocked_by(self, identities: Option<Identities>) -> Self {
+        Self { identities, ..self }
+    }
+
+    /// Whether there are keys to open what is encrypted with.
+    #[must_use]
+    pub fn is_unlocked(&self) -> bool {
+        self.identities.is_some()
+    }
+
+    /// The files of a bundle; `None` without keys.
+    ///
+    /// # Errors
+    /// [`StoreError::Sealed`] when none of the keys fits, or it is damaged.
+    pub fn unseal(
+        &self,
+        sealed: &SealedRef,
+        blobs: &Blobs,
+    ) -> Result<Option<BTreeMap<RelPath, Vec<u8>>>, StoreError> {
+        let Some(identities) = &self.identities else {
+            return Ok(None);
+        };
+        let bundle = blobs.whole(&sealed.digest)?;
+        let fail = |is_key, reason: String| StoreError::Sealed { is_key, reason };
+        let files = open_sealed(&bundle, identities, LARGEST)
+            .map_err(|error| fail(matches!(error, OpenError::NoIdentity), error.to_string()))?;
+        let each = files.into_iter().map(|file| {
+            let path = RelPath::new(&file.path).map_err(|error| fail(false, error.to_string()))?;
+            Ok((path, file.content))
+        });
+        each.collect::<Result<_, StoreError>>().map(Some)
+    }
+}
