@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::support::git::Repository;
-use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
 const ZIG: &str = "markers = [\"build.zig\"]\nexclude = [\".zig-cache/\", \"zig-*/\"]\nexclude_at_root = [\"out/\"]\nwarning = \"ask before `zig fetch`\"\n";
@@ -27,16 +26,12 @@ fn project(sandbox: &Sandbox) -> PathBuf {
     project
 }
 
-fn said(run: &Run) -> String {
-    run.text().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn an_integration_of_the_operators_leaves_out_warns_and_is_named() {
     let sandbox = Sandbox::new();
     let project = project(&sandbox);
     let file = sandbox.configure("integrations/zig.toml", ZIG);
-    let contract = said(&sandbox.jackin(["explain", project.to_str().unwrap()]).ok());
+    let contract = sandbox.jackin(["explain", project.to_str().unwrap()]).ok().said();
     for part in [
         "automatic (zig, because of build.zig, by",
         "integrations/zig.toml): .zig-cache/ zig-*/ /out/",
@@ -69,7 +64,7 @@ fn an_integration_of_the_operators_leaves_out_warns_and_is_named() {
         "config.toml",
         "[recovery]\nsnapshot = \"project\"\nintegrations = false\n",
     );
-    let contract = said(&sandbox.jackin(["explain", project.to_str().unwrap()]).ok());
+    let contract = sandbox.jackin(["explain", project.to_str().unwrap()]).ok().said();
     assert!(
         contract.contains("switched off") && !contract.contains("zig"),
         "{contract}"
@@ -84,7 +79,7 @@ fn the_example_says_what_is_left_out() {
         "integrations/zig.toml",
         include_str!("../../config/example-integration.toml"),
     );
-    let contract = said(&sandbox.jackin(["explain", project.to_str().unwrap()]).ok());
+    let contract = sandbox.jackin(["explain", project.to_str().unwrap()]).ok().said();
     assert!(contract.contains(".zig-cache/ /zig-out/"), "{contract}");
 }
 
@@ -137,7 +132,7 @@ fn an_integration_can_do_nothing_else() {
     ];
     for (text, why) in cases {
         let file = sandbox.configure("integrations/own.toml", text);
-        let told = said(&sandbox.jackin(["explain", target]).code(2));
+        let told = sandbox.jackin(["explain", target]).code(2).said();
         assert!(
             told.contains(why) && told.contains(file.to_str().unwrap()),
             "{text}: {told}"
@@ -152,13 +147,13 @@ fn an_integration_can_do_nothing_else() {
         (large, "larger than 64 KiB"),
     ] {
         sandbox.configure("integrations/own.toml", &text);
-        let told = said(&sandbox.jackin(["explain", target]).code(2));
+        let told = sandbox.jackin(["explain", target]).code(2).said();
         assert!(told.contains(why), "{told}");
     }
     fs::remove_file(sandbox.home().join(".config/jackin/integrations/own.toml")).unwrap();
     for name in ["rust.toml", "Zig.toml", "a b.toml", "-x.toml"] {
         let file = sandbox.configure(&format!("integrations/{name}"), ZIG);
-        let told = said(&sandbox.jackin(["explain", target]).code(2));
+        let told = sandbox.jackin(["explain", target]).code(2).said();
         assert!(told.contains("name"), "{told}");
         fs::remove_file(file).unwrap();
     }
@@ -189,7 +184,7 @@ fn what_git_tracks_is_not_taken_for_regenerable() {
         fs::write(path, "x").unwrap();
     }
     sandbox.configure("config.toml", "[recovery]\nsnapshot = \"project\"\n");
-    let contract = said(&sandbox.jackin(["explain", project.to_str().unwrap()]).ok());
+    let contract = sandbox.jackin(["explain", project.to_str().unwrap()]).ok().said();
     assert!(
         contract
             .contains("node_modules/ is NOT left out of tool: git tracks files in vendor/node_modules/kept"),
