@@ -1,7 +1,7 @@
 //! Automatic excludes: what the operator's own integrations may say, and what is never left out although it has the name.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support::git::Repository;
 use crate::support::sandbox::Sandbox;
@@ -198,4 +198,50 @@ fn what_git_tracks_is_not_taken_for_regenerable() {
         b"x"
     );
     assert!(!project.join("target").exists());
+}
+
+#[test]
+fn where_the_index_cannot_be_read_the_contract_names_what_is_left_out_all_the_same() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("tool");
+    let repository = Repository::init(&project);
+    let vendored = "vendor/node_modules/kept/index.js";
+    for path in ["package.json", vendored] {
+        let path = project.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+    repository.commit("vendored");
+    let tree = sandbox.scratch("tree");
+    repository.git(&["worktree", "add", "-q", tree.to_str().unwrap()]);
+    sandbox.configure("config.toml", "[recovery]\nsnapshot = \"project\"\n");
+    let explained = |target: &Path| sandbox.jackin(["explain", target.to_str().unwrap()]).ok().said();
+    let left_out = "automatic (node, because of package.json): node_modules/";
+    assert!(!explained(&project).contains(left_out));
+    // Of a linked work tree git's files lie elsewhere, and nothing is read there.
+    let contract = explained(&tree);
+    assert!(
+        contract.contains("its git directory lies elsewhere and is not covered")
+            && contract.contains(left_out),
+        "{contract}"
+    );
+    let index = project.join(".git/index");
+    for damage in ["", "DIRC", "no index at all"] {
+        fs::write(&index, damage).unwrap();
+        let contract = explained(&project);
+        assert!(contract.contains(left_out), "{damage:?}: {contract}");
+    }
+    // Not even root reads a directory as a file.
+    fs::remove_file(&index).unwrap();
+    fs::create_dir(&index).unwrap();
+    let contract = explained(&project);
+    assert!(contract.contains(left_out), "{contract}");
+    // What is left out is out of reach of a restore, be it tracked or not.
+    let id = sandbox.launch(
+        &tree,
+        "echo agent | tee package.json vendor/node_modules/kept/index.js",
+    );
+    sandbox.restore(&id, &[]);
+    assert_eq!(fs::read(tree.join("package.json")).unwrap(), b"x");
+    assert_eq!(fs::read(tree.join(vendored)).unwrap(), b"agent\n");
 }
