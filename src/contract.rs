@@ -19,7 +19,7 @@ pub use error::ContractError;
 pub use exclude::{Matcher, PatternError, Verdict};
 pub use foreign::{Foreign, Identity, MAX_VISITED, count_foreign};
 pub use integration::{Detected, detect as automatic_excludes};
-pub use resolve::{Options, TrackedByGit, resolve};
+pub use resolve::{Options, TrackedByGit, mark_new, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
 pub use terms::{

@@ -24,7 +24,7 @@ pub struct Options {
     pub in_git: Option<TrackedByGit>,
 }
 
-/// Makes the contract. `previous` are coverages of the last baselines; they decide which automatic excludes are new.
+/// Makes the contract.
 ///
 /// # Errors
 /// When a mount is not there or cannot be read, must not be captured (see [`ContractError`]), or nothing can be.
@@ -32,7 +32,6 @@ pub fn resolve(
     environment: &Environment,
     resolved: &Resolved,
     options: Options,
-    previous: &[Coverage],
 ) -> Result<Contract, ContractError> {
     let mode = resolved.mode.value;
     let captures = mode.captures();
@@ -64,7 +63,7 @@ pub fn resolve(
         for mount in seen.iter().filter(|mount| mount.is_capturable()) {
             refuse(mount, resolved, &places, options)?;
         }
-        captured(&seen, resolved, &places, options, previous, &mut labels)?
+        captured(&seen, resolved, &places, options, &mut labels)?
     } else {
         seen.iter()
             .map(|mount| terms(mount, uncaptured(mount).unwrap_or(not_covered(NotCovered::Mode))))
@@ -119,6 +118,16 @@ pub fn resolve(
         on_failure: resolved.on_failure.clone(),
         integrations: resolved.integrations.clone(),
     })
+}
+
+/// Marks the automatic excludes that the last baselines did not have. Which baselines those are is known only when the contract has its
+/// roots, and making it reads git's index: so it is not made again for them.
+pub fn mark_new(contract: &mut Contract, previous: &[Coverage]) {
+    for mount in &mut contract.mounts {
+        if let Some(coverage) = &mount.coverage {
+            (mount.new_excludes, mount.has_baseline) = coverage::compare(coverage, previous);
+        }
+    }
 }
 
 /// What must not be captured, or not without the operator's word.
@@ -183,7 +192,6 @@ fn captured(
     resolved: &Resolved,
     places: &Places,
     options: Options,
-    previous: &[Coverage],
     labels: &mut Vec<String>,
 ) -> Result<Vec<MountTerms>, ContractError> {
     let by_root: Vec<_> = seen
@@ -221,19 +229,14 @@ fn captured(
             .and_then(|holder| built.get(holder))
             .and_then(Option::as_ref);
         mounts.push(match outer {
-            Some(own) if *holder == Some(index) => {
-                let (new_excludes, has_baseline) = coverage::compare(&own.coverage, previous);
-                MountTerms {
-                    coverage: Some(own.coverage.clone()),
-                    new_excludes,
-                    has_baseline,
-                    absent_paths: own.absent.clone(),
-                    kept_excludes: own.kept.clone(),
-                    stack_warnings: own.warnings.clone(),
-                    broad: places.broad(&mount.root),
-                    ..terms(mount, MountState::Captured)
-                }
-            }
+            Some(own) if *holder == Some(index) => MountTerms {
+                coverage: Some(own.coverage.clone()),
+                absent_paths: own.absent.clone(),
+                kept_excludes: own.kept.clone(),
+                stack_warnings: own.warnings.clone(),
+                broad: places.broad(&mount.root),
+                ..terms(mount, MountState::Captured)
+            },
             Some(_) if holder.and_then(|at| shielded(mount, seen.get(at)?)).is_some() => {
                 terms(mount, MountState::Readonly)
             }

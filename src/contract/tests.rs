@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use super::{Contract, ContractError, MountState, NotCovered, Options, resolve};
+use super::{Contract, ContractError, MountState, NotCovered, Options, mark_new, resolve};
 use crate::config::{Config, Flags};
 use crate::environment::Environment;
 use crate::snapshot::{ByteString, Coverage};
@@ -87,7 +87,9 @@ impl Host {
         fs::create_dir_all(directory.join("workspaces")).unwrap();
         fs::write(directory.join("workspaces/w.toml"), text).unwrap();
         let resolved = Config::load(&environment)?.for_workspace("w", &Flags::default())?;
-        resolve(&environment, &resolved, options, previous)
+        let mut contract = resolve(&environment, &resolved, options)?;
+        mark_new(&mut contract, previous);
+        Ok(contract)
     }
 
     /// A contract for one mount in mode `project`.
@@ -234,7 +236,7 @@ fn making_a_contract_changes_nothing() {
     let before = look(&host);
     let config = Config::load(&environment).unwrap();
     let resolved = config.for_workspace("w", &Flags::default()).unwrap();
-    resolve(&environment, &resolved, Options::default(), &[]).unwrap();
+    resolve(&environment, &resolved, Options::default()).unwrap();
     assert_eq!(look(&host), before);
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::SessionError;
+use super::guard::touch;
 use crate::config::{
     Config, ConfigError, Isolation, JackinInstance, MountConfig, isolated, jackin_instances, settle,
 };
@@ -87,7 +88,7 @@ fn works_on(
 ) -> Option<String> {
     // Its own directory, which holds the state of its agent.
     let own_place = settle(&home.join("data").join(&instance.container));
-    if roots.iter().any(|root| overlap(root, &own_place)) {
+    if roots.iter().any(|root| touch(root, &own_place)) {
         return Some(format!("its own directory is {}", own_place.display()));
     }
     let known = match (&instance.workspace, config) {
@@ -105,7 +106,7 @@ fn works_on(
         let own = isolated(home, name, Some(&instance.container));
         let places = mounts.iter().filter(|mount| !mount.readonly);
         let mut places = places.flat_map(|mount| places_of(mount, &own));
-        let hit = places.find(|place| roots.iter().any(|root| overlap(root, place)));
+        let hit = places.find(|place| roots.iter().any(|root| touch(root, place)));
         if let Some(place) = hit {
             return Some(format!("it works on {}", place.display()));
         }
@@ -142,10 +143,6 @@ fn places_of(mount: &MountConfig, own: &crate::config::Isolated) -> Vec<PathBuf>
         .iter()
         .map(|(_, place)| settle(place))
         .collect()
-}
-
-fn overlap(a: &Path, b: &Path) -> bool {
-    a.starts_with(b) || b.starts_with(a)
 }
 
 /// As jackin writes it down.

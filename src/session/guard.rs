@@ -1,6 +1,6 @@
 //! Who may do what: nothing is put back under a living session, and a session may not put itself back.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use super::containers::refuse_containers;
 use super::state::{Sight, state, state_by};
@@ -56,8 +56,12 @@ pub fn refuse_living(
 /// Whether a place that one covers lies in one of the other.
 pub(super) fn overlap(a: &Coverage, b: &Coverage) -> bool {
     let (a, b) = (a.places(), b.places());
-    let touch = |a: &PathBuf| b.iter().any(|b| a.starts_with(b) || b.starts_with(a));
-    a.iter().any(touch)
+    a.iter().any(|a| b.iter().any(|b| touch(a, b)))
+}
+
+/// Whether one path is the other or lies below it: whoever works at one may then write at the other.
+pub(super) fn touch(a: &Path, b: &Path) -> bool {
+    a.starts_with(b) || b.starts_with(a)
 }
 
 /// Refuses a caller that runs inside a living session. `allowed` names a session that the caller may act on from within:

@@ -236,7 +236,7 @@ fn what_might_not_fit_is_refused_before_a_byte_is_written() {
     ];
     let run = sandbox.jackin(begin).refused();
     assert_eq!(run.error()["kind"], "limit-exceeded", "{run}");
-    let text = run.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = run.said();
     assert!(
         text.contains("assets/ holds 24") || text.contains("assets holds 24"),
         "{run}"

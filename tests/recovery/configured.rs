@@ -3,6 +3,7 @@
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::documents::instances;
+use crate::support::jackin::write_instance;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -268,4 +269,45 @@ fn directories_named_by_the_environment_are_used() {
     assert!(!sandbox.store().exists());
     run(&["restore", "w", "--yes"]);
     assert_eq!(std::fs::read_to_string(project.join("a")).unwrap(), "before\n");
+}
+
+#[test]
+fn a_word_of_jackins_own_that_is_not_known_is_shown_without_a_meaning_and_refuses_nothing() {
+    let sandbox = Sandbox::new();
+    Build::at(&sandbox.project("shop")).file("a", "before\n").aged();
+    sandbox.configure(
+        "workspaces/shop.toml",
+        "[recovery]\nsnapshot = \"project-and-state\"\n[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/w\"\n",
+    );
+    let about = "{\"version\": 2, \"workspace_name\": \"shop\", \"status\": \"clean_exited\"}";
+    write_instance(&sandbox, "jk-1", about);
+    Build::at(&sandbox.home().join(".jackin/data/jk-1/home")).file(".claude/settings.json", "{}");
+    let explained = |value: &str| {
+        sandbox.configure("config.toml", &format!("[claude]\nauth_forward = {value}\n"));
+        sandbox.jackin(["explain", "jk-1"]).ok().harmless().said()
+    };
+    let contract = explained("\"ignore\"");
+    assert!(
+        contract.contains("claude (auth_forward = ignore: it is handed none)"),
+        "{contract}"
+    );
+    // jackin refuses its own mistakes, and may know more words than we do.
+    for word in ["sink", "Sync", "a_word_of_a_later_jackin"] {
+        let contract = explained(&format!("\"{word}\""));
+        let shown = format!("claude (auth_forward = {word}) captured");
+        assert!(contract.contains(&shown), "{word}: {contract}");
+    }
+    // What can be no word is not repeated: it may be meant for the terminal, or be a secret in the wrong place.
+    for value in [
+        "\"hunter2 and more\"",
+        "\"hunter2\\u001b[31m\"",
+        "[\"hunter2\"]",
+        "\"\"",
+    ] {
+        let contract = explained(value);
+        assert!(
+            contract.contains("claude (auth_forward = ") && !contract.contains("hunter2"),
+            "{value}: {contract}"
+        );
+    }
 }

@@ -28,7 +28,7 @@ fn s41_damaged_closing_snapshot_leaves_the_baseline_usable() {
 
     // What is missing comes back; what only the damaged snapshot could tell from later work is kept and named.
     let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
-    let cleaned = run.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    let cleaned = run.said();
     assert!(
         cleaned.contains("cannot be read, so it vouches for nothing"),
         "{run}"

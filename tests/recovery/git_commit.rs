@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::git_class::pushed;
 use crate::support::compare::assert_same_tree;
 use crate::support::git::Repository;
-use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -40,11 +39,6 @@ pub(crate) fn configure(sandbox: &Sandbox, dir: &str) {
 pub(crate) fn facts(sandbox: &Sandbox, id: &str) -> Value {
     let run = sandbox.jackin(["show", id, "--json"]).ok();
     run.json()["git"][0].clone()
-}
-
-/// What was said, in one line.
-pub(crate) fn said(run: &Run) -> String {
-    run.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn archived(sandbox: &Sandbox) -> u64 {
@@ -111,7 +105,7 @@ fn what_the_agent_puts_into_the_repository_is_not_taken_for_the_content() {
     let id = sandbox.launch(&repository.path, script);
     let damaged = Tree::read(&repository.path);
     let run = sandbox.jackin(["restore", &id, "--yes", "README"]).code(7);
-    assert!(said(&run).contains("recorded by the commit"), "{run}");
+    assert!(run.said().contains("recorded by the commit"), "{run}");
     assert_same_tree(&damaged, &Tree::read(&repository.path));
 }
 
@@ -126,11 +120,11 @@ fn a_repository_that_is_gone_is_named_with_the_remote_and_nothing_is_touched() {
     let damaged = Tree::read(&repository.path);
     let run = sandbox.jackin(["restore", &id, "--yes"]).code(7);
     assert!(
-        said(&run).contains(&format!("fetch it from {}", remote.trim())),
+        run.said().contains(&format!("fetch it from {}", remote.trim())),
         "{run}"
     );
     assert_same_tree(&damaged, &Tree::read(&repository.path));
-    let found = said(&sandbox.jackin(["verify"]).code(7));
+    let found = sandbox.jackin(["verify"]).code(7).said();
     assert!(
         found.contains("README in project: it was recorded by the commit"),
         "{found}"
@@ -208,7 +202,7 @@ fn the_contract_says_what_a_restore_will_need() {
     let explain = || {
         let target: &Path = &repository.path;
         let run = sandbox.jackin(["explain", "--snapshot", "project", target.to_str().unwrap()]);
-        run.ok().text().split_whitespace().collect::<Vec<_>>().join(" ")
+        run.ok().said()
     };
     configure(&sandbox, "full");
     assert!(

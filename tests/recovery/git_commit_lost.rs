@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::git_commit::{clean, configure, facts, said};
+use crate::git_commit::{clean, configure, facts};
 use crate::support::compare::assert_same_tree;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -49,11 +49,11 @@ fn a_lost_archive_is_not_blamed_on_the_commit() {
         fs::write(&path, bytes).unwrap();
     }
     // The repository lies there still, and has what its commit is to have.
-    let found = said(&sandbox.jackin(["verify", "--read-data"]).code(7));
+    let found = sandbox.jackin(["verify", "--read-data"]).code(7).said();
     assert!(!found.contains("recorded by the commit"), "{found}");
     // Now the objects are nowhere whole, and looking for them in the archive ends.
     fs::remove_dir_all(repository.path.join(".git")).unwrap();
-    let found = said(&sandbox.jackin(["verify", "--read-data"]).code(7));
+    let found = sandbox.jackin(["verify", "--read-data"]).code(7).said();
     assert!(
         found.contains("README in project: it was recorded by the commit"),
         "{found}"
@@ -61,7 +61,7 @@ fn a_lost_archive_is_not_blamed_on_the_commit() {
     for archive in fs::read_dir(&archives).unwrap() {
         fs::remove_file(archive.unwrap().path()).unwrap();
     }
-    let found = said(&sandbox.jackin(["verify", "--read-data"]).code(7));
+    let found = sandbox.jackin(["verify", "--read-data"]).code(7).said();
     assert!(found.contains("archive"), "{found}");
 }
 
@@ -88,12 +88,12 @@ fn of_two_work_trees_the_one_that_lost_its_objects_is_named() {
     let id = sandbox.launch(&top, "rm -rf second/.git first/own second/own");
     let lost = sandbox.scratch("second");
     let run = sandbox.jackin(["restore", &id, "--yes", "second/own"]).code(7);
-    let told = said(&run);
+    let told = run.said();
     assert!(
         told.contains(&format!("fetch it from {}", lost.display())),
         "{told}"
     );
-    let found = said(&sandbox.jackin(["verify"]).code(7));
+    let found = sandbox.jackin(["verify"]).code(7).said();
     assert!(found.contains("second/own in top: it was recorded"), "{found}");
     assert!(!found.contains("first/own in top"), "{found}");
     sandbox.restore(&id, &["first/own"]);

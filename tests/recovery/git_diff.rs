@@ -308,7 +308,7 @@ fn commits_that_the_agent_made_and_gave_up_are_told_and_kept() {
     let text = sandbox.jackin(["diff", &id]).code_in(&[0, 1]).text();
     assert!(text.contains("1 commit made and given up"), "{text}");
     let run = sandbox.jackin(["restore", &id, "--yes"]).ok();
-    let text = run.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = run.said();
     assert!(
         text.contains("1 commit is only in the emergency snapshot"),
         "{run}"

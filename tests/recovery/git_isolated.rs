@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::compare::assert_same_tree;
 use crate::support::git::Repository;
+use crate::support::jackin::{write_instance, write_isolation};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -17,24 +18,13 @@ fn configure(sandbox: &Sandbox, isolation: &str) {
 
 /// Writes down that a container has a copy at `place`, as jackin does.
 fn isolate(sandbox: &Sandbox, container: &str, place: &Path, status: &str) -> PathBuf {
-    let dir = sandbox
-        .home()
-        .join(".jackin/data")
-        .join(container)
-        .join(".jackin");
-    fs::create_dir_all(&dir).unwrap();
     let record = serde_json::json!({
         "workspace": "tool", "mount_dst": "/workspace/tool", "original_src": "/elsewhere", "isolation": "worktree",
         "worktree_path": place, "scratch_branch": "x", "base_commit": "y", "selector_key": "z",
         "container_name": container, "cleanup_status": status, "of_a_later_jackin": [1],
     });
-    let path = dir.join("isolation.json");
-    fs::write(
-        &path,
-        serde_json::json!({"version": 1, "records": [record]}).to_string(),
-    )
-    .unwrap();
-    path
+    let text = serde_json::json!({"version": 1, "records": [record]}).to_string();
+    write_isolation(sandbox, container, &text)
 }
 
 #[test]
@@ -81,7 +71,7 @@ fn what_jackin_does_not_say_clearly_is_not_captured() {
     configure(&sandbox, "clone");
     let refused = |about: &str| {
         let run = sandbox.jackin(["explain", "tool"]).refused();
-        let said = run.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = run.said();
         assert!(said.contains(about), "{about}: {said}");
     };
     refused("no container has one at the moment");
@@ -109,12 +99,11 @@ fn what_jackin_does_not_say_clearly_is_not_captured() {
     isolate(&sandbox, "jk-2", &place, "active");
     refused("several containers have one: give the directory of one");
     // Unless it is said which one is meant.
-    let own = sandbox.home().join(".jackin/data/jk-2/.jackin/instance.json");
-    fs::write(
-        own,
+    write_instance(
+        &sandbox,
+        "jk-2",
         "{\"version\": 2, \"status\": \"running\", \"workspace_name\": \"tool\"}",
-    )
-    .unwrap();
+    );
     sandbox
         .jackin(["explain", "jk-2"])
         .ok()
@@ -145,7 +134,7 @@ fn a_container_cannot_hand_out_what_no_mount_may_be() {
         fs::create_dir_all(&place).unwrap();
         isolate(&sandbox, "jk-1", &place, "active");
         let run = sandbox.jackin(["launch", "tool", "--", "true"]).refused();
-        let said = run.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = run.said();
         assert!(said.contains(place.to_str().unwrap()), "{said}");
     }
 }

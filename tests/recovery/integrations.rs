@@ -1,10 +1,9 @@
 //! Automatic excludes: what the operator's own integrations may say, and what is never left out although it has the name.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support::git::Repository;
-use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
 const ZIG: &str = "markers = [\"build.zig\"]\nexclude = [\".zig-cache/\", \"zig-*/\"]\nexclude_at_root = [\"out/\"]\nwarning = \"ask before `zig fetch`\"\n";
@@ -27,16 +26,12 @@ fn project(sandbox: &Sandbox) -> PathBuf {
     project
 }
 
-fn said(run: &Run) -> String {
-    run.text().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn an_integration_of_the_operators_leaves_out_warns_and_is_named() {
     let sandbox = Sandbox::new();
     let project = project(&sandbox);
     let file = sandbox.configure("integrations/zig.toml", ZIG);
-    let contract = said(&sandbox.jackin(["explain", project.to_str().unwrap()]).ok());
+    let contract = sandbox.jackin(["explain", project.to_str().unwrap()]).ok().said();
     for part in [
         "automatic (zig, because of build.zig, by",
         "integrations/zig.toml): .zig-cache/ zig-*/ /out/",
@@ -69,7 +64,7 @@ fn an_integration_of_the_operators_leaves_out_warns_and_is_named() {
         "config.toml",
         "[recovery]\nsnapshot = \"project\"\nintegrations = false\n",
     );
-    let contract = said(&sandbox.jackin(["explain", project.to_str().unwrap()]).ok());
+    let contract = sandbox.jackin(["explain", project.to_str().unwrap()]).ok().said();
     assert!(
         contract.contains("switched off") && !contract.contains("zig"),
         "{contract}"
@@ -84,7 +79,7 @@ fn the_example_says_what_is_left_out() {
         "integrations/zig.toml",
         include_str!("../../config/example-integration.toml"),
     );
-    let contract = said(&sandbox.jackin(["explain", project.to_str().unwrap()]).ok());
+    let contract = sandbox.jackin(["explain", project.to_str().unwrap()]).ok().said();
     assert!(contract.contains(".zig-cache/ /zig-out/"), "{contract}");
 }
 
@@ -137,7 +132,7 @@ fn an_integration_can_do_nothing_else() {
     ];
     for (text, why) in cases {
         let file = sandbox.configure("integrations/own.toml", text);
-        let told = said(&sandbox.jackin(["explain", target]).code(2));
+        let told = sandbox.jackin(["explain", target]).code(2).said();
         assert!(
             told.contains(why) && told.contains(file.to_str().unwrap()),
             "{text}: {told}"
@@ -152,13 +147,13 @@ fn an_integration_can_do_nothing_else() {
         (large, "larger than 64 KiB"),
     ] {
         sandbox.configure("integrations/own.toml", &text);
-        let told = said(&sandbox.jackin(["explain", target]).code(2));
+        let told = sandbox.jackin(["explain", target]).code(2).said();
         assert!(told.contains(why), "{told}");
     }
     fs::remove_file(sandbox.home().join(".config/jackin/integrations/own.toml")).unwrap();
     for name in ["rust.toml", "Zig.toml", "a b.toml", "-x.toml"] {
         let file = sandbox.configure(&format!("integrations/{name}"), ZIG);
-        let told = said(&sandbox.jackin(["explain", target]).code(2));
+        let told = sandbox.jackin(["explain", target]).code(2).said();
         assert!(told.contains("name"), "{told}");
         fs::remove_file(file).unwrap();
     }
@@ -189,7 +184,7 @@ fn what_git_tracks_is_not_taken_for_regenerable() {
         fs::write(path, "x").unwrap();
     }
     sandbox.configure("config.toml", "[recovery]\nsnapshot = \"project\"\n");
-    let contract = said(&sandbox.jackin(["explain", project.to_str().unwrap()]).ok());
+    let contract = sandbox.jackin(["explain", project.to_str().unwrap()]).ok().said();
     assert!(
         contract
             .contains("node_modules/ is NOT left out of tool: git tracks files in vendor/node_modules/kept"),
@@ -203,4 +198,50 @@ fn what_git_tracks_is_not_taken_for_regenerable() {
         b"x"
     );
     assert!(!project.join("target").exists());
+}
+
+#[test]
+fn where_the_index_cannot_be_read_the_contract_names_what_is_left_out_all_the_same() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("tool");
+    let repository = Repository::init(&project);
+    let vendored = "vendor/node_modules/kept/index.js";
+    for path in ["package.json", vendored] {
+        let path = project.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+    repository.commit("vendored");
+    let tree = sandbox.scratch("tree");
+    repository.git(&["worktree", "add", "-q", tree.to_str().unwrap()]);
+    sandbox.configure("config.toml", "[recovery]\nsnapshot = \"project\"\n");
+    let explained = |target: &Path| sandbox.jackin(["explain", target.to_str().unwrap()]).ok().said();
+    let left_out = "automatic (node, because of package.json): node_modules/";
+    assert!(!explained(&project).contains(left_out));
+    // Of a linked work tree git's files lie elsewhere, and nothing is read there.
+    let contract = explained(&tree);
+    assert!(
+        contract.contains("its git directory lies elsewhere and is not covered")
+            && contract.contains(left_out),
+        "{contract}"
+    );
+    let index = project.join(".git/index");
+    for damage in ["", "DIRC", "no index at all"] {
+        fs::write(&index, damage).unwrap();
+        let contract = explained(&project);
+        assert!(contract.contains(left_out), "{damage:?}: {contract}");
+    }
+    // Not even root reads a directory as a file.
+    fs::remove_file(&index).unwrap();
+    fs::create_dir(&index).unwrap();
+    let contract = explained(&project);
+    assert!(contract.contains(left_out), "{contract}");
+    // What is left out is out of reach of a restore, be it tracked or not.
+    let id = sandbox.launch(
+        &tree,
+        "echo agent | tee package.json vendor/node_modules/kept/index.js",
+    );
+    sandbox.restore(&id, &[]);
+    assert_eq!(fs::read(tree.join("package.json")).unwrap(), b"x");
+    assert_eq!(fs::read(tree.join(vendored)).unwrap(), b"agent\n");
 }

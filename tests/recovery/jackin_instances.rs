@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::support::jackin::{write_index, write_instance};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
@@ -32,18 +33,6 @@ fn instance(workspace: Option<&str>, status: &str) -> Value {
     })
 }
 
-fn write(sandbox: &Sandbox, container: &str, text: &str) -> PathBuf {
-    let directory = sandbox
-        .home()
-        .join(".jackin/data")
-        .join(container)
-        .join(".jackin");
-    fs::create_dir_all(&directory).unwrap();
-    let path = directory.join("instance.json");
-    fs::write(&path, text).unwrap();
-    path
-}
-
 /// A docker that answers so; `None`: none at all.
 fn docker(sandbox: &Sandbox, script: Option<&str>) -> String {
     let directory = sandbox.scratch("bin");
@@ -68,10 +57,6 @@ fn docker(sandbox: &Sandbox, script: Option<&str>) -> String {
     directory.to_str().unwrap().to_owned()
 }
 
-fn said(run: &Run) -> String {
-    run.text().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Runs with a docker of ours, and nothing of this machine's.
 fn with(sandbox: &Sandbox, bin: &str, args: &[&str]) -> Run {
     sandbox.command(args).with("PATH", bin).run()
@@ -81,13 +66,13 @@ fn with(sandbox: &Sandbox, bin: &str, args: &[&str]) -> Run {
 fn a_container_goes_for_its_workspace_and_then_for_its_session() {
     let sandbox = Sandbox::new();
     let project = workspace(&sandbox);
-    write(
+    write_instance(
         &sandbox,
         CONTAINER,
         &instance(Some("shop"), "running").to_string(),
     );
     let bin = docker(&sandbox, None);
-    let contract = said(&with(&sandbox, &bin, &["explain", CONTAINER]).ok());
+    let contract = with(&sandbox, &bin, &["explain", CONTAINER]).ok().said();
     for part in [
         "for the workspace shop",
         "the container jk-ab12cd34-shop-coder (instance ab12cd34), running",
@@ -126,7 +111,7 @@ fn a_container_goes_for_its_workspace_and_then_for_its_session() {
     );
     with(&sandbox, &bin, &["list"]).ok().shows(CONTAINER);
 
-    write(
+    write_instance(
         &sandbox,
         CONTAINER,
         &instance(Some("shop"), "clean_exited").to_string(),
@@ -174,7 +159,7 @@ fn a_container_that_nothing_proves_gone_refuses_a_restore() {
     ];
     for (status, script, why) in cases {
         let text = instance(Some("shop"), status).to_string();
-        write(&sandbox, CONTAINER, &text);
+        write_instance(&sandbox, CONTAINER, &text);
         let bin = docker(&sandbox, script);
         let run = with(&sandbox, &bin, &["restore", "shop", "--dry-run"]);
         let Some(why) = why else {
@@ -182,7 +167,7 @@ fn a_container_that_nothing_proves_gone_refuses_a_restore() {
             continue;
         };
         let run = run.code(3);
-        let text = said(&run);
+        let text = run.said();
         for part in [CONTAINER, why, "it works on", "src/shop"] {
             assert!(text.contains(part), "{status}: {part}: {text}");
         }
@@ -194,9 +179,11 @@ fn a_container_that_nothing_proves_gone_refuses_a_restore() {
     // One that docker does not run cannot be asked for.
     let mut other = instance(Some("shop"), "running");
     other["backend"] = "something-else".into();
-    write(&sandbox, CONTAINER, &other.to_string());
+    write_instance(&sandbox, CONTAINER, &other.to_string());
     let bin = docker(&sandbox, Some("exit 0"));
-    let text = said(&with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3));
+    let text = with(&sandbox, &bin, &["restore", "shop", "--dry-run"])
+        .code(3)
+        .said();
     assert!(text.contains("what runs it cannot be asked"), "{text}");
 }
 
@@ -225,17 +212,17 @@ fn a_container_without_a_workspace_is_known_by_the_path_it_works_on() {
         let mut value = instance(None, "running");
         value["host_workdir_fingerprint"] =
             format!("sha256:{}", String::from_utf8_lossy(&sum.stdout).trim()).into();
-        write(&sandbox, CONTAINER, &value.to_string());
+        write_instance(&sandbox, CONTAINER, &value.to_string());
         let run = with(&sandbox, &bin, &["restore", "shop", "--dry-run"]);
         if is_ours {
-            assert!(said(&run.code(3)).contains("it works on"), "{works_on:?}");
+            assert!(run.code(3).said().contains("it works on"), "{works_on:?}");
         } else {
             run.code_in(&[0, 6]);
         }
     }
     let run = with(&sandbox, &bin, &["explain", CONTAINER]).code(2);
     assert!(
-        said(&run).contains("has no workspace; name the directory"),
+        run.said().contains("has no workspace; name the directory"),
         "{run}"
     );
 }
@@ -254,16 +241,18 @@ fn files_of_every_form_give_an_answer_or_are_named() {
     let mut newer = instance(Some("shop"), "running");
     newer["version"] = 3.into();
     newer["role_key"] = json!({"name": "coder"});
-    write(&sandbox, CONTAINER, &newer.to_string());
+    write_instance(&sandbox, CONTAINER, &newer.to_string());
     let row = listed()["jackin"][0].clone();
     assert_eq!(
         (&row["newer"], &row["role"], &row["active"]),
         (&3.into(), &Value::Null, &true.into())
     );
-    let text = said(&with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3));
+    let text = with(&sandbox, &bin, &["restore", "shop", "--dry-run"])
+        .code(3)
+        .said();
     assert!(text.contains("newer form 3"), "{text}");
     // Older: without what came later.
-    write(
+    write_instance(
         &sandbox,
         CONTAINER,
         "{\"version\": 1, \"container_base\": \"x\", \"workspace_name\": \"shop\", \"status\": \"crashed\"}",
@@ -271,7 +260,7 @@ fn files_of_every_form_give_an_answer_or_are_named() {
     assert_eq!(listed()["jackin"][0]["active"], false);
     with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code_in(&[0, 6]);
     // Damaged: every part of a file, and what is no file of jackin's.
-    let path = write(&sandbox, CONTAINER, "");
+    let path = write_instance(&sandbox, CONTAINER, "");
     let secret = "hunter2";
     for text in [
         "",
@@ -281,7 +270,7 @@ fn files_of_every_form_give_an_answer_or_are_named() {
         &whole[..whole.len() / 2],
         &format!("{{\"{secret}\": {secret}}}"),
     ] {
-        write(&sandbox, CONTAINER, text);
+        write_instance(&sandbox, CONTAINER, text);
         let found = listed();
         assert_eq!(found["jackin"], json!([]), "{text:?}");
         assert_eq!(
@@ -290,7 +279,7 @@ fn files_of_every_form_give_an_answer_or_are_named() {
             "{text:?}"
         );
         let run = with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3);
-        let told = said(&run);
+        let told = run.said();
         assert!(
             told.contains("instance.json") && told.contains("or remove it when that container is gone"),
             "{told}"
@@ -299,7 +288,7 @@ fn files_of_every_form_give_an_answer_or_are_named() {
         with(&sandbox, &bin, &["list"])
             .ok()
             .shows("instance.json cannot be read");
-        let told = said(&with(&sandbox, &bin, &["explain", CONTAINER]).code(2));
+        let told = with(&sandbox, &bin, &["explain", CONTAINER]).code(2).said();
         assert!(
             told.contains("cannot be read") && told.contains("name its workspace instead"),
             "{told}"
@@ -315,15 +304,19 @@ fn files_of_every_form_give_an_answer_or_are_named() {
         "{\"version\": 3, \"status\": 1}",
         "{\"workspace_name\": \"gone\", \"docker\": {\"role_container\": \"r1\"}}",
     ] {
-        write(&sandbox, CONTAINER, text);
+        write_instance(&sandbox, CONTAINER, text);
         assert_eq!(listed()["jackin"][0]["active"], true, "{text}");
-        let told = said(&with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3));
+        let told = with(&sandbox, &bin, &["restore", "shop", "--dry-run"])
+            .code(3)
+            .said();
         assert!(told.contains("where it works cannot be told"), "{text}: {told}");
     }
     let runs = docker(&sandbox, Some("printf 'r1\\trunning\\n'"));
     with(&sandbox, &runs, &["restore", "shop", "--dry-run"]).code(3);
     let odd = docker(&sandbox, Some("echo hello"));
-    let told = said(&with(&sandbox, &odd, &["restore", "shop", "--dry-run"]).code(3));
+    let told = with(&sandbox, &odd, &["restore", "shop", "--dry-run"])
+        .code(3)
+        .said();
     assert!(told.contains("docker says something else"), "{told}");
     docker(&sandbox, None);
     fs::remove_file(&path).unwrap();
@@ -337,16 +330,13 @@ fn files_of_every_form_give_an_answer_or_are_named() {
     index.as_object_mut().unwrap().remove("version");
     let data = sandbox.home().join(".jackin/data");
     let all = json!({"version": 1, "instances": [index]}).to_string();
-    fs::write(data.join("instances.json"), &all).unwrap();
+    let path = write_index(&sandbox, &all);
     assert_eq!(listed()["jackin"][0]["workspace"], "shop");
     fs::remove_dir_all(data.join(CONTAINER)).unwrap();
     assert_eq!(listed()["jackin"][0]["active"], true);
     with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3);
-    fs::write(data.join("instances.json"), &all[..40]).unwrap();
-    assert_eq!(
-        listed()["jackin_unread"][0]["path"],
-        data.join("instances.json").to_str().unwrap()
-    );
+    write_index(&sandbox, &all[..40]);
+    assert_eq!(listed()["jackin_unread"][0]["path"], path.to_str().unwrap());
     with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code_in(&[0, 6]);
 }
 
@@ -356,7 +346,7 @@ fn a_container_that_no_session_began_for_goes_for_its_workspaces_last_one_when_t
     workspace(&sandbox);
     sandbox.jackin(["launch", "shop", "--", "true"]).ok();
     let id = sandbox.newest();
-    write(
+    write_instance(
         &sandbox,
         CONTAINER,
         &instance(Some("shop"), "clean_exited").to_string(),
@@ -365,10 +355,10 @@ fn a_container_that_no_session_began_for_goes_for_its_workspaces_last_one_when_t
     assert_eq!(shown["instance"]["id"], id.as_str());
     let mut other = instance(Some("shop"), "clean_exited");
     other["instance_id"] = "zz".into();
-    write(&sandbox, "jk-zz-shop-coder", &other.to_string());
+    write_instance(&sandbox, "jk-zz-shop-coder", &other.to_string());
     let run = sandbox.jackin(["show", CONTAINER]).code(5);
     assert!(
-        said(&run).contains("is not the only one of the workspace"),
+        run.said().contains("is not the only one of the workspace"),
         "{run}"
     );
     sandbox.jackin(["show", "jk-unknown"]).code(5);
@@ -379,7 +369,7 @@ fn docker_is_never_taken_from_the_current_directory() {
     let sandbox = Sandbox::new();
     let project = workspace(&sandbox);
     sandbox.jackin(["launch", "shop", "--", "true"]).ok();
-    write(
+    write_instance(
         &sandbox,
         CONTAINER,
         &instance(Some("shop"), "running").to_string(),

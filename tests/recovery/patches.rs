@@ -1,4 +1,4 @@
-//! What `diff` shows in full: numbers in one column, and patches that patch(1) takes.
+//! What `diff` shows in full: numbers in one column, patches that patch(1) takes, and secrets when they are asked for.
 
 use std::fs;
 
@@ -83,4 +83,32 @@ fn plan_counts_what_it_shows() {
         "{run}"
     );
     run.shows("3 paths: 1 to move back, 1 to create, 1 to delete.");
+}
+
+#[test]
+fn settings_that_every_form_hides_are_shown_in_every_form() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    sandbox.configure(
+        "config.toml",
+        "[recovery]\nsnapshot = \"project-and-state\"\n[recovery.state]\nhome = true\n",
+    );
+    Build::at(&sandbox.home()).file(".claude/settings.json", "{}");
+    Build::at(&project).file(".env", "KEY=hunter1\n").aged();
+    let target = project.to_str().unwrap();
+    let script = "echo '{\"apiToken\": \"hunter2\"}' > ~/.claude/settings.json; echo KEY=hunter3 > .env";
+    let launch = ["launch", target, "--", "sh", "-c", script];
+    sandbox.command(launch).inside(&project).run().ok();
+    for form in ["--name-status", "--stat", "--json"] {
+        let diff = ["diff", "@latest", form];
+        let run = sandbox.jackin(diff).ok().hides("hunter");
+        run.shows("apiToken").shows("(hidden; --show-secrets shows it)");
+        let run = sandbox.jackin(diff.into_iter().chain(["--show-secrets"])).ok();
+        // What a file holds is content: that is what a patch is for.
+        run.shows("hunter2").hides("hunter1").hides("hunter3");
+    }
+    let patch = ["diff", "@latest", "--patch"];
+    sandbox.jackin(patch).ok().hides("hunter1").hides("hunter3");
+    let run = sandbox.jackin(patch.into_iter().chain(["--show-secrets"])).ok();
+    run.shows("-KEY=hunter1").shows("+KEY=hunter3");
 }

@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod documents;
 pub(crate) mod git;
 pub(crate) mod invocation;
+pub(crate) mod jackin;
 pub(crate) mod kill;
 pub(crate) mod machine;
 pub(crate) mod nasty;

@@ -70,8 +70,8 @@ pub struct DiffArgs {
     /// Exit with 1 when there are differences, as diff(1) does
     #[arg(long)]
     pub exit_code: bool,
-    /// With --patch, show also the content of files that are likely to hold secrets
-    #[arg(long, requires = "patch")]
+    /// Show also what is likely to be a secret: values of settings and, with --patch, the content of files
+    #[arg(long)]
     pub show_secrets: bool,
     /// What opens what is encrypted.
     #[command(flatten)]

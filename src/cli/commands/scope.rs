@@ -9,7 +9,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::config::{Config, ConfigError, Flags, StateSecrets};
 use crate::contract::{
-    Contract, ContractError, Identity, MAX_VISITED, Options, Target, count_foreign, resolve,
+    Contract, ContractError, Identity, MAX_VISITED, Options, Target, count_foreign, mark_new, resolve,
 };
 use crate::snapshot::{Coverage, GitCoverage, RepositoryState};
 use crate::store::Store;
@@ -50,18 +50,14 @@ pub(super) fn contract(
         allow_broad: scope.allow_broad,
         in_git: Some(tracked_by_git),
     };
-    // Which automatic excludes are new is seen against the last baselines of the same roots.
-    let first = resolve(context.environment, &resolved, options, &[])?;
-    check_recipients(&first)?;
-    // A store that cannot be read is the business of whoever writes to it; here it only costs the marks.
-    let previous = match context.store_for_reading() {
-        Ok(Some(store)) => baselines(&store, first.coverages())?,
-        Ok(None) | Err(_) => Vec::new(),
-    };
-    let mut contract = match previous.as_slice() {
-        [] => first,
-        some => resolve(context.environment, &resolved, options, some)?,
-    };
+    let mut contract = resolve(context.environment, &resolved, options)?;
+    check_recipients(&contract)?;
+    // Which automatic excludes are new is seen against the last baselines of the same roots. A store that cannot be
+    // read is the business of whoever writes to it; here it only costs the marks.
+    if let Ok(Some(store)) = context.store_for_reading() {
+        let previous = baselines(&store, contract.coverages())?;
+        mark_new(&mut contract, &previous);
+    }
     let identity = Identity::current();
     let mounts = contract.mounts.iter_mut().filter(|_| asking.is_shown);
     for mount in mounts {

@@ -150,11 +150,15 @@ fn list_show_and_diff() {
     };
     assert_eq!((args.form(), args.json), (DiffForm::Stat, false));
     assert_eq!(args.paths, ["-n", "--json"]);
+    // Values of settings are hidden in every form.
+    for form in ["", "--name-status", "--stat", "--patch", "--json"] {
+        let line = format!("jackin recovery diff x {form} --show-secrets");
+        assert!(matches!(understood(&line).verb, Verb::Diff(args) if args.show_secrets));
+    }
     for line in [
         "diff",
         "diff x --stat --patch",
         "diff x --stat --json",
-        "diff x --show-secrets",
         "diff x --check all",
         "show",
     ] {

@@ -94,7 +94,7 @@ fn automatic_excludes_come_first_and_can_be_switched_off_or_taken_back() {
         .unwrap()
         .for_directory(Path::new("."), &flags)
         .unwrap();
-    let contract = resolve(&environment, &resolved, Options::default(), &[]).unwrap();
+    let contract = resolve(&environment, &resolved, Options::default()).unwrap();
     assert_eq!(excludes(only(&contract)), ["/target/ rust<Cargo.toml", "y/ flag"]);
     assert_eq!(contract.label, "src");
 }
@@ -216,7 +216,7 @@ fn roots_that_are_not_utf8_work() {
         .unwrap()
         .for_directory(&root, &flags)
         .unwrap();
-    let contract = resolve(&environment, &resolved, Options::default(), &[]).unwrap();
+    let contract = resolve(&environment, &resolved, Options::default()).unwrap();
     assert_eq!(only(&contract).root.to_path(), root);
     assert_eq!(only(&contract).label, "__");
     assert!(serde_json::to_string(&contract).unwrap().contains("base64"));

@@ -49,7 +49,7 @@ fn broad_mounts_need_the_flag() {
         ..Default::default()
     };
     let resolved = config.for_directory(std::path::Path::new("/"), &flags).unwrap();
-    match crate::contract::resolve(&root, &resolved, Options::default(), &[]) {
+    match crate::contract::resolve(&root, &resolved, Options::default()) {
         Err(ContractError::Broad { reasons, .. }) => assert_eq!(reasons[0], BroadReason::FileSystemRoot),
         other => panic!("{other:?}"),
     }
@@ -211,9 +211,8 @@ fn without_a_home_nothing_can_be_withheld_so_nothing_is_captured() {
     environment.home = None;
     let config = crate::config::Config::load(&environment).unwrap();
     let resolved = config.for_workspace("w", &Default::default()).unwrap();
-    let fail = |environment: &_| {
-        crate::contract::resolve(environment, &resolved, Options::default(), &[]).unwrap_err()
-    };
+    let fail =
+        |environment: &_| crate::contract::resolve(environment, &resolved, Options::default()).unwrap_err();
     assert!(matches!(fail(&environment), ContractError::NoStore));
     environment
         .variables

@@ -111,7 +111,7 @@ fn a_target_that_is_no_directory_is_refused() {
         let with = |text: &str| {
             let target = Target::parse(Some(OsStr::new(text)));
             let resolved = target.settings(&config, &environment, &flags)?;
-            resolve(&environment, &resolved, Options::default(), &[])
+            resolve(&environment, &resolved, Options::default())
         };
         let error = with("./file").unwrap_err();
         assert_eq!(

@@ -99,13 +99,16 @@ impl Run {
         )
     }
 
-    /// Insists that the output holds `fact` somewhere. Line breaks count as spaces: prose may be wrapped.
+    /// The same in one line: prose is wrapped at the width of whoever reads it.
+    pub(crate) fn said(&self) -> String {
+        self.text().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Insists that the output holds `fact` somewhere, be it across line breaks.
     #[track_caller]
     pub(crate) fn shows(self, fact: &str) -> Self {
-        let text = self.text();
-        let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            text.contains(fact) || joined.contains(fact),
+            self.text().contains(fact) || self.said().contains(fact),
             "`{fact}` is not in the output\n{self}"
         );
         self
@@ -118,7 +121,7 @@ impl Run {
             self.exit().is_some_and(|code| codes.contains(&code)),
             "{about}: a failure was expected\n{self}"
         );
-        let text = self.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = self.said();
         assert!(
             reasons.iter().any(|reason| text.contains(reason)),
             "{about}: it does not say what is wrong\n{self}"

@@ -260,7 +260,7 @@ fn encrypted_age_identity_files_open() {
 }
 
 /// No run of letters from the key may be in the error, shown either way.
-fn assert_no_part(of: &str, error: &(impl std::error::Error)) {
+fn assert_no_part(of: &str, error: &impl std::error::Error) {
     let said = format!("{error} {error:?}").to_lowercase();
     for line in of.lines().filter(|line| !line.starts_with(['-', '#'])) {
         let line = line.to_lowercase();
