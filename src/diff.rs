@@ -14,7 +14,7 @@ pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare};
 pub use patch::{Body, Content, Line, MAX_TEXT, Patch, PatchOptions, is_secret, patch};
 pub use rename::{pair_renames, renames};
 pub use repository::{Execution, RefMove, RepositoryChange, compare_repository};
-pub use settings::{Setting, compare_settings};
+pub use settings::{Setting, compare_settings, withheld_settings};
 pub use withheld::{WithheldChange, WithheldKind, compare_withheld};
 
 #[cfg(test)]

@@ -24,10 +24,13 @@ use rules::{Around, Verdict};
 use tree::{Kind, Node};
 
 /// The text in the place of a value that is not stored.
-const WITHHELD: &str = "(withheld by jackin recovery)";
+pub const WITHHELD: &str = "(withheld by jackin recovery)";
 
 /// The largest file that is read.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Shorter values that are withheld only because they are variables may be ordinary words; in bytes, with their quotes.
+const ORDINARY: usize = 18;
 
 /// How many bytes all key paths of a file may take: deep paths under long names would multiply otherwise.
 const MAX_PATH_BYTES: usize = 32 * 1024 * 1024;
@@ -126,6 +129,18 @@ pub fn part(format: Format, whole: &[u8]) -> Option<Parted> {
     })
 }
 
+/// Takes a file apart that cannot be read by key, when nothing in it is like a secret or the name of one: all of it is public.
+#[must_use]
+pub fn part_unread(whole: &[u8]) -> Option<Parted> {
+    let text = str::from_utf8(whole)
+        .ok()
+        .filter(|text| text.len() <= MAX_BYTES)?;
+    rules::names_none(text).then(|| Parted {
+        public: whole.to_vec(),
+        secrets: Vec::new(),
+    })
+}
+
 /// Puts a public text together with the secrets of the live file.
 ///
 /// `is_same` tells whether a secret of the live file is the one that was withheld. Values at credential places
@@ -162,10 +177,10 @@ fn read(format: Format, bytes: &[u8]) -> Option<(&str, Node)> {
 /// Takes a file apart and makes sure that nothing is lost by it and nothing secret stays.
 fn checked(format: Format, whole: &[u8]) -> Option<Taken> {
     let taken = take(format, whole)?;
-    if leak::stays(
-        &taken.rest,
-        taken.found.iter().map(|found| found.secret.raw.as_slice()),
-    ) {
+    // A variable's ordinary value may well stand elsewhere, too.
+    let is_certain = |found: &&Found| found.credential || found.secret.raw.len() >= ORDINARY;
+    let certain = taken.found.iter().filter(is_certain);
+    if leak::stays(&taken.rest, certain.map(|found| found.secret.raw.as_slice())) {
         return None;
     }
     let joined = mend::mend(format, taken.public.as_bytes(), &taken.found, &|_| true)?;
@@ -235,11 +250,12 @@ impl Taking<'_> {
     fn walk(&mut self, node: &Node, around: Around) -> Option<()> {
         for child in rules::children(node, around) {
             let is_block = child.node.is_container();
-            if child.verdict == Verdict::Public && !is_block {
+            let verdict = child.verdict();
+            if verdict == Verdict::Public && !is_block {
                 continue;
             }
-            self.path.push(child.name.into_owned());
-            if let Verdict::Secret { credential } = child.verdict {
+            self.path.push(child.name.clone().into_owned());
+            if let Verdict::Secret { credential } = verdict {
                 let span = child.node.span.clone();
                 let key = spell(&self.path, &mut self.path_bytes)?;
                 let raw = self.text.get(span.clone())?.as_bytes().to_vec();
@@ -258,7 +274,7 @@ impl Taking<'_> {
                     found,
                 });
             } else {
-                self.walk(child.node, child.around)?;
+                self.walk(child.node, child.around())?;
             }
             self.path.pop();
         }

@@ -11,7 +11,7 @@ mod state;
 pub use begin::{BeginRequest, Begun, begin};
 pub use containers::Docker;
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
-pub use guard::{Allowed, refuse_active, refuse_inside, refuse_living};
+pub use guard::{Allowed, overlap, refuse_active, refuse_inside, refuse_living};
 pub use pending::{is_torn, make_way, roots};
 pub use select::{check_name, find_called, find_instance, find_snapshot};
 pub use state::{Reason, Sight, State, is_active, state, state_by};

@@ -11,7 +11,7 @@ pub use self::reveal::{Note, Reveal, Show};
 pub(super) use self::seal::{Before, Sealed, seal};
 use super::facts::entry;
 use crate::mount::{Dir, Root};
-use crate::parted::{Format, Parted, Secret, part};
+use crate::parted::{Format, Parted, Secret, part, part_unread};
 use crate::platform::{self, NodeKind, Stat};
 use crate::snapshot::{
     Content, Coverage, Digest, DigestMethod, Entry, Kind, Name, Recorded, RelPath, SecretFact, SettingsFact,
@@ -56,12 +56,12 @@ pub(super) fn look_at_private(root: &Root, coverage: &Coverage, key: &DigestKey)
         keyed: Keyed(key),
         found: Private::default(),
         left: MOST,
-        is_settings: false,
+        reason: WithheldReason::Credential,
     };
     let is_tracked = |path: &RelPath| coverage.tracked.iter().any(|tracked| path.is_within(tracked));
     for withheld in &coverage.withheld {
-        look.is_settings = withheld.reason == WithheldReason::Settings;
-        let is_private = look.is_settings || withheld.reason == WithheldReason::Credential;
+        look.reason = withheld.reason;
+        let is_private = look.reason.is_by_key() || look.reason == WithheldReason::Credential;
         if is_private && is_tracked(&withheld.path) {
             let Some((parent, name)) = withheld.path.split() else {
                 continue;
@@ -159,7 +159,7 @@ struct Look<'a> {
     found: Private,
     /// So many more of this credential.
     left: usize,
-    is_settings: bool,
+    reason: WithheldReason,
 }
 
 impl Look<'_> {
@@ -215,8 +215,10 @@ impl Look<'_> {
         };
         let mut fact = fact(path, &stat, size, Some(keyed));
         fact.entry = Some(Recorded(Box::new(object(keyed))));
-        let format = Format::of(path.as_bytes()).filter(|_| self.is_settings);
-        let parted = format.and_then(|format| part(format, &whole));
+        let format = Format::of(path.as_bytes()).filter(|_| self.reason.is_by_key());
+        let may_be_whole = self.reason == WithheldReason::Settings;
+        let unread = || may_be_whole.then(|| part_unread(&whole)).flatten();
+        let parted = format.and_then(|format| part(format, &whole).or_else(unread));
         if let Some(parted) = &parted {
             let each = parted.secrets.iter();
             let secrets: Vec<SecretFact> = each.map(|secret| self.keyed.secret(path, secret)).collect();

@@ -141,9 +141,8 @@ impl Matcher {
         // The innermost place names the reason.
         let hit = hits.max_by_key(|withheld| withheld.path.as_bytes().len());
         // That there is a directory is no secret, and what lies in it needs one to come back to.
-        let is_open = |reason: &WithheldReason| {
-            is_dir && matches!(reason, WithheldReason::Credential | WithheldReason::Settings)
-        };
+        let is_open =
+            |reason: &WithheldReason| is_dir && (reason.is_by_key() || *reason == WithheldReason::Credential);
         hit.map(|withheld| withheld.reason)
             .filter(|reason| !is_open(reason))
     }

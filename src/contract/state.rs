@@ -188,18 +188,19 @@ pub(super) fn terms(
         coverage.tracked.extend(state);
         let secret = own.withheld.iter().map(|path| (path, WithheldReason::Credential));
         let settings = own.settings.iter().map(|path| (path, WithheldReason::Settings));
-        for (StatePath { path, .. }, reason) in secret.chain(settings) {
+        let accounts = own.accounts.iter().map(|path| (path, WithheldReason::Account));
+        for (StatePath { path, .. }, reason) in secret.chain(settings).chain(accounts) {
             let path = path.clone();
             coverage.withheld.retain(|known| known.path != path);
             coverage.withheld.push(WithheldPath { path, reason });
         }
         let again = agent.again.iter();
-        let again = again.map(|pattern| never(format!("/{prefix}{pattern}"), "an agent makes it again"));
+        let again = again.map(|pattern| never(format!("/{prefix}{pattern}"), "an agent makes them again"));
         coverage.excludes.extend(again);
         terms.agents.push(own);
     }
     let by_name = SECRET_NAMES.iter();
-    let by_name = by_name.map(|pattern| never((*pattern).to_owned(), "it has the name of a credential"));
+    let by_name = by_name.map(|pattern| never((*pattern).to_owned(), "credentials have such names"));
     coverage.excludes.extend(by_name);
     let touches = |place: &WithheldPath| {
         let mut tracked = coverage.tracked.iter();
@@ -237,6 +238,7 @@ impl StateTerms {
                 agent.state.retain(|state| apart(&state.path));
                 agent.withheld.retain(|secret| apart(&secret.path));
                 agent.settings.retain(|settings| apart(&settings.path));
+                agent.accounts.retain(|account| apart(&account.path));
             }
         }
         // Nothing tracked would mean everything.
@@ -275,9 +277,9 @@ impl Site<'_> {
             .iter()
             .partition(|path| agent.mixed.contains(path));
         let mut secrets = self.find(agent.secret, &[]);
-        let mut settings = self.find(agent.mixed, &[]);
-        settings.extend(self.find(agent.settings, &[]));
-        for (handed, into) in [(secret_handed, &mut secrets), (mixed_handed, &mut settings)] {
+        let mut accounts = self.find(agent.mixed, &[]);
+        let mut settings = self.find(agent.settings, &[]);
+        for (handed, into) in [(secret_handed, &mut secrets), (mixed_handed, &mut accounts)] {
             for path in handed {
                 into.extend(self.find(&[], std::slice::from_ref(path)));
             }
@@ -285,7 +287,7 @@ impl Site<'_> {
         let mut state = self.find(agent.state, agent.handed);
         // What is the operator's own secret is no state.
         let is_private = |place: &WithheldPath| {
-            let mut private = secrets.iter().chain(&settings);
+            let mut private = secrets.iter().chain(&settings).chain(&accounts);
             private.any(|secret| secret.path == place.path)
         };
         let own: Vec<&WithheldPath> = withheld.iter().filter(|place| !is_private(place)).collect();
@@ -293,12 +295,14 @@ impl Site<'_> {
         let is_state = |secret: &StatePath| state.iter().any(|state| secret.path.is_within(&state.path));
         secrets.retain(is_state);
         settings.retain(is_state);
+        accounts.retain(is_state);
         AgentTerms {
             name: agent.name.to_owned(),
             auth: None,
             state,
             withheld: secrets,
             settings,
+            accounts,
         }
     }
 }

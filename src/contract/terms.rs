@@ -94,6 +94,8 @@ pub struct AgentTerms {
     pub withheld: Vec<StatePath>,
     /// Settings that are captured without the secrets in them.
     pub settings: Vec<StatePath>,
+    /// The same with an account in them: one that cannot be read by key is withheld whole.
+    pub accounts: Vec<StatePath>,
 }
 
 /// A path below the root of agents' state.

@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use self::secrets::{HIDDEN, is_secret_key, redacted};
 
-use super::{Change, ChangeKind};
+use super::{Change, ChangeKind, WithheldChange, WithheldKind};
 use crate::git::{Files, whole};
+use crate::parted::WITHHELD;
 use crate::snapshot::{Entry, RelPath};
 
 /// A larger file is no settings.
@@ -259,8 +260,8 @@ fn holds_grant(value: &Value) -> bool {
 }
 
 fn shown(key: &str, value: &Value, show: Show) -> String {
-    if value.as_str() == Some(UNREAD) {
-        return UNREAD.to_owned();
+    if let Some(text @ (UNREAD | WITHHELD)) = value.as_str() {
+        return text.to_owned();
     }
     let text = match show {
         Show::All => value.to_string(),
@@ -275,6 +276,30 @@ fn shown(key: &str, value: &Value, show: Show) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
     }
+}
+
+/// What is known of settings by their secrets alone: those that are another one now, and files that cannot be read by key any more.
+#[must_use]
+pub fn withheld_settings(
+    withheld: &[WithheldChange],
+    is_settings: &dyn Fn(&RelPath) -> bool,
+) -> Vec<Setting> {
+    let mut found = Vec::new();
+    for change in withheld.iter().filter(|change| is_settings(&change.path)) {
+        let setting = |key: String, now: &str| Setting {
+            path: change.path.clone(),
+            grants: key.is_empty() || grants(&key),
+            key,
+            was: Some(WITHHELD.to_owned()),
+            now: Some(now.to_owned()),
+        };
+        let keys = change.keys.iter().map(|key| key.join("."));
+        found.extend(keys.map(|key| setting(key, "(withheld; another one)")));
+        if change.kind == WithheldKind::Modified {
+            found.push(setting(String::new(), UNREAD));
+        }
+    }
+    found
 }
 
 /// A file that is run, or read as orders, by where it lies or what it is.

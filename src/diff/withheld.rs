@@ -43,6 +43,8 @@ pub struct WithheldChange {
     pub path: RelPath,
     /// What became of it.
     pub kind: WithheldKind,
+    /// In settings: where the secrets stand that are on both sides and differ.
+    pub keys: Vec<Vec<String>>,
 }
 
 /// Compares what was recorded of credentials. Without what is there now nothing of them can be told.
@@ -52,6 +54,7 @@ pub fn compare_withheld(before: &[WithheldFact], after: Option<&[WithheldFact]>)
         let unknown = |fact: &WithheldFact| WithheldChange {
             path: fact.path.clone(),
             kind: WithheldKind::Unknown,
+            keys: Vec::new(),
         };
         return before.iter().map(unknown).collect();
     };
@@ -64,19 +67,37 @@ pub fn compare_withheld(before: &[WithheldFact], after: Option<&[WithheldFact]>)
     let (before, mut after) = (by_path(before), by_path(after));
     let mut changes = Vec::new();
     for (path, was) in before {
-        let kind = match after.remove(&path) {
-            None => has_secrets(&was).then_some(WithheldKind::Deleted),
-            Some(is) => changed(&was, &is),
+        let (kind, keys) = match after.remove(&path) {
+            None => (has_secrets(&was).then_some(WithheldKind::Deleted), Vec::new()),
+            Some(is) => (changed(&was, &is), other_secrets(&was, &is)),
         };
-        changes.extend(kind.map(|kind| WithheldChange { path, kind }));
+        changes.extend(kind.map(|kind| WithheldChange { path, kind, keys }));
     }
     let added = after.into_iter().filter(|(_, is)| has_secrets(is));
     changes.extend(added.map(|(path, _)| WithheldChange {
         path,
         kind: WithheldKind::Added,
+        keys: Vec::new(),
     }));
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes
+}
+
+/// Where the secrets stand that are on both sides and differ.
+fn other_secrets(was: &WithheldFact, is: &WithheldFact) -> Vec<Vec<String>> {
+    let (Some(was), Some(is)) = (&was.settings, &is.settings) else {
+        return Vec::new();
+    };
+    let is: BTreeMap<_, _> = is
+        .secrets
+        .iter()
+        .map(|secret| (&secret.key, secret.digest))
+        .collect();
+    let differs = |(key, digest)| is.get(key).is_some_and(|now| *now != digest);
+    let was = was.secrets.iter().map(|secret| (&secret.key, secret.digest));
+    was.filter(|secret| differs(*secret))
+        .map(|(key, _)| key.clone())
+        .collect()
 }
 
 /// Settings without any are files like others.

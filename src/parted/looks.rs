@@ -32,6 +32,41 @@ pub(super) fn like_secret(text: &str) -> bool {
         || is_flagged(text)
 }
 
+/// Whether a variable's value is a switch, a number, a path or an address without anything secret in it. These are what programs are
+/// steered by, so they must come back when somebody bent them.
+pub(super) fn is_plain(text: &str) -> bool {
+    const SWITCHES: [&str; 8] = ["", "true", "false", "yes", "no", "on", "off", "auto"];
+    const LONGEST_NUMBER: usize = 5;
+    if SWITCHES.contains(&text) {
+        return true;
+    }
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if is_number {
+        return text.len() <= LONGEST_NUMBER;
+    }
+    let is_address = ["http://", "https://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme));
+    let is_path = ["/", "./", "~/", "$HOME/"]
+        .iter()
+        .any(|start| text.starts_with(start));
+    let is_odd = |byte: u8| byte.is_ascii_whitespace() || b"@?#=&%+".contains(&byte);
+    (is_address || is_path)
+        && !like_secret(text)
+        && !text.bytes().any(is_odd)
+        && !text.split('/').any(is_jumble)
+}
+
+/// A part of a path that nobody would name so.
+fn is_jumble(part: &str) -> bool {
+    const SHORT: usize = 12;
+    let has = |fits: fn(&u8) -> bool| part.as_bytes().iter().any(fits);
+    part.len() > SHORT
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+}
+
 /// Whether a list element is the value of the flag before it.
 pub(super) fn follows(flag: &str, text: &str) -> bool {
     let Some(name) = flag_name(flag) else { return false };

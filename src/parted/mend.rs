@@ -95,7 +95,7 @@ impl<'a> Mending<'a> {
             }
             self.path.push(child.name.clone().into_owned());
             if !withheld {
-                gone.extend(self.walk(child.node, child.around, live)?);
+                gone.extend(self.walk(child.node, child.around(), live)?);
             } else if !self.fill(&child, live.and_then(|live| live.leaf)) {
                 self.missing.insert(spell(&self.path, &mut self.path_bytes)?);
                 gone.push(child.node.span.clone());
@@ -114,7 +114,7 @@ impl<'a> Mending<'a> {
         let Some((index, found)) = live.and_then(|index| Some((index, self.found.get(index)?))) else {
             return false;
         };
-        let credential = found.credential && child.verdict == Verdict::Secret { credential: true };
+        let credential = found.credential && child.verdict() == Verdict::Secret { credential: true };
         if !credential && !(self.is_same)(&found.secret) {
             return false;
         }

@@ -85,17 +85,33 @@ pub(super) struct Child<'a> {
     /// Where its name is written; elements of lists have none.
     pub(super) key: Option<&'a Range<usize>>,
     pub(super) node: &'a Node,
-    pub(super) verdict: Verdict,
-    /// What holds for the values within it.
-    pub(super) around: Around,
+    /// The element before it, which may be a flag.
+    before: Option<&'a Node>,
+    /// What holds for the container it is in.
+    outer: Around,
 }
 
-/// All values of a container, judged.
+impl Child<'_> {
+    /// What is to be done with it.
+    pub(super) fn verdict(&self) -> Verdict {
+        match self.key {
+            Some(_) => judge_member(&self.name, self.node, self.outer),
+            None => judge_element(self.node, self.before, self.outer),
+        }
+    }
+
+    /// What holds for the values within it.
+    pub(super) fn around(&self) -> Around {
+        below(self.key.map(|_| self.name.as_ref()), self.node, self.outer)
+    }
+}
+
+/// All values of a container.
 pub(super) fn children(node: &Node, around: Around) -> Box<dyn Iterator<Item = Child<'_>> + '_> {
     match &node.kind {
         Kind::List(elements, _) => {
             let before = std::iter::once(None).chain(elements.iter().map(Some));
-            let judged = elements
+            let all = elements
                 .iter()
                 .zip(before)
                 .enumerate()
@@ -103,17 +119,17 @@ pub(super) fn children(node: &Node, around: Around) -> Box<dyn Iterator<Item = C
                     name: Cow::Owned(index.to_string()),
                     key: None,
                     node: element,
-                    verdict: judge_element(element, before, around),
-                    around: below(None, element, around),
+                    before,
+                    outer: around,
                 });
-            Box::new(judged)
+            Box::new(all)
         }
         Kind::Map(members, _) => Box::new(members.iter().map(move |member| Child {
             name: Cow::Borrowed(&member.name),
             key: Some(&member.key),
             node: &member.node,
-            verdict: judge_member(&member.name, &member.node, around),
-            around: below(Some(&member.name), &member.node, around),
+            before: None,
+            outer: around,
         })),
         Kind::Plain | Kind::Text(_) => Box::new(std::iter::empty()),
     }
@@ -121,6 +137,9 @@ pub(super) fn children(node: &Node, around: Around) -> Box<dyn Iterator<Item = C
 
 /// Whether a name is that of a credential.
 pub(super) fn is_credential(name: &str) -> bool {
+    if name.len() < 3 {
+        return false;
+    }
     let name = name.to_lowercase();
     // What is run to get a credential is a command. Were it kept like a credential, a changed one would stay.
     if name.ends_with("helper") || name.ends_with("command") || name.ends_with("credentialexport") {
@@ -130,6 +149,17 @@ pub(super) fn is_credential(name: &str) -> bool {
         || name.ends_with("_key")
         || name.ends_with("-key")
         || CREDENTIAL.iter().any(|word| name.contains(word))
+}
+
+/// Whether a text that cannot be read by key holds nothing like a secret, and no name of one.
+pub(super) fn names_none(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_name = |word: &str| is_environment(word) || word.ends_with("key");
+    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c));
+    !CREDENTIAL.iter().any(|word| lower.contains(word))
+        && !words.any(is_name)
+        && !text.lines().any(looks::like_secret)
+        && !text.contains(super::WITHHELD)
 }
 
 fn is_environment(name: &str) -> bool {
@@ -198,7 +228,11 @@ fn judge_value(node: &Node, around: Around) -> Verdict {
         };
     }
     match &node.kind {
-        Kind::Text(text) if around.within_environment || is_withheld(node) || looks::like_secret(text) => {
+        Kind::Text(text)
+            if (around.within_environment && !looks::is_plain(text))
+                || is_withheld(node)
+                || looks::like_secret(text) =>
+        {
             Verdict::Secret { credential: false }
         }
         _ => Verdict::Public,

@@ -14,7 +14,7 @@ use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::reopen::{Missing, jobs};
 use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
-use crate::capture::{Reveal, Seen, Show};
+use crate::capture::{Reveal, Seen};
 use crate::diff::{Side, compare};
 use crate::mount::{Dir, Root};
 use crate::platform;
@@ -266,7 +266,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
     for meant in &intent.mounts {
         let coverage = &meant.coverage;
         let steps = journal.mounts.iter().find(|mount| mount.label == coverage.label);
-        let mut reveal = Reveal::of(store, coverage, Show::Whole)?;
+        let mut reveal = Reveal::again(store, coverage)?;
         if let (Some(place), Some(steps)) = (&meant.stage, steps) {
             also_staged(&mut reveal, place, steps);
         }
@@ -308,11 +308,11 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
     })
 }
 
-/// What was at a path before may lie in the staging directory by now.
+/// What was at a path before may lie in the staging directory by now, and what comes there still.
 fn also_staged(reveal: &mut Reveal, place: &StagePlace, mount: &JournalMount) {
     let Ok(dir) = Dir::open(&place.path()) else { return };
     for step in &mount.moves {
-        if let Deed::Swap(name) | Deed::Out(name) = &step.deed {
+        if let Deed::In(name) | Deed::Swap(name) | Deed::Out(name) = &step.deed {
             reveal.also(&step.path, &dir, &name.to_path());
         }
     }

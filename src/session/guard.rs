@@ -54,7 +54,8 @@ pub fn refuse_living(
 }
 
 /// Whether a place that one covers lies in one of the other.
-pub(super) fn overlap(a: &Coverage, b: &Coverage) -> bool {
+#[must_use]
+pub fn overlap(a: &Coverage, b: &Coverage) -> bool {
     let (a, b) = (a.places(), b.places());
     a.iter().any(|a| b.iter().any(|b| touch(a, b)))
 }

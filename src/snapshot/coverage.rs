@@ -47,14 +47,24 @@ pub enum WithheldReason {
     Sensitive,
     /// A credential in an agent's state: that it is there, its metadata and a keyed digest are recorded.
     Credential,
-    /// A settings file of an agent, with secrets beside other things: it is stored without them, and restored by key.
+    /// A settings file of an agent, in which secrets may stand beside other things: it is stored without them, and restored by key.
     Settings,
+    /// The same with an account in it: one that cannot be read by key is withheld whole.
+    Account,
     /// The recovery store.
     Store,
     /// What a restore stages in the mount root, and what an interrupted one left there.
     Staging,
     /// A mount of its own that the agent sees read-only: recorded, never restored into.
     Readonly,
+}
+
+impl WithheldReason {
+    /// Whether what lies there is stored without the secrets in it.
+    #[must_use]
+    pub fn is_by_key(self) -> bool {
+        matches!(self, Self::Settings | Self::Account)
+    }
 }
 
 /// A path below the mount that never enters an archive.

@@ -101,6 +101,8 @@ fn what_executes_or_grants_stands_first_and_secrets_are_not_printed() {
         },
     );
     let hidden = "(hidden; --show-secrets shows it)";
+    // No snapshot holds it, and what is there now is not read for it.
+    let withheld = "(withheld by jackin recovery)";
     for to in ["now", "closing"] {
         let run = sandbox.jackin(["diff", &id, "--to", to, "--json"]).ok();
         assert!(
@@ -111,11 +113,11 @@ fn what_executes_or_grants_stands_first_and_secrets_are_not_printed() {
         assert_eq!(
             told(&document, true),
             [
-                some("settings.json env.A", Some(hidden), Some(hidden)),
+                some("settings.json env.A", Some(hidden), Some(withheld)),
                 some(
                     "settings.json hooks.PreToolUse[]",
                     None,
-                    Some(&format!("{{\"command\":\"{hidden}\"}}"))
+                    Some(&format!("{{\"command\":\"{withheld}\"}}"))
                 ),
                 some(
                     "settings.json permissions.allow[]",
@@ -132,9 +134,9 @@ fn what_executes_or_grants_stands_first_and_secrets_are_not_printed() {
                     Some("\"untrusted\""),
                     Some("\"never\"")
                 ),
-                some("config.toml mcp_servers.evil.args[]", None, Some(hidden)),
+                some("config.toml mcp_servers.evil.args[]", None, Some(withheld)),
                 some("config.toml mcp_servers.evil.command", None, Some("\"/tmp/x\"")),
-                some("config.toml mcp_servers.evil.env.KEY", None, Some(hidden)),
+                some("config.toml mcp_servers.evil.env.KEY", None, Some(withheld)),
                 some("new ", None, Some("there")),
                 some("run.py ", Some("there"), Some("other content")),
             ],
@@ -143,7 +145,7 @@ fn what_executes_or_grants_stands_first_and_secrets_are_not_printed() {
         assert_eq!(
             told(&document, false),
             [
-                some("settings.json apiToken", None, Some(hidden)),
+                some("settings.json apiToken", None, Some(withheld)),
                 some("settings.json theme", Some("\"dark\""), Some("\"light\"")),
                 some("config.toml model", Some("\"small\""), Some("\"large\"")),
             ],
@@ -160,7 +162,10 @@ fn what_executes_or_grants_stands_first_and_secrets_are_not_printed() {
         .jackin(["diff", &id, "--patch", "--show-secrets"])
         .ok()
         .text();
-    assert!(shown.contains(TOKEN) && shown.contains(PLAIN), "{shown}");
+    assert!(
+        !shown.contains(TOKEN) && !shown.contains(PLAIN) && shown.contains(withheld),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -16,6 +16,8 @@
 
 mod active;
 mod adversary;
+mod agent_by_key;
+mod agent_encrypted;
 mod agent_homes;
 mod agent_settings;
 mod agent_state;

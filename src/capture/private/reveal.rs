@@ -56,6 +56,10 @@ pub struct Reveal {
     now: Vec<PrivateFile>,
     /// What was somewhere before, and may be so again.
     also: Vec<(RelPath, Vec<u8>)>,
+    /// A restore that was begun is taken up.
+    is_again: bool,
+    /// Where private files may lie.
+    places: Vec<RelPath>,
     /// What the emergency snapshot will hold is encrypted, and the operator's key is at hand.
     is_sealing: bool,
     lent: Lent,
@@ -79,6 +83,21 @@ impl Reveal {
             now: now.files,
             is_sealing: store.is_unlocked() && !coverage.recipients.is_empty(),
             ..Self::default()
+        })
+    }
+
+    /// For a restore that was begun: its files are found by what was recorded of them, whether or not there are keys, and what is found
+    /// nowhere is shown as it was recorded.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn again(store: &Store, coverage: &Coverage) -> Result<Self, StoreError> {
+        let reveal = Self::of(store, coverage, Show::Whole)?;
+        let places = coverage.withheld.iter().map(|place| place.path.clone());
+        Ok(Self {
+            places: places.filter(|_| coverage.state).collect(),
+            is_again: true,
+            ..reveal
         })
     }
 
@@ -131,13 +150,15 @@ impl Reveal {
         for fact in &mount.withheld {
             let Some(entry) = &fact.entry else { continue };
             let sealed = sealed.as_mut().and_then(|files| files.remove(&fact.path));
-            let whole = match (sealed.or_else(|| self.unchanged(fact, &entry.0)), &fact.settings) {
+            let whole = match (self.unchanged(fact, &entry.0).or(sealed), &fact.settings) {
                 (Some(whole), _) => Some(whole),
                 (None, Some(settings)) => self.settings(fact, settings, blobs, &mut notes)?,
                 (None, None) => None,
             };
-            if let Some(whole) = whole {
-                self.put(manifest, &fact.path, &entry.0, whole);
+            match whole {
+                Some(whole) => self.put(manifest, &fact.path, &entry.0, whole),
+                None if self.is_again => insert(manifest, &fact.path, *entry.0.clone()),
+                None => {}
             }
         }
         Ok(notes)
@@ -150,7 +171,9 @@ impl Reveal {
             let digest = keyed.over(&fact.path, b'f', &mut [*whole].into_iter());
             then.content().is_some_and(|content| content.digest == digest)
         };
-        fact.settings.as_ref()?;
+        if fact.settings.is_none() && !self.is_again {
+            return None;
+        }
         let live = self.live(&fact.path).map(|file| &*file.whole);
         let also = self.also.iter().filter(|(path, _)| *path == fact.path);
         let mut all = live.into_iter().chain(also.map(|(_, whole)| &**whole));
@@ -177,7 +200,15 @@ impl Reveal {
             let now = keyed.map(|keyed| keyed.secret(&fact.path, secret));
             now.is_some_and(|now| settings.secrets.contains(&now))
         };
-        let live = self.live(&fact.path);
+        let has_secrets = |file: &&PrivateFile| {
+            file.parted
+                .as_ref()
+                .is_none_or(|parted| !parted.secrets.is_empty())
+        };
+        let live = self.live(&fact.path).filter(has_secrets);
+        if live.is_none() && settings.secrets.is_empty() {
+            return Ok(Some(public));
+        }
         let joined = join(format, &public, live.map(|file| &*file.whole), &is_same);
         Ok(joined.map(|joined| {
             let of = |keys: Vec<Vec<String>>, is_lost| {
@@ -216,7 +247,7 @@ impl Reveal {
 
     /// What the file called `name` in `dir` holds may be what was at `path` before.
     pub(crate) fn also(&mut self, path: &RelPath, dir: &Dir, name: &Path) {
-        if self.key.is_some()
+        if self.places.iter().any(|place| path.is_within(place))
             && let Ok((_, whole, _)) = read(dir, name.as_os_str())
         {
             self.also.push((path.clone(), whole));
@@ -270,23 +301,28 @@ impl Reveal {
 
     /// Puts a file into a manifest, in the place of its gap.
     fn put(&mut self, manifest: &mut Manifest, path: &RelPath, object: &Entry, whole: Vec<u8>) {
-        let Some((parent, name)) = path.split() else {
-            return;
+        let shown = content(whole.len() as u64, Digest::of(&whole));
+        let entry = Entry {
+            kind: Kind::File(shown),
+            ..object.clone()
         };
-        let found = manifest.directories.binary_search_by(|dir| dir.path.cmp(&parent));
-        let Some(directory) = found.ok().and_then(|at| manifest.directories.get_mut(at)) else {
-            return;
-        };
-        let directory = Arc::make_mut(directory);
-        directory.gaps.retain(|gap| gap.name != name);
-        if let Err(at) = directory.entries.binary_search_by(|entry| entry.name.cmp(&name)) {
-            let shown = content(whole.len() as u64, Digest::of(&whole));
-            let entry = Entry {
-                kind: Kind::File(shown),
-                ..object.clone()
-            };
-            directory.entries.insert(at, entry);
-            self.lent.lend(shown.digest, whole);
-        }
+        insert(manifest, path, entry);
+        self.lent.lend(shown.digest, whole);
+    }
+}
+
+/// Puts an entry into a manifest, in the place of its gap.
+fn insert(manifest: &mut Manifest, path: &RelPath, entry: Entry) {
+    let Some((parent, name)) = path.split() else {
+        return;
+    };
+    let found = manifest.directories.binary_search_by(|dir| dir.path.cmp(&parent));
+    let Some(directory) = found.ok().and_then(|at| manifest.directories.get_mut(at)) else {
+        return;
+    };
+    let directory = Arc::make_mut(directory);
+    directory.gaps.retain(|gap| gap.name != name);
+    if let Err(at) = directory.entries.binary_search_by(|known| known.name.cmp(&name)) {
+        directory.entries.insert(at, entry);
     }
 }

@@ -273,9 +273,10 @@ fn unreadable(path: RelPath) -> Outcome {
 
 fn withheld(reason: WithheldReason) -> GapReason {
     match reason {
-        WithheldReason::Sensitive | WithheldReason::Credential | WithheldReason::Settings => {
-            GapReason::Sensitive
-        }
+        WithheldReason::Sensitive
+        | WithheldReason::Credential
+        | WithheldReason::Settings
+        | WithheldReason::Account => GapReason::Sensitive,
         WithheldReason::Store => GapReason::Store,
         WithheldReason::Staging => GapReason::Staging,
         WithheldReason::Readonly => GapReason::Readonly,

@@ -14,7 +14,7 @@ use crate::cli::view;
 use crate::config::Mode;
 use crate::diff::{
     Comparison, NotCovered, PatchOptions, RepositoryChange, Setting, Side, WithheldChange, compare,
-    compare_withheld, pair_renames,
+    compare_withheld, pair_renames, withheld_settings,
 };
 use crate::restore::Scope;
 use crate::session::{find_called, find_instance, find_snapshot, settle_lost};
@@ -122,7 +122,7 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             &comparison.changes,
             args.show_secrets,
         );
-        let settings = settings(
+        let mut settings = settings(
             &mount.coverage,
             (before.as_ref(), &blobs),
             (after.manifest.as_ref(), later_blobs.as_ref()),
@@ -141,6 +141,13 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             store.is_unlocked() && sides.any(|side| side.entry(path).is_some())
         };
         withheld.retain(|change| scope.holds(&change.path) && !is_shown(&change.path));
+        let reasons = &mount.coverage.withheld;
+        let is_settings = |path: &RelPath| {
+            let mut reasons = reasons.iter();
+            reasons.any(|place| place.path == *path && place.reason.is_by_key())
+        };
+        settings.extend(withheld_settings(&withheld, &is_settings));
+        settings.sort_by_key(|setting| (!setting.grants, setting.key.is_empty()));
         // What is said of it is said once.
         let is_told = |gap: &NotCovered| withheld.iter().any(|change| change.path == gap.path);
         comparison.not_covered.retain(|gap| !is_told(gap));

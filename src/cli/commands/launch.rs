@@ -15,7 +15,7 @@ use crate::cli::view;
 use crate::config::{Mode, OnFailure, settle};
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
 use crate::session::{
-    Allowed, Begun, Closed, EndRequest, Sight, end, find_instance, refuse_inside, state_by,
+    Allowed, Begun, Closed, EndRequest, Sight, end, find_instance, overlap, refuse_inside, state_by,
 };
 use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
@@ -149,16 +149,9 @@ fn say_who_else(
     store: &Store,
     contract: &crate::contract::Contract,
 ) -> Result<(), CliError> {
-    let roots: Vec<_> = contract
-        .coverages()
-        .map(|coverage| coverage.root.to_path())
-        .collect();
     let overlaps = |row: &InstanceRow| {
-        row.mounts.iter().map(|mount| mount.root.to_path()).any(|theirs| {
-            roots
-                .iter()
-                .any(|ours| ours.starts_with(&theirs) || theirs.starts_with(ours))
-        })
+        let mut theirs = row.mounts.iter();
+        theirs.any(|theirs| contract.coverages().any(|ours| overlap(ours, theirs)))
     };
     let sight = Sight::now();
     for row in store.catalog().instances()? {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::parted::WITHHELD;
+
 /// What stands for a value that is not shown.
 pub(super) const HIDDEN: &str = "(hidden; --show-secrets shows it)";
 /// Parts of keys whose values are secrets.
@@ -49,7 +51,7 @@ pub(super) fn redacted(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let each = map.iter().map(|(key, value)| {
-                let value = if is_secret_key(key) {
+                let value = if is_secret_key(key) && value.as_str() != Some(WITHHELD) {
                     Value::from(HIDDEN)
                 } else {
                     redacted(value)

@@ -161,10 +161,10 @@ fn refreshed_credentials_are_kept() {
 
 #[test]
 fn a_login_meanwhile_is_kept() {
-    let start = CLAUDE.find("  \"oauthAccount\"").unwrap();
-    let end = CLAUDE.find("  \"customApiKeyResponses\"").unwrap();
-    let account = CLAUDE[start..end].trim_end().trim_end_matches(',');
-    let old = CLAUDE.replace(&CLAUDE[start..end], "");
+    let (before, rest) = CLAUDE.split_once("  \"oauthAccount\"").unwrap();
+    let (account, after) = rest.split_once(",\n  \"customApi").unwrap();
+    let account = format!("  \"oauthAccount\"{account}");
+    let old = format!("{before}  \"customApi{after}");
     let (whole, missing, lost) = restored(JSON, &old, Some(CLAUDE));
     assert_eq!(
         whole,

@@ -107,6 +107,13 @@ impl Run {
     /// Insists that the output holds `fact` somewhere, be it across line breaks.
     #[track_caller]
     pub(crate) fn shows(self, fact: &str) -> Self {
+        self.has(fact);
+        self
+    }
+
+    /// As [`Self::shows`], of a run that is still needed.
+    #[track_caller]
+    pub(crate) fn has(&self, fact: &str) -> &Self {
         assert!(
             self.text().contains(fact) || self.said().contains(fact),
             "`{fact}` is not in the output\n{self}"

@@ -116,7 +116,7 @@ fn write_group(sheet: &mut Sheet, first: &Row<'_>, group: &[Row<'_>], partial: b
             sheet.say(&parts);
         }
         ExcludeSource::State(because) => {
-            parts.extend([Part::item(because.as_bytes()), Part::Text(":")]);
+            parts.extend([Part::Text("because "), Part::Text(because), Part::Text(":")]);
             parts.extend(patterns);
             sheet.say(&parts);
         }

@@ -30,7 +30,8 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
                 WithheldReason::Readonly
                 | WithheldReason::Staging
                 | WithheldReason::Credential
-                | WithheldReason::Settings => continue,
+                | WithheldReason::Settings
+                | WithheldReason::Account => continue,
                 WithheldReason::Sensitive if captures_secrets => format!("{number} of agents' credentials"),
                 WithheldReason::Sensitive => {
                     format!("{number} of your own secrets or agents' credentials")

@@ -49,8 +49,8 @@ fn left_out(sheet: &mut Sheet, coverage: &Coverage) {
     }
     for (because, patterns) in groups {
         let mut parts = vec![
-            Part::Text("left out, for "),
-            Part::item(because.as_bytes()),
+            Part::Text("left out, because "),
+            Part::Text(because),
             Part::Text(":"),
         ];
         parts.extend(patterns);
@@ -79,8 +79,8 @@ fn secrets(sheet: &mut Sheet, terms: &StateTerms) {
         }
     }
     sheet.say(&[Part::Text(
-        "Settings are stored without the secrets in them, and restored key by key with the secrets that are there then; a settings file that \
-         cannot be taken apart is withheld whole. Secrets that stand in other files of the state are captured with them.",
+        "Settings are stored without the secrets in them, and restored key by key with the secrets that are there then; one that cannot be \
+         taken apart is withheld whole when it may hold any. Secrets that stand in other files of the state are captured with them.",
     )]);
 }
 
@@ -104,7 +104,7 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
             StateSecrets::Encrypt => "encrypted ",
         };
         let secrets = agent.withheld.iter().map(|secret| (kept, secret));
-        let settings = agent.settings.iter().map(|settings| ("by key    ", settings));
+        let settings = by_key(agent).map(|settings| ("by key    ", settings));
         for (what, state) in state.chain(settings).chain(secrets) {
             let mut parts = vec![Part::Text(what), Part::item(state.path.as_bytes())];
             if state.link {
@@ -120,11 +120,14 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
         }
     }
     let rest = terms.agents.iter().filter(|agent| !is_there(agent));
+    if rest.clone().next().is_none() {
+        return;
+    }
     let mut parts = vec![Part::Text("Once it is there, also captured:")];
     for state in rest.clone().flat_map(captured) {
         parts.extend([Part::Text(" "), Part::item(state.path.as_bytes())]);
     }
-    for settings in rest.clone().flat_map(|agent| &agent.settings) {
+    for settings in rest.clone().flat_map(by_key) {
         parts.extend([
             Part::Text(" "),
             Part::item(settings.path.as_bytes()),
@@ -144,8 +147,13 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
 /// What of an agent's state is not withheld as a whole.
 fn captured(agent: &AgentTerms) -> impl Iterator<Item = &StatePath> {
     let is_whole = |state: &StatePath| {
-        let mut private = agent.withheld.iter().chain(&agent.settings);
+        let mut private = agent.withheld.iter().chain(by_key(agent));
         private.any(|secret| secret.path == state.path)
     };
     agent.state.iter().filter(move |state| !is_whole(state))
+}
+
+/// What of an agent's state is stored without the secrets in it.
+fn by_key(agent: &AgentTerms) -> impl Iterator<Item = &StatePath> {
+    agent.accounts.iter().chain(&agent.settings)
 }

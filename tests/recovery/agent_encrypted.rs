@@ -1,0 +1,241 @@
+//! `secrets = "encrypt"`: credentials come back with the operator's private key, and with nothing else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::agent_by_key::{FILES, settings, text};
+use crate::agent_state::{agents, configure, has_no_canary, write};
+use crate::support::sandbox::Sandbox;
+
+/// A key pair of age, made for these tests.
+const RECIPIENT: &str = "age1pv3t7xy42wx35l0gvyn29t475hgukr2cut2e9dtmcwe5ggrk7s2sjs9uq3";
+const IDENTITY: &str =
+    "# made for tests\nAGE-SECRET-KEY-174T4CAM2X72K9H0JMEQL6WMZ8NUTHTSRGMHC0WXY4SH57LUH6EJQGSL99U\n";
+const OTHER: &str = "AGE-SECRET-KEY-1NWWM0EL4X9NNZYMX6QE5X9YPE6S9CWCQCCAFA3NT560J07X4HS6QYPUN8K\n";
+/// One of ssh.
+const SSH_RECIPIENT: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBqd2yequ7lgkGFQ1K6M151Dp8SNBUTuIMg3fAgR/ZgH me@host";
+const SSH_IDENTITY: &str = "-----BEGIN OPENSSH PRIVATE KEY-----
+b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW
+QyNTUxOQAAACAandsnqru5YJBhUNSujNedQ6fEjQVE7iDIN3wIEf2YBwAAAJAk+5eLJPuX
+iwAAAAtzc2gtZWQyNTUxOQAAACAandsnqru5YJBhUNSujNedQ6fEjQVE7iDIN3wIEf2YBw
+AAAECmszyGGFQbKFptYno7EWiATcWoX2kNxG92d83/ZefbGxqd2yequ7lgkGFQ1K6M151D
+p8SNBUTuIMg3fAgR/ZgHAAAAB3Jvb3RAdm0BAgMEBQY=
+-----END OPENSSH PRIVATE KEY-----
+";
+
+fn state(recipients: &[&str]) -> String {
+    format!("[recovery.state]\nhome = true\nsecrets = \"encrypt\"\nrecipients = {recipients:?}\n")
+}
+
+fn key(sandbox: &Sandbox, name: &str, content: &str) -> String {
+    let path = sandbox.scratch(name);
+    fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+const CREDENTIALS: [&str; 6] = [
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".local/share/amp/secrets.json",
+    ".local/share/opencode/auth.json",
+    ".kimi-code/deep/token",
+    ".grok/auth.json",
+];
+
+/// Every private file that is there.
+fn private(home: &Path) -> Vec<(PathBuf, Option<String>)> {
+    let all = CREDENTIALS.into_iter().chain(FILES.map(|(path, _)| path));
+    all.map(|path| (PathBuf::from(path), fs::read_to_string(home.join(path)).ok()))
+        .collect()
+}
+
+const HARM: &str = r#"cd "$HOME" && echo other > .claude/.credentials.json && rm .codex/auth.json && rm -r .kimi-code && echo '{"token": "t"}' > .claude/settings.json &&
+    sed -i 's/canary-7f3a9c1e5b-account/another/' .claude.json && mkdir -p .config/amp && echo new > .local/share/amp/secrets.json"#;
+
+#[test]
+fn credentials_come_back_with_the_right_key_and_with_no_other() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, &state(&[RECIPIENT, SSH_RECIPIENT]));
+    let home = sandbox.home();
+    agents(&home);
+    settings(&home);
+    let before = private(&home);
+    let mut runs = vec![sandbox.jackin(["explain", "shop"]).ok()];
+    runs[0].has("encrypted .claude/.credentials.json").has(RECIPIENT);
+    runs.push(sandbox.jackin(["launch", "shop", "--", "sh", "-c", HARM]).ok());
+    let after = private(&home);
+    let id = sandbox.newest();
+    let (own, ssh) = (key(&sandbox, "own", IDENTITY), key(&sandbox, "ssh", SSH_IDENTITY));
+    let other = key(&sandbox, "other", OTHER);
+    for verb in ["restore", "diff", "undo", "verify"] {
+        // Nothing was restored yet.
+        let args: &[&str] = match verb {
+            "verify" => &[verb, "--identity", &other],
+            "restore" => &[verb, &id, "--dry-run", "--identity", &other],
+            "undo" => continue,
+            _ => &[verb, &id, "--identity", &other],
+        };
+        let run = sandbox.jackin(args);
+        assert_ne!(run.exit(), Some(0), "{run}");
+        run.has("none of the given private keys");
+        runs.push(run);
+    }
+    // Without a key: everything else, and the secrets of now.
+    let without = sandbox.jackin(["restore", &id, "--yes"]).ok();
+    without.has("it stays unless --identity gives your key");
+    runs.push(without);
+    assert_eq!(text(&home, ".claude/.credentials.json"), "other\n");
+    assert!(!home.join(".codex/auth.json").exists());
+    runs.push(sandbox.jackin(["undo", &id, "--yes"]).ok());
+    // With either key all of it, exactly; and back.
+    for identity in [&own, &ssh] {
+        let dry = sandbox
+            .jackin(["restore", &id, "--dry-run", "--identity", identity])
+            .ok();
+        dry.has(".claude/.credentials.json");
+        runs.push(dry);
+        for form in ["--patch", "--stat", "--json"] {
+            runs.push(sandbox.jackin(["diff", &id, form, "--identity", identity]).ok());
+        }
+        let more = [
+            "--yes",
+            "--overwrite-later-edits",
+            "--delete-later-files",
+            "--identity",
+            identity,
+        ];
+        let restored = sandbox.jackin([&["restore", &id][..], &more].concat()).ok();
+        restored.has(&format!("undo {id} --identity"));
+        runs.push(restored);
+        assert_eq!(private(&home), before);
+        runs.push(
+            sandbox
+                .jackin(["undo", &id, "--yes", "--identity", identity])
+                .ok(),
+        );
+        let now = private(&home);
+        for (was, is) in after.iter().zip(&now) {
+            assert_eq!(was, is);
+        }
+    }
+    runs.push(sandbox.jackin(["verify", "--read-data", "--identity", &own]).ok());
+    has_no_canary(&sandbox, &runs);
+    let shown = sandbox
+        .jackin(["diff", &id, "--patch", "--show-secrets", "--identity", &own])
+        .ok();
+    shown.has("canary-7f3a9c1e5b");
+    sandbox.no_litter();
+}
+
+#[test]
+fn a_bundle_of_what_did_not_change_is_not_stored_again() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, &state(&[RECIPIENT]));
+    let home = sandbox.home();
+    agents(&home);
+    let id = sandbox.jackin(["begin", "shop"]).ok();
+    let id = String::from_utf8_lossy(&id.stdout).trim().to_owned();
+    let archives = || fs::read_dir(sandbox.store().join("archives")).unwrap().count();
+    let first = archives();
+    sandbox.jackin(["checkpoint", &id]).ok();
+    assert_eq!(archives(), first);
+    write(&home, ".codex/auth.json", "another");
+    sandbox.jackin(["checkpoint", &id]).ok();
+    assert_eq!(archives(), first + 1);
+    sandbox.jackin(["end", &id]).ok();
+    let own = key(&sandbox, "own", IDENTITY);
+    sandbox.jackin(["verify", "--identity", &own]).ok();
+    sandbox.jackin(["restore", &id, "--yes", "--identity", &own]).ok();
+    assert!(text(&home, ".codex/auth.json").contains("canary"));
+}
+
+#[test]
+fn keys_that_cannot_be_used_are_refused_with_what_to_type() {
+    let sandbox = Sandbox::new();
+    let project = configure(&sandbox, &state(&[]));
+    agents(&sandbox.home());
+    let refused = |recipients: &[&str], words: &str| {
+        configure(&sandbox, &state(recipients));
+        for verb in [
+            &["explain", "shop"][..],
+            &["launch", "shop", "--", "touch", "ran"],
+            &["begin", "shop"],
+        ] {
+            let run = sandbox.jackin(verb);
+            assert!(matches!(run.exit(), Some(2 | 125)), "{run}");
+            run.has(words)
+                .has("recipients = [\"ssh-ed25519 AAAA…\"]")
+                .has("shop.toml, line");
+        }
+        assert!(!sandbox.store().exists());
+    };
+    refused(&[], "there are none");
+    refused(&["age1nonsense"], "age1nonsense");
+    refused(&[RECIPIENT, "ecdsa-sha2-nistp256 AAAA"], "ecdsa");
+    // A private key is not said again.
+    configure(&sandbox, &state(&[OTHER.trim()]));
+    let run = sandbox.jackin(["explain", "shop"]).code(2);
+    run.shows("private key").hides("AGE-SECRET-KEY-1NWWM");
+    // Without `encrypt` nobody needs any.
+    configure(&sandbox, "[recovery.state]\nhome = true\n");
+    sandbox.jackin(["launch", "shop", "--", "true"]).ok();
+    let id = sandbox.newest();
+    let missing = project.join("no-such-key");
+    for (file, words) in [
+        (missing.to_str().unwrap().to_owned(), "cannot be read"),
+        (key(&sandbox, "public", SSH_RECIPIENT), "public key"),
+        (key(&sandbox, "empty", "\n"), "no private key"),
+        (
+            key(&sandbox, "cut", "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n"),
+            "damaged",
+        ),
+    ] {
+        sandbox
+            .jackin(["restore", &id, "--dry-run", "--identity", &file])
+            .code(2)
+            .has(words);
+    }
+}
+
+#[test]
+fn killed_at_every_point_credentials_are_the_old_or_the_new_ones() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, &state(&[RECIPIENT]));
+    let home = sandbox.home();
+    agents(&home);
+    settings(&home);
+    let own = key(&sandbox, "own", IDENTITY);
+    let before = private(&home);
+    sandbox.jackin(["launch", "shop", "--", "sh", "-c", HARM]).ok();
+    let (id, after) = (sandbox.newest(), private(&home));
+    let mut waited = 0;
+    for n in 1.. {
+        let restore = sandbox.command(["restore", &id, "--yes", "--identity", &own]);
+        let run = restore.with("JACKIN_RECOVERY_FAIL_AT", format!("any:{n}")).run();
+        if run.exit().is_some() {
+            run.ok();
+            break;
+        }
+        if sandbox.jackin(["restore", &id, "--dry-run"]).exit() == Some(8) {
+            waited += 1;
+            // Resumed at odd points, taken back at even ones.
+            if n % 2 == 1 {
+                // What was staged needs no key any more.
+                let resumed = sandbox.jackin(["resume", &id, "--yes"]).code_in(&[0, 5]);
+                assert_eq!(private(&home), before, "{n}\n{resumed}");
+                sandbox.jackin(["undo", &id, "--yes", "--identity", &own]).ok();
+            } else {
+                sandbox.jackin(["abort", &id, "--yes"]).code_in(&[0, 5]);
+            }
+        }
+        if private(&home) == before {
+            // It was decided, and what came after settled it.
+            sandbox.jackin(["undo", &id, "--yes", "--identity", &own]).ok();
+        }
+        assert_eq!(private(&home), after, "{n}");
+    }
+    assert!(waited >= 3, "only {waited} waited");
+    assert_eq!(private(&home), before);
+    has_no_canary(&sandbox, &[]);
+}
