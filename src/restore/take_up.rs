@@ -271,6 +271,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             also_staged(&mut reveal, place, steps);
         }
         let then = manifest(store, &target, &coverage.label, &mut reveal)?;
+        let mut reveal = reveal.before();
         let now = manifest(store, &emergency, &coverage.label, &mut reveal)?;
         let root = coverage.root.to_path();
         let plan = Plan {
@@ -313,7 +314,7 @@ fn also_staged(reveal: &mut Reveal, place: &StagePlace, mount: &JournalMount) {
     let Ok(dir) = Dir::open(&place.path()) else { return };
     for step in &mount.moves {
         if let Deed::In(name) | Deed::Swap(name) | Deed::Out(name) = &step.deed {
-            reveal.also(&step.path, &dir, &name.to_path());
+            reveal.also(&step.path, &dir, name.to_path().as_os_str());
         }
     }
 }

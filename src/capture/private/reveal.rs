@@ -3,12 +3,13 @@
 //! operator's key. All of it lies in memory; no manifest that holds it is ever stored.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ffi::OsStr;
 use std::sync::Arc;
 
-use super::{Keyed, PrivateFile, content, private_now, read};
+use super::{Keyed, MOST, PrivateFile, content, private_now, read};
 use crate::mount::Dir;
 use crate::parted::{Format, Secret, join};
+use crate::platform::NodeKind;
 use crate::snapshot::{
     Content, Coverage, Digest, Entry, Kind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord,
     WithheldFact,
@@ -58,6 +59,8 @@ pub struct Reveal {
     also: Vec<(RelPath, Vec<u8>)>,
     /// A restore that was begun is taken up.
     is_again: bool,
+    /// What follows is what was there before: nothing of now is put into it.
+    is_before: bool,
     /// Where private files may lie.
     places: Vec<RelPath>,
     /// What the emergency snapshot will hold is encrypted, and the operator's key is at hand.
@@ -99,6 +102,15 @@ impl Reveal {
             is_again: true,
             ..reveal
         })
+    }
+
+    /// From here on, what was there before the restore that was begun.
+    #[must_use]
+    pub(crate) fn before(self) -> Self {
+        Self {
+            is_before: true,
+            ..self
+        }
     }
 
     /// For writing a snapshot to another place, where there are no secrets.
@@ -152,8 +164,10 @@ impl Reveal {
             let sealed = sealed.as_mut().and_then(|files| files.remove(&fact.path));
             let whole = match (self.unchanged(fact, &entry.0).or(sealed), &fact.settings) {
                 (Some(whole), _) => Some(whole),
-                (None, Some(settings)) => self.settings(fact, settings, blobs, &mut notes)?,
-                (None, None) => None,
+                (None, Some(settings)) if !self.is_before => {
+                    self.settings(fact, settings, blobs, &mut notes)?
+                }
+                (None, _) => None,
             };
             match whole {
                 Some(whole) => self.put(manifest, &fact.path, &entry.0, whole),
@@ -245,12 +259,28 @@ impl Reveal {
         }
     }
 
-    /// What the file called `name` in `dir` holds may be what was at `path` before.
-    pub(crate) fn also(&mut self, path: &RelPath, dir: &Dir, name: &Path) {
-        if self.places.iter().any(|place| path.is_within(place))
-            && let Ok((_, whole, _)) = read(dir, name.as_os_str())
-        {
-            self.also.push((path.clone(), whole));
+    /// What `name` in `dir` is, or holds, may be what was at `path` and below it before.
+    pub(crate) fn also(&mut self, path: &RelPath, dir: &Dir, name: &OsStr) {
+        let may_hold = |place: &RelPath| path.is_within(place) || place.is_within(path);
+        if self.also.len() >= MOST || !self.places.iter().any(may_hold) {
+            return;
+        }
+        // What cannot be looked at is not found, and shown as it was recorded.
+        match dir.look(name) {
+            Ok(Some(stat)) if stat.kind == NodeKind::Directory => {
+                let inner = dir.dir(name).and_then(|inner| Ok((inner.names()?, inner)));
+                for (name, inner) in inner
+                    .iter()
+                    .flat_map(|(names, inner)| names.iter().map(move |name| (name, inner)))
+                {
+                    self.also(&path.join(name), inner, name.as_os_str());
+                }
+            }
+            Ok(Some(stat)) if stat.kind == NodeKind::File => {
+                let whole = read(dir, name).map(|(_, whole, _)| whole);
+                self.also.extend(whole.ok().map(|whole| (path.clone(), whole)));
+            }
+            _ => {}
         }
     }
 
