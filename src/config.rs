@@ -25,9 +25,7 @@ pub use error::{ConfigError, Origin, Place, shown};
 pub use flags::Flags;
 pub use host::settle;
 pub use integrations::{BUILT_IN_INTEGRATIONS, Integration};
-pub use jackin::{
-    INSTANCE_FILE, Isolated, JackinInstance, JackinInstances, Unread, isolated, jackin_instances,
-};
+pub use jackin::{Isolated, JackinInstance, JackinInstances, Unread, isolated, jackin_instances};
 pub use load::Config;
 pub use mounts::MountConfig;
 pub use pattern::{check as check_pattern, literal as literal_pattern};

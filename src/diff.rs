@@ -17,5 +17,8 @@ pub use repository::{Execution, RefMove, RepositoryChange, compare_repository};
 pub use settings::{Setting, compare_settings, withheld_settings};
 pub use withheld::{WithheldChange, WithheldKind, compare_withheld};
 
+/// What stands for a value that is not shown.
+const HIDDEN: &str = "(hidden; --show-secrets shows it)";
+
 #[cfg(test)]
 pub(crate) mod tests;

@@ -13,7 +13,7 @@ use self::dirty::Dirt;
 pub(super) use self::settled::{Settled, settle};
 use self::state::state;
 use crate::contract::{Matcher, Verdict};
-use crate::git::{Live, Repositories, Repository, work_tree};
+use crate::git::{Files as _, Found, Live, Repositories, Repository, work_tree};
 use crate::mount::Root;
 use crate::snapshot::{
     Coverage, GitCoverage, Manifest, RelPath, RepositoryClass, RepositoryFacts, RepositoryState, add_sizes,
@@ -120,19 +120,27 @@ pub fn glance(coverage: &Coverage) -> Option<RepositoryState> {
     Some(state)
 }
 
-/// The paths that git tracks in the work tree at `root`. Nothing, when there is none or its index cannot be read.
+/// The paths that git tracks in the work tree at `root`; none at all when there is no repository. `None`: it cannot be told, for its index
+/// cannot be read, or lies elsewhere.
 #[must_use]
-pub fn tracked_by_git(root: &Path) -> Vec<RelPath> {
+pub fn tracked_by_git(root: &Path) -> Option<Vec<RelPath>> {
     let Ok(root) = Root::open(root) else {
-        return Vec::new();
+        return Some(Vec::new());
     };
     let live = Live::new(&root);
-    let found = Repository::open(&live, &RelPath::root()).ok().flatten();
-    let index = found.and_then(|repository| repository.index().ok().flatten());
-    let entries = index.into_iter().flat_map(|index| index.entries);
-    entries
-        .filter_map(|entry| RelPath::new(&entry.path).ok())
-        .collect()
+    let own = RelPath::new(b".git").ok()?;
+    let is_own = match live.look(&own).ok()? {
+        None => return Some(Vec::new()),
+        Some(found) => found == Found::Directory,
+    };
+    let repository = Repository::open(&live, &RelPath::root()).ok()??;
+    let index = match repository.index().ok()? {
+        Some(index) => index,
+        // Nothing was added yet.
+        None => return is_own.then(Vec::new),
+    };
+    let paths = index.entries.into_iter();
+    Some(paths.filter_map(|entry| RelPath::new(&entry.path).ok()).collect())
 }
 
 /// Whether what was recorded says nothing of now though no captured file changed: excludes left out some of what is git's own, or git

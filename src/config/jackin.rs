@@ -3,7 +3,7 @@
 mod instances;
 mod isolated;
 
-pub use instances::{INSTANCE_FILE, JackinInstance, JackinInstances, jackin_instances};
+pub use instances::{JackinInstance, JackinInstances, jackin_instances};
 pub use isolated::{Isolated, isolated};
 
 use std::fs;
@@ -29,12 +29,19 @@ pub struct Unread {
     pub path: ByteString,
     /// Why, without anything that stands in it.
     pub reason: String,
+    /// The container that it would tell of, when it is one alone.
+    #[serde(skip)]
+    pub container: Option<String>,
 }
 
 impl Unread {
-    fn new(path: &Path, reason: String) -> Self {
+    fn new(path: &Path, reason: String, container: Option<String>) -> Self {
         let path = ByteString::from(path);
-        Self { path, reason }
+        Self {
+            path,
+            reason,
+            container,
+        }
     }
 }
 

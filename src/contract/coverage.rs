@@ -15,6 +15,10 @@ use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCover
 const LABEL_BYTES: usize = 64;
 const LABEL_STEM: usize = 56;
 
+/// What is left out may be tracked.
+const UNTOLD: &str = "its index cannot be read here, so it cannot be told whether it tracks files in what is left out automatically; those \
+                      would not come back (integrations = false leaves nothing out)";
+
 /// A coverage, and which of its tracked paths do not exist yet.
 pub(super) struct Built {
     pub(super) coverage: Coverage,
@@ -44,8 +48,14 @@ pub(super) fn build(
     let mut detected = integration::Detected::default();
     if resolved.integrations.value {
         detected = integration::detect(root, &resolved.defined);
-        if let Some(tracked) = in_git {
-            integration::keep_tracked(&mut detected, tracked(root))?;
+        match in_git.map(|tracked| tracked(root)) {
+            Some(Some(tracked)) => integration::keep_tracked(&mut detected, tracked)?,
+            Some(None) if !detected.excludes.is_empty() => detected.warnings.push(StackWarning {
+                name: "git".to_owned(),
+                text: UNTOLD.to_owned(),
+                defined: None,
+            }),
+            _ => {}
         }
         for rule in &detected.excludes {
             if !hides(root, rule, &tracked)? {

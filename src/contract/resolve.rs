@@ -12,8 +12,8 @@ use crate::config::{Isolation, Mode, MountConfig, Resolved, Sensitive, isolated 
 use crate::environment::Environment;
 use crate::snapshot::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 
-/// Gives the paths below a directory that git tracks, when it is the work tree of a repository.
-pub type TrackedByGit = fn(&Path) -> Vec<RelPath>;
+/// Gives the paths below a directory that git tracks, when it is the work tree of a repository; `None` when it cannot tell.
+pub type TrackedByGit = fn(&Path) -> Option<Vec<RelPath>>;
 
 /// What the operator allows on the command line beyond the configuration, and who can be asked.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,10 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::ContractError;
-use crate::config::{Config, ConfigError, Flags, INSTANCE_FILE, JackinTerms, Resolved, jackin_instances};
+use crate::config::{Config, ConfigError, Flags, JackinTerms, Resolved, jackin_instances};
 use crate::environment::Environment;
 
 /// A target by its form alone; whether it exists is seen later.
@@ -94,12 +94,7 @@ fn of_container(
     let Some(instance) = found.called(name) else {
         // The file that would tell is there.
         let mut unread = found.unread.into_iter();
-        let own = unread.find(|unread| {
-            unread
-                .path
-                .to_path()
-                .ends_with(Path::new(name).join(INSTANCE_FILE))
-        });
+        let own = unread.find(|unread| unread.container.as_deref() == Some(name));
         return own.map(|unread| Err(ContractError::ContainerUnread(unread)));
     };
     let Some(workspace) = &instance.workspace else {

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Change;
 use super::commits::{Commits, between};
+use super::{Change, HIDDEN};
 use crate::git::{
     Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, below, driver_lines, executables,
     work_tree,
@@ -72,7 +72,7 @@ pub struct RepositoryChange {
 impl RepositoryChange {
     /// Keeps what was changed, and not to what: only its owner may read the configuration.
     pub fn hide_values(&mut self) {
-        let hidden = || "(hidden; --show-secrets shows it)".to_owned();
+        let hidden = || HIDDEN.to_owned();
         for execution in &mut self.executions {
             let is_hook = execution.what.starts_with("hook ");
             for value in [&mut execution.was, &mut execution.now]

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use self::secrets::{HIDDEN, is_secret_key, redacted};
-
-use super::{Change, ChangeKind, WithheldChange, WithheldKind};
+use self::secrets::{is_secret_key, redacted};
+use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
 use crate::git::{Files, whole};
 use crate::parted::WITHHELD;
 use crate::snapshot::{Entry, RelPath};
@@ -65,6 +64,7 @@ const PLACES: &[&str] = &[
 ];
 /// Files that are read as orders.
 const ORDERS: &[&str] = &["CLAUDE.md", "AGENTS.md", "GEMINI.md", "opencode.jsonc"];
+
 /// One setting that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {

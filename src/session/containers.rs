@@ -32,7 +32,8 @@ pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) ->
     // It says nothing of its paths, and nobody else does.
     for unread in &found.unread {
         let path = unread.path.to_path();
-        let Some(container) = container_of(&path).filter(|name| found.called(name).is_none()) else {
+        let container = unread.container.clone();
+        let Some(container) = container.filter(|name| found.called(name).is_none()) else {
             continue;
         };
         let instance = JackinInstance {
@@ -71,12 +72,6 @@ pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) ->
         }
     }
     Ok(())
-}
-
-/// The container in whose directory a file of jackin's lies.
-fn container_of(path: &Path) -> Option<String> {
-    let dir = path.parent().filter(|dir| dir.ends_with(".jackin"))?;
-    Some(dir.parent()?.file_name()?.to_string_lossy().into_owned())
 }
 
 /// Whether an instance may write at `roots`, in words. `None`: it works elsewhere.

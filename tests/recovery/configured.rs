@@ -306,7 +306,7 @@ fn a_word_of_jackins_own_that_is_not_known_is_shown_without_a_meaning_and_refuse
     ] {
         let contract = explained(value);
         assert!(
-            contract.contains("claude (auth_forward = ") && !contract.contains("hunter2"),
+            contract.contains("claude (its auth_forward is no word)") && !contract.contains("hunter2"),
             "{value}: {contract}"
         );
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use super::{Unread, containers, read};
 
 /// Where a container's own file lies in its directory.
-pub const INSTANCE_FILE: &str = ".jackin/instance.json";
+const INSTANCE_FILE: &str = ".jackin/instance.json";
 /// The forms of `instance.json` and `instances.json` that are known.
 const VERSION: u64 = 2;
 const INDEX_VERSION: u64 = 1;
@@ -177,19 +177,16 @@ pub fn jackin_instances(jackin_home: &Path) -> JackinInstances {
     let mut seen = BTreeSet::new();
     for directory in containers(jackin_home) {
         let path = directory.join(INSTANCE_FILE);
+        // The directory says which one it is: a file that was copied tells of another.
+        let name = directory.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
         match read::<File>(&path) {
             Ok(None) => {}
             Ok(Some(file)) => {
-                // The directory says which one it is: a file that was copied tells of another.
-                let name = directory
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned();
                 seen.insert(name.clone());
                 found.all.push(file.instance(name));
             }
-            Err(reason) => found.unread.push(Unread::new(&path, reason)),
+            Err(reason) => found.unread.push(Unread::new(&path, reason, Some(name))),
         }
     }
     let path = jackin_home.join("data/instances.json");
@@ -208,7 +205,7 @@ pub fn jackin_instances(jackin_home: &Path) -> JackinInstances {
                 found.all.push(JackinInstance { newer, ..instance });
             }
         }
-        Err(reason) => found.unread.push(Unread::new(&path, reason)),
+        Err(reason) => found.unread.push(Unread::new(&path, reason, None)),
     }
     found.all.sort_by(|a, b| a.container.cmp(&b.container));
     found

@@ -58,7 +58,7 @@ pub fn isolated(jackin_home: &Path, workspace: &str, only: Option<&str>) -> Isol
         let records = match records(&path) {
             Ok(records) => records,
             Err(reason) => {
-                found.unread.push(Unread::new(&path, reason));
+                found.unread.push(Unread::new(&path, reason, None));
                 continue;
             }
         };

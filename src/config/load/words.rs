@@ -22,7 +22,9 @@ impl Config {
                 let DeValue::Table(own) = value.get_ref() else {
                     continue;
                 };
-                if let Some(word) = own_word(own, "auth_forward") {
+                // What is no word says nothing, which is not the same as the usual one.
+                if own.contains_key("auth_forward") {
+                    let word = own_word(own, "auth_forward").unwrap_or_default();
                     found.insert(agent.get_ref().to_string(), word);
                 }
             }

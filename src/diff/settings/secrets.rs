@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
+use crate::diff::HIDDEN;
 use crate::parted::WITHHELD;
 
-/// What stands for a value that is not shown.
-pub(super) const HIDDEN: &str = "(hidden; --show-secrets shows it)";
 /// Parts of keys whose values are secrets.
 const SECRET: &[&str] = &[
     "token",

@@ -24,7 +24,10 @@ const LEVEL: i32 = 3;
 /// The largest zstd window accepted, 8 MiB, so that a hostile frame cannot ask for gigabytes.
 const WINDOW_LOG: u32 = 23;
 /// The age header is parsed again for each of its lines, so a huge one would take hours.
-const HEADER_MOST: usize = 256 * 1024;
+/// This is enough for the most recipients there may be, each a post-quantum one.
+const HEADER_MOST: usize = 64 * 1024;
+/// Enough for the most recipients there may be, each an RSA key of the largest size.
+const HEADER_LINES: usize = 512;
 /// The name GNU tar gives the entry that carries a long path.
 const LONG_LINK: &[u8] = b"././@LongLink";
 /// How long a path may be to fit in a tar header.
@@ -164,7 +167,11 @@ pub fn open(bundle: &[u8], identities: &Identities, most: u64) -> Result<Vec<Sea
 /// Finds the key that fits and gives the decrypted, still compressed archive.
 fn decrypt<'a>(bundle: &'a [u8], identities: &Identities) -> Result<impl Read + use<'a>, OpenError> {
     let head = bundle.get(..HEADER_MOST).unwrap_or(bundle);
-    if !head.windows(5).any(|window| window == b"\n--- ") {
+    let end = head.windows(5).position(|window| window == b"\n--- ");
+    let lines = head
+        .get(..end.unwrap_or(usize::MAX))
+        .map(|head| head.iter().filter(|byte| **byte == b'\n').count());
+    if lines.is_none_or(|lines| lines > HEADER_LINES) {
         return Err(OpenError::Damaged("it does not start with an age header"));
     }
     let decryptor = age::Decryptor::new_buffered(bundle)

@@ -65,7 +65,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
         ]);
     }
     if rows.is_empty() {
-        sheet.say(&[Part::Text("nothing: there is no exclude.")]);
+        sheet.say(&[Part::Text("nothing of the mounts: there is no exclude.")]);
     } else {
         sheet.say(&[Part::Text(
             "What is left out is never captured, compared or touched.",

@@ -115,7 +115,7 @@ fn why_not(sheet: &mut Sheet, contract: &Contract, isolation: Isolation, reason:
                 }
             }
             sheet.below(&parts);
-            for Unread { path, reason } in unread {
+            for Unread { path, reason, .. } in unread {
                 sheet.below(&[Part::name(&path.0), Part::Text(": "), Part::Text(reason)]);
             }
         }

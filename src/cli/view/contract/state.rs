@@ -88,7 +88,9 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
     let is_there = |agent: &&AgentTerms| agent.state.iter().any(|state| state.there || state.link);
     for agent in terms.agents.iter().filter(is_there) {
         let mut title = vec![Part::item(agent.name.as_bytes())];
-        if let Some(auth) = &agent.auth {
+        if let Some("") = agent.auth.as_deref() {
+            title.push(Part::Text(" (its auth_forward is no word)"));
+        } else if let Some(auth) = &agent.auth {
             title.extend([Part::Text(" (auth_forward = "), Part::item(auth.as_bytes())]);
             title.push(Part::Text(match auth.as_str() {
                 "sync" => ": its credentials lie there)",

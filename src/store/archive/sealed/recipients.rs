@@ -7,7 +7,7 @@ use age::ssh::ParseRecipientKeyError;
 use super::wire;
 
 /// More would make the header larger than `open` accepts.
-const MOST: usize = 64;
+const MOST: usize = 32;
 /// How much of a text is shown in an error.
 const SHOWN: usize = 64;
 

@@ -17,6 +17,7 @@ fn every_mount_says_what_becomes_of_it() {
             .map(|path| Unread {
                 path: bytes(path),
                 reason: "it is no JSON (line 1)".to_owned(),
+                container: None,
             })
             .collect(),
     };

@@ -194,13 +194,22 @@ fn a_huge_age_header_is_refused_at_once() {
     );
     // The largest header that is read must not take long either.
     let mut bundle = b"age-encryption.org/v1\n".to_vec();
-    while bundle.len() < HEADER_MOST - 100 {
-        bundle.extend_from_slice(b"-> x y\n\n");
+    let stanza = [
+        b"-> ",
+        "x ".repeat(HEADER_MOST / HEADER_LINES - 6).as_bytes(),
+        b"x\n\n",
+    ]
+    .concat();
+    for _ in 0..HEADER_LINES / 2 - 1 {
+        bundle.extend_from_slice(&stanza);
     }
     bundle.extend_from_slice(b"--- AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n0123456789abcdef");
     let start = std::time::Instant::now();
-    assert!(open(&bundle, &identities(&pair), MOST).is_err());
-    assert!(start.elapsed().as_secs() < 600, "{:?}", start.elapsed());
+    assert!(matches!(
+        open(&bundle, &identities(&pair), MOST),
+        Err(OpenError::NoIdentity)
+    ));
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]
