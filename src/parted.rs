@@ -104,6 +104,8 @@ struct Found {
     secret: Secret,
     /// It stands at a credential place.
     credential: bool,
+    /// It is withheld only because it is a variable.
+    is_ordinary: bool,
     /// Its name as written; elements of lists have none.
     name: Option<String>,
 }
@@ -178,7 +180,7 @@ fn read(format: Format, bytes: &[u8]) -> Option<(&str, Node)> {
 fn checked(format: Format, whole: &[u8]) -> Option<Taken> {
     let taken = take(format, whole)?;
     // A variable's ordinary value may well stand elsewhere, too.
-    let is_certain = |found: &&Found| found.credential || found.secret.raw.len() >= ORDINARY;
+    let is_certain = |found: &&Found| !found.is_ordinary || found.secret.raw.len() >= ORDINARY;
     let certain = taken.found.iter().filter(is_certain);
     if leak::stays(&taken.rest, certain.map(|found| found.secret.raw.as_slice())) {
         return None;
@@ -255,7 +257,7 @@ impl Taking<'_> {
                 continue;
             }
             self.path.push(child.name.clone().into_owned());
-            if let Verdict::Secret { credential } = verdict {
+            if let Verdict::Secret { credential, ordinary } = verdict {
                 let span = child.node.span.clone();
                 let key = spell(&self.path, &mut self.path_bytes)?;
                 let raw = self.text.get(span.clone())?.as_bytes().to_vec();
@@ -266,6 +268,7 @@ impl Taking<'_> {
                 let found = Found {
                     secret: Secret { key, raw },
                     credential,
+                    is_ordinary: ordinary,
                     name,
                 };
                 self.withheld.push(Withheld {

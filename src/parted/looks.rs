@@ -199,6 +199,6 @@ fn is_authorization(word: &str, next: Option<&str>) -> bool {
 }
 
 /// A number of tokens is no token.
-fn is_count(name: &str, value: &str) -> bool {
+pub(super) fn is_count(name: &str, value: &str) -> bool {
     name.to_ascii_lowercase().contains("tokens") && value.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -114,7 +114,8 @@ impl<'a> Mending<'a> {
         let Some((index, found)) = live.and_then(|index| Some((index, self.found.get(index)?))) else {
             return false;
         };
-        let credential = found.credential && child.verdict() == Verdict::Secret { credential: true };
+        let credential =
+            found.credential && matches!(child.verdict(), Verdict::Secret { credential: true, .. });
         if !credential && !(self.is_same)(&found.secret) {
             return false;
         }

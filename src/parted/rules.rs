@@ -63,7 +63,16 @@ pub(super) enum Verdict {
     Secret {
         /// It is kept when a file is restored, even if it changed.
         credential: bool,
+        /// It is withheld only because it is a variable: it may be a word that stands elsewhere, too.
+        ordinary: bool,
     },
+}
+
+fn secret(credential: bool) -> Verdict {
+    Verdict::Secret {
+        credential,
+        ordinary: false,
+    }
 }
 
 /// What is known of a container from the names above it.
@@ -173,7 +182,11 @@ fn is_named_by_user(name: &str) -> bool {
 
 /// Whether the name alone makes a member a credential.
 fn by_name(name: &str, node: &Node, around: Around) -> bool {
-    if node.is_void() || (around.named_by_user && node.is_container()) {
+    let is_count = |text: &str| looks::is_count(name, text);
+    if node.is_void()
+        || (around.named_by_user && node.is_container())
+        || matches!(&node.kind, Kind::Text(text) if is_count(text))
+    {
         return false;
     }
     is_credential(name) || (around.environment && !runs(name) && name.to_lowercase().contains("key"))
@@ -192,9 +205,7 @@ fn judge_member(name: &str, node: &Node, around: Around) -> Verdict {
     if by_name(name, node, around) {
         // What is run must come back as it was, so it is withheld but never kept as a credential.
         return if node.in_one {
-            Verdict::Secret {
-                credential: !node.runs,
-            }
+            secret(!node.runs)
         } else {
             Verdict::Public
         };
@@ -213,7 +224,7 @@ fn judge_element(node: &Node, before: Option<&Node>, around: Around) -> Verdict 
         && around.credential.is_none()
         && looks::follows(flag, text)
     {
-        return Verdict::Secret { credential: false };
+        return secret(false);
     }
     judge_value(node, around)
 }
@@ -222,19 +233,17 @@ fn judge_element(node: &Node, before: Option<&Node>, around: Around) -> Verdict 
 fn judge_value(node: &Node, around: Around) -> Verdict {
     if let Some(credential) = around.credential {
         return if node.in_one {
-            Verdict::Secret { credential }
+            secret(credential)
         } else {
             Verdict::Public
         };
     }
     match &node.kind {
-        Kind::Text(text)
-            if (around.within_environment && !looks::is_plain(text))
-                || is_withheld(node)
-                || looks::like_secret(text) =>
-        {
-            Verdict::Secret { credential: false }
-        }
+        Kind::Text(text) if is_withheld(node) || looks::like_secret(text) => secret(false),
+        Kind::Text(text) if around.within_environment && !looks::is_plain(text) => Verdict::Secret {
+            credential: false,
+            ordinary: true,
+        },
         _ => Verdict::Public,
     }
 }

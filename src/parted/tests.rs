@@ -1,3 +1,5 @@
+//! Settings taken apart and put together: what every format has in common.
+
 mod claude;
 mod codex;
 mod fixtures;

@@ -93,10 +93,11 @@ fn settings_that_every_form_hides_are_shown_in_every_form() {
         "config.toml",
         "[recovery]\nsnapshot = \"project-and-state\"\n[recovery.state]\nhome = true\n",
     );
-    Build::at(&sandbox.home()).file(".claude/settings.json", "{}");
+    // A file that is not known to be settings: those are stored without their secrets.
+    Build::at(&sandbox.home()).file(".claude/tool.json", "{}");
     Build::at(&project).file(".env", "KEY=hunter1\n").aged();
     let target = project.to_str().unwrap();
-    let script = "echo '{\"apiToken\": \"hunter2\"}' > ~/.claude/settings.json; echo KEY=hunter3 > .env";
+    let script = "echo '{\"apiToken\": \"hunter2\"}' > ~/.claude/tool.json; echo KEY=hunter3 > .env";
     let launch = ["launch", target, "--", "sh", "-c", script];
     sandbox.command(launch).inside(&project).run().ok();
     for form in ["--name-status", "--stat", "--json"] {

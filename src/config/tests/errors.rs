@@ -171,11 +171,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ),
     ("retention.min_free = \"5GiB\"", "`recovery.retention.min_free`"),
     (
-        "state.secrets = \"encrypt\"",
-        "`recovery.state.secrets` = \"encrypt\"",
-    ),
-    ("state.recipients = []", "`recovery.state.recipients`"),
-    (
         "agent.restore = \"checkpoints\"",
         "`recovery.agent.restore` = \"checkpoints\"",
     ),

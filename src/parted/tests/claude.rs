@@ -1,3 +1,5 @@
+//! The files of claude.
+
 use super::fixtures::{CLAUDE, CLAUDE_SECRETS, SETTINGS};
 use super::*;
 
@@ -26,10 +28,17 @@ fn nothing_secret_is_public() {
     }
     assert!(is_json(&text));
     let text = public(JSON, SETTINGS);
-    for secret in ["gateway", "t0ps", "hush-hush", "31999"] {
+    for secret in ["gateway-pass", "t0ps", "hush-hush"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
-    for kept in ["npm run lint", "cargo fmt", "Read(./.env)", "key-helper.sh"] {
+    for kept in [
+        "npm run lint",
+        "cargo fmt",
+        "Read(./.env)",
+        "key-helper.sh",
+        "gateway.example.org",
+        "31999",
+    ] {
         assert!(text.contains(kept), "no {kept} in {text}");
     }
 }
@@ -50,10 +59,10 @@ fn keys_are_paths() {
         ]
     );
     let secrets = parted(JSON, SETTINGS).secrets;
-    assert_eq!(secrets[0].raw, b"\"https://gateway.example.org\"");
-    assert_eq!(secrets[3].key, ["permissions", "allow", "1"]);
+    assert_eq!(secrets[0].raw, b"\"gateway-pass-1\"");
+    assert_eq!(secrets[1].key, ["permissions", "allow", "1"]);
     assert_eq!(
-        secrets[4].key,
+        secrets[2].key,
         ["hooks", "PostToolUse", "0", "hooks", "1", "command"]
     );
 }
@@ -122,20 +131,20 @@ fn added_poison_leaves_the_old_bytes() {
 }
 
 #[test]
-fn a_changed_address_is_removed_and_lost() {
+fn a_changed_address_comes_back_and_a_changed_variable_is_removed_and_lost() {
     let live = SETTINGS
         .replace("gateway.example.org", "evil.example.net")
         .replace("gateway-pass-1", "gateway-pass-2");
     let (whole, missing, lost) = restored(JSON, SETTINGS, Some(&live));
-    let expected = SETTINGS
-        .replace(
-            "    \"ANTHROPIC_BASE_URL\": \"https://gateway.example.org\",\n",
-            "",
-        )
-        .replace("gateway-pass-1", "gateway-pass-2");
-    assert_eq!(whole, expected);
-    assert_eq!(missing, ["env/ANTHROPIC_BASE_URL"]);
-    assert_eq!(lost, ["env/ANTHROPIC_BASE_URL"]);
+    assert_eq!(whole, SETTINGS.replace("gateway-pass-1", "gateway-pass-2"));
+    assert!(missing.is_empty() && lost.is_empty());
+    let old = r#"{"env":{"REGION":"here","A":"1"}}"#;
+    let (whole, missing, lost) = restored(JSON, old, Some(&old.replace("here", "there")));
+    assert_eq!(whole, r#"{"env":{"A":"1"}}"#);
+    assert_eq!(
+        (missing, lost),
+        (vec!["env/REGION".to_owned()], vec!["env/REGION".to_owned()])
+    );
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! The file of codex, and what else TOML allows.
+
 use super::fixtures::CODEX;
 use super::*;
 

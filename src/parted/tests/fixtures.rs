@@ -1,3 +1,5 @@
+//! Files as agents write them, with secrets in every place.
+
 pub(super) const CLAUDE: &str = r#"{
   "numStartups": 41,
   "hasCompletedOnboarding": true,

@@ -1,3 +1,5 @@
+//! Files that were made to be misunderstood, to leak or to take long.
+
 use std::time::{Duration, Instant};
 
 use super::fixtures::{CLAUDE, CODEX, HOSTS, SETTINGS};
@@ -34,6 +36,7 @@ fn invalid_files_are_refused() {
 #[test]
 fn secrets_that_stay_are_refused() {
     for text in [
+        r#"{"env":{"MODE":"production-and-more"},"profile":"production-and-more"}"#,
         r#"{"key":"abcdef","a":"xabcdefx"}"#,
         r#"{"key":"abcdef","abcdef":1}"#,
         r#"{"a":"--- abcdef","args":["--token","abcdef"]}"#,
@@ -41,6 +44,8 @@ fn secrets_that_stay_are_refused() {
         assert!(part(Format::Json, text.as_bytes()).is_none(), "{text}");
     }
     for text in [
+        // An ordinary word may be a variable's value, too; a long one is none.
+        r#"{"env":{"MODE":"production"},"profile":"production"}"#,
         r#"{"key":"abcde","a":"abcde"}"#,
         r#"{"key":"abcdef","b-key":"abcdef"}"#,
         // The placeholder itself does not count.

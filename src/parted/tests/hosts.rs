@@ -1,3 +1,5 @@
+//! The file of gh, and what of YAML is read.
+
 use super::fixtures::HOSTS;
 use super::*;
 

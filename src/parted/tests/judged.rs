@@ -1,3 +1,5 @@
+//! What is a secret, by its name, its place and its looks.
+
 use super::looks::{follows, like_secret};
 use super::rules::is_credential;
 use super::*;
@@ -138,7 +140,15 @@ fn what_is_judged_secret() {
         ),
         (
             r#"{"shellEnvironment":{"A":""},"extraHeaders":{"B":"x"}}"#,
-            &["shellEnvironment/A", "extraHeaders/B"],
+            &["extraHeaders/B"],
+        ),
+        (
+            r#"{"env":{"A":"/usr/bin/vi","B":"https://x.org:8/v1","C":"31999","D":"true","E":"~/x"}}"#,
+            &[],
+        ),
+        (
+            r#"{"env":{"A":"/a?b","B":"https://u@x.org","C":"319990","D":"True","E":"/x/aB3456789012345","F":"https://x.org/?k=1"}}"#,
+            &["env/A", "env/B", "env/C", "env/D", "env/E", "env/F"],
         ),
         (
             r#"{"tokens":["a","b"],"x":[{"key":"c"}]}"#,

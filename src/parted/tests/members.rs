@@ -1,3 +1,5 @@
+//! Members that go and come: what is around them stays valid.
+
 use super::*;
 
 const JSON: Format = Format::Json;

@@ -1,3 +1,5 @@
+//! Random JSON, and bytes of any kind.
+
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 

@@ -1,3 +1,5 @@
+//! Random TOML and YAML.
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
