@@ -3,6 +3,7 @@
 
 mod commits;
 mod compare;
+mod mask;
 mod patch;
 mod rename;
 mod repository;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
 
+use super::mask::masked;
 use super::{Change, ChangeKind};
 use crate::snapshot::{Entry, Kind, RelPath};
 
@@ -158,7 +159,7 @@ pub fn patch(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) 
             if is_binary(old) || is_binary(new) {
                 return plain(Body::Binary(old.len() as u64, new.len() as u64));
             }
-            lines(old, new, options.context)
+            lines(old, new, options)
         }
     }
 }
@@ -188,14 +189,18 @@ fn split(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-fn lines(old: &[u8], new: &[u8], context: usize) -> Patch {
+fn lines(old: &[u8], new: &[u8], options: PatchOptions) -> Patch {
+    let shown = |text: &[u8]| match options.show_secrets {
+        true => text.to_vec(),
+        false => masked(text),
+    };
     let diff = TextDiff::configure()
         .algorithm(Algorithm::Myers)
         .timeout(PATIENCE)
         .diff_slices(&split(old), &split(new));
     let mut out = Vec::new();
     let (mut added, mut removed) = (0, 0);
-    for hunk in diff.unified_diff().context_radius(context).iter_hunks() {
+    for hunk in diff.unified_diff().context_radius(options.context).iter_hunks() {
         out.push((Line::Hunk, hunk.header().to_string().into_bytes()));
         for change in hunk.iter_changes() {
             let line = match change.tag() {
@@ -207,8 +212,8 @@ fn lines(old: &[u8], new: &[u8], context: usize) -> Patch {
             removed += u64::from(line == Line::Removed);
             let text: &[u8] = change.value();
             match text.strip_suffix(b"\n") {
-                Some(text) => out.push((line, text.to_vec())),
-                None => out.extend([(line, text.to_vec()), (Line::NoNewline, Vec::new())]),
+                Some(text) => out.push((line, shown(text))),
+                None => out.extend([(line, shown(text)), (Line::NoNewline, Vec::new())]),
             }
         }
     }

@@ -24,7 +24,7 @@ p8SNBUTuIMg3fAgR/ZgHAAAAB3Jvb3RAdm0BAgMEBQY=
 -----END OPENSSH PRIVATE KEY-----
 ";
 
-fn state(recipients: &[&str]) -> String {
+pub(crate) fn state(recipients: &[&str]) -> String {
     format!("[recovery.state]\nhome = true\nsecrets = \"encrypt\"\nrecipients = {recipients:?}\n")
 }
 

@@ -17,6 +17,7 @@
 mod active;
 mod adversary;
 mod agent_by_key;
+mod agent_canary;
 mod agent_encrypted;
 mod agent_homes;
 mod agent_settings;
