@@ -24,8 +24,11 @@ const PREFIXES: [&str; 16] = [
 
 /// Whether a string holds something that looks like a secret.
 pub(super) fn like_secret(text: &str) -> bool {
-    text.split(|c: char| c.is_whitespace() || "=:,;\"'`<>(){}[]$&|".contains(c))
-        .any(is_token)
+    // A part of an address may be a token; one of a path is a name.
+    let is_address = text.contains("://");
+    let is_end =
+        |c: char| c.is_whitespace() || "=:,;\"'`<>(){}[]$&|".contains(c) || (is_address && "/?#".contains(c));
+    text.split(is_end).any(is_token)
         || text
             .match_indices("://")
             .any(|(at, mark)| has_password(text.get(at + mark.len()..).unwrap_or_default()))
@@ -87,7 +90,7 @@ fn is_mixed(word: &str) -> bool {
     word.len() >= 24
         && word
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_+=-".contains(&byte))
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_+=-.".contains(&byte))
         && word.bytes().any(|byte| byte.is_ascii_uppercase())
         && word.bytes().any(|byte| byte.is_ascii_lowercase())
         && word.bytes().filter(u8::is_ascii_digit).count() >= 2

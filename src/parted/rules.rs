@@ -8,7 +8,8 @@ use super::looks;
 use super::tree::{Kind, Node};
 
 /// Words in the name of a credential.
-const CREDENTIAL: [&str; 17] = [
+const CREDENTIAL: [&str; 18] = [
+    "passphrase",
     "token",
     "secret",
     "password",
@@ -26,6 +27,50 @@ const CREDENTIAL: [&str; 17] = [
     "account",
     "email",
     "userid",
+];
+
+/// What an agent keeps its own login under. Only these are kept when they are another value now, or were not there: whoever can choose a
+/// name that merely sounds like a credential could keep anything.
+const LOGIN: [&str; 19] = [
+    "account",
+    "oauthaccount",
+    "primaryapikey",
+    "userid",
+    "customapikeyresponses",
+    "oauth_token",
+    "token",
+    "tokens",
+    "apikey",
+    "api_key",
+    "api-key",
+    "key",
+    "accesstoken",
+    "access_token",
+    "refreshtoken",
+    "refresh_token",
+    "id_token",
+    "secret",
+    "password",
+];
+
+/// How the names of others end that hold a login, variables among them.
+const LOGIN_ENDS: [&str; 6] = ["_token", "-token", "_key", "-key", "_secret", "_password"];
+
+/// How names end that sound like a credential and say where one lies, or how it is got.
+const NO_CREDENTIAL: [&str; 13] = [
+    "helper",
+    "command",
+    "credentialexport",
+    "_file",
+    "_path",
+    "_store",
+    "_env_var",
+    "env_key",
+    "_content",
+    "url",
+    "uri",
+    "endpoint",
+    "_executables",
 ];
 
 /// Tables of environment variables and headers.
@@ -149,14 +194,16 @@ pub(super) fn is_credential(name: &str) -> bool {
     if name.len() < 3 {
         return false;
     }
+    let is_camel = name.ends_with("Key");
     let name = name.to_lowercase();
     // What is run to get a credential is a command. Were it kept like a credential, a changed one would stay.
-    if name.ends_with("helper") || name.ends_with("command") || name.ends_with("credentialexport") {
+    if NO_CREDENTIAL.iter().any(|end| name.ends_with(end)) {
         return false;
     }
     name == "key"
         || name.ends_with("_key")
         || name.ends_with("-key")
+        || is_camel
         || CREDENTIAL.iter().any(|word| name.contains(word))
 }
 
@@ -177,7 +224,25 @@ fn is_environment(name: &str) -> bool {
 }
 
 fn is_named_by_user(name: &str) -> bool {
-    NAMED_BY_USER.contains(&name.to_lowercase().as_str())
+    // Some write the name of their program before it.
+    let name = name.to_lowercase();
+    let last = name.rsplit('.').next().unwrap_or_default();
+    NAMED_BY_USER.contains(&last)
+}
+
+/// Whether a credential with this name is an agent's own login.
+fn is_login(name: &str, node: &Node, around: Around) -> bool {
+    let name = name.to_lowercase();
+    let is_named = LOGIN_ENDS.iter().any(|end| name.ends_with(end));
+    let is_own = !around.within_environment && LOGIN.contains(&name.as_str());
+    let is_value = match &node.kind {
+        // Where a credential lies is none.
+        Kind::Text(text) => {
+            is_withheld(node) || (!text.contains('/') && !text.trim().contains(char::is_whitespace))
+        }
+        _ => !node.runs,
+    };
+    (is_named || is_own) && is_value
 }
 
 /// Whether the name alone makes a member a credential.
@@ -205,7 +270,7 @@ fn judge_member(name: &str, node: &Node, around: Around) -> Verdict {
     if by_name(name, node, around) {
         // What is run must come back as it was, so it is withheld but never kept as a credential.
         return if node.in_one {
-            secret(!node.runs)
+            secret(is_login(name, node, around))
         } else {
             Verdict::Public
         };
@@ -255,7 +320,7 @@ fn below(name: Option<&str>, node: &Node, around: Around) -> Around {
     let environment = name.is_some_and(is_environment);
     let credential = match name {
         Some(name) if around.credential.is_none() && !node.in_one && by_name(name, node, around) => {
-            Some(!node.runs)
+            Some(is_login(name, node, around))
         }
         _ => around.credential,
     };

@@ -167,9 +167,23 @@ fn what_is_judged_secret() {
 
 #[test]
 fn variables_named_key_are_credentials() {
-    let old = r#"{"env":{"MY_KEYS":"aaaaaa","OTHER":"bbbbbb","sub":{"KEYS":"cccccc"}}}"#;
-    let live = r#"{"env":{"MY_KEYS":"xxxxxx","OTHER":"yyyyyy","sub":{"KEYS":"zzzzzz"}}}"#;
+    let old = r#"{"env":{"MY_KEY":"aaaaaa","OTHER":"bbbbbb","sub":{"KEYS":"cccccc"}}}"#;
+    let live = r#"{"env":{"MY_KEY":"xxxxxx","OTHER":"yyyyyy","sub":{"KEYS":"zzzzzz"}}}"#;
     let (whole, missing, _) = restored(Format::Json, old, Some(live));
-    assert_eq!(whole, r#"{"env":{"MY_KEYS":"xxxxxx","sub":{}}}"#);
+    assert_eq!(whole, r#"{"env":{"MY_KEY":"xxxxxx","sub":{}}}"#);
     assert_eq!(missing, ["env/OTHER", "env/sub/KEYS"]);
+}
+
+#[test]
+fn what_only_sounds_like_a_credential_is_not_kept() {
+    let old = r#"{"env":{},"amp.mcpServers":{},"mcpServers":{"corp":{"url":"https://a"}}}"#;
+    let live = r#"{"env":{"AWS_SHARED_CREDENTIALS_FILE":"/tmp/evil","LESSKEY_CONTENT":"x","GIT_CONFIG_KEY_0":"x","A_TOKEN":"/x"},
+        "amp.mcpServers":{"token-tools":{"url":"https://evil"}},"accountHooks":{"a":"b"},
+        "mcpServers":{"corp":{"url":"https://a","oauth":{"authServerMetadataUrl":"https://evil"}}}}"#;
+    let (whole, missing, _) = restored(Format::Json, old, Some(live));
+    assert_eq!(whole, old);
+    assert!(missing.is_empty());
+    let old = "cli_auth_credentials_store = \"keyring\"\n[mcp_servers.a]\nbearer_token_env_var = \"A\"\n";
+    let live = old.replace("keyring", "file").replace("\"A\"", "\"OTHER\"");
+    assert_eq!(restored(Format::Toml, old, Some(&live)).0, old);
 }
