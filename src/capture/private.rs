@@ -1,13 +1,15 @@
 //! The private files of agents: credentials, and settings files that hold secrets beside other things. What is recorded of them is that
 //! they are there, their metadata, and digests that only the store's key makes comparable; of a settings file also all but its secrets.
 
+mod loss;
 mod reveal;
 mod seal;
 
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
 
-pub use self::reveal::{Note, Reveal, Show};
+pub use self::loss::{Loss, Note};
+pub use self::reveal::{Reveal, Show};
 pub(super) use self::seal::{Before, Sealed, seal};
 use super::facts::entry;
 use crate::mount::{Dir, Root};
@@ -35,7 +37,7 @@ pub struct PrivateFile {
     pub path: RelPath,
     /// The object, with the digest of its whole content.
     pub entry: Entry,
-    /// Its whole content.
+    /// Its whole content; nothing of what is no regular file.
     pub whole: Vec<u8>,
     /// A settings file, taken apart.
     pub parted: Option<Parted>,
@@ -191,17 +193,48 @@ impl Look<'_> {
         let fact = match stat.kind {
             NodeKind::File if stat.size <= LARGEST => self.file(dir, name, path),
             NodeKind::File => Ok(fact(path, &stat, stat.size, None)),
-            NodeKind::Symlink => dir.link_target(name).map(|target| {
+            NodeKind::Symlink => dir.link_target(name).and_then(|target| {
                 let digest = self.keyed.over(path, b'l', &mut [&*target].into_iter());
-                fact(path, &stat, target.len() as u64, Some(digest))
+                let fact = fact(path, &stat, target.len() as u64, Some(digest));
+                self.plain(dir, name, &stat, Kind::Symlink(target.into()), fact)
             }),
-            _ => {
+            kind => {
                 let digest = self.keyed.over(path, b'o', &mut std::iter::empty());
-                Ok(fact(path, &stat, 0, Some(digest)))
+                let fact = fact(path, &stat, 0, Some(digest));
+                match kind {
+                    NodeKind::Fifo => self.plain(dir, name, &stat, Kind::Fifo, fact),
+                    _ => Ok(fact),
+                }
             }
         };
         let fact = fact.unwrap_or_else(|error| unknown(path, &error));
         self.found.facts.push(fact);
+    }
+
+    /// An object in the place of a file: nothing of it is a secret.
+    fn plain(
+        &mut self,
+        dir: &Dir,
+        name: &OsStr,
+        stat: &Stat,
+        kind: Kind,
+        fact: WithheldFact,
+    ) -> io::Result<WithheldFact> {
+        let own = Name::new(name.as_encoded_bytes()).map_err(io::Error::other)?;
+        let object = Entry {
+            xattrs: dir.attributes(name)?,
+            ..entry(own, stat, kind)
+        };
+        self.found.files.push(PrivateFile {
+            path: fact.path.clone(),
+            entry: object.clone(),
+            whole: Vec::new(),
+            parted: None,
+        });
+        Ok(WithheldFact {
+            entry: Some(Recorded(Box::new(object))),
+            ..fact
+        })
     }
 
     fn file(&mut self, dir: &Dir, name: &OsStr, path: &RelPath) -> io::Result<WithheldFact> {
@@ -216,7 +249,7 @@ impl Look<'_> {
         let mut fact = fact(path, &stat, size, Some(keyed));
         fact.entry = Some(Recorded(Box::new(object(keyed))));
         let format = Format::of(path.as_bytes()).filter(|_| self.reason.is_by_key());
-        let may_be_whole = self.reason == WithheldReason::Settings;
+        let may_be_whole = self.reason == WithheldReason::Settings || whole.trim_ascii().is_empty();
         let unread = || may_be_whole.then(|| part_unread(&whole)).flatten();
         let parted = format.and_then(|format| part(format, &whole).or_else(unread));
         if let Some(parted) = &parted {

@@ -7,6 +7,7 @@ use super::places::Places;
 use super::terms::{AgentTerms, StatePath, StateSource, StateTerms};
 use crate::config::{Resolved, StateSecrets, literal_pattern, settle};
 use crate::environment::Environment;
+use crate::parted::{Format, part, part_unread};
 use crate::snapshot::{
     ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason,
 };
@@ -118,6 +119,11 @@ const SECRET_NAMES: &[&str] = &[
     ".netrc",
     ".env",
     ".env.*",
+    // Copies that editors and agents make of settings.
+    ".claude.json?*",
+    "settings*.json?*",
+    "config.toml?*",
+    "hosts.yml?*",
 ];
 
 /// How jackin hands over credentials when nobody says otherwise.
@@ -265,9 +271,27 @@ impl Site<'_> {
         let looked_at = paths.map(|path| StatePath {
             there: std::fs::symlink_metadata(path.on_host(self.root)).is_ok(),
             link: is_link(self.root, &path),
+            whole: false,
             path,
         });
         looked_at.collect()
+    }
+
+    /// As [`Self::find`], for files that are stored by key: whether that can be done now.
+    fn find_by_key(&self, own: &'static [&'static str], may_be_unread: bool) -> Vec<StatePath> {
+        const LARGEST: u64 = 4 << 20;
+        let mut found = self.find(own, &[]);
+        for path in found.iter_mut().filter(|path| path.there && !path.link) {
+            let host = path.path.on_host(self.root);
+            let is_small = std::fs::metadata(&host).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
+            // What cannot be read here is told when it is captured.
+            let text = is_small.then(|| std::fs::read(&host).ok()).flatten();
+            path.whole = text.is_some_and(|text| {
+                let by_key = Format::of(path.path.as_bytes()).and_then(|format| part(format, &text));
+                by_key.is_none() && !(may_be_unread && part_unread(&text).is_some())
+            });
+        }
+        found
     }
 
     /// What is an agent's. What is withheld as a whole anyway is no state.
@@ -277,8 +301,8 @@ impl Site<'_> {
             .iter()
             .partition(|path| agent.mixed.contains(path));
         let mut secrets = self.find(agent.secret, &[]);
-        let mut accounts = self.find(agent.mixed, &[]);
-        let mut settings = self.find(agent.settings, &[]);
+        let mut accounts = self.find_by_key(agent.mixed, false);
+        let mut settings = self.find_by_key(agent.settings, true);
         for (handed, into) in [(secret_handed, &mut secrets), (mixed_handed, &mut accounts)] {
             for path in handed {
                 into.extend(self.find(&[], std::slice::from_ref(path)));

@@ -105,6 +105,9 @@ pub struct StatePath {
     pub path: RelPath,
     /// Whether anything lies there at the moment.
     pub there: bool,
+    /// It is a settings file that cannot be taken apart by key as it is now, so it is withheld whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
     /// It is a symbolic link, or lies behind one, which a capture never follows: what it leads to is not covered.
     pub link: bool,
 }

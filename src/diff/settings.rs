@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use self::secrets::{is_secret_key, redacted};
+use self::secrets::{is_secret_flag, is_secret_key, redacted};
 use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
 use crate::git::{Files, whole};
 use crate::parted::WITHHELD;
@@ -198,7 +198,19 @@ fn take_apart(key: String, value: Value, leaves: &mut Leaves, keys: &mut usize) 
             if *keys > MOST_KEYS || leaves.len() + list.len() > MOST_LEAVES {
                 return false;
             }
-            leaves.extend(list.into_iter().map(|value| (key.clone(), value)));
+            let mut flag = None;
+            leaves.extend(list.into_iter().map(|value| {
+                // What follows a flag is told as its value, and hidden when the flag says so.
+                let key = match flag.take() {
+                    Some(flag) => format!("{key} after {flag}"),
+                    None => key.clone(),
+                };
+                flag = value
+                    .as_str()
+                    .filter(|text| is_secret_flag(text))
+                    .map(str::to_owned);
+                (key, value)
+            }));
             true
         }
         other => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::snapshot::{RelPath, WithheldFact};
+use crate::snapshot::{Manifest, RelPath, WithheldFact};
 
 /// What became of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,22 @@ pub struct WithheldChange {
     pub kind: WithheldKind,
     /// In settings: where the secrets stand that are on both sides and differ.
     pub keys: Vec<Vec<String>>,
+}
+
+impl WithheldChange {
+    /// Whether what became of it shows in two manifests, with what was there on both sides.
+    #[must_use]
+    pub fn is_told_by(&self, (before, after): (Option<&Manifest>, Option<&Manifest>)) -> bool {
+        let is_there = |side: Option<&Manifest>| side.is_some_and(|side| side.entry(&self.path).is_some());
+        let (was, is) = (is_there(before), is_there(after));
+        match self.kind {
+            WithheldKind::Added => is,
+            WithheldKind::Deleted => was,
+            // That it is another one is all that is told of a secret.
+            WithheldKind::Secret => false,
+            _ => was && is,
+        }
+    }
 }
 
 /// Compares what was recorded of credentials. Without what is there now nothing of them can be told.

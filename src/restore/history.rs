@@ -9,8 +9,8 @@ use super::shared::shared_paths;
 use crate::capture::{Reveal, Show};
 use crate::contract::Matcher;
 use crate::snapshot::{
-    Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord,
-    Time,
+    AsideAct, Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotId, SnapshotKind,
+    SnapshotRecord, Time,
 };
 use crate::store::{InstanceRow, RestoreRow, Store, StoreError};
 
@@ -144,7 +144,13 @@ fn left(
     let mut left = Left::default();
     // Most restores of an instance go back to one and the same snapshot.
     let mut targets: HashMap<&SnapshotId, Option<Manifest>> = HashMap::new();
+    let mut locked: HashMap<&SnapshotId, Option<Manifest>> = HashMap::new();
     for row in rows.iter().filter(|row| row.at >= since) {
+        // What we set aside is not there because of us.
+        let aside = row.aside.iter().filter(|change| change.mount == label);
+        for change in aside.filter(|change| change.act == AsideAct::Away) {
+            left.states.entry(change.path.clone()).or_default().push(None);
+        }
         let mut changed = row
             .changed
             .iter()
@@ -156,7 +162,11 @@ fn left(
         let target = match targets.entry(&row.target) {
             Place::Occupied(known) => known.into_mut(),
             Place::Vacant(place) => {
-                place.insert(manifest(store, &store.record(&row.target)?, label, reveal)?)
+                let record = store.record(&row.target)?;
+                if let Some(mut other) = reveal.locked() {
+                    locked.insert(&row.target, manifest(store, &record, label, &mut other)?);
+                }
+                place.insert(manifest(store, &record, label, reveal)?)
             }
         };
         let overridden = if !all && row.kind == RestoreKind::Undo {
@@ -172,7 +182,13 @@ fn left(
                 .as_ref()
                 .and_then(|manifest| manifest.entry(&change.path))
                 .cloned();
-            left.states.entry(change.path.clone()).or_default().push(state);
+            let states = left.states.entry(change.path.clone()).or_default();
+            states.push(state);
+            // With the operator's key another content may have been put back than without.
+            if let Some(locked) = locked.get(&row.target) {
+                let state = locked.as_ref().and_then(|manifest| manifest.entry(&change.path));
+                states.push(state.cloned());
+            }
             if change.inexact {
                 left.inexact.insert(change.path.clone());
             }

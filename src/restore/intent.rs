@@ -75,16 +75,17 @@ pub(super) fn intent(proposal: &Proposal, acting: &Acting<'_>) -> Intent {
         overwrite_later: proposal.allow.overwrite_later,
         delete_later: proposal.allow.delete_later,
         files_only: proposal.allow.files_only,
+        unlocked: proposal.mounts.iter().any(|mount| mount.reveal.is_unlocked()),
         exact_mtimes: acting.exact_mtimes,
         mounts: proposal
             .mounts
             .iter()
-            .map(|mount| of_mount(mount, acting.entropy))
+            .map(|mount| of_mount(proposal, mount, acting.entropy))
             .collect(),
     }
 }
 
-fn of_mount(mount: &ProposedMount, entropy: &dyn Entropy) -> IntentMount {
+fn of_mount(proposal: &Proposal, mount: &ProposedMount, entropy: &dyn Entropy) -> IntentMount {
     let root = mount.request.coverage.root.to_path();
     let busy = mount.is_busy();
     IntentMount {
@@ -92,7 +93,7 @@ fn of_mount(mount: &ProposedMount, entropy: &dyn Entropy) -> IntentMount {
         scope: IntentScope::from(&mount.request.scope),
         stage: busy.then(|| Stage::place(&mount.location, &root, random(entropy))),
         conflicts: mount.plan.conflicts.len() as u64,
-        hidden: mount.hidden().count() as u64,
+        hidden: proposal.untouched(mount),
         bound: flags::bound(&mount.plan.steps),
         aside: mount.aside.clone(),
         root_mtime: match &mount.location {

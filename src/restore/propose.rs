@@ -6,7 +6,7 @@ use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
 use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, look, withheld_now};
-use crate::diff::{NotCovered, Side, WithheldChange, compare_withheld};
+use crate::diff::{NotCovered, Side, WithheldChange, WithheldKind, compare_withheld};
 use crate::observer::Observer;
 use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord};
 use crate::store::Store;
@@ -63,6 +63,22 @@ impl ProposedMount {
         !self.plan.steps.is_empty() || !self.aside.is_empty()
     }
 
+    /// Settings that stay although they are not what they were: they cannot be put together.
+    pub fn left_alone(&self) -> impl Iterator<Item = &WithheldChange> {
+        let places = &self.request.coverage.withheld;
+        let is_settings = |path: &RelPath| {
+            places
+                .iter()
+                .any(|place| place.path == *path && place.reason.is_by_key())
+        };
+        let whole = self
+            .withheld
+            .iter()
+            .filter(|change| change.kind != WithheldKind::Secret);
+        let goes = |path: &RelPath| self.aside.iter().any(|step| step.path == *path);
+        whole.filter(move |change| is_settings(&change.path) && !goes(&change.path))
+    }
+
     /// The paths that the target snapshot knows and that cannot be looked at now: whether they changed cannot be told.
     pub fn hidden(&self) -> impl Iterator<Item = &NotCovered> {
         let known = |path| {
@@ -102,9 +118,23 @@ impl Proposal {
     /// Whether something stays undone whatever happens: it is kept because of later work, or cannot be looked at any more.
     #[must_use]
     pub fn is_in_part(&self) -> bool {
-        self.mounts
+        let stays = |mount: &ProposedMount| !mount.plan.conflicts.is_empty() || self.untouched(mount) > 0;
+        self.mounts.iter().any(stays)
+    }
+
+    /// How many paths stay for another reason than later work: they cannot be looked at, or not be put together, or an undo would
+    /// need the key that the restore had.
+    pub(super) fn untouched(&self, mount: &ProposedMount) -> u64 {
+        let is_undo = matches!(self.purpose, Purpose::Undo(_));
+        let whole = mount
+            .withheld
             .iter()
-            .any(|mount| !mount.plan.conflicts.is_empty() || mount.hidden().next().is_some())
+            .filter(|change| change.kind != WithheldKind::Secret);
+        let private = match is_undo {
+            true => whole.count(),
+            false => mount.left_alone().count(),
+        };
+        (mount.hidden().count() + private) as u64
     }
 }
 
@@ -166,15 +196,9 @@ pub fn propose(
             &record.withheld,
             withheld_now(store, &request.coverage)?.as_deref(),
         );
-        let is_shown = |path: &RelPath| {
-            [&manifest, &now.manifest]
-                .into_iter()
-                .flatten()
-                .any(|side| side.entry(path).is_some())
-        };
-        if store.is_unlocked() {
-            withheld.retain(|change| !is_shown(&change.path));
-        }
+        let sides = (manifest.as_ref(), now.manifest.as_ref());
+        let holds = |change: &WithheldChange| request.scope.holds(&change.path) && !change.is_told_by(sides);
+        withheld.retain(holds);
         let is_planned = |note: &Note| plan.steps.iter().any(|step| step.change.path == note.path);
         let notes = notes.into_iter().filter(is_planned).collect();
         mounts.push(ProposedMount {

@@ -121,17 +121,21 @@ pub fn set_aside(
     let Some(stat) = stat else {
         return Err(AsideError::Missing(shown));
     };
-    if let Some(withheld) = withheld(mount, path) {
-        return Err(AsideError::Withheld {
-            path: shown,
-            withheld: withheld.on_host(&host),
-        });
-    }
-    if stat.kind != NodeKind::Directory {
-        return Err(AsideError::NotADirectory(shown));
-    }
-    if !mount.now.skipped.iter().any(|left| path.is_within(&left.path)) {
-        return Err(AsideError::NotExcluded(shown));
+    // What cannot be put together otherwise may go, and nothing of it is lost.
+    let is_stuck = mount.left_alone().any(|change| change.path == *path);
+    if !is_stuck {
+        if let Some(withheld) = withheld(mount, path) {
+            return Err(AsideError::Withheld {
+                path: shown,
+                withheld: withheld.on_host(&host),
+            });
+        }
+        if stat.kind != NodeKind::Directory {
+            return Err(AsideError::NotADirectory(shown));
+        }
+        if !mount.now.skipped.iter().any(|left| path.is_within(&left.path)) {
+            return Err(AsideError::NotExcluded(shown));
+        }
     }
     if let Some(inner) = mount_in(&root, path, &stat) {
         return Err(AsideError::Holds {

@@ -35,6 +35,9 @@ pub struct Intent {
     /// What is git's own is left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub files_only: bool,
+    /// The operator's key was given, so what is encrypted comes back as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unlocked: bool,
     /// Recorded modification times come back.
     pub exact_mtimes: bool,
     /// The mounts.
@@ -52,7 +55,7 @@ pub struct IntentMount {
     pub stage: Option<StagePlace>,
     /// Paths that stay as they are because of later work.
     pub conflicts: u64,
-    /// Paths that could not be looked at.
+    /// Paths that stay for another reason: they could not be looked at, or not be put together.
     #[serde(default)]
     pub hidden: u64,
     /// Objects whose flags are in the way: they are taken off before the moves, and put back when the restore is taken back.

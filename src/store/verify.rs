@@ -60,6 +60,7 @@ impl Store {
             Err(error) => check.find(None, None, error.to_string()),
         }
         let mut archives: BTreeMap<ArchiveId, ArchiveRef> = BTreeMap::new();
+        let mut needs_key = false;
         for id in self.record_ids()? {
             if observer.cancelled() {
                 check.out.interrupted = true;
@@ -74,10 +75,14 @@ impl Store {
                             .iter()
                             .map(|archive| (archive.id.clone(), archive.clone())),
                     );
+                    needs_key |= record.mounts.iter().any(|mount| !mount.withheld.is_empty());
                     check.snapshot(&record);
                 }
                 Err(error) => check.find(Some(&id), None, error.to_string()),
             }
+        }
+        if needs_key {
+            check.key();
         }
         for archive in archives.values() {
             if observer.cancelled() {
@@ -110,6 +115,19 @@ impl Check<'_> {
             path: None,
             what,
         });
+    }
+
+    /// The key that digests of private files were taken with.
+    fn key(&mut self) {
+        match self.store.digest_key() {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let what =
+                    "digest.key is gone: whether credentials changed cannot be told, nor whose settings are";
+                self.find(None, None, what.to_owned());
+            }
+            Err(error) => self.find(None, None, error.to_string()),
+        }
     }
 
     fn snapshot(&mut self, record: &SnapshotRecord) {

@@ -153,11 +153,11 @@ fn what_a_restore_would_lose_for_good_stays() {
     );
     let mut runs = vec![sandbox.jackin(["launch", "shop", "--", "sh", "-c", &script]).ok()];
     let id = sandbox.newest();
-    let restored = sandbox.jackin(["restore", &id, "--yes"]).ok();
+    let restored = sandbox.jackin(["restore", &id, "--yes"]).code(6);
     // Neither can be taken apart and put together again, nor could `undo` bring it back.
     restored
-        .has(".claude.json: it changed; no snapshot holds it, so it stays")
-        .has(".claude/settings.json: it is new; no snapshot holds it, so it stays")
+        .has(".claude.json: it changed; it cannot be put together key by key, so it stays")
+        .has(".claude/settings.json: it is new; it cannot be put together key by key, so it stays")
         .has("mcp_servers.a.env.TOKEN: it was withheld, so it does not come back");
     runs.push(restored);
     assert_eq!(text(&home, ".claude.json"), broken);
@@ -170,7 +170,36 @@ fn what_a_restore_would_lose_for_good_stays() {
         "{codex}"
     );
     assert!(!codex.contains("withheld") && !codex.contains("TOKEN"), "{codex}");
-    runs.push(sandbox.jackin(["undo", &id, "--yes"]).ok());
+    // Set aside, they are out of the way, and nothing of them is lost.
+    let aside: Vec<String> = [".claude.json", ".claude/settings.json"]
+        .map(|path| format!("--set-aside-excluded={}", home.join(path).display()))
+        .into();
+    let args = [&["restore", &id, "--yes"][..], &[&aside[0], &aside[1]]].concat();
+    runs.push(sandbox.jackin(args).ok());
+    assert!(!home.join(".claude.json").exists() && !home.join(".claude/settings.json").exists());
+    runs.push(sandbox.jackin(["restore", &id, "--yes"]).ok());
+    let account: serde_json::Value = serde_json::from_str(&text(&home, ".claude.json")).unwrap();
+    assert_eq!(
+        (
+            &account["numStartups"],
+            &account["mcpServers"]["files"]["command"]
+        ),
+        (&12.into(), &"npx".into())
+    );
+    assert!(account["oauthAccount"].is_null());
+    // The newest first.
+    let log = sandbox.jackin(["log", "--json"]).ok().json();
+    let restores = log["receipts"].as_array().unwrap().iter();
+    let numbers: Vec<String> = restores
+        .filter(|receipt| receipt["act"]["kind"] == "restore")
+        .map(|receipt| receipt["number"].to_string())
+        .collect();
+    assert_eq!(numbers.len(), 3);
+    for number in numbers {
+        runs.push(sandbox.jackin(["undo", &id, "--yes", "--receipt", &number]).ok());
+    }
+    assert_eq!(text(&home, ".claude.json"), broken);
+    assert!(text(&home, ".claude/settings.json").contains("token"));
     assert_eq!(text(&home, ".grok/settings.json"), "{\"plain\": 1}\n");
     assert!(!home.join(".codex/config.toml").exists());
     has_no_canary(&sandbox, &runs);

@@ -239,3 +239,68 @@ fn killed_at_every_point_credentials_are_the_old_or_the_new_ones() {
     assert_eq!(private(&home), before);
     has_no_canary(&sandbox, &[]);
 }
+
+#[test]
+fn what_lies_in_the_place_of_a_private_file_goes_and_comes_back_with_an_undo() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, &state(&[RECIPIENT]));
+    let home = sandbox.home();
+    agents(&home);
+    settings(&home);
+    let own = key(&sandbox, "own", IDENTITY);
+    let before = private(&home);
+    let harm = "cd ~ && ln -sf /etc/hostname .codex/auth.json && ln -sf /tmp/evil .codex/config.toml && \
+                rm .kimi-code/deep/token .claude/settings.json && mkfifo .kimi-code/deep/token .claude/settings.json";
+    let launched = sandbox.jackin(["launch", "shop", "--", "sh", "-c", harm]).ok();
+    launched.hides("changed nothing");
+    let id = sandbox.newest();
+    sandbox.jackin(["restore", &id, "--yes", "--identity", &own]).ok();
+    assert_eq!(private(&home), before);
+    sandbox.jackin(["undo", &id, "--yes", "--identity", &own]).ok();
+    assert_eq!(
+        fs::read_link(home.join(".codex/auth.json")).unwrap(),
+        Path::new("/etc/hostname")
+    );
+    assert_eq!(
+        fs::read_link(home.join(".codex/config.toml")).unwrap(),
+        Path::new("/tmp/evil")
+    );
+    // Settings need no key for that.
+    sandbox.jackin(["restore", &id, "--yes"]).ok();
+    assert!(text(&home, ".codex/config.toml").contains("command = \"a\""));
+    assert!(
+        fs::symlink_metadata(home.join(".codex/auth.json"))
+            .unwrap()
+            .is_symlink()
+    );
+}
+
+#[test]
+fn a_key_that_was_given_once_is_asked_for_again() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, &state(&[RECIPIENT]));
+    let home = sandbox.home();
+    agents(&home);
+    settings(&home);
+    let own = key(&sandbox, "own", IDENTITY);
+    let before = private(&home);
+    sandbox.jackin(["launch", "shop", "--", "sh", "-c", HARM]).ok();
+    let (id, after) = (sandbox.newest(), private(&home));
+    // Killed before it changed anything: without the key it would be another restore.
+    let restore = sandbox.command(["restore", &id, "--yes", "--identity", &own]);
+    assert_eq!(
+        restore.with("JACKIN_RECOVERY_FAIL_AT", "any:1").run().exit(),
+        None
+    );
+    let refused = sandbox.jackin(["resume", &id, "--yes"]).code(2);
+    refused.has("begun with your private key").has("--identity FILE");
+    assert_eq!(private(&home), after);
+    sandbox.jackin(["resume", &id, "--yes", "--identity", &own]).ok();
+    assert_eq!(private(&home), before);
+    // An undo without it is none, and says so.
+    let cut_short = sandbox.jackin(["undo", &id, "--yes"]).code(6);
+    cut_short.has("it stays unless --identity gives your key");
+    // Nobody edited anything: with the key all of it is the session's again.
+    sandbox.jackin(["restore", &id, "--yes", "--identity", &own]).ok();
+    assert_eq!(private(&home), before);
+}

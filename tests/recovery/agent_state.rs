@@ -293,6 +293,9 @@ fn state_has_archives_of_its_own() {
     fs::write(&key, "short").unwrap();
     let run = sandbox.jackin(["diff", &id]).code(7);
     assert!(said(&run).contains("digest.key"), "{run}");
+    sandbox.jackin(["verify"]).code(7).shows("digest.key");
+    fs::remove_file(&key).unwrap();
+    sandbox.jackin(["verify"]).code(7).shows("digest.key is gone");
 }
 
 #[test]

@@ -82,6 +82,7 @@ fn papers_of(how: u8, journal: &str, decision: &str) -> Vec<u8> {
         overwrite_later: false,
         delete_later: false,
         files_only: false,
+        unlocked: false,
         exact_mtimes: false,
         mounts: vec![IntentMount {
             coverage: coverage(&Path::new(BASE).join("project")),

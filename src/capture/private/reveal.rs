@@ -2,11 +2,11 @@
 //! snapshot has of a settings file comes together with the secrets that are there now, and what is encrypted comes with the
 //! operator's key. All of it lies in memory; no manifest that holds it is ever stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use super::{Keyed, MOST, PrivateFile, content, private_now, read};
+use super::{Keyed, Loss, MOST, Note, PrivateFile, content, private_now, read};
 use crate::mount::Dir;
 use crate::parted::{Format, Secret, join};
 use crate::platform::NodeKind;
@@ -26,29 +26,6 @@ pub enum Show {
     Whole,
 }
 
-/// What a restore cannot do about a secret in a settings file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// The file, below the mount root.
-    pub path: RelPath,
-    /// Where in it.
-    pub key: Vec<String>,
-    /// Its value as it is now goes, and nothing brings it back; else it was there in the snapshot, and does not come back.
-    pub is_lost: bool,
-}
-
-impl Note {
-    /// What becomes of it.
-    #[must_use]
-    pub fn words(&self) -> &'static str {
-        if self.is_lost {
-            "what is there now goes, no snapshot holds it, and `undo` cannot bring it back"
-        } else {
-            "it was withheld, so it does not come back"
-        }
-    }
-}
-
 /// The private files of one mount.
 #[derive(Default)]
 pub struct Reveal {
@@ -65,6 +42,9 @@ pub struct Reveal {
     places: Vec<RelPath>,
     /// What the emergency snapshot will hold is encrypted, and the operator's key is at hand.
     is_sealing: bool,
+    is_unlocked: bool,
+    /// Keys are not used although there are some.
+    is_locked: bool,
     lent: Lent,
     /// By the digest of a whole file: what is stored of it.
     stored: BTreeMap<Digest, Content>,
@@ -85,8 +65,26 @@ impl Reveal {
             key: store.digest_key()?,
             now: now.files,
             is_sealing: store.is_unlocked() && !coverage.recipients.is_empty(),
+            is_unlocked: store.is_unlocked(),
             ..Self::default()
         })
+    }
+
+    /// The same as if there were no keys; `None` when there are none.
+    pub(crate) fn locked(&self) -> Option<Self> {
+        self.is_unlocked.then(|| Self {
+            show: self.show,
+            key: self.key,
+            now: self.now.clone(),
+            is_locked: true,
+            ..Self::default()
+        })
+    }
+
+    /// Whether there are keys to open what is encrypted with.
+    #[must_use]
+    pub fn is_unlocked(&self) -> bool {
+        self.is_unlocked
     }
 
     /// For a restore that was begun: its files are found by what was recorded of them, whether or not there are keys, and what is found
@@ -137,7 +135,8 @@ impl Reveal {
 
     /// The settings file that is there now.
     fn live(&self, path: &RelPath) -> Option<&PrivateFile> {
-        self.now.iter().find(|file| file.path == *path)
+        let mut files = self.now.iter().filter(|file| file.entry.content().is_some());
+        files.find(|file| file.path == *path)
     }
 
     /// Puts into `manifest` what the snapshot of `mount` has. What cannot be shown stays a gap.
@@ -155,12 +154,16 @@ impl Reveal {
             return Ok(Vec::new());
         }
         let mut sealed = match &mount.sealed {
-            Some(sealed) => store.unseal(sealed, blobs)?,
-            None => None,
+            Some(sealed) if !self.is_locked => store.unseal(sealed, blobs)?,
+            _ => None,
         };
         let mut notes = Vec::new();
         for fact in &mount.withheld {
             let Some(entry) = &fact.entry else { continue };
+            if entry.0.content().is_none() {
+                insert(manifest, &fact.path, *entry.0.clone());
+                continue;
+            }
             let sealed = sealed.as_mut().and_then(|files| files.remove(&fact.path));
             let whole = match (self.unchanged(fact, &entry.0).or(sealed), &fact.settings) {
                 (Some(whole), _) => Some(whole),
@@ -225,15 +228,22 @@ impl Reveal {
         }
         let joined = join(format, &public, live.map(|file| &*file.whole), &is_same);
         Ok(joined.map(|joined| {
-            let of = |keys: Vec<Vec<String>>, is_lost| {
-                keys.into_iter().map(move |key| Note {
-                    path: fact.path.clone(),
-                    key,
-                    is_lost,
-                })
-            };
-            notes.extend(of(joined.missing, false));
-            notes.extend(of(joined.lost, true));
+            let mut lost: BTreeSet<_> = joined.lost.into_iter().collect();
+            let missing = joined.missing.into_iter().map(|key| {
+                let loss = if lost.remove(&key) {
+                    Loss::Other
+                } else {
+                    Loss::Missing
+                };
+                (key, loss)
+            });
+            let mut all: Vec<_> = missing.collect();
+            all.extend(lost.into_iter().map(|key| (key, Loss::Lost)));
+            notes.extend(all.into_iter().map(|(key, loss)| Note {
+                path: fact.path.clone(),
+                key,
+                loss,
+            }));
             joined.whole
         }))
     }
@@ -305,6 +315,9 @@ impl Reveal {
     }
 
     fn show_now(&mut self, manifest: &mut Manifest, target: &MountRecord, file: &PrivateFile) {
+        if file.entry.content().is_none() {
+            return insert(manifest, &file.path, file.entry.clone());
+        }
         let fact = target.withheld.iter().find(|fact| fact.path == file.path);
         let parted = file.parted.as_ref();
         // One with secrets that the snapshot does not have would be removed, and nobody has those.

@@ -32,7 +32,8 @@ pub(in crate::capture) fn seal<'a>(
     files: &[PrivateFile],
     before: Option<Before<'a>>,
 ) -> Result<Sealed<'a>, CaptureError> {
-    if coverage.recipients.is_empty() || files.is_empty() {
+    let regular = || files.iter().filter(|file| file.entry.content().is_some());
+    if coverage.recipients.is_empty() || regular().next().is_none() {
         return Ok(Sealed::Nothing);
     }
     let fail = |reason: String| CaptureError::Seal {
@@ -53,14 +54,14 @@ pub(in crate::capture) fn seal<'a>(
     {
         return Ok(Sealed::Same(before.sealed));
     }
-    let size: u64 = files.iter().map(|file| file.whole.len() as u64).sum();
+    let size: u64 = regular().map(|file| file.whole.len() as u64).sum();
     if size > LARGEST {
         return Err(fail(format!(
             "there are {size} bytes of them, and at most {LARGEST} are encrypted"
         )));
     }
     let recipients = Recipients::parse(&coverage.recipients).map_err(|error| fail(error.to_string()))?;
-    let each = files.iter().map(|file| SealedFile {
+    let each = regular().map(|file| SealedFile {
         path: file.path.as_bytes().to_vec(),
         content: file.whole.clone(),
     });

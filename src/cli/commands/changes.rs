@@ -5,7 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::document::ChangeDocument;
 use crate::cli::error::CliError;
 use crate::cli::view;
-use crate::diff::{Change, ChangeKind, Comparison, Side, compare, pair_renames};
+use crate::diff::{Change, ChangeKind, Comparison, Side, compare, compare_withheld, pair_renames};
 use crate::snapshot::{Coverage, InstanceId, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{size, width};
@@ -13,6 +13,8 @@ use crate::terminal::{size, width};
 /// Changes by mount.
 pub(super) struct Changes {
     mounts: Vec<(Coverage, Vec<Change>)>,
+    /// How many private files changed in a way that is only told.
+    withheld: u64,
     has_baseline: bool,
 }
 
@@ -27,11 +29,12 @@ pub(super) fn of_session(
     let (Some(baseline), Some(closing)) = (baseline, closing) else {
         return Ok(Changes {
             mounts: Vec::new(),
+            withheld: 0,
             has_baseline: baseline.is_some(),
         });
     };
     let record = store.record(&baseline.id)?;
-    let mut mounts = Vec::new();
+    let (mut mounts, mut withheld) = (Vec::new(), 0);
     let captured = closing.manifests.iter().zip(&closing.record.mounts);
     for (mount, (now, later)) in record.mounts.iter().zip(captured) {
         // What is private is told by what is stored of it.
@@ -50,10 +53,14 @@ pub(super) fn of_session(
             skipped: &[],
         };
         let Comparison { changes, .. } = compare(&from, &to);
+        let mut private = compare_withheld(&mount.withheld, Some(&later.withheld));
+        private.retain(|change| !change.is_told_by((before.as_ref(), now.as_ref())));
+        withheld += private.len() as u64;
         mounts.push((mount.coverage.clone(), pair_renames(changes)));
     }
     Ok(Changes {
         mounts,
+        withheld,
         has_baseline: true,
     })
 }
@@ -76,7 +83,7 @@ impl Changes {
             return format!("session {instance} has ended; it has no baseline, so nothing can be restored");
         }
         let total: usize = self.mounts.iter().map(|(_, changes)| changes.len()).sum();
-        if total == 0 {
+        if total == 0 && self.withheld == 0 {
             return format!("session {instance} changed nothing");
         }
         let count = |kinds: &[ChangeKind]| {
@@ -92,6 +99,7 @@ impl Changes {
                 "with other mode or owner",
                 count(&[ChangeKind::Mode, ChangeKind::Metadata]),
             ),
+            ("private, of which `diff` tells", self.withheld),
         ]
         .into_iter()
         .filter(|(_, number)| *number > 0)

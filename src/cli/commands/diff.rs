@@ -127,7 +127,7 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             (before.as_ref(), &blobs),
             (after.manifest.as_ref(), later_blobs.as_ref()),
             &comparison.changes,
-            args.show_secrets,
+            (args.show_secrets, store.is_unlocked()),
         );
         if !args.no_renames {
             comparison.changes = pair_renames(comparison.changes);
@@ -136,11 +136,8 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
             &mount.withheld,
             later.withheld(&store, &mount.coverage)?.as_deref(),
         );
-        let is_shown = |path: &RelPath| {
-            let mut sides = [&before, &after.manifest].into_iter().flatten();
-            store.is_unlocked() && sides.any(|side| side.entry(path).is_some())
-        };
-        withheld.retain(|change| scope.holds(&change.path) && !is_shown(&change.path));
+        let sides = (before.as_ref(), after.manifest.as_ref());
+        withheld.retain(|change| scope.holds(&change.path) && !change.is_told_by(sides));
         let reasons = &mount.coverage.withheld;
         let is_settings = |path: &RelPath| {
             let mut reasons = reasons.iter();

@@ -302,6 +302,13 @@ fn again(
         papers,
         _locks,
     } = found;
+    if intent.unlocked && !store.is_unlocked() {
+        return Err(CliError::new(
+            ErrorKind::Usage,
+            "that restore was begun with your private key, and had not changed anything yet",
+        )
+        .hint("give it again with --identity FILE, or `abort` it"));
+    }
     let world = context.world();
     let done = settle(&store, papers, &world.acting())?;
     tell_left(context, &done.left);

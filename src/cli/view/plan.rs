@@ -116,11 +116,18 @@ fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
     }
     let is_told = |gap: &NotCovered| mount.withheld.iter().any(|change| change.path == gap.path);
     let has_note = |path: &RelPath| mount.notes.iter().any(|note| note.path == *path);
+    let is_stuck = |path: &RelPath| mount.left_alone().any(|change| change.path == *path);
     for change in &mount.withheld {
         let host = sanitize::path(&change.path.on_host(&root));
         let words = change.kind.words();
         lines.push(match mount.is_sealed {
             _ if change.kind == WithheldKind::Secret && has_note(&change.path) => continue,
+            _ if change.kind == WithheldKind::Secret => {
+                format!("  secret    {host}: {words}; what is there now stays")
+            }
+            _ if is_stuck(&change.path) => {
+                format!("  withheld  {host}: {words}; it cannot be put together key by key, so it stays")
+            }
             false => format!("  withheld  {host}: {words}; no snapshot holds it, so it stays"),
             true => format!("  encrypted {host}: {words}; it stays unless --identity gives your key"),
         });

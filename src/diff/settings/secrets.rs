@@ -45,6 +45,11 @@ pub(super) fn is_secret_key(key: &str) -> bool {
     SECRET.iter().any(|part| key.contains(part)) || key.split('.').any(is_variable)
 }
 
+/// Whether what follows in a list is a secret.
+pub(super) fn is_secret_flag(text: &str) -> bool {
+    text.starts_with('-') && !text.contains('=') && is_secret_key(text)
+}
+
 /// Without what looks secret.
 pub(super) fn redacted(value: &Value) -> Value {
     match value {
@@ -64,8 +69,7 @@ pub(super) fn redacted(value: &Value) -> Value {
             let mut follows = false;
             let each = list.iter().map(|value| {
                 let value_of_flag = std::mem::replace(&mut follows, false);
-                let flag = value.as_str().filter(|text| text.starts_with('-'));
-                follows = flag.is_some_and(|flag| !flag.contains('=') && is_secret_key(flag));
+                follows = value.as_str().is_some_and(is_secret_flag);
                 if value_of_flag {
                     Value::from(HIDDEN)
                 } else {

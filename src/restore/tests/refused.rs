@@ -104,6 +104,7 @@ fn an_intent_that_stages_in_somebody_elses_directory_empties_nothing() {
         overwrite_later: false,
         delete_later: false,
         files_only: false,
+        unlocked: false,
         exact_mtimes: false,
         mounts: vec![IntentMount {
             coverage: session.place.coverage(),

@@ -38,6 +38,7 @@ fn intent() -> Intent {
         overwrite_later: false,
         delete_later: false,
         files_only: false,
+        unlocked: false,
         exact_mtimes: false,
         mounts: vec![IntentMount {
             coverage: coverage(ROOT),

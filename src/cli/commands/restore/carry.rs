@@ -11,7 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
-use crate::diff::ChangeKind;
+use crate::diff::{ChangeKind, WithheldChange};
 use crate::platform::is_privileged;
 use crate::restore::{
     Acting, AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, execute,
@@ -181,6 +181,21 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How<'_>) {
     if overwrite || delete {
         let (overwrite, delete) = (overwrite || allow.overwrite_later, delete || allow.delete_later);
         say("give up the later work too", overwrite, delete);
+    }
+    for mount in &proposal.mounts {
+        let host = |change: &WithheldChange| change.path.on_host(&mount.request.coverage.root.to_path());
+        let stuck: Vec<OsString> = mount
+            .left_alone()
+            .map(|change| host(change).into_os_string())
+            .collect();
+        if !stuck.is_empty() {
+            let words = how.again.clone().flags("--set-aside-excluded", &stuck);
+            context.propose(
+                "set aside what cannot be put together (`undo` brings it back)",
+                &words.text(),
+            );
+            context.propose("and then put the settings back", &how.again.clone().text());
+        }
     }
     if how.dry_run && !proposal.is_empty() {
         say("carry it out", allow.overwrite_later, allow.delete_later);

@@ -115,6 +115,12 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
                     Part::loud(Role::Warning, "WARNING:"),
                     Part::Text(" a link is on the way, so what it leads to is not covered"),
                 ]);
+            } else if state.whole {
+                parts.extend([
+                    Part::Text(" "),
+                    Part::loud(Role::Warning, "WARNING:"),
+                    Part::Text(" it cannot be taken apart by key as it is now, so it is withheld whole, and a restore leaves it alone"),
+                ]);
             } else if !state.there {
                 parts.push(Part::Text(" (not there)"));
             }
