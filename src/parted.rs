@@ -18,6 +18,9 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+pub use looks::PREFIXES as TOKEN_PREFIXES;
+pub use rules::CREDENTIAL as CREDENTIAL_WORDS;
+
 use std::ops::Range;
 
 use rules::{Around, Verdict};

@@ -3,7 +3,7 @@
 use super::rules::is_credential;
 
 /// What known tokens begin with.
-const PREFIXES: [&str; 16] = [
+pub const PREFIXES: [&str; 16] = [
     "sk-",
     "ghp_",
     "gho_",

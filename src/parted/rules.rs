@@ -8,7 +8,7 @@ use super::looks;
 use super::tree::{Kind, Node};
 
 /// Words in the name of a credential.
-const CREDENTIAL: [&str; 18] = [
+pub const CREDENTIAL: [&str; 18] = [
     "passphrase",
     "token",
     "secret",

@@ -7,7 +7,7 @@ use std::io::Read as _;
 
 use crate::agent_by_key::settings;
 use crate::agent_encrypted::state as encrypted;
-use crate::agent_state::{agents, configure, write};
+use crate::agent_state::{agents, configure, each_file, holds, write};
 use crate::support::git::Repository;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
@@ -21,45 +21,23 @@ const REMOTE: &str = "canary-of-the-remote-8e2";
 const ALL: [&str; 3] = [AGENT, ENV, REMOTE];
 const KEY: &str = "age1pv3t7xy42wx35l0gvyn29t475hgukr2cut2e9dtmcwe5ggrk7s2sjs9uq3";
 
-fn holds(bytes: &[u8], canary: &str) -> bool {
-    bytes
-        .windows(canary.len())
-        .any(|window| window == canary.as_bytes())
-}
-
 /// The members of all archives that hold a canary; any other file of the store that does is a failure.
 fn members(sandbox: &Sandbox) -> BTreeSet<(String, &'static str)> {
     let mut found = BTreeSet::new();
-    for entry in walkdir::WalkDir::new(sandbox.store())
-        .into_iter()
-        .map(Result::unwrap)
-    {
-        if !entry.file_type().is_file() {
-            continue;
-        }
-        let bytes = fs::read(entry.path()).unwrap();
+    each_file(sandbox, |path, bytes, plain| {
         for canary in ALL {
-            assert!(!holds(&bytes, canary), "{canary} in {}", entry.path().display());
+            assert!(!holds(bytes, canary), "{canary} in {}", path.display());
         }
-        if entry
-            .path()
-            .extension()
-            .is_none_or(|extension| extension != "zst")
-        {
-            continue;
-        }
-        let plain = zstd::stream::decode_all(&*bytes).unwrap();
-        for member in tar::Archive::new(&*plain).entries().unwrap() {
+        let Some(plain) = plain else { return };
+        for member in tar::Archive::new(plain).entries().unwrap() {
             let mut member = member.unwrap();
             let path = String::from_utf8_lossy(&member.path_bytes()).into_owned();
             let mut content = Vec::new();
             member.read_to_end(&mut content).unwrap();
-            let of_it = ALL
-                .into_iter()
-                .filter(|canary| holds(&content, canary) || holds(path.as_bytes(), canary));
-            found.extend(of_it.map(|canary| (path.clone(), canary)));
+            let in_it = |canary: &&str| holds(&content, canary) || holds(path.as_bytes(), canary);
+            found.extend(ALL.into_iter().filter(in_it).map(|canary| (path.clone(), canary)));
         }
-    }
+    });
     found
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::agent_state::{agents, configure, has_no_canary, said, write};
+use crate::agent_state::{agents, configure, has_no_canary, write};
 use crate::support::sandbox::Sandbox;
 
 #[test]
@@ -29,7 +29,7 @@ fn an_agent_that_comes_with_its_credential_goes_without_it() {
     let home = sandbox.home();
     write(&home, "dotfiles/claude/settings.json", "{}");
     std::os::unix::fs::symlink("dotfiles/claude", home.join(".claude")).unwrap();
-    let contract = said(&sandbox.jackin(["explain", "shop"]).ok());
+    let contract = sandbox.jackin(["explain", "shop"]).ok().said();
     assert!(
         contract.contains("captured .claude WARNING: a link is on the way"),
         "{contract}"
@@ -67,7 +67,7 @@ fn no_mount_is_a_way_around() {
         let run = sandbox
             .jackin(["explain", "--snapshot", "project", place.to_str().unwrap()])
             .code(2);
-        assert!(said(&run).contains("an agent's credentials"), "{run}");
+        assert!(run.said().contains("an agent's credentials"), "{run}");
     }
     for place in [directory.clone(), directory.join("home")] {
         let id = sandbox.launch(&place, "true");
@@ -146,7 +146,7 @@ fn that_only_a_credential_changed_is_a_difference_and_a_path_is_found_from_elsew
     sandbox.jackin(["restore", "@latest", "a", "--yes"]).ok();
     assert_eq!(fs::read(project.join("a")).unwrap(), b"original");
     let run = sandbox.jackin(["diff", "@latest", "--from", "typo"]).code(5);
-    assert!(!said(&run).contains("has no files"), "{run}");
+    assert!(!run.said().contains("has no files"), "{run}");
     // A container that works elsewhere in the home is nobody's business here.
     let directory = sandbox.home().join(".jackin/data/jk-2/.jackin");
     fs::create_dir_all(&directory).unwrap();

@@ -3,37 +3,10 @@
 use serde_json::Value;
 
 use crate::diff::HIDDEN;
-use crate::parted::WITHHELD;
+use crate::parted::{CREDENTIAL_WORDS, TOKEN_PREFIXES, WITHHELD};
 
-/// Parts of keys whose values are secrets.
-const SECRET: &[&str] = &[
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "apikey",
-    "api_key",
-    "api-key",
-    "credential",
-    "cookie",
-    "bearer",
-    "authorization",
-    "private",
-    "account",
-    "email",
-];
-/// How well-known tokens begin.
-const PREFIXES: &[&str] = &[
-    "sk-",
-    "ghp_",
-    "gho_",
-    "github_pat_",
-    "xox",
-    "eyJ",
-    "AKIA",
-    "glpat-",
-    "npm_",
-];
+/// Parts of keys whose values are hidden besides: what is shown may be less than what is stored.
+const PRIVATE: &str = "private";
 
 /// The value of an environment variable counts, too: that is where secrets are handed over.
 pub(super) fn is_secret_key(key: &str) -> bool {
@@ -42,7 +15,8 @@ pub(super) fn is_secret_key(key: &str) -> bool {
         let part = part.trim_end_matches("[]");
         part == "env" || part == "set" || part.ends_with("environment") || part.ends_with("headers")
     };
-    SECRET.iter().any(|part| key.contains(part)) || key.split('.').any(is_variable)
+    let mut words = CREDENTIAL_WORDS.iter().chain([&PRIVATE]);
+    words.any(|part| key.contains(part)) || key.split('.').any(is_variable)
 }
 
 /// Whether what follows in a list is a secret.
@@ -103,7 +77,7 @@ fn looks_secret(word: &str) -> bool {
 }
 
 fn is_token(part: &str) -> bool {
-    let is_known = PREFIXES.iter().any(|prefix| part.starts_with(prefix)) && part.len() >= 8;
+    let is_known = TOKEN_PREFIXES.iter().any(|prefix| part.starts_with(prefix)) && part.len() >= 8;
     let has = |fits: fn(&u8) -> bool| part.as_bytes().iter().any(fits);
     // A path has digits now and then, but parts that are words.
     let longest = part.split('/').map(str::len).max().unwrap_or_default();
