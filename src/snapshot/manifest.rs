@@ -210,7 +210,7 @@ impl GapReason {
         match self {
             Self::Unreadable(words) => format!("cannot be read: {words}"),
             Self::MountPoint => "another mount begins here".to_owned(),
-            Self::Sensitive => "withheld: the operator's own secrets".to_owned(),
+            Self::Sensitive => "withheld: a secret of your own, or of an agent".to_owned(),
             Self::Store => "withheld: the recovery store itself".to_owned(),
             Self::Moving => "vanished or changed while it was looked at".to_owned(),
             Self::Staging => "has the name of a restore's staging directory".to_owned(),

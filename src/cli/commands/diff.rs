@@ -357,7 +357,11 @@ fn show(
     for change in &mount.withheld {
         let host = change.path.on_host(&mount.coverage.root.to_path());
         let (host, words) = (sanitize::path(&host), change.kind.words());
-        terminal.note(&format!("withheld: {host}: {words}; no snapshot holds it"));
+        let where_it_is = match mount.coverage.recipients.as_slice() {
+            [] => "no snapshot holds it",
+            _ => "what was there is stored encrypted, for --identity FILE",
+        };
+        terminal.note(&format!("withheld: {host}: {words}; {where_it_is}"));
     }
     if !mount.comparison.not_covered.is_empty() {
         terminal.note(&view::patch::not_covered(&mount.comparison.not_covered));
