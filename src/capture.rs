@@ -24,7 +24,7 @@ pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
 pub(crate) use known::Latest;
 pub use limit::Big;
 pub use look::{Earlier, Look, Seen, look, observe, read_back};
-pub use private::{Loss, Note, PrivateFile, Reveal, Show, withheld_now};
+pub use private::{Loss, Note, PrivateFile, Reveal, Show};
 pub use repositories::{glance, tracked_by_git};
 pub use source::{LayoutHasher, Source};
 pub use take::{Captured, Request, take};

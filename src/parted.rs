@@ -134,15 +134,19 @@ pub fn part(format: Format, whole: &[u8]) -> Option<Parted> {
     })
 }
 
-/// Takes a file apart that cannot be read by key, when nothing in it is like a secret or the name of one: all of it is public.
+/// Takes a settings file of this name apart. One that cannot be read by key is public as a whole when it is blank, or, if it `may_be_unread`,
+/// when nothing in it is like a secret or the name of one.
 #[must_use]
-pub fn part_unread(whole: &[u8]) -> Option<Parted> {
-    let text = str::from_utf8(whole)
-        .ok()
-        .filter(|text| text.len() <= MAX_BYTES)?;
-    rules::names_none(text).then(|| Parted {
-        public: whole.to_vec(),
-        secrets: Vec::new(),
+pub fn part_settings(name: &[u8], whole: &[u8], may_be_unread: bool) -> Option<Parted> {
+    part(Format::of(name)?, whole).or_else(|| {
+        let text = str::from_utf8(whole)
+            .ok()
+            .filter(|text| text.len() <= MAX_BYTES)?;
+        let is_public = text.trim().is_empty() || (may_be_unread && rules::names_none(text));
+        is_public.then(|| Parted {
+            public: whole.to_vec(),
+            secrets: Vec::new(),
+        })
     })
 }
 

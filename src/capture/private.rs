@@ -13,13 +13,13 @@ pub use self::reveal::{Reveal, Show};
 pub(super) use self::seal::{Before, Sealed, seal};
 use super::facts::entry;
 use crate::mount::{Dir, Root};
-use crate::parted::{Format, Parted, Secret, part, part_unread};
+use crate::parted::{Parted, Secret, part_settings};
 use crate::platform::{self, NodeKind, Stat};
 use crate::snapshot::{
     Content, Coverage, Digest, DigestMethod, Entry, Kind, Name, Recorded, RelPath, SecretFact, SettingsFact,
     WithheldFact, WithheldReason,
 };
-use crate::store::{DigestKey, Store, StoreError};
+use crate::store::DigestKey;
 
 /// A larger file is no credential; that it is there is enough.
 const LARGEST: u64 = 16 << 20;
@@ -48,7 +48,7 @@ pub struct PrivateFile {
 pub(super) struct Private {
     /// What is recorded.
     pub(super) facts: Vec<WithheldFact>,
-    /// The regular files.
+    /// The files, and what lies in the place of one.
     pub(super) files: Vec<PrivateFile>,
 }
 
@@ -82,22 +82,9 @@ pub(super) fn look_at_private(root: &Root, coverage: &Coverage, key: &DigestKey)
 }
 
 /// What is there now of the private files of a coverage; `None` when it cannot be told: the key or the root is gone.
-///
-/// # Errors
-/// When the key cannot be read.
-pub fn withheld_now(store: &Store, coverage: &Coverage) -> Result<Option<Vec<WithheldFact>>, StoreError> {
-    Ok(private_now(store, coverage)?.map(|private| private.facts))
-}
-
-fn private_now(store: &Store, coverage: &Coverage) -> Result<Option<Private>, StoreError> {
-    if !coverage.state {
-        return Ok(Some(Private::default()));
-    }
-    let root = Root::open(&coverage.root.to_path()).ok();
-    let key = store.digest_key()?;
-    Ok(key
-        .zip(root)
-        .map(|(key, root)| look_at_private(&root, coverage, &key)))
+fn private_now(key: Option<&DigestKey>, coverage: &Coverage) -> Option<Private> {
+    let root = Root::open(&coverage.root.to_path()).ok()?;
+    Some(look_at_private(&root, coverage, key?))
 }
 
 fn is_missing(error: &io::Error) -> bool {
@@ -248,10 +235,11 @@ impl Look<'_> {
         };
         let mut fact = fact(path, &stat, size, Some(keyed));
         fact.entry = Some(Recorded(Box::new(object(keyed))));
-        let format = Format::of(path.as_bytes()).filter(|_| self.reason.is_by_key());
-        let may_be_whole = self.reason == WithheldReason::Settings || whole.trim_ascii().is_empty();
-        let unread = || may_be_whole.then(|| part_unread(&whole)).flatten();
-        let parted = format.and_then(|format| part(format, &whole).or_else(unread));
+        let may_be_unread = self.reason == WithheldReason::Settings;
+        let is_by_key = self.reason.is_by_key();
+        let parted = is_by_key
+            .then(|| part_settings(path.as_bytes(), &whole, may_be_unread))
+            .flatten();
         if let Some(parted) = &parted {
             let each = parted.secrets.iter();
             let secrets: Vec<SecretFact> = each.map(|secret| self.keyed.secret(path, secret)).collect();

@@ -28,7 +28,7 @@ impl From<StoreError> for CliError {
             ),
             ErrorKind::NewerStore => made.hint("nothing was changed; use the newer version that wrote it"),
             _ if matches!(error, StoreError::Sealed { is_key: true, .. }) => made.hint(
-                "--identity takes the private key that belongs to one of the recipients; `show` names them; without it everything else is \
+                "--identity takes the private key that belongs to one of the recipients; the contract named them; without it everything else is \
                  restored",
             ),
             _ => made,

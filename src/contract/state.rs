@@ -7,7 +7,7 @@ use super::places::Places;
 use super::terms::{AgentTerms, StatePath, StateSource, StateTerms};
 use crate::config::{Resolved, StateSecrets, literal_pattern, settle};
 use crate::environment::Environment;
-use crate::parted::{Format, part, part_unread};
+use crate::parted::part_settings;
 use crate::snapshot::{
     ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason,
 };
@@ -286,10 +286,8 @@ impl Site<'_> {
             let is_small = std::fs::metadata(&host).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
             // What cannot be read here is told when it is captured.
             let text = is_small.then(|| std::fs::read(&host).ok()).flatten();
-            path.whole = text.is_some_and(|text| {
-                let by_key = Format::of(path.path.as_bytes()).and_then(|format| part(format, &text));
-                by_key.is_none() && !(may_be_unread && part_unread(&text).is_some())
-            });
+            path.whole =
+                text.is_some_and(|text| part_settings(path.path.as_bytes(), &text, may_be_unread).is_none());
         }
         found
     }

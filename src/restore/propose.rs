@@ -5,7 +5,7 @@ use super::attribution::Witness;
 use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
-use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, look, withheld_now};
+use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, look};
 use crate::diff::{NotCovered, Side, WithheldChange, WithheldKind, compare_withheld};
 use crate::observer::Observer;
 use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord};
@@ -163,7 +163,7 @@ pub fn propose(
         refuse_hidden(&request.coverage, record.mounted)?;
         let mut reveal = Reveal::of(store, &request.coverage, Show::Whole)?;
         let plain = store.manifest(&target, record)?;
-        let (manifest, notes) = reveal.stored_manifest(store, &target, record)?;
+        let (manifest, notes) = reveal.shown(store, &target, record, plain.clone())?;
         // The latest snapshot knows most of what is there now; its digests are as good as this one's.
         let latest = Latest::find(store, &request.coverage);
         let reference = latest.as_ref().map(Latest::earlier).or_else(|| {
@@ -192,10 +192,7 @@ pub fn propose(
         let plan = plan(manifest.as_ref(), &side, &request.witness, &request.scope, allow);
         let root = request.coverage.root.to_path();
         let not_checked = changed_since(&root, &now.skipped, record.started_at);
-        let mut withheld = compare_withheld(
-            &record.withheld,
-            withheld_now(store, &request.coverage)?.as_deref(),
-        );
+        let mut withheld = compare_withheld(&record.withheld, reveal.facts());
         let sides = (manifest.as_ref(), now.manifest.as_ref());
         let holds = |change: &WithheldChange| request.scope.holds(&change.path) && !change.is_told_by(sides);
         withheld.retain(holds);

@@ -31,6 +31,7 @@ pub enum Show {
 pub struct Reveal {
     show: Show,
     key: Option<DigestKey>,
+    facts: Option<Vec<WithheldFact>>,
     now: Vec<PrivateFile>,
     /// What was somewhere before, and may be so again.
     also: Vec<(RelPath, Vec<u8>)>,
@@ -57,13 +58,19 @@ impl Reveal {
     /// When the key of digests cannot be read.
     pub fn of(store: &Store, coverage: &Coverage, show: Show) -> Result<Self, StoreError> {
         if !coverage.state {
-            return Ok(Self::default());
+            return Ok(Self {
+                facts: Some(Vec::new()),
+                ..Self::default()
+            });
         }
-        let now = private_now(store, coverage)?.unwrap_or_default();
+        let key = store.digest_key()?;
+        let now = private_now(key.as_ref(), coverage);
+        let (facts, files) = now.map_or((None, Vec::new()), |now| (Some(now.facts), now.files));
         Ok(Self {
             show,
-            key: store.digest_key()?,
-            now: now.files,
+            key,
+            facts,
+            now: files,
             is_sealing: store.is_unlocked() && !coverage.recipients.is_empty(),
             is_unlocked: store.is_unlocked(),
             ..Self::default()
@@ -118,6 +125,12 @@ impl Reveal {
             show: Show::Whole,
             ..Self::default()
         }
+    }
+
+    /// What would be recorded of what is there now; `None` when it cannot be told: the key or the root is gone.
+    #[must_use]
+    pub fn facts(&self) -> Option<&[WithheldFact]> {
+        self.facts.as_deref()
     }
 
     /// The content that is in no archive as it is shown.
@@ -304,7 +317,21 @@ impl Reveal {
         record: &SnapshotRecord,
         mount: &MountRecord,
     ) -> Result<(Option<Manifest>, Vec<Note>), StoreError> {
-        let mut manifest = store.manifest(record, mount)?;
+        let manifest = store.manifest(record, mount)?;
+        self.shown(store, record, mount, manifest)
+    }
+
+    /// The same with a manifest that was read already.
+    ///
+    /// # Errors
+    /// As [`Self::then`].
+    pub fn shown(
+        &mut self,
+        store: &Store,
+        record: &SnapshotRecord,
+        mount: &MountRecord,
+        mut manifest: Option<Manifest>,
+    ) -> Result<(Option<Manifest>, Vec<Note>), StoreError> {
         let notes = match &mut manifest {
             Some(manifest) if !mount.withheld.is_empty() => {
                 self.then(manifest, mount, &store.blobs(&record.archives), store)?

@@ -64,7 +64,7 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
     for (mount, scope) in from.mounts.iter().zip(&scopes) {
         let mut reveal = Reveal::of(&store, &mount.coverage, Show::Stored)?;
         let plain = store.manifest(&from, mount)?;
-        let (before, _) = reveal.stored_manifest(&store, &from, mount)?;
+        let (before, _) = reveal.shown(&store, &from, mount, plain.clone())?;
         let mut after = match &later {
             Later::Now => live(
                 context,
@@ -132,10 +132,7 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         if !args.no_renames {
             comparison.changes = pair_renames(comparison.changes);
         }
-        let mut withheld = compare_withheld(
-            &mount.withheld,
-            later.withheld(&store, &mount.coverage)?.as_deref(),
-        );
+        let mut withheld = compare_withheld(&mount.withheld, later.withheld(&reveal, &mount.coverage));
         let sides = (before.as_ref(), after.manifest.as_ref());
         withheld.retain(|change| scope.holds(&change.path) && !change.is_told_by(sides));
         let reasons = &mount.coverage.withheld;

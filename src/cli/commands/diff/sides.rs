@@ -1,6 +1,6 @@
 //! The two sides of a `diff`: a snapshot, and a later one or the files as they are.
 
-use crate::capture::{Earlier, Latest, Look, Reveal, Seen, look, withheld_now};
+use crate::capture::{Earlier, Latest, Look, Reveal, Seen, look};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::snapshot::{Coverage, SnapshotRecord, WithheldFact};
@@ -14,17 +14,17 @@ pub(super) enum Later {
 
 impl Later {
     /// What this side has of private files; none when it cannot be told.
-    pub(super) fn withheld(
-        &self,
-        store: &Store,
+    pub(super) fn withheld<'a>(
+        &'a self,
+        reveal: &'a Reveal,
         coverage: &Coverage,
-    ) -> Result<Option<Vec<WithheldFact>>, CliError> {
+    ) -> Option<&'a [WithheldFact]> {
         let Self::Snapshot(record) = self else {
-            return Ok(withheld_now(store, coverage)?);
+            return reveal.facts();
         };
         let mut mounts = record.mounts.iter();
         let same = mounts.find(|mount| mount.coverage.label == coverage.label);
-        Ok(Some(same.map(|mount| mount.withheld.clone()).unwrap_or_default()))
+        Some(same.map(|mount| mount.withheld.as_slice()).unwrap_or_default())
     }
 }
 
