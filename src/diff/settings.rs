@@ -11,7 +11,7 @@ use self::secrets::{is_secret_flag, is_secret_key, redacted};
 use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
 use crate::git::{Files, whole};
 use crate::parted::WITHHELD;
-use crate::snapshot::{Entry, RelPath};
+use crate::snapshot::{Coverage, Entry, RelPath};
 
 /// A larger file is no settings.
 const LARGEST: u64 = 4 << 20;
@@ -292,12 +292,9 @@ fn shown(key: &str, value: &Value, show: Show) -> String {
 
 /// What is known of settings by their secrets alone: those that are another one now, and files that cannot be read by key any more.
 #[must_use]
-pub fn withheld_settings(
-    withheld: &[WithheldChange],
-    is_settings: &dyn Fn(&RelPath) -> bool,
-) -> Vec<Setting> {
+pub fn withheld_settings(withheld: &[WithheldChange], coverage: &Coverage) -> Vec<Setting> {
     let mut found = Vec::new();
-    for change in withheld.iter().filter(|change| is_settings(&change.path)) {
+    for change in withheld.iter().filter(|change| coverage.is_by_key(&change.path)) {
         let setting = |key: String, now: &str| Setting {
             path: change.path.clone(),
             grants: key.is_empty() || grants(&key),

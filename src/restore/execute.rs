@@ -281,8 +281,14 @@ fn first_difference(shown: &Plan, again: &Plan) -> Option<RelPath> {
 /// The content that is about to be replaced or removed, and what there is of private files.
 fn needed(proposal: &Proposal, emergency: &SnapshotRecord) -> Vec<Content> {
     let steps = proposal.mounts.iter().flat_map(|mount| {
-        let steps = mount.plan.steps.iter();
-        steps.filter_map(|step| Some(mount.reveal.stored(*step.change.to.as_ref()?.content()?)))
+        // What is private is looked at as it is stored.
+        let coverage = &mount.request.coverage;
+        let steps = mount
+            .plan
+            .steps
+            .iter()
+            .filter(|step| !coverage.is_private(&step.change.path));
+        steps.filter_map(|step| step.change.to.as_ref()?.content().copied())
     });
     steps
         .chain(emergency.mounts.iter().flat_map(MountRecord::private))

@@ -65,18 +65,12 @@ impl ProposedMount {
 
     /// Settings that stay although they are not what they were: they cannot be put together.
     pub fn left_alone(&self) -> impl Iterator<Item = &WithheldChange> {
-        let places = &self.request.coverage.withheld;
-        let is_settings = |path: &RelPath| {
-            places
-                .iter()
-                .any(|place| place.path == *path && place.reason.is_by_key())
-        };
         let whole = self
             .withheld
             .iter()
             .filter(|change| change.kind != WithheldKind::Secret);
         let goes = |path: &RelPath| self.aside.iter().any(|step| step.path == *path);
-        whole.filter(move |change| is_settings(&change.path) && !goes(&change.path))
+        whole.filter(move |change| self.request.coverage.is_by_key(&change.path) && !goes(&change.path))
     }
 
     /// The paths that the target snapshot knows and that cannot be looked at now: whether they changed cannot be told.

@@ -102,6 +102,21 @@ pub struct Coverage {
 }
 
 impl Coverage {
+    /// Whether a path is a private file of an agent's, or would be one.
+    #[must_use]
+    pub fn is_private(&self, path: &RelPath) -> bool {
+        let is_private = |reason: WithheldReason| reason.is_by_key() || reason == WithheldReason::Credential;
+        let mut places = self.withheld.iter().filter(|place| is_private(place.reason));
+        self.state && places.any(|place| path.is_within(&place.path))
+    }
+
+    /// Whether what lies at a path is stored without the secrets in it.
+    #[must_use]
+    pub fn is_by_key(&self, path: &RelPath) -> bool {
+        let mut places = self.withheld.iter();
+        places.any(|place| place.path == *path && place.reason.is_by_key())
+    }
+
     /// The host paths at and below which it lies.
     #[must_use]
     pub fn places(&self) -> Vec<PathBuf> {

@@ -2,7 +2,7 @@
 //! snapshot has of a settings file comes together with the secrets that are there now, and what is encrypted comes with the
 //! operator's key. All of it lies in memory; no manifest that holds it is ever stored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::sync::Arc;
 
@@ -11,8 +11,7 @@ use crate::mount::Dir;
 use crate::parted::{Format, Secret, join};
 use crate::platform::NodeKind;
 use crate::snapshot::{
-    Content, Coverage, Digest, Entry, Kind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord,
-    WithheldFact,
+    Coverage, Digest, Entry, Kind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord, WithheldFact,
 };
 use crate::store::{Blobs, DigestKey, Lent, Store, StoreError};
 
@@ -44,11 +43,7 @@ pub struct Reveal {
     /// What the emergency snapshot will hold is encrypted, and the operator's key is at hand.
     is_sealing: bool,
     is_unlocked: bool,
-    /// Keys are not used although there are some.
-    is_locked: bool,
     lent: Lent,
-    /// By the digest of a whole file: what is stored of it.
-    stored: BTreeMap<Digest, Content>,
 }
 
 impl Reveal {
@@ -83,7 +78,6 @@ impl Reveal {
             show: self.show,
             key: self.key,
             now: self.now.clone(),
-            is_locked: true,
             ..Self::default()
         })
     }
@@ -120,9 +114,10 @@ impl Reveal {
 
     /// For writing a snapshot to another place, where there are no secrets.
     #[must_use]
-    pub fn elsewhere() -> Self {
+    pub fn elsewhere(store: &Store) -> Self {
         Self {
             show: Show::Whole,
+            is_unlocked: store.is_unlocked(),
             ..Self::default()
         }
     }
@@ -137,13 +132,6 @@ impl Reveal {
     #[must_use]
     pub fn lent(&self) -> &Lent {
         &self.lent
-    }
-
-    /// What has to be stored of a file that is shown with this content, so that it can be had again; the content itself when it
-    /// is no private one.
-    #[must_use]
-    pub fn stored(&self, shown: Content) -> Content {
-        self.stored.get(&shown.digest).copied().unwrap_or(shown)
     }
 
     /// The settings file that is there now.
@@ -167,7 +155,7 @@ impl Reveal {
             return Ok(Vec::new());
         }
         let mut sealed = match &mount.sealed {
-            Some(sealed) if !self.is_locked => store.unseal(sealed, blobs)?,
+            Some(sealed) if self.is_unlocked => store.unseal(sealed, blobs)?,
             _ => None,
         };
         let mut notes = Vec::new();
@@ -356,13 +344,6 @@ impl Reveal {
                 self.put(manifest, &file.path, &file.entry, parted.public.clone());
             }
             _ if self.is_sealing || is_joined => {
-                if let (Some(parted), Some(shown)) = (parted, file.entry.content()) {
-                    let public = content(parted.public.len() as u64, Digest::of(&parted.public));
-                    self.stored.insert(shown.digest, public);
-                } else if let Some(shown) = file.entry.content() {
-                    // It lies in a bundle that only the operator's key opens.
-                    self.stored.insert(shown.digest, content(0, shown.digest));
-                }
                 self.put(manifest, &file.path, &file.entry, file.whole.clone());
             }
             _ => {}

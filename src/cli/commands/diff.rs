@@ -18,7 +18,7 @@ use crate::diff::{
 };
 use crate::restore::Scope;
 use crate::session::{find_called, find_instance, find_snapshot, settle_lost};
-use crate::snapshot::{Coverage, RelPath};
+use crate::snapshot::Coverage;
 use crate::store::Store;
 use crate::terminal::sanitize;
 
@@ -135,12 +135,7 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         let mut withheld = compare_withheld(&mount.withheld, later.withheld(&reveal, &mount.coverage));
         let sides = (before.as_ref(), after.manifest.as_ref());
         withheld.retain(|change| scope.holds(&change.path) && !change.is_told_by(sides));
-        let reasons = &mount.coverage.withheld;
-        let is_settings = |path: &RelPath| {
-            let mut reasons = reasons.iter();
-            reasons.any(|place| place.path == *path && place.reason.is_by_key())
-        };
-        settings.extend(withheld_settings(&withheld, &is_settings));
+        settings.extend(withheld_settings(&withheld, &mount.coverage));
         settings.sort_by_key(|setting| (!setting.grants, setting.key.is_empty()));
         // What is said of it is said once.
         let is_told = |gap: &NotCovered| withheld.iter().any(|change| change.path == gap.path);

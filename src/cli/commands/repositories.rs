@@ -9,7 +9,7 @@ use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare
 use crate::git::{Files, Found, Live, Repositories, work_tree};
 use crate::mount::Root;
 use crate::restore::{Proposal, Report};
-use crate::snapshot::{Coverage, Entry, Manifest, Name, RelPath, SnapshotRecord};
+use crate::snapshot::{Coverage, Manifest, Name, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store, StoredTree};
 use crate::terminal::sanitize;
 
@@ -53,13 +53,9 @@ pub(super) fn settings(
     let is_private = |change: &Change| {
         let sides = [change.from.as_ref(), change.to.as_ref()];
         let mut sides = sides.into_iter().flatten();
-        let lent = |entry: &Entry| {
-            entry
-                .content()
-                .is_some_and(|content| before.1.lent(content).is_some())
-        };
         // With the operator's key all of a credential is there.
-        (is_unlocked && sides.clone().any(lent)) || sides.any(|entry| is_secret(&change.path, Some(entry)))
+        (is_unlocked && coverage.is_private(&change.path))
+            || sides.any(|entry| is_secret(&change.path, Some(entry)))
     };
     with_files(coverage, before, after, |then, now| {
         compare_settings(changes, then, now, show_secrets, &is_private)

@@ -152,7 +152,7 @@ fn made(coverage: &Coverage, change: &Change, sources: &Sources<'_>, options: Pa
             .as_ref()
             .and_then(|entry| sources.from.lent(entry.content()?))
     };
-    let is_private = lent(&change.from).or(lent(&change.to)).is_some();
+    let is_private = coverage.is_private(&change.path);
     let options = PatchOptions {
         hides: options.hides || (sources.hides_private && is_private),
         ..options

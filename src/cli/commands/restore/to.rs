@@ -104,7 +104,7 @@ fn parts<'a>(
     let mut parts = Vec::new();
     for (mount, scope) in target.mounts.iter().zip(scopes) {
         // With what nobody has but the place that it came from, nothing is written elsewhere.
-        let mut reveal = Reveal::elsewhere();
+        let mut reveal = Reveal::elsewhere(store);
         let (manifest, notes) = reveal.stored_manifest(store, target, mount)?;
         let Some(manifest) = manifest else { continue };
         let known = paths::Known {
