@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::agent_state::{agents, configure, has_no_canary, write};
+use crate::support::jackin::write_instance;
 use crate::support::sandbox::Sandbox;
 
 #[test]
@@ -148,18 +149,13 @@ fn that_only_a_credential_changed_is_a_difference_and_a_path_is_found_from_elsew
     let run = sandbox.jackin(["diff", "@latest", "--from", "typo"]).code(5);
     assert!(!run.said().contains("has no files"), "{run}");
     // A container that works elsewhere in the home is nobody's business here.
-    let directory = sandbox.home().join(".jackin/data/jk-2/.jackin");
-    fs::create_dir_all(&directory).unwrap();
     let other = sandbox.project("other");
     sandbox.configure(
         "workspaces/other.toml",
         &format!("[[mounts]]\nsrc = \"{}\"\ndst = \"/o\"\n", other.display()),
     );
-    fs::write(
-        directory.join("instance.json"),
-        "{\"version\": 2, \"workspace_name\": \"other\", \"status\": \"running\"}",
-    )
-    .unwrap();
+    let elsewhere = "{\"version\": 2, \"workspace_name\": \"other\", \"status\": \"running\"}";
+    write_instance(&sandbox, "jk-2", elsewhere);
     sandbox.jackin(["restore", "@latest", "--dry-run"]).ok();
     // Without the key nothing can be said, and that is said.
     fs::remove_file(sandbox.store().join("digest.key")).unwrap();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::compare::assert_same_tree;
+use crate::support::jackin::write_instance;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -305,9 +306,8 @@ fn the_state_of_a_container_is_that_of_its_directory() {
     let sandbox = Sandbox::new();
     configure(&sandbox, "");
     let directory = sandbox.home().join(".jackin/data/jk-1-shop-coder");
-    fs::create_dir_all(directory.join(".jackin")).unwrap();
     let instance = "{\"version\": 2, \"instance_id\": \"1\", \"workspace_name\": \"shop\", \"status\": \"clean_exited\"}";
-    fs::write(directory.join(".jackin/instance.json"), instance).unwrap();
+    write_instance(&sandbox, "jk-1-shop-coder", instance);
     agents(&directory.join("home"));
     for path in [
         "claude/account.json",
