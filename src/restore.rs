@@ -9,6 +9,7 @@ mod carry;
 mod conclude;
 mod crew;
 mod execute;
+mod fingerprint;
 mod flags;
 mod fresh;
 mod history;

@@ -26,7 +26,7 @@ pub use codec::DecodeError;
 pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldReason};
 pub use digest::{Content, Digest, DigestMethod, Hasher};
 pub use entry::{Entry, Kind, Xattr};
-pub use id::{ArchiveId, IdError, InstanceId, RestoreId, SnapshotId, label_from};
+pub use id::{ArchiveId, ForkId, IdError, InstanceId, RestoreId, SnapshotId, label_from};
 pub use inode_flags::InodeFlags;
 pub use journal::{
     BoundObject, Decision, Deed, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount,
@@ -36,7 +36,8 @@ pub use journal::{
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
 pub use receipt::{
-    Act, ContainerRef, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind, WatchedMount,
+    Act, ContainerRef, Ending, PathAct, PathChange, ProcessRef, PruneReason, PrunedSnapshot, Receipt,
+    RestoreKind, WatchedMount,
 };
 pub use record::{
     ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact,

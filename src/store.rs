@@ -7,6 +7,7 @@ pub mod archive;
 
 mod blobs;
 mod catalog;
+mod chain;
 mod commits;
 mod directory;
 mod draft;
@@ -38,6 +39,7 @@ pub use error::{LockedObject, StoreError};
 pub use key::DigestKey;
 pub use layout::Layout;
 pub use lock::{HeldLock, Holder, LockGuard, LockName};
+pub use log::Anchor;
 pub use restores::{Papers, PendingRestore, Stage as RestoreStage};
 pub use sealed::Lent;
 pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};
@@ -45,7 +47,7 @@ pub use tree::StoredTree;
 pub use verify::{Finding, Verified};
 
 use crate::platform;
-use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotRecord, Time};
+use crate::snapshot::{InstanceId, SnapshotId, SnapshotRecord};
 
 /// The lock under which the chain grows and the catalog is caught up.
 const RECEIPTS: &str = "receipts";
@@ -212,58 +214,6 @@ impl Store {
         record::read(&self.layout, id, self.catalog.recorded_digest(id)?)
     }
 
-    /// The whole chain of receipts, oldest first, every link checked.
-    ///
-    /// # Errors
-    /// [`StoreError::Chain`] with the first link that does not hold; [`StoreError::UnknownReceipt`].
-    pub fn receipts(&self) -> Result<Vec<Receipt>, StoreError> {
-        let _kept = self.layout.enter()?;
-        let mut receipts = Vec::new();
-        log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
-            receipts.push(link.receipt);
-            Ok(())
-        })?;
-        Ok(receipts)
-    }
-
-    /// Appends a receipt to the chain: it is on disk when this returns. When only the catalog cannot follow,
-    /// that is no error: it refuses queries until it has caught up.
-    ///
-    /// # Errors
-    /// [`StoreError::ReadOnly`], [`StoreError::Locked`], [`StoreError::Chain`] when the end of the chain is
-    /// damaged, [`StoreError::Io`]. The chain is then as it was.
-    pub fn append(&self, at: Time, uid: u32, instance: &InstanceId, act: Act) -> Result<Receipt, StoreError> {
-        let _kept = self.layout.enter()?;
-        self.must_be_writable()?;
-        let _receipts = lock::wait(&self.layout, RECEIPTS)?;
-        if self.catalog.is_behind() {
-            projection::catch_up(&self.catalog, &self.layout)?;
-        }
-        let path = self.layout.receipts();
-        // What a killed process appended and did not mirror comes into the catalog together with the new
-        // receipt.
-        let mut links = Vec::new();
-        let last = log::scan(&path, self.catalog.last_receipt()?, |link| {
-            links.push(link);
-            Ok(())
-        })?;
-        let (number, previous) = (last.number + 1, last.hash);
-        let receipt = Receipt {
-            number,
-            previous,
-            at,
-            uid,
-            instance: instance.clone(),
-            act,
-        };
-        let link = log::append(&path, last, receipt)?;
-        let receipt = link.receipt.clone();
-        links.push(link);
-        self.catalog
-            .follow(|tables| links.iter().try_for_each(|link| tables.apply_receipt(link)));
-        Ok(receipt)
-    }
-
     /// Begins a snapshot: `tmp/<id>/`, locked as long as the draft lives.
     ///
     /// # Errors
@@ -272,48 +222,6 @@ impl Store {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         Draft::new(&self.layout, Arc::clone(&self.catalog), id)
-    }
-
-    /// Makes a snapshot visible and appends its receipt: both, or, when an error is returned, neither. Should what became visible
-    /// be impossible to remove as well, it stays without a receipt, which `doctor` tells.
-    ///
-    /// # Errors
-    /// As [`Draft::publish`] and [`Store::append`].
-    pub fn publish(
-        &self,
-        draft: Draft,
-        record: &SnapshotRecord,
-        at: Time,
-        uid: u32,
-    ) -> Result<(), StoreError> {
-        let act = Act::Capture {
-            snapshot: record.id.clone(),
-            kind: record.kind,
-            record: draft.publish(record)?,
-        };
-        if let Err(error) = self.append(at, uid, &record.instance, act) {
-            let _ = self.withdraw(&record.id);
-            return Err(error);
-        }
-        Ok(())
-    }
-
-    /// Takes a snapshot back of which no receipt tells.
-    fn withdraw(&self, id: &SnapshotId) -> Result<(), StoreError> {
-        let _kept = self.layout.enter()?;
-        let _receipts = lock::wait(&self.layout, RECEIPTS)?;
-        let mut told = false;
-        log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
-            told |= matches!(&link.receipt.act, Act::Capture { snapshot, .. } if snapshot == id);
-            Ok(())
-        })?;
-        // A receipt that could neither be made durable nor cut off again: what it tells of must be there.
-        if !told {
-            draft::withdraw(&self.layout, id)?;
-            self.catalog.fell_behind();
-            projection::catch_up(&self.catalog, &self.layout)?;
-        }
-        Ok(())
     }
 
     /// Takes the lock of an instance: its launcher holds it as long as it lives. No child inherits it.

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use jackin_recovery::snapshot::{
     Act, ArchiveRef, AsideChange, ByteString, Chunk, Digest, Directory, Ending, Entry, ExcludeRule,
-    ExcludeSource, Gap, GapReason, InodeFlags, InstanceId, Kind, Listing, Manifest, ManifestList,
-    MountRecord, Name, PathAct, PathChange, ProcessRef, Receipt, RecordedGap, RelPath, RestoreKind,
-    SnapshotId, SnapshotKind, SnapshotRecord, Time, WatchedMount, WithheldPath, WithheldReason, runs,
+    ExcludeSource, ForkId, Gap, GapReason, InodeFlags, InstanceId, Kind, Listing, Manifest, ManifestList,
+    MountRecord, Name, PathAct, PathChange, ProcessRef, PruneReason, PrunedSnapshot, Receipt, RecordedGap,
+    RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, Time, WatchedMount, WithheldPath,
+    WithheldReason, runs,
 };
 use jackin_recovery::store::archive::BlobKind;
 
@@ -251,6 +252,8 @@ fn receipts() -> Vec<u8> {
             snapshot: target.clone(),
             kind: SnapshotKind::Baseline,
             record: Digest::of(b"record"),
+            withheld: 2,
+            sealed_to: vec!["age1".to_owned()],
         },
         Act::CaptureFailed {
             kind: SnapshotKind::Closing,
@@ -265,6 +268,8 @@ fn receipts() -> Vec<u8> {
             target: target.clone(),
             emergency: emergency.clone(),
             undoes: None,
+            plan: Some(Digest::of(b"plan")),
+            unlocked: true,
             changed: vec![PathChange {
                 mount: "project".to_owned(),
                 path: path("a/b"),
@@ -278,9 +283,55 @@ fn receipts() -> Vec<u8> {
         },
         Act::Abort {
             kind: RestoreKind::Undo,
-            target,
+            target: target.clone(),
             emergency: Some(emergency),
             as_is: true,
+        },
+        Act::Prune {
+            automatic: true,
+            snapshots: vec![PrunedSnapshot {
+                id: target.clone(),
+                instance: InstanceId::new([1; 8], "demo"),
+                kind: SnapshotKind::Checkpoint,
+                name: Some("one".to_owned()),
+                reason: PruneReason::Checkpoints,
+            }],
+            bytes: 7,
+        },
+        Act::Repack {
+            from: vec![target.archive()],
+            into: ArchiveRef {
+                id: target.state_archive(),
+                size: 9,
+                digest: Digest::of(b"archive"),
+                index: Digest::of(b"index"),
+            },
+            bytes: 8,
+        },
+        Act::Pin {
+            snapshot: Some(target.clone()),
+        },
+        Act::Unpin { snapshot: None },
+        Act::Fork {
+            snapshot: target.clone(),
+            fork: ForkId::new([2; 12]),
+            directory: ByteString(b"/srv/fork".to_vec()),
+            branch: Some("a".to_owned()),
+            paths: 3,
+            failed: 0,
+        },
+        Act::Export {
+            snapshot: target.clone(),
+            file: ByteString(b"/srv/out.tar.zst".to_vec()),
+            digest: Digest::of(b"file"),
+            size: 5,
+        },
+        Act::Import {
+            file: ByteString(b"/srv/out.tar.zst".to_vec()),
+            digest: Digest::of(b"file"),
+            origin: (target, InstanceId::new([3; 8], "there")),
+            trusted: false,
+            dropped: 1,
         },
     ];
     let lines = acts.map(|act| {
@@ -289,7 +340,7 @@ fn receipts() -> Vec<u8> {
             previous: Digest([0; 32]),
             at: time(),
             uid: 1000,
-            instance: InstanceId::new([1; 8], "demo"),
+            instance: Some(InstanceId::new([1; 8], "demo")),
             act,
         };
         to_json(&receipt)

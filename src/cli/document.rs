@@ -30,7 +30,9 @@ pub(in crate::cli) use repository::{RepositoryDocument, RepositoryStateDocument}
 pub(in crate::cli) use session::{
     BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument,
 };
-pub(in crate::cli) use store::{DamageDocument, LogDocument, RebuildDocument, VerifyDocument, VerifyOutcome};
+pub(in crate::cli) use store::{
+    AnchorDocument, DamageDocument, LogDocument, RebuildDocument, VerifyDocument, VerifyOutcome,
+};
 
 /// How every document begins.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]

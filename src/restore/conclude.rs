@@ -288,6 +288,8 @@ impl Conclusion<'_> {
             target: intent.target.clone(),
             emergency: self.emergency.clone(),
             undoes: intent.undoes,
+            plan: intent.plan,
+            unlocked: intent.unlocked,
             changed,
             conflicts: intent.mounts.iter().map(|mount| mount.conflicts).sum(),
             failed: mounts.iter().map(|mount| mount.failed.len() as u64).sum(),

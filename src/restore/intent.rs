@@ -76,6 +76,7 @@ pub(super) fn intent(proposal: &Proposal, acting: &Acting<'_>) -> Intent {
         delete_later: proposal.allow.delete_later,
         files_only: proposal.allow.files_only,
         unlocked: proposal.mounts.iter().any(|mount| mount.reveal.is_unlocked()),
+        plan: Some(proposal.digest()),
         exact_mtimes: acting.exact_mtimes,
         mounts: proposal
             .mounts

@@ -80,7 +80,7 @@ fn acts(place: &Place, id: &InstanceId) -> Vec<&'static str> {
     let receipts = place.store.receipts().unwrap();
     receipts
         .iter()
-        .filter(|receipt| receipt.instance == *id)
+        .filter(|receipt| receipt.instance.as_ref() == Some(id))
         .map(|receipt| match &receipt.act {
             Act::Begin { .. } => "begin",
             Act::Capture { kind, .. } => kind.word(),
@@ -88,6 +88,7 @@ fn acts(place: &Place, id: &InstanceId) -> Vec<&'static str> {
             Act::End { .. } => "end",
             Act::Restore { .. } => "restore",
             Act::Abort { .. } => "abort",
+            _ => "another",
         })
         .collect()
 }

@@ -123,6 +123,21 @@ id!(
     }
 );
 
+id!(
+    /// One fork: `fk-<12 random letters>`.
+    ForkId, "a fork", |text| {
+        text.strip_prefix("fk-").is_some_and(|random| is_random_text(random, 12))
+    }
+);
+
+impl ForkId {
+    /// A new id from random bytes.
+    #[must_use]
+    pub fn new(random: [u8; 12]) -> Self {
+        Self(format!("fk-{}", random_text(&random)))
+    }
+}
+
 impl RestoreId {
     /// A new id from random bytes.
     #[must_use]

@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::codec::Reader;
 use super::{
-    AsideStep, ByteString, Coverage, Entry, InodeFlags, InstanceId, PathAct, RelPath, RestoreId, RestoreKind,
-    SnapshotId, Time,
+    AsideStep, ByteString, Coverage, Digest, Entry, InodeFlags, InstanceId, PathAct, RelPath, RestoreId,
+    RestoreKind, SnapshotId, Time,
 };
 
 /// What was confirmed. It is on disk before anything of the restore is.
@@ -38,6 +38,9 @@ pub struct Intent {
     /// The operator's key was given, so what is encrypted comes back as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unlocked: bool,
+    /// BLAKE3 of the plan that was confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Digest>,
     /// Recorded modification times come back.
     pub exact_mtimes: bool,
     /// The mounts.

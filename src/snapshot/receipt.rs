@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AsideChange, Coverage, Digest, InstanceId, RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Time,
+    ArchiveId, ArchiveRef, AsideChange, ByteString, Coverage, Digest, ForkId, InstanceId, RelPath,
+    RepositoryFacts, SnapshotId, SnapshotKind, Time,
 };
 
 /// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.
@@ -19,8 +20,9 @@ pub struct Receipt {
     pub at: Time,
     /// Numeric user that acted.
     pub uid: u32,
-    /// Which instance.
-    pub instance: InstanceId,
+    /// Which instance; none when it concerns the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<InstanceId>,
     /// What was done.
     pub act: Act,
 }
@@ -160,6 +162,12 @@ pub enum Act {
         kind: SnapshotKind,
         /// BLAKE3 of its record's bytes.
         record: Digest,
+        /// How many private files of agents it left out.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        withheld: u64,
+        /// The public keys that private files were encrypted to.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sealed_to: Vec<String>,
     },
     /// A snapshot could not be taken.
     CaptureFailed {
@@ -185,6 +193,12 @@ pub enum Act {
         emergency: SnapshotId,
         /// For an undo: the number of the receipt that it took back.
         undoes: Option<u64>,
+        /// BLAKE3 of the plan that was shown: what `--dry-run` gives as `plan`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan: Option<Digest>,
+        /// The operator's private key was given for it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unlocked: bool,
         /// Every path that changed.
         changed: Vec<PathChange>,
         /// Paths kept because of later edits.
@@ -207,4 +221,109 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         as_is: bool,
     },
+    /// Snapshots were given up; their records go, and archives that nothing needs any more.
+    Prune {
+        /// They were given up by the rules, not because somebody was asked.
+        automatic: bool,
+        /// Which, and why.
+        snapshots: Vec<PrunedSnapshot>,
+        /// How many bytes of archives nothing needs any more because of it.
+        bytes: u64,
+    },
+    /// What is needed of archives went into a new one, which takes their place.
+    Repack {
+        /// Those that it replaces.
+        from: Vec<ArchiveId>,
+        /// The new one.
+        into: ArchiveRef,
+        /// How many bytes smaller it is than they were together.
+        bytes: u64,
+    },
+    /// A session, or one snapshot of it, is kept until it is unpinned.
+    Pin {
+        /// The snapshot; none: all of the session.
+        snapshot: Option<SnapshotId>,
+    },
+    /// The rules apply again.
+    Unpin {
+        /// The snapshot; none: all of the session.
+        snapshot: Option<SnapshotId>,
+    },
+    /// A snapshot was written into a directory of its own.
+    Fork {
+        /// The snapshot.
+        snapshot: SnapshotId,
+        /// The id of the fork.
+        fork: ForkId,
+        /// Where it was written.
+        directory: ByteString,
+        /// What the operator calls it.
+        branch: Option<String>,
+        /// How many paths were written.
+        paths: u64,
+        /// How many could not be made, or not exactly.
+        failed: u64,
+    },
+    /// A snapshot was written into a file that needs no store.
+    Export {
+        /// The snapshot.
+        snapshot: SnapshotId,
+        /// The file.
+        file: ByteString,
+        /// BLAKE3 of its bytes.
+        digest: Digest,
+        /// Its length in bytes.
+        size: u64,
+    },
+    /// A session came from such a file.
+    Import {
+        /// The file.
+        file: ByteString,
+        /// BLAKE3 of its bytes.
+        digest: Digest,
+        /// What it was there: snapshot and session.
+        origin: (SnapshotId, InstanceId),
+        /// Owners, set-user-id bits, devices and the like were taken over.
+        trusted: bool,
+        /// How many of those were dropped.
+        dropped: u64,
+    },
+}
+
+/// Why a snapshot was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PruneReason {
+    /// There are more sessions of its workspace than are kept.
+    Instances,
+    /// Its session is older than sessions are kept.
+    Days,
+    /// There are more checkpoints, or emergency snapshots, of its workspace than are kept.
+    Checkpoints,
+    /// It is older than checkpoints are kept.
+    CheckpointDays,
+    /// The store is larger than it may be.
+    MaxBytes,
+    /// There is less room on the store's file system than must be left.
+    MinFree,
+}
+
+/// A snapshot that was given up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PrunedSnapshot {
+    /// Its id.
+    pub id: SnapshotId,
+    /// The session that it belonged to.
+    pub instance: InstanceId,
+    /// Its kind.
+    pub kind: SnapshotKind,
+    /// Its name, when it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Why.
+    pub reason: PruneReason,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

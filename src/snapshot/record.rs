@@ -1,5 +1,7 @@
 //! The record of a snapshot, `snapshots/<id>.json`: a snapshot is visible when its record is.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -166,7 +168,7 @@ impl MountRecord {
 }
 
 /// An archive that a snapshot needs, with what its bytes must be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArchiveRef {
     /// `archives/<id>.tar.zst`.
     pub id: ArchiveId,
@@ -225,6 +227,20 @@ impl SnapshotRecord {
     /// Every git repository that was found, with the coverage of its mount.
     pub fn repositories(&self) -> impl Iterator<Item = (&Coverage, &RepositoryFacts)> {
         self.mounts.iter().flat_map(MountRecord::repositories)
+    }
+
+    /// How many private files of agents are in no archive as they are.
+    #[must_use]
+    pub fn withheld(&self) -> u64 {
+        self.mounts.iter().map(|mount| mount.withheld.len() as u64).sum()
+    }
+
+    /// The public keys that private files were encrypted to, each once.
+    #[must_use]
+    pub fn sealed_to(&self) -> Vec<String> {
+        let sealed = self.mounts.iter().filter_map(|mount| mount.sealed.as_ref());
+        let keys: BTreeSet<&String> = sealed.flat_map(|sealed| &sealed.recipients).collect();
+        keys.into_iter().cloned().collect()
     }
 
     /// Bytes over all mounts.

@@ -29,6 +29,41 @@ struct Joint {
     previous: Digest,
 }
 
+/// A link that was kept elsewhere: as text its number, a colon, and its hash in hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Number of the receipt; 0 before the first.
+    pub number: u64,
+    /// Hash of the receipt's JSON.
+    pub hash: Digest,
+}
+
+impl Anchor {
+    /// Before the first.
+    pub const NOTHING: Self = Self {
+        number: 0,
+        hash: Digest([0; 32]),
+    };
+
+    /// Reads what [`std::fmt::Display`] writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (number, hash) = text.trim().split_once(':')?;
+        let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let number = number.parse().ok().filter(|_| digits)?;
+        Some(Self {
+            number,
+            hash: Digest::from_hex(hash)?,
+        })
+    }
+}
+
+impl std::fmt::Display for Anchor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.number, self.hash)
+    }
+}
+
 /// Which line, where it lies in bytes, and its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {

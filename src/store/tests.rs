@@ -148,6 +148,8 @@ pub(in crate::store) fn capture(store: &Store, record: &SnapshotRecord) -> Recei
         snapshot: record.id.clone(),
         kind: record.kind,
         record: digest,
+        withheld: 0,
+        sealed_to: Vec::new(),
     };
     store
         .append(record.taken_at, 1000, &record.instance, act)
@@ -160,6 +162,8 @@ pub(in crate::store) fn restore(target: u8, emergency: u8) -> Act {
         target: snapshot(target),
         emergency: snapshot(emergency),
         undoes: None,
+        plan: None,
+        unlocked: false,
         changed: Vec::new(),
         conflicts: 2,
         failed: 1,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use jackin_recovery::snapshot::{
-    AsideAct, AsideStep, BoundObject, ByteString, Deed, Entry, Identity, InodeFlags, InstanceId, Intent,
-    IntentMount, IntentScope, Journal, JournalMount, JournalMove, JournalParent, JournalStep, Kind,
+    AsideAct, AsideStep, BoundObject, ByteString, Deed, Digest, Entry, Identity, InodeFlags, InstanceId,
+    Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove, JournalParent, JournalStep, Kind,
     KnownObject, KnownState, PathAct, Recorded, RelPath, RestoreId, RestoreKind, SnapshotId, StagePlace,
     Stamp,
 };
@@ -83,6 +83,7 @@ fn papers_of(how: u8, journal: &str, decision: &str) -> Vec<u8> {
         delete_later: false,
         files_only: false,
         unlocked: false,
+        plan: Some(Digest::of(b"plan")),
         exact_mtimes: false,
         mounts: vec![IntentMount {
             coverage: coverage(&Path::new(BASE).join("project")),

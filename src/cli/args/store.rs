@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::values::Unlock;
+use super::values::{Unlock, some_text};
 
 /// Arguments of `verify`.
 #[derive(Clone, Debug, Args)]
@@ -21,9 +21,15 @@ pub struct VerifyArgs {
 /// Arguments of `log`.
 #[derive(Clone, Debug, Args)]
 pub struct LogArgs {
-    /// Check that no receipt was changed or removed
+    /// Only of this session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text(), conflicts_with = "verify")]
+    pub instance: Option<String>,
+    /// Check that no receipt was changed, removed or moved
     #[arg(long)]
     pub verify: bool,
+    /// Print the head of the chain, to keep it elsewhere; with HEAD, check that the chain still continues it
+    #[arg(long, value_name = "HEAD", num_args = 0..=1, default_missing_value = "", require_equals = false)]
+    pub anchor: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

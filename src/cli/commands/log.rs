@@ -1,92 +1,94 @@
-//! `log`: the chain of receipts.
+//! `log`: the chain of receipts, whether it holds, and what to keep elsewhere to find out later.
 
 use crate::cli::args::LogArgs;
 use crate::cli::context::Context;
-use crate::cli::document::LogDocument;
-use crate::cli::error::CliError;
+use crate::cli::document::{AnchorDocument, LogDocument};
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
-use crate::snapshot::{Act, Ending, Receipt, RestoreKind};
-use crate::terminal::table::{Column, Fit, Table};
-use crate::terminal::{sanitize, size};
+use crate::session::find_called;
+use crate::snapshot::{Digest, Receipt};
+use crate::store::Anchor;
+use crate::terminal::size;
 
 pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliError> {
+    let known = args.anchor.as_deref().filter(|given| !given.is_empty());
+    let known = known.map(parse).transpose()?;
+    let store = context.store_for_reading()?;
     // Reading the chain checks every link; the error names the first that does not hold.
-    let receipts = match context.store_for_reading()? {
-        Some(store) => store.receipts()?,
-        None => Vec::new(),
+    let (receipts, head) = match &store {
+        Some(store) => store.chain()?,
+        None => (Vec::new(), Anchor::NOTHING),
     };
-    if args.json {
-        let receipts = receipts.iter().rev().collect();
-        context.terminal.json(&LogDocument::new(receipts));
-    } else if args.verify {
+    if let Some(known) = &known {
+        check(known, &receipts, head)?;
+    }
+    let only = match (&args.instance, &store) {
+        (Some(wanted), Some(store)) => Some(find_called(store, context.environment, wanted)?.id),
+        (Some(wanted), None) => return Err(super::diff::no_store(wanted)),
+        (None, _) => None,
+    };
+    let is_meant = |receipt: &&Receipt| only.is_none() || receipt.instance == only;
+    let terminal = context.terminal;
+    let shown = receipts.iter().rev().filter(is_meant);
+    if args.anchor.is_some() && known.is_none() {
+        if args.json {
+            terminal.json(&AnchorDocument::new(head));
+        } else {
+            terminal.out(&head.to_string());
+            context.propose(
+                "keep it elsewhere, and compare later",
+                &format!("log --verify --anchor {head}"),
+            );
+        }
+    } else if args.json {
+        terminal.json(&LogDocument::new(shown.collect(), head));
+    } else if args.verify || known.is_some() {
         let count = size::counted(receipts.len() as u64, "receipt", "receipts");
-        context.terminal.out(&format!("{count}: every link holds"));
+        let as_before = match &known {
+            Some(known) => format!(
+                ", and the first {} are those of the anchor",
+                size::count(known.number)
+            ),
+            None => String::new(),
+        };
+        terminal.out(&format!("{count}: every link holds{as_before}"));
+    } else if receipts.is_empty() {
+        terminal.note("nothing was recorded yet");
     } else {
-        show(context, &receipts);
+        let table = view::receipt::table(shown, &receipts, context.now(), terminal.width_out());
+        terminal.out(&table);
     }
     Ok(ExitCode::Done.into())
 }
 
-fn show(context: &Context<'_>, receipts: &[Receipt]) {
-    if receipts.is_empty() {
-        context.terminal.note("nothing was recorded yet");
-        return;
-    }
-    let now = context.now();
-    let mut table = Table::new([
-        Column::new("N").right(),
-        Column::new("WHEN"),
-        Column::new("INSTANCE").fit(Fit::Keep),
-        Column::new("ACT").fit(Fit::Wrap),
-    ]);
-    for receipt in receipts.iter().rev() {
-        table.row([
-            receipt.number.to_string().into(),
-            size::age(receipt.at, now).into(),
-            receipt.instance.to_string().into(),
-            words(&receipt.act).into(),
-        ]);
-    }
-    context.terminal.out(&table.render(context.terminal.width_out()));
+fn parse(given: &str) -> Result<Anchor, CliError> {
+    Anchor::parse(given).ok_or_else(|| {
+        CliError::new(
+            ErrorKind::Usage,
+            format!("{given:?} is not the head of a chain of receipts"),
+        )
+        .command("what it looks like", "log --anchor")
+    })
 }
 
-fn words(act: &Act) -> String {
-    match act {
-        Act::Begin { mode, command, .. } => match command {
-            Some((program, _)) => format!("began, mode {mode}: {}", sanitize::name(program.as_bytes())),
-            None => format!("began, mode {mode}"),
-        },
-        Act::Capture { snapshot, kind, .. } => format!("{} snapshot {snapshot}", kind.word()),
-        Act::CaptureFailed { kind, error } => {
-            format!("{} snapshot failed: {}", kind.word(), sanitize::text(error))
-        }
-        Act::End { ending, .. } => match ending {
-            Ending::Status(status) => format!("ended with status {status}"),
-            Ending::Signal(signal) => format!("ended by signal {signal}"),
-            Ending::Ended => "ended".to_owned(),
-            Ending::Unseen => "was found dead; nobody saw its end".to_owned(),
-            Ending::Failed(why) => format!("never began: {}", sanitize::text(why)),
-        },
-        Act::Restore {
-            kind,
-            changed,
-            target,
-            aside,
-            ..
-        } => {
-            let word = match kind {
-                RestoreKind::Restore => "restored to",
-                RestoreKind::Undo => "undone, back to",
-            };
-            let changed = size::counted(changed.len() as u64, "path", "paths");
-            let places = aside.iter().map(view::aside::receipt);
-            let told: Vec<String> = std::iter::once(changed).chain(places).collect();
-            format!("{word} {target}: {}", told.join("; "))
-        }
-        Act::Abort { target, as_is, .. } => match as_is {
-            false => format!("taken back before it was done: the restore to {target}"),
-            true => format!("left as it was in the middle: the restore to {target}"),
-        },
+/// The chain must have the link that somebody kept, at its place.
+fn check(known: &Anchor, receipts: &[Receipt], head: Anchor) -> Result<(), CliError> {
+    let changed = |text: String| Err(CliError::new(ErrorKind::Integrity, text));
+    if known.number > head.number {
+        return changed(format!(
+            "receipts are gone: the chain ends with {}, and the anchor is receipt {}",
+            head.number, known.number
+        ));
     }
+    // What the next link says of the one before it is the hash of that.
+    let next = usize::try_from(known.number).ok().and_then(|at| receipts.get(at));
+    let found: Digest = next.map_or(head.hash, |next| next.previous);
+    if found != known.hash {
+        return changed(format!(
+            "receipt {} or one before it is not what it was: the anchor says {}, the chain {found}",
+            known.number, known.hash
+        ));
+    }
+    Ok(())
 }

@@ -86,6 +86,8 @@ pub(in crate::cli) struct RestoreDocument {
     pub(in crate::cli) outcome: RestoreOutcome,
     /// Id of the snapshot that files are put back from.
     pub(in crate::cli) target: String,
+    /// BLAKE3 of the plan: the receipt of the restore names the one that was carried out. None for a restore that is taken up.
+    pub(in crate::cli) plan: Option<String>,
     /// The number in `log`; none for a plan, or when nothing was to do.
     pub(in crate::cli) receipt: Option<u64>,
     /// Id of the snapshot of what was there before.
@@ -125,6 +127,7 @@ impl RestoreDocument {
             instance: instance.to_owned(),
             outcome,
             target,
+            plan: None,
             receipt: None,
             emergency: None,
             applied: Vec::new(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Head, lossy};
 use crate::snapshot::Receipt;
-use crate::store::Finding;
+use crate::store::{Anchor, Finding};
 
 /// Whether the store is whole.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
@@ -80,16 +80,37 @@ pub(in crate::cli) struct LogDocument<'a> {
     head: Head,
     /// Every link of the chain holds. A broken chain is an error, so this is never false.
     verified: bool,
+    /// The last link, as `--anchor` prints it.
+    anchor: String,
     /// Newest first.
     receipts: Vec<&'a Receipt>,
 }
 
+/// `log --anchor --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct AnchorDocument {
+    #[serde(flatten)]
+    head: Head,
+    /// The last link: its number, a colon, and its hash.
+    anchor: String,
+}
+
+impl AnchorDocument {
+    pub(in crate::cli) fn new(anchor: Anchor) -> Self {
+        Self {
+            head: Head::default(),
+            anchor: anchor.to_string(),
+        }
+    }
+}
+
 impl<'a> LogDocument<'a> {
     /// Of receipts whose links were checked.
-    pub(in crate::cli) fn new(receipts: Vec<&'a Receipt>) -> Self {
+    pub(in crate::cli) fn new(receipts: Vec<&'a Receipt>, anchor: Anchor) -> Self {
         Self {
             head: Head::default(),
             verified: true,
+            anchor: anchor.to_string(),
             receipts,
         }
     }

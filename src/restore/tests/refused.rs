@@ -105,6 +105,7 @@ fn an_intent_that_stages_in_somebody_elses_directory_empties_nothing() {
         delete_later: false,
         files_only: false,
         unlocked: false,
+        plan: None,
         exact_mtimes: false,
         mounts: vec![IntentMount {
             coverage: session.place.coverage(),

@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use super::row::Word;
 use super::{failure, schema};
-use crate::snapshot::{Act, Coverage, Digest, Receipt, SnapshotId, SnapshotRecord};
+use crate::snapshot::{
+    Act, Coverage, Digest, InstanceId, PrunedSnapshot, Receipt, SnapshotId, SnapshotRecord,
+};
 use crate::store::StoreError;
 use crate::store::log::Link;
 
@@ -36,6 +38,13 @@ fn word(act: &Act) -> &'static str {
         Act::End { .. } => "end",
         Act::Restore { .. } => "restore",
         Act::Abort { .. } => "abort",
+        Act::Prune { .. } => "prune",
+        Act::Repack { .. } => "repack",
+        Act::Pin { .. } => "pin",
+        Act::Unpin { .. } => "unpin",
+        Act::Fork { .. } => "fork",
+        Act::Export { .. } => "export",
+        Act::Import { .. } => "import",
     }
 }
 
@@ -80,7 +89,7 @@ impl<'a> Tables<'a> {
             act,
             ..
         } = &link.receipt;
-        let instance = instance.as_str();
+        let instance = instance.as_ref().map_or("", InstanceId::as_str);
         self.transaction
             .prepare_cached("INSERT INTO receipts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
             .execute(params![
@@ -143,12 +152,62 @@ impl<'a> Tables<'a> {
                     params![instance, at.rfc3339(), json(ending)?, json(survivors)?],
                 )?;
             }
-            Act::CaptureFailed { .. } | Act::Restore { .. } | Act::Abort { .. } => {}
+            Act::Prune { snapshots, .. } => {
+                for pruned in snapshots {
+                    self.pruned(*number, pruned)?;
+                }
+            }
+            Act::Pin { snapshot } => {
+                let sql = "INSERT OR IGNORE INTO pins VALUES (?1, ?2)";
+                self.pin(sql, instance, snapshot.as_ref())?;
+            }
+            // Of a whole session: with all of its snapshots.
+            Act::Unpin { snapshot } => {
+                let sql = "DELETE FROM pins WHERE instance = ?1 AND (?2 = '' OR snapshot = ?2)";
+                self.pin(sql, instance, snapshot.as_ref())?;
+            }
+            Act::CaptureFailed { .. }
+            | Act::Restore { .. }
+            | Act::Abort { .. }
+            | Act::Repack { .. }
+            | Act::Fork { .. }
+            | Act::Export { .. }
+            | Act::Import { .. } => {}
         }
         Ok(())
     }
 
+    fn pin(&self, sql: &str, instance: &str, snapshot: Option<&SnapshotId>) -> rusqlite::Result<()> {
+        let snapshot = snapshot.map_or("", SnapshotId::as_str);
+        self.transaction.execute(sql, params![instance, snapshot])?;
+        Ok(())
+    }
+
+    /// A snapshot that was given up is not there, whether its record is gone already or not.
+    fn pruned(&self, number: u64, pruned: &PrunedSnapshot) -> rusqlite::Result<()> {
+        let id = pruned.id.as_str();
+        self.transaction
+            .prepare_cached("INSERT OR IGNORE INTO pruned VALUES (?1, ?2, ?3)")?
+            .execute(params![id, pruned.instance.as_str(), signed(number)])?;
+        for sql in [
+            "DELETE FROM snapshots WHERE id = ?1",
+            "DELETE FROM snapshot_roots WHERE snapshot = ?1",
+            "DELETE FROM pins WHERE snapshot = ?1",
+        ] {
+            self.transaction.prepare_cached(sql)?.execute([id])?;
+        }
+        Ok(())
+    }
+
+    fn is_pruned(&self, id: &SnapshotId) -> rusqlite::Result<bool> {
+        let sql = "SELECT 1 FROM pruned WHERE snapshot = ?1";
+        self.transaction.prepare_cached(sql)?.exists([id.as_str()])
+    }
+
     fn record(&self, record: &SnapshotRecord) -> rusqlite::Result<()> {
+        if self.is_pruned(&record.id)? {
+            return Ok(());
+        }
         let coverages: Vec<&Coverage> = record.mounts.iter().map(|mount| &mount.coverage).collect();
         let added = self
             .transaction

@@ -178,6 +178,8 @@ pub(super) fn restore(receipt: Receipt) -> Option<RestoreRow> {
             target,
             emergency,
             undoes,
+            plan: _,
+            unlocked: _,
             changed,
             conflicts,
             failed,

@@ -166,7 +166,7 @@ fn link(number: u64, act: Act, seconds: i64, of: u8) -> Link {
         previous: Digest([0; 32]),
         at: at(seconds),
         uid: 0,
-        instance: instance(of),
+        instance: Some(instance(of)),
         act,
     };
     let json = serde_json::to_string(&receipt).unwrap();
@@ -201,6 +201,8 @@ fn a_thousand_snapshots_answer_quickly() {
                     snapshot: record.id,
                     kind: record.kind,
                     record: Digest([0; 32]),
+                    withheld: 0,
+                    sealed_to: Vec::new(),
                 };
                 let act = if n % 10 == 0 { end() } else { act };
                 tables.apply_receipt(&link(n + 1, act, 0, of))?;
@@ -247,6 +249,8 @@ fn step() -> impl Strategy<Value = Step> {
             snapshot: snapshot(n),
             kind: SnapshotKind::Checkpoint,
             record: Digest([n; 32]),
+            withheld: 0,
+            sealed_to: Vec::new(),
         }),
         (0_u8..12).prop_map(|n| restore(n, n)),
     ];

@@ -39,6 +39,7 @@ fn intent() -> Intent {
         delete_later: false,
         files_only: false,
         unlocked: false,
+        plan: None,
         exact_mtimes: false,
         mounts: vec![IntentMount {
             coverage: coverage(ROOT),

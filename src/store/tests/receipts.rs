@@ -240,7 +240,7 @@ fn many_who_append_make_one_chain() {
     for n in 0..THREADS {
         let own: Vec<i64> = receipts
             .iter()
-            .filter(|r| r.instance == instance(n))
+            .filter(|r| r.instance == Some(instance(n)))
             .map(|r| r.at.sec)
             .collect();
         assert_eq!(

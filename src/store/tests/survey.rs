@@ -28,6 +28,8 @@ fn filled() -> Place {
         snapshot: first.id.clone(),
         kind: first.kind,
         record: digest,
+        withheld: 0,
+        sealed_to: Vec::new(),
     };
     store.append(at(1), 1000, &instance(1), act).unwrap();
     capture(&store, &record(2));

@@ -27,6 +27,7 @@ pub(in crate::cli::commands) fn document(
     let left = report.map(|report| report.left.clone()).unwrap_or_default();
     let target = proposal.target.id.to_string();
     let mut made = RestoreDocument::bare(row.id.as_str(), outcome, target, left);
+    made.plan = (!proposal.is_empty()).then(|| proposal.digest().hex());
     made.receipt = report.and_then(|report| report.receipt);
     let emergency = report.and_then(|report| report.emergency.as_ref());
     made.emergency = emergency.map(ToString::to_string);

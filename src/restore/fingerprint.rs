@@ -1,0 +1,93 @@
+//! A digest of the plan that was shown: whoever confirmed it can tell that it is the one that was carried out.
+
+use super::plan::Action;
+use super::propose::Proposal;
+use crate::snapshot::{AsideAct, Digest, Entry, Kind};
+
+impl Proposal {
+    /// BLAKE3 of what is done to which path, from which state to which: type, bytes, mode, owner, target, attributes and link
+    /// group. Times and inodes do not count, and of private files not their bytes.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut out = Vec::new();
+        part(&mut out, self.target.id.as_str().as_bytes());
+        for mount in &self.mounts {
+            let coverage = &mount.request.coverage;
+            part(&mut out, coverage.label.as_bytes());
+            part(&mut out, &coverage.root.0);
+            number(&mut out, mount.plan.steps.len() as u64);
+            for step in &mount.plan.steps {
+                let path = &step.change.path;
+                out.push(match step.action {
+                    Action::Create => 1,
+                    Action::Replace => 2,
+                    Action::Delete => 3,
+                    Action::Metadata => 4,
+                });
+                out.push(u8::from(step.overrode));
+                part(&mut out, path.as_bytes());
+                for side in [&step.change.from, &step.change.to] {
+                    state(&mut out, side.as_ref(), coverage.is_private(path));
+                }
+            }
+            number(&mut out, mount.aside.len() as u64);
+            for step in &mount.aside {
+                out.push(match step.act {
+                    AsideAct::Away => 1,
+                    AsideAct::Back => 2,
+                    AsideAct::Exchanged => 3,
+                });
+                part(&mut out, step.path.as_bytes());
+            }
+        }
+        Digest::of(&out)
+    }
+}
+
+fn number(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+fn part(out: &mut Vec<u8>, bytes: &[u8]) {
+    number(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+fn state(out: &mut Vec<u8>, entry: Option<&Entry>, is_private: bool) {
+    let Some(entry) = entry else {
+        return out.push(0);
+    };
+    match &entry.kind {
+        Kind::File(content) => {
+            out.push(1);
+            if !is_private {
+                part(out, &content.digest.0);
+            }
+        }
+        Kind::Directory => out.push(2),
+        Kind::Symlink(target) => {
+            out.push(3);
+            part(out, target);
+        }
+        Kind::Fifo => out.push(4),
+        Kind::Socket => out.push(5),
+        Kind::CharDevice(major, minor) | Kind::BlockDevice(major, minor) => {
+            out.push(if matches!(entry.kind, Kind::CharDevice(..)) {
+                6
+            } else {
+                7
+            });
+            number(out, u64::from(*major));
+            number(out, u64::from(*minor));
+        }
+    }
+    for value in [entry.mode, entry.uid, entry.gid, entry.flags.bits()] {
+        number(out, u64::from(value));
+    }
+    number(out, entry.xattrs.len() as u64);
+    for xattr in &entry.xattrs {
+        part(out, &xattr.name);
+        part(out, &xattr.value);
+    }
+    part(out, entry.link.as_ref().map_or(b"", |link| link.as_bytes()));
+}

@@ -1,0 +1,120 @@
+//! The chain of receipts as the store offers it: read whole, and appended to together with what it tells of.
+
+use super::{Anchor, Draft, RECEIPTS, Store, StoreError, draft, lock, log, projection};
+use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotRecord, Time};
+
+impl Store {
+    /// The whole chain of receipts, oldest first, every link checked.
+    ///
+    /// # Errors
+    /// [`StoreError::Chain`] with the first link that does not hold; [`StoreError::UnknownReceipt`].
+    pub fn receipts(&self) -> Result<Vec<Receipt>, StoreError> {
+        Ok(self.chain()?.0)
+    }
+
+    /// The same, with its last link.
+    ///
+    /// # Errors
+    /// As [`Store::receipts`].
+    pub fn chain(&self) -> Result<(Vec<Receipt>, Anchor), StoreError> {
+        let _kept = self.layout.enter()?;
+        let mut receipts = Vec::new();
+        let last = log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
+            receipts.push(link.receipt);
+            Ok(())
+        })?;
+        let head = Anchor {
+            number: last.number,
+            hash: last.hash,
+        };
+        Ok((receipts, head))
+    }
+
+    /// Appends a receipt to the chain: it is on disk when this returns. When only the catalog cannot follow,
+    /// that is no error: it refuses queries until it has caught up.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`], [`StoreError::Locked`], [`StoreError::Chain`] when the end of the chain is
+    /// damaged, [`StoreError::Io`]. The chain is then as it was.
+    pub fn append<'i>(
+        &self,
+        at: Time,
+        uid: u32,
+        instance: impl Into<Option<&'i InstanceId>>,
+        act: Act,
+    ) -> Result<Receipt, StoreError> {
+        let _kept = self.layout.enter()?;
+        self.must_be_writable()?;
+        let _receipts = lock::wait(&self.layout, RECEIPTS)?;
+        if self.catalog.is_behind() {
+            projection::catch_up(&self.catalog, &self.layout)?;
+        }
+        let path = self.layout.receipts();
+        // What a killed process appended and did not mirror comes into the catalog together with the new
+        // receipt.
+        let mut links = Vec::new();
+        let last = log::scan(&path, self.catalog.last_receipt()?, |link| {
+            links.push(link);
+            Ok(())
+        })?;
+        let (number, previous) = (last.number + 1, last.hash);
+        let receipt = Receipt {
+            number,
+            previous,
+            at,
+            uid,
+            instance: instance.into().cloned(),
+            act,
+        };
+        let link = log::append(&path, last, receipt)?;
+        let receipt = link.receipt.clone();
+        links.push(link);
+        self.catalog
+            .follow(|tables| links.iter().try_for_each(|link| tables.apply_receipt(link)));
+        Ok(receipt)
+    }
+
+    /// Makes a snapshot visible and appends its receipt: both, or, when an error is returned, neither. Should what became visible
+    /// be impossible to remove as well, it stays without a receipt, which `doctor` tells.
+    ///
+    /// # Errors
+    /// As [`Draft::publish`] and [`Store::append`].
+    pub fn publish(
+        &self,
+        draft: Draft,
+        record: &SnapshotRecord,
+        at: Time,
+        uid: u32,
+    ) -> Result<(), StoreError> {
+        let act = Act::Capture {
+            snapshot: record.id.clone(),
+            kind: record.kind,
+            record: draft.publish(record)?,
+            withheld: record.withheld(),
+            sealed_to: record.sealed_to(),
+        };
+        if let Err(error) = self.append(at, uid, &record.instance, act) {
+            let _ = self.withdraw(&record.id);
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Takes a snapshot back of which no receipt tells.
+    fn withdraw(&self, id: &SnapshotId) -> Result<(), StoreError> {
+        let _kept = self.layout.enter()?;
+        let _receipts = lock::wait(&self.layout, RECEIPTS)?;
+        let mut told = false;
+        log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
+            told |= matches!(&link.receipt.act, Act::Capture { snapshot, .. } if snapshot == id);
+            Ok(())
+        })?;
+        // A receipt that could neither be made durable nor cut off again: what it tells of must be there.
+        if !told {
+            draft::withdraw(&self.layout, id)?;
+            self.catalog.fell_behind();
+            projection::catch_up(&self.catalog, &self.layout)?;
+        }
+        Ok(())
+    }
+}
