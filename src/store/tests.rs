@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::snapshot::{Act, Receipt, Time};
 use crate::snapshot::{
     ArchiveId, ArchiveRef, ByteString, Coverage, Digest, Ending, MountRecord, ProcessRef, RestoreKind,
     SnapshotKind,
