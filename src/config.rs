@@ -15,6 +15,7 @@ mod mounts;
 mod pattern;
 mod reference;
 mod resolved;
+mod retained;
 mod schema;
 mod survey;
 mod table;
@@ -30,7 +31,7 @@ pub use load::Config;
 pub use mounts::MountConfig;
 pub use pattern::{check as check_pattern, literal as literal_pattern};
 pub use reference::{KeyReference, default_file, reference};
-pub use resolved::{JackinTerms, Limits, Resolved, Subject};
+pub use resolved::{JackinTerms, Limits, Resolved, Retention, Room, Subject};
 pub use survey::{Survey, survey};
 pub use value::{GitClean, Isolation, Mode, OnFailure, Sensitive, Source, Sourced, StateSecrets};
 

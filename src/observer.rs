@@ -13,6 +13,8 @@ pub enum Phase {
     Apply,
     /// Stored data is read and checked.
     Verify,
+    /// Archives are packed anew.
+    Repack,
 }
 
 /// Receives progress and tells about a request to stop.

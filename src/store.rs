@@ -17,9 +17,12 @@ mod key;
 mod layout;
 mod lock;
 mod log;
+mod moved;
 mod papers;
 mod projection;
+mod prune;
 mod record;
+mod repack;
 mod restores;
 mod sealed;
 mod survey;
@@ -40,6 +43,8 @@ pub use key::DigestKey;
 pub use layout::Layout;
 pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use log::Anchor;
+pub use prune::{Patience, Sole, Swept};
+pub use repack::{RepackGroup, RepackPlan, Repacked};
 pub use restores::{Papers, PendingRestore, Stage as RestoreStage};
 pub use sealed::Lent;
 pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};
@@ -163,6 +168,13 @@ impl Store {
             warnings.extend(unread);
             catalog
         };
+        // A process that gave snapshots up and was killed left their records.
+        warnings.extend(
+            catalog
+                .pruned()
+                .and_then(|pruned| prune::forget(&layout, &pruned))
+                .err(),
+        );
         warnings.extend(draft::sweep(&layout));
         warnings.extend(restores::sweep(&layout));
         let keeper = layout.keeper();
@@ -195,23 +207,29 @@ impl Store {
         &self.warnings
     }
 
-    /// The ids of all records on disk, also of those that cannot be read; sorted.
+    /// The ids of all records on disk, also of those that cannot be read, without those that were given up; sorted.
     ///
     /// # Errors
     /// [`StoreError::Io`].
     pub fn record_ids(&self) -> Result<Vec<SnapshotId>, StoreError> {
         let _kept = self.layout.enter()?;
-        record::ids(&self.layout)
+        let mut ids = record::ids(&self.layout)?;
+        let pruned = self.catalog.pruned()?;
+        ids.retain(|id| !pruned.contains(id));
+        Ok(ids)
     }
 
-    /// Reads and checks the record of a snapshot.
+    /// Reads and checks the record of a snapshot. It names the archives that hold its content now: those that were packed anew are
+    /// not those that it was written with.
     ///
     /// # Errors
     /// [`StoreError::NoSnapshot`]; [`StoreError::Newer`]; [`StoreError::Damaged`] when it is not what its
     /// receipt says, or holds what no record may hold.
     pub fn record(&self, id: &SnapshotId) -> Result<SnapshotRecord, StoreError> {
         let _kept = self.layout.enter()?;
-        record::read(&self.layout, id, self.catalog.recorded_digest(id)?)
+        let mut record = record::read(&self.layout, id, self.catalog.recorded_digest(id)?)?;
+        record.archives = moved::resolve_all(&self.layout, record.archives);
+        Ok(record)
     }
 
     /// Begins a snapshot: `tmp/<id>/`, locked as long as the draft lives.
@@ -261,16 +279,6 @@ impl Store {
     pub fn share(&self) -> Result<LockGuard, StoreError> {
         let _kept = self.layout.enter()?;
         lock::share(&self.layout)
-    }
-
-    /// Takes the whole store, so that archives may go.
-    ///
-    /// # Errors
-    /// [`StoreError::Locked`] while somebody shares it; [`StoreError::ReadOnly`]; [`StoreError::Io`].
-    pub fn exclusive(&self) -> Result<LockGuard, StoreError> {
-        let _kept = self.layout.enter()?;
-        self.must_be_writable()?;
-        lock::exclusive(&self.layout)
     }
 
     /// Makes the catalog anew from records and receipts. Returns the records that could not be read.

@@ -13,11 +13,8 @@ use foldhash::fast::RandomState;
 use crate::observer::Observer;
 use crate::platform::File;
 use crate::snapshot::{ArchiveId, ArchiveRef, Content, Digest, Entry, RelPath};
-use crate::store::archive::{BlobKind, Segment, Stored, Writer};
+use crate::store::archive::{BlobKind, LEVEL, Segment, Stored, Writer};
 use crate::store::{Blobs, Draft};
-
-/// zstd level of archives: on source trees level 3 costs twice the time of 1 for a tenth of the size.
-const LEVEL: i32 = 1;
 
 /// Bytes, and the number of owner and mode: files that agree in all can be one file to whoever unpacks the archive with
 /// tar.

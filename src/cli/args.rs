@@ -25,7 +25,7 @@ pub use meta::{CompleteArgs, CompletionsArgs, ManArgs};
 pub use parse::{CalledAs, Invocation, ParseOutcome, parse, wanted_color, wants_json};
 pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, WaitingArgs};
 pub use session::{BeginArgs, EndArgs, ExplainArgs, LaunchArgs, Scope};
-pub use store::{LogArgs, RebuildArgs, VerifyArgs};
+pub use store::{LogArgs, PinArgs, PruneArgs, RebuildArgs, VerifyArgs};
 pub(super) use texts::examples;
 pub use values::{Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
 
@@ -126,6 +126,12 @@ pub enum Verb {
     Verify(VerifyArgs),
     /// Show the receipts of everything that was done
     Log(LogArgs),
+    /// Give up what goes beyond the rules of retention
+    Prune(PruneArgs),
+    /// Keep a session or a snapshot whatever the rules say
+    Pin(PinArgs),
+    /// Let the rules apply again
+    Unpin(PinArgs),
     /// Make the catalog anew from the snapshots and the receipts
     Rebuild(RebuildArgs),
     /// Look for what is wrong, and say what to type
@@ -169,6 +175,8 @@ impl Verb {
             Self::Abort(args) => args.restore.json,
             Self::Verify(args) => args.json,
             Self::Log(args) => args.json,
+            Self::Prune(args) => args.json,
+            Self::Pin(args) | Self::Unpin(args) => args.json,
             Self::Rebuild(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Init(args) => args.json,

@@ -15,9 +15,12 @@ mod list;
 mod log;
 mod paths;
 mod pending;
+mod pin;
+mod prune;
 mod rebuild;
 mod repositories;
 mod restore;
+mod retain;
 mod scope;
 mod show;
 mod take_up;
@@ -66,6 +69,9 @@ pub(super) fn perform(
         Verb::Checkpoint(args) => checkpoint::run(&context, args),
         Verb::Verify(args) => verify::run(&context, args),
         Verb::Log(args) => log::run(&context, args),
+        Verb::Prune(args) => prune::run(&context, args),
+        Verb::Pin(args) => pin::pin(&context, args),
+        Verb::Unpin(args) => pin::unpin(&context, args),
         Verb::Rebuild(args) => rebuild::run(&context, args),
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Init(args) => init::run(&context, args),

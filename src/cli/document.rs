@@ -31,7 +31,8 @@ pub(in crate::cli) use session::{
     BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument,
 };
 pub(in crate::cli) use store::{
-    AnchorDocument, DamageDocument, LogDocument, RebuildDocument, VerifyDocument, VerifyOutcome,
+    AnchorDocument, DamageDocument, LogDocument, PinDocument, PruneDocument, PruneOutcome,
+    PruneShareDocument, PrunedDocument, RebuildDocument, VerifyDocument, VerifyOutcome,
 };
 
 /// How every document begins.

@@ -73,6 +73,7 @@ fn store_kind(error: &StoreError) -> ErrorKind {
         StoreError::Archive(error) => archive_kind(error),
         StoreError::NoSnapshot { .. } => ErrorKind::UnknownSnapshot,
         StoreError::Locked { .. } => ErrorKind::RefusedActive,
+        StoreError::Interrupted => ErrorKind::Interrupted,
         _ => ErrorKind::Io,
     }
 }

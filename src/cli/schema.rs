@@ -5,9 +5,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::document::{
-    BeginDocument, CheckpointDocument, DiffDocument, DoctorDocument, EndDocument, ExplainDocument,
-    FileDocument, InitDocument, ListDocument, LogDocument, RebuildDocument, ReportDocument, RestoreDocument,
-    RestoreToDocument, ShowDocument, VerifyDocument,
+    AnchorDocument, BeginDocument, CheckpointDocument, DiffDocument, DoctorDocument, EndDocument,
+    ExplainDocument, FileDocument, InitDocument, ListDocument, LogDocument, PinDocument, PruneDocument,
+    RebuildDocument, ReportDocument, RestoreDocument, RestoreToDocument, ShowDocument, VerifyDocument,
 };
 use super::error::ErrorDocument;
 
@@ -29,7 +29,10 @@ pub(super) fn all() -> Value {
         one::<InitDocument>(&mut generator, "init"),
         one::<ListDocument>(&mut generator, "list"),
         one::<LogDocument<'_>>(&mut generator, "log"),
+        one::<AnchorDocument>(&mut generator, "log-anchor"),
         one::<FileDocument<'_>>(&mut generator, "man"),
+        one::<PinDocument>(&mut generator, "pin"),
+        one::<PruneDocument>(&mut generator, "prune"),
         one::<RebuildDocument>(&mut generator, "rebuild"),
         one::<ReportDocument>(&mut generator, "report"),
         one::<RestoreDocument>(&mut generator, "restore"),
@@ -37,6 +40,7 @@ pub(super) fn all() -> Value {
         one::<RestoreDocument>(&mut generator, "resume"),
         one::<ShowDocument<'_>>(&mut generator, "show"),
         one::<RestoreDocument>(&mut generator, "undo"),
+        one::<PinDocument>(&mut generator, "unpin"),
         one::<VerifyDocument>(&mut generator, "verify"),
     ];
     let names = documents

@@ -8,6 +8,7 @@ pub(super) mod doctor;
 pub(super) mod instances;
 pub(super) mod patch;
 pub(super) mod plan;
+pub(super) mod prune;
 pub(super) mod receipt;
 pub(super) mod repository;
 pub(super) mod settings;

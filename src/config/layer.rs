@@ -7,6 +7,7 @@ use toml::de::DeValue;
 
 use super::document::{Document, type_of};
 use super::error::{ConfigError, Place};
+use super::retained::RetentionLayer;
 use super::schema::RECOVERY;
 use super::table::{self, Setting};
 use super::{
@@ -31,6 +32,7 @@ pub(super) struct Layer {
     recipients: Vec<Sourced<String>>,
     max_entries: Option<Sourced<u64>>,
     max_bytes: Option<Sourced<u64>>,
+    pub(super) retention: RetentionLayer,
 }
 
 impl Layer {
@@ -99,7 +101,11 @@ impl Layer {
                     self.path(&place, text.as_bytes())?;
                 }
             }
-            _ => {}
+            (key, setting) => {
+                if let Some(key) = key.strip_prefix("retention.") {
+                    self.retention.set(key, place, setting);
+                }
+            }
         }
         Ok(())
     }
@@ -145,6 +151,7 @@ impl Layer {
             recipients: [lower.recipients, self.recipients].concat(),
             max_entries: self.max_entries.or(lower.max_entries),
             max_bytes: self.max_bytes.or(lower.max_bytes),
+            retention: self.retention.over(lower.retention),
         }
     }
 
@@ -183,6 +190,7 @@ impl Layer {
                 max_entries: self.max_entries.unwrap_or(defaults.max_entries),
                 max_bytes: self.max_bytes.unwrap_or(defaults.max_bytes),
             },
+            retention: self.retention.resolve(),
         }
     }
 }

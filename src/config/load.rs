@@ -30,7 +30,7 @@ pub struct Config {
     home: Option<PathBuf>,
     current: PathBuf,
     global: Option<Document>,
-    defaults: Layer,
+    pub(super) defaults: Layer,
 }
 
 impl Config {
@@ -153,26 +153,7 @@ impl Config {
         file: Option<Document>,
         flags: &Flags,
     ) -> Result<Resolved, ConfigError> {
-        let mut layer = self.defaults.clone();
-        let mut known = false;
-        if let Some(document) = &self.global {
-            let root = document.root()?;
-            if let Some(table) = embedded_workspace(document, &root, name)? {
-                known = true;
-                let prefix = format!("workspaces.{}.recovery", quoted(name));
-                refuse_misspelled(document, &format!("workspaces.{}.", quoted(name)), table)?;
-                layer = Layer::read(document, &prefix, table.get("recovery"))?.over(layer);
-            }
-        }
-        if let Some(document) = &file {
-            known = true;
-            refuse_misspelled(document, "", &document.root()?)?;
-            layer = Layer::read(document, "recovery", document.root()?.get("recovery"))?.over(layer);
-        }
-        if !known {
-            return Err(self.unknown(name)?);
-        }
-        let layer = flags.layer()?.over(layer);
+        let layer = self.layers_with(name, file.as_ref(), flags)?;
         let Some(mounts) = self.mounts(name, file.as_ref())? else {
             let path = self.workspace_path(name).unwrap_or_default();
             return Err(ConfigError::NoMounts {
@@ -193,6 +174,39 @@ impl Config {
             }),
             ..layer.resolve(subject, mounts)
         })
+    }
+
+    /// What the layers of a workspace say together.
+    pub(super) fn layers(&self, name: &str, flags: &Flags) -> Result<Layer, ConfigError> {
+        check_name(name)?;
+        self.layers_with(name, self.workspace_file(name)?.as_ref(), flags)
+    }
+
+    fn layers_with(&self, name: &str, file: Option<&Document>, flags: &Flags) -> Result<Layer, ConfigError> {
+        let mut layer = self.defaults.clone();
+        let mut known = false;
+        if let Some(document) = &self.global {
+            let root = document.root()?;
+            if let Some(table) = embedded_workspace(document, &root, name)? {
+                known = true;
+                let prefix = format!("workspaces.{}.recovery", quoted(name));
+                refuse_misspelled(document, &format!("workspaces.{}.", quoted(name)), table)?;
+                let own = Layer::read(document, &prefix, table.get("recovery"))?;
+                own.retention.refuse_of_store()?;
+                layer = own.over(layer);
+            }
+        }
+        if let Some(document) = file {
+            known = true;
+            refuse_misspelled(document, "", &document.root()?)?;
+            let own = Layer::read(document, "recovery", document.root()?.get("recovery"))?;
+            own.retention.refuse_of_store()?;
+            layer = own.over(layer);
+        }
+        if !known {
+            return Err(self.unknown(name)?);
+        }
+        Ok(flags.layer()?.over(layer))
     }
 
     /// Settings for a directory that no workspace speaks of: the global defaults and the flags.

@@ -65,6 +65,61 @@ impl Default for Limits {
     }
 }
 
+/// How much of a workspace is kept for how long. In each 0 means no limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Retention {
+    /// Checkpoints, and as many emergency snapshots.
+    pub checkpoints: Sourced<u64>,
+    /// Days that a checkpoint is kept.
+    pub checkpoint_days: Sourced<u64>,
+    /// Sessions.
+    pub instances: Sourced<u64>,
+    /// Days that a session is kept after its end.
+    pub days: Sourced<u64>,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            checkpoints: Sourced::built_in(100),
+            checkpoint_days: Sourced::built_in(0),
+            instances: Sourced::built_in(20),
+            days: Sourced::built_in(30),
+        }
+    }
+}
+
+impl Retention {
+    /// Everything is kept.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        Self {
+            checkpoints: Sourced::built_in(0),
+            checkpoint_days: Sourced::built_in(0),
+            instances: Sourced::built_in(0),
+            days: Sourced::built_in(0),
+        }
+    }
+}
+
+/// How large the store may be. In each 0 means no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes of archives.
+    pub max_bytes: u64,
+    /// Bytes that must be free on its file system.
+    pub min_free: u64,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            max_bytes: 50 << 30,
+            min_free: 5 << 30,
+        }
+    }
+}
+
 /// What jackin says of the session, in its own words: texts that are only shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JackinTerms {
@@ -120,4 +175,6 @@ pub struct Resolved {
     pub jackin: Option<JackinTerms>,
     /// How much a capture may take.
     pub limits: Limits,
+    /// How much is kept for how long.
+    pub retention: Retention,
 }

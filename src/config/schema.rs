@@ -130,7 +130,7 @@ pub(super) const RECOVERY: &[Key] = &[
     table(
         "retention",
         RETENTION,
-        "What is kept for how long. This version keeps everything.",
+        "What is kept for how long. What goes beyond goes when a session ends, or with \"prune\". In every count 0 means no limit.",
     ),
     table("state", STATE, "The agent's own state."),
     table("agent", AGENT, "What an agent may do by itself."),
@@ -181,44 +181,46 @@ const RETENTION: &[Key] = &[
     key(
         "checkpoints",
         Shape::Count(0),
-        Now::No,
+        Now::Yes,
         "100",
-        "How many checkpoints of a workspace are kept.",
+        "How many checkpoints of a workspace are kept, and how many emergency snapshots; the oldest go first. The snapshots that the \
+         last restore needs to be taken back stay in every case.",
     ),
     key(
         "checkpoint_days",
         Shape::Count(0),
-        Now::No,
+        Now::Yes,
         "0",
-        "For how many days a checkpoint is kept; 0: no age limit.",
+        "For how many days a checkpoint is kept.",
     ),
     key(
         "instances",
         Shape::Count(0),
-        Now::No,
+        Now::Yes,
         "20",
-        "How many sessions are kept.",
+        "How many sessions of a workspace are kept. Those that are active, pinned, or the newest stay in every case.",
     ),
     key(
         "days",
         Shape::Count(0),
-        Now::No,
+        Now::Yes,
         "30",
-        "For how many days a session is kept.",
+        "For how many days after its end a session is kept.",
     ),
     key(
         "max_bytes",
         Shape::Size,
-        Now::No,
+        Now::Yes,
         "\"50GiB\"",
-        "How large the store may grow.",
+        "How large the store may grow. Above it the oldest sessions go, then the oldest checkpoints. Only in config.toml, for it is the \
+         store's.",
     ),
     key(
         "min_free",
         Shape::Size,
-        Now::No,
+        Now::Yes,
         "\"5GiB\"",
-        "How much room must be left on the store's file system.",
+        "How much room must be left on the store's file system, but never more than a tenth of it. Only in config.toml.",
     ),
 ];
 

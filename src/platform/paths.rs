@@ -157,3 +157,13 @@ pub fn free_bytes_at(path: &Path) -> io::Result<u64> {
     let handle = kernel::openat(CWD, path, flags, Mode::empty())?;
     super::free_bytes(handle)
 }
+
+/// All bytes of the file system that `path` lies in.
+///
+/// # Errors
+/// What the system says.
+pub fn all_bytes_at(path: &Path) -> io::Result<u64> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let handle = kernel::openat(CWD, path, flags, Mode::empty())?;
+    Ok(kernel::all_bytes(handle)?)
+}

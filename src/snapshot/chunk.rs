@@ -255,6 +255,12 @@ impl Part {
         Self { directory, more }
     }
 
+    /// What this chunk has of the directory.
+    #[must_use]
+    pub fn part(&self) -> &Directory {
+        &self.directory
+    }
+
     /// The directory; `None` when it goes on in the next chunk.
     #[must_use]
     pub fn directory(&self) -> Option<&Arc<Directory>> {

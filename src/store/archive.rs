@@ -35,6 +35,9 @@ use crate::snapshot::Digest;
 /// The directory, at the top of the tar stream, whose members belong to no tree. No mount may have this label.
 pub const INTERNAL: &str = ".jackin-recovery";
 
+/// zstd level of archives: on source trees level 3 costs twice the time of 1 for a tenth of the size.
+pub const LEVEL: i32 = 1;
+
 /// Uncompressed bytes after which a frame is closed, and at which the data of a larger member is cut.
 const FRAME_BYTES: usize = 1 << 20;
 

@@ -184,6 +184,11 @@ impl Blobs {
         &self.refs
     }
 
+    /// The same, open.
+    pub(super) fn opened(&self) -> &[Archive] {
+        &self.archives
+    }
+
     /// The archives that did not open, with the reason.
     #[must_use]
     pub fn damaged(&self) -> &[(ArchiveId, StoreError)] {

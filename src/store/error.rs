@@ -43,6 +43,9 @@ impl fmt::Display for LockedObject {
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// The operator stopped it.
+    #[error("interrupted; everything in the store is as it was")]
+    Interrupted,
     /// A directory or file of the store cannot be made.
     #[error(
         "cannot create {path:?}: {source}; make the directory above it writable, or name another jackin home \

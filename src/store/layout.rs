@@ -78,6 +78,12 @@ impl Layout {
         self.archives().join(format!("{id}.tar.zst"))
     }
 
+    /// What took the place of an archive that is gone: `archives/<id>.moved`.
+    #[must_use]
+    pub fn moved(&self, id: &ArchiveId) -> PathBuf {
+        self.archives().join(format!("{id}.moved"))
+    }
+
     /// The key of digests of secrets: `digest.key`.
     #[must_use]
     pub fn digest_key(&self) -> PathBuf {

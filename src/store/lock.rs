@@ -15,7 +15,7 @@ use std::time::Duration;
 pub use held::{HeldLock, Holder, LockName};
 pub(super) use held::{held, is_held};
 
-use super::{Layout, LockedObject, StoreError, durable, layout};
+use super::{Layout, LockedObject, Patience, StoreError, durable, layout};
 use crate::environment::Operator;
 use crate::platform::{self, File};
 use crate::snapshot::{Digest, InstanceId};
@@ -211,7 +211,8 @@ pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
     let Some(file) = durable::open(&path)? else {
         return Ok(LockGuard { _held: Vec::new() });
     };
-    for number in 0..TRY {
+    // Archives go in moments, so that is waited for.
+    for number in 0..WAIT {
         if number > 0 {
             platform::pause(PAUSE);
         }
@@ -230,8 +231,12 @@ pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
 }
 
 /// The lock of the whole store, exclusive: archives may go.
-pub(super) fn exclusive(layout: &Layout) -> Result<LockGuard, StoreError> {
-    match acquire(layout, &layout.lock(STORE), Mode::Exclusive, TRY, false)? {
+pub(super) fn exclusive(layout: &Layout, patience: Patience) -> Result<LockGuard, StoreError> {
+    let attempts = match patience {
+        Patience::Long => WAIT,
+        Patience::Short => TRY,
+    };
+    match acquire(layout, &layout.lock(STORE), Mode::Exclusive, attempts, false)? {
         Some(held) => Ok(LockGuard::one(held)),
         None => Err(StoreError::Locked {
             object: LockedObject::Store(layout.root().to_path_buf()),

@@ -26,10 +26,15 @@ impl State {
         let last = catalog.last_receipt()?;
         let mut applied = catalog.applied_records()?;
         let more_receipts = log::scan(&layout.receipts(), last, |_| Ok(()))? != last;
-        let missing = record::ids(layout)?
+        let mut missing: Vec<SnapshotId> = record::ids(layout)?
             .into_iter()
             .filter(|id| !applied.remove(id))
             .collect();
+        if !missing.is_empty() {
+            // What was given up is not missing, even while its record is still there.
+            let pruned = catalog.pruned()?;
+            missing.retain(|id| !pruned.contains(id));
+        }
         Ok(Self {
             last,
             more_receipts,

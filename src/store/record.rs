@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use std::collections::HashSet;
 
-use super::{Layout, StoreError, directory, durable};
+use super::{Layout, StoreError, directory, durable, moved};
 use crate::snapshot::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
 
 /// A record lists mounts, excludes and at most a hundred gaps a mount: longer than this it is none (bytes).
@@ -105,12 +105,19 @@ pub(super) fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
     Ok(ids)
 }
 
-/// Whether some record needs the archive. A record that cannot be read may need any.
+/// Whether some record needs the archive, by its own name or because it took the place of another one. A record that cannot be
+/// read may need any.
 pub(super) fn any_needs(layout: &Layout, archive: &ArchiveId) -> Result<bool, StoreError> {
     for id in ids(layout)? {
-        match read(layout, &id, None) {
-            Ok(record) if record.archives.iter().all(|needed| needed.id != *archive) => {}
-            Ok(_) | Err(_) => return Ok(true),
+        let Ok(record) = read(layout, &id, None) else {
+            return Ok(true);
+        };
+        for needed in &record.archives {
+            let is_it = needed.id == *archive
+                || moved::resolve(layout, needed).map_or(true, |found| found.id == *archive);
+            if is_it {
+                return Ok(true);
+            }
         }
     }
     Ok(false)

@@ -14,6 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["diff"],
     &["restore"],
     &["session"],
+    &["retention"],
     &["checkup"],
     &["terminal"],
     &["cli"],

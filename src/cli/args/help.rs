@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 19] = [
+pub(in crate::cli) const VERBS: [&str; 22] = [
     "explain",
     "launch",
     "begin",
@@ -23,6 +23,9 @@ pub(in crate::cli) const VERBS: [&str; 19] = [
     "abort",
     "verify",
     "log",
+    "prune",
+    "pin",
+    "unpin",
     "rebuild",
     "doctor",
     "init",
@@ -38,7 +41,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Look", &["list", "show", "diff"]),
     ("Go back", &["restore", "undo", "resume", "abort"]),
-    ("The store", &["verify", "log", "rebuild", "doctor"]),
+    (
+        "The store",
+        &["verify", "log", "prune", "pin", "unpin", "rebuild", "doctor"],
+    ),
     ("Fitting it in", &["init", "completions", "man"]),
 ];
 

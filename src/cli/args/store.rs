@@ -1,4 +1,4 @@
-//! `verify`, `log`, `rebuild`: the store itself.
+//! `verify`, `log`, `prune`, `pin`, `unpin`, `rebuild`: the store itself.
 
 use clap::Args;
 
@@ -30,6 +30,34 @@ pub struct LogArgs {
     /// Print the head of the chain, to keep it elsewhere; with HEAD, check that the chain still continues it
     #[arg(long, value_name = "HEAD", num_args = 0..=1, default_missing_value = "", require_equals = false)]
     pub anchor: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `prune`.
+#[derive(Clone, Debug, Args)]
+pub struct PruneArgs {
+    /// Print what would go and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `pin` and `unpin`.
+#[derive(Clone, Debug, Args)]
+pub struct PinArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Only this snapshot: a kind, a checkpoint's name, or an id or its prefix; without it the whole session
+    #[arg(value_name = "SNAP", value_parser = some_text())]
+    pub snapshot: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

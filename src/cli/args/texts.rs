@@ -98,7 +98,22 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
         "resume" => &[("", "jackin recovery resume")],
         "abort" => &[("", "jackin recovery abort")],
         "verify" => &[("", "jackin recovery verify --read-data")],
-        "log" => &[("", "jackin recovery log --verify")],
+        "log" => &[
+            ("", "jackin recovery log --verify"),
+            (
+                "What to keep elsewhere, so that a chain that was written anew is noticed:",
+                "jackin recovery log --anchor",
+            ),
+        ],
+        "prune" => &[("See what would go:", "jackin recovery prune --dry-run")],
+        "pin" => &[
+            (
+                "A session with all of its snapshots:",
+                "jackin recovery pin @latest",
+            ),
+            ("One checkpoint:", "jackin recovery pin shop before-upgrade"),
+        ],
+        "unpin" => &[("", "jackin recovery unpin @latest")],
         "rebuild" => &[("", "jackin recovery rebuild")],
         "doctor" => &[
             ("", "jackin recovery doctor"),
@@ -176,8 +191,19 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
         }
         "verify" => "Checks that every snapshot has all that it needs and names each one that does not.",
         "log" => {
-            "Every act leaves a receipt, and each receipt holds the hash of the one before. Newest first."
+            "Every act leaves a receipt, and each receipt holds the hash of the one before. Newest first. Receipts stay when their \
+            snapshots go. Who can write the store can write a whole chain anew: what --anchor prints, kept elsewhere, shows that."
         }
+        "prune" => {
+            "What goes beyond [recovery.retention] goes by itself when a session ends; this shows all of it, with the bytes for each \
+            reason, and asks. Never given up are: what is pinned, the baseline and the closing snapshot of an active session and of the \
+            newest one of each workspace, and what an interrupted restore or the undo of the last one needs. Archives that are mostly \
+            dead, and many small ones, are packed anew. Receipts stay."
+        }
+        "pin" => {
+            "What is pinned is never given up. The snapshots of a pinned session do not count for the rules."
+        }
+        "unpin" => "Of a whole session: with every snapshot of it that was pinned by itself.",
         "rebuild" => {
             "The catalog is only an index. Snapshots and receipts are the truth, and are not changed."
         }

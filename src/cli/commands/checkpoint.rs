@@ -2,6 +2,7 @@
 
 use super::diff::no_store;
 use super::repositories::warn_of_unsteady;
+use super::retain::by_the_rules;
 use crate::capture::{Limits, Request, take};
 use crate::cli::args::CheckpointArgs;
 use crate::cli::context::Context;
@@ -97,5 +98,6 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
             .terminal
             .out(record.name.as_deref().unwrap_or(record.id.as_str()));
     }
+    by_the_rules(context, &store);
     Ok(ExitCode::Done.into())
 }

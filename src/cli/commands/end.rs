@@ -3,6 +3,7 @@
 use super::changes;
 use super::diff::no_store;
 use super::repositories::warn_of_unsteady;
+use super::retain::by_the_rules;
 use crate::cli::args::EndArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{EndDocument, Head};
@@ -59,6 +60,7 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
             .terminal
             .out(&changed.screen(context, &row.id, context.terminal.width_out()));
     }
+    by_the_rules(context, &store);
     Ok(ExitCode::Done.into())
 }
 

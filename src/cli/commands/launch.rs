@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::begin::{begin_instance, warn_about, warn_of_absent};
 use super::repositories::warn_of_unsteady;
+use super::retain::by_the_rules;
 use super::{changes, scope};
 use crate::cli::args::LaunchArgs;
 use crate::cli::context::Context;
@@ -102,6 +103,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     };
     let closed = close(context, &store, &begun, ending, ended.survivors.clone());
     report(context, args, &store, &begun, closed, &ended);
+    by_the_rules(context, &store);
     Ok(status(ended.exit))
 }
 

@@ -1,10 +1,13 @@
 //! `verify`, `log`, `rebuild`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Head, lossy};
-use crate::snapshot::Receipt;
+use crate::retention::{Chosen, Held};
+use crate::snapshot::{PruneReason, PrunedSnapshot, Receipt, Time};
 use crate::store::{Anchor, Finding};
 
 /// Whether the store is whole.
@@ -125,4 +128,89 @@ pub(in crate::cli) struct RebuildDocument {
     pub(in crate::cli) instances: u64,
     /// Records that could not be read, and why.
     pub(in crate::cli) unreadable: Vec<String>,
+}
+
+/// How a prune ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::cli) enum PruneOutcome {
+    /// `--dry-run`: this would be done.
+    Planned,
+    /// There was nothing to do.
+    Nothing,
+    /// It was done.
+    Pruned,
+    /// Done, but the store is still larger than it may be, or too little room is free: what is left is held.
+    Lacking,
+}
+
+/// `prune --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct PruneDocument {
+    #[serde(flatten)]
+    pub(in crate::cli) head: Head,
+    pub(in crate::cli) outcome: PruneOutcome,
+    /// What goes, oldest first.
+    pub(in crate::cli) snapshots: Vec<PrunedDocument>,
+    /// The same by reason.
+    pub(in crate::cli) reasons: Vec<PruneShareDocument>,
+    /// How many snapshots stay although a rule would give them up, by what holds them.
+    pub(in crate::cli) held: BTreeMap<Held, u64>,
+    /// Bytes of all archives before.
+    pub(in crate::cli) size: u64,
+    /// Bytes that nothing needs any more; of a plan about as many.
+    pub(in crate::cli) freed: u64,
+    /// Archives that are packed anew.
+    pub(in crate::cli) repacked: u64,
+    /// Bytes that are free because of that; of a plan about as many.
+    pub(in crate::cli) repacked_bytes: u64,
+    /// Bytes by which the store stays too large, or too little is free.
+    pub(in crate::cli) lacking: u64,
+    /// Snapshots whose records cannot be read: while they are there no archive goes.
+    pub(in crate::cli) unreadable: Vec<String>,
+    /// The number in `log`.
+    pub(in crate::cli) receipt: Option<u64>,
+}
+
+/// A snapshot that goes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct PrunedDocument {
+    #[serde(flatten)]
+    snapshot: PrunedSnapshot,
+    /// RFC 3339, UTC.
+    taken_at: Time,
+}
+
+impl From<&Chosen> for PrunedDocument {
+    fn from(chosen: &Chosen) -> Self {
+        Self {
+            snapshot: chosen.snapshot.clone(),
+            taken_at: chosen.taken_at,
+        }
+    }
+}
+
+/// What goes for one reason.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct PruneShareDocument {
+    pub(in crate::cli) reason: PruneReason,
+    /// How many snapshots.
+    pub(in crate::cli) snapshots: u64,
+    /// Bytes that nothing needs any more because of them.
+    pub(in crate::cli) bytes: u64,
+}
+
+/// `pin --json`, `unpin --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct PinDocument {
+    #[serde(flatten)]
+    pub(in crate::cli) head: Head,
+    /// The session's id.
+    pub(in crate::cli) instance: String,
+    /// The snapshot's id; none: the whole session.
+    pub(in crate::cli) snapshot: Option<String>,
+    /// Whether it is pinned now.
+    pub(in crate::cli) pinned: bool,
+    /// The number in `log`; none when it was so already.
+    pub(in crate::cli) receipt: Option<u64>,
 }

@@ -77,6 +77,22 @@ impl Catalog {
         Ok(found.into_iter().filter_map(row::restore).collect())
     }
 
+    /// The last restore or undo of an instance that changed something.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn last_restore(&self, instance: &InstanceId) -> Result<Option<RestoreRow>, StoreError> {
+        let sql = "SELECT json FROM receipts WHERE instance = ?1 AND act = 'restore'
+                   ORDER BY number DESC LIMIT 1";
+        let found: Option<Receipt> = self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([instance.as_str()], receipt)
+                .optional()
+        })?;
+        Ok(found.and_then(row::restore))
+    }
+
     /// The receipt that tells how the restore with this emergency snapshot ended, when there is one. Nothing else can have become
     /// of its instance since.
     ///

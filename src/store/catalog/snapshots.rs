@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use rusqlite::{OptionalExtension as _, Params, params};
 
 use super::Catalog;
-use super::row::{self, SnapshotRow, Word};
+use super::row::{self, Count, SnapshotRow, Word};
 use crate::snapshot::{Digest, InstanceId, SnapshotId, SnapshotKind};
 use crate::store::StoreError;
 
@@ -33,6 +33,14 @@ impl Catalog {
     /// As [`Catalog::instances`].
     pub fn snapshots(&self, instance: &InstanceId) -> Result<Vec<SnapshotRow>, StoreError> {
         self.snapshots_where("instance = ?1", [instance.as_str()])
+    }
+
+    /// All snapshots.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn all_snapshots(&self) -> Result<Vec<SnapshotRow>, StoreError> {
+        self.snapshots_where("true", [])
     }
 
     /// One snapshot.
@@ -102,14 +110,50 @@ impl Catalog {
         })
     }
 
-    /// Every snapshot whose record was applied.
-    pub(in crate::store) fn applied_records(&self) -> Result<HashSet<SnapshotId>, StoreError> {
-        let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<SnapshotId>>(0).map(|word| word.0);
-        self.ask(|connection| {
+    /// Every snapshot that was given up, and the receipt that tells of it.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn pruned_of(&self, instance: &InstanceId) -> Result<Vec<(SnapshotId, u64)>, StoreError> {
+        let sql = "SELECT snapshot, number FROM pruned WHERE instance = ?1 ORDER BY number DESC, snapshot";
+        let pair = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Word<_>>(0)?.0, row.get::<_, Count>(1)?.0));
+        self.query(|connection| {
             connection
-                .prepare_cached("SELECT id FROM snapshots")?
-                .query_map([], id)?
+                .prepare_cached(sql)?
+                .query_map([instance.as_str()], pair)?
                 .collect()
         })
+    }
+
+    /// What is pinned: sessions, and single snapshots of them.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn pins(&self) -> Result<Vec<(InstanceId, Option<SnapshotId>)>, StoreError> {
+        let pin = |row: &rusqlite::Row<'_>| {
+            let snapshot: String = row.get(1)?;
+            Ok((row.get::<_, Word<_>>(0)?.0, SnapshotId::parse(&snapshot).ok()))
+        };
+        self.query(|connection| {
+            connection
+                .prepare_cached("SELECT instance, snapshot FROM pins ORDER BY instance, snapshot")?
+                .query_map([], pin)?
+                .collect()
+        })
+    }
+
+    /// Every snapshot that was given up.
+    pub(in crate::store) fn pruned(&self) -> Result<HashSet<SnapshotId>, StoreError> {
+        self.ids("SELECT snapshot FROM pruned")
+    }
+
+    fn ids(&self, sql: &str) -> Result<HashSet<SnapshotId>, StoreError> {
+        let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<SnapshotId>>(0).map(|word| word.0);
+        self.ask(|connection| connection.prepare_cached(sql)?.query_map([], id)?.collect())
+    }
+
+    /// Every snapshot whose record was applied.
+    pub(in crate::store) fn applied_records(&self) -> Result<HashSet<SnapshotId>, StoreError> {
+        self.ids("SELECT id FROM snapshots")
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::DraftFact;
 use crate::snapshot::{Act, ArchiveId, Digest, SnapshotId};
-use crate::store::{Layout, StoreError, lock, log, record};
+use crate::store::{Layout, StoreError, lock, log, moved, record};
 
 /// What records, archives and receipts amount to; see [`super::Survey`].
 pub(super) struct Told {
@@ -81,12 +81,17 @@ pub(super) fn snapshots(
     });
     let mut captured: HashMap<SnapshotId, Digest> = HashMap::new();
     let mut order = Vec::new();
+    let mut pruned: HashSet<SnapshotId> = HashSet::new();
     let mut receipts = 0;
     let scanned = log::scan(&layout.receipts(), log::Place::BEGIN, |link| {
         receipts += 1;
-        if let Act::Capture { snapshot, record, .. } = link.receipt.act {
-            order.push(snapshot.clone());
-            captured.entry(snapshot).or_insert(record);
+        match link.receipt.act {
+            Act::Capture { snapshot, record, .. } => {
+                order.push(snapshot.clone());
+                captured.entry(snapshot).or_insert(record);
+            }
+            Act::Prune { snapshots, .. } => pruned.extend(snapshots.into_iter().map(|pruned| pruned.id)),
+            _ => {}
         }
         Ok(())
     });
@@ -104,7 +109,7 @@ pub(super) fn snapshots(
     for id in &ids {
         match record::read(layout, id, captured.get(id).copied()) {
             Ok(record) => {
-                for archive in record.archives {
+                for archive in moved::resolve_all(layout, record.archives) {
                     let there = *needed.entry(archive.id.clone()).or_insert_with(|| {
                         let meta = fs::symlink_metadata(layout.archive(&archive.id));
                         meta.is_ok_and(|meta| meta.is_file() && meta.len() == archive.size)
@@ -133,7 +138,7 @@ pub(super) fn snapshots(
     let mut seen = HashSet::new();
     told.lost = order
         .into_iter()
-        .filter(|id| gone(id) && seen.insert(id.clone()))
+        .filter(|id| gone(id) && !pruned.contains(id) && seen.insert(id.clone()))
         .collect();
     let drafted: Vec<ArchiveId> = drafts
         .iter()

@@ -1,0 +1,85 @@
+//! `pin` and `unpin`: what the rules of retention leave alone.
+
+use super::diff::{no_store, nothing};
+use crate::cli::args::PinArgs;
+use crate::cli::context::Context;
+use crate::cli::document::{Head, PinDocument};
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::session::{Allowed, find_called, find_snapshot, refuse_inside};
+use crate::snapshot::Act;
+
+pub(super) fn pin(context: &Context<'_>, args: &PinArgs) -> Result<Status, CliError> {
+    set(context, args, true)
+}
+
+pub(super) fn unpin(context: &Context<'_>, args: &PinArgs) -> Result<Status, CliError> {
+    set(context, args, false)
+}
+
+fn set(context: &Context<'_>, args: &PinArgs, pinned: bool) -> Result<Status, CliError> {
+    // A mistyped id makes no store where there was none.
+    if !context.has_store()? {
+        return Err(no_store(&args.instance));
+    }
+    let store = context.store_for_writing()?;
+    let row = find_called(&store, context.environment, &args.instance)?;
+    refuse_inside(&store, context.environment, Allowed::Nothing)?;
+    let snapshot = match &args.snapshot {
+        Some(wanted) => Some(
+            find_snapshot(&store, &row, wanted)
+                .map_err(|error| nothing(&row, error))?
+                .id,
+        ),
+        None => None,
+    };
+    let pins = store.catalog().pins()?;
+    let of_it =
+        |pin: &&(_, Option<_>)| pin.0 == row.id && (pin.1 == snapshot || (!pinned && snapshot.is_none()));
+    let is_so = pins.iter().any(|pin| of_it(&pin)) == pinned;
+    let mut receipt = None;
+    if !is_so {
+        let snapshot = snapshot.clone();
+        let act = if pinned {
+            Act::Pin { snapshot }
+        } else {
+            Act::Unpin { snapshot }
+        };
+        receipt = Some(
+            store
+                .append(context.now(), context.world().uid, &row.id, act)?
+                .number,
+        );
+    }
+    let whole = pins.contains(&(row.id.clone(), None));
+    let terminal = context.terminal;
+    let still = !pinned && snapshot.is_some() && whole;
+    if args.json {
+        terminal.json(&PinDocument {
+            head: Head::default(),
+            instance: row.id.to_string(),
+            snapshot: snapshot.as_ref().map(ToString::to_string),
+            pinned: pinned || still,
+            receipt,
+        });
+        return Ok(ExitCode::Done.into());
+    }
+    let what = match &snapshot {
+        Some(id) => format!("snapshot {id} of {}", row.id),
+        None => format!("{} with all of its snapshots", row.id),
+    };
+    terminal.out(&match (pinned, is_so) {
+        (true, false) => format!("{what} is kept until it is unpinned"),
+        (true, true) => format!("{what} is pinned already"),
+        (false, false) => format!("{what}: the rules apply again"),
+        (false, true) => format!("{what} is not pinned"),
+    });
+    if still {
+        terminal.note(&format!(
+            "{} is pinned as a whole, so it is kept all the same",
+            row.id
+        ));
+        context.propose("let the rules apply to all of it", &format!("unpin {}", row.id));
+    }
+    Ok(ExitCode::Done.into())
+}

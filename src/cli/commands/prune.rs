@@ -1,0 +1,144 @@
+//! `prune`: plan, show, ask, give up.
+
+use super::retain::with_rules;
+use crate::cli::args::PruneArgs;
+use crate::cli::confirm::confirm;
+use crate::cli::context::Context;
+use crate::cli::document::{Head, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument};
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::view;
+use crate::retention::{Acting, Care, PrunePlan, carry_out, plan};
+use crate::session::{Allowed, refuse_inside};
+use crate::store::Store;
+use crate::terminal::size;
+
+pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, CliError> {
+    let terminal = context.terminal;
+    if !context.has_store()? {
+        if args.json {
+            terminal.json(&nothing());
+        } else {
+            terminal.note("no sessions were recorded yet");
+        }
+        return Ok(ExitCode::Done.into());
+    }
+    let store = match args.dry_run {
+        true => context.store_for_reading()?,
+        false => Some(context.store_for_writing()?),
+    };
+    let Some(store) = store else {
+        return Ok(ExitCode::Done.into());
+    };
+    refuse_inside(&store, context.environment, Allowed::Nothing)?;
+    let planned = {
+        let _shared = store.share()?;
+        with_rules(context, |rules| {
+            let observer = context.world().observer;
+            Ok(plan(&store, rules, Care::Thorough, context.now(), observer)?)
+        })?
+    };
+    let mut document = document(&planned);
+    let shown = view::prune::plan(&planned, context.now(), terminal.width_out());
+    if !args.json {
+        terminal.out(&shown);
+    } else if !args.yes && !args.dry_run && terminal.can_ask() {
+        terminal.err(&view::prune::plan(&planned, context.now(), terminal.width_err()));
+    }
+    if planned.is_empty() || args.dry_run {
+        if args.json {
+            terminal.json(&document);
+        } else if !planned.is_empty() {
+            context.propose("do it", "prune");
+        }
+        return Ok(ExitCode::Done.into());
+    }
+    if !planned.chosen.is_empty() {
+        confirm(
+            terminal,
+            &context.interrupts,
+            "Give these snapshots up for good?",
+            args.yes,
+        )?;
+    }
+    let lacking = planned.lacking;
+    carry(context, &store, planned, &mut document)?;
+    document.outcome = if lacking > 0 {
+        PruneOutcome::Lacking
+    } else {
+        PruneOutcome::Pruned
+    };
+    if args.json {
+        terminal.json(&document);
+    } else {
+        let count = size::counted(document.snapshots.len() as u64, "snapshot", "snapshots");
+        let free = size::bytes(document.freed.saturating_add(document.repacked_bytes));
+        terminal.out(&format!("Done: {count} given up, {free} free."));
+    }
+    Ok(ExitCode::Done.into())
+}
+
+fn carry(
+    context: &Context<'_>,
+    store: &Store,
+    planned: PrunePlan,
+    document: &mut PruneDocument,
+) -> Result<(), CliError> {
+    let world = context.world();
+    let acting = Acting {
+        entropy: world.entropy,
+        observer: world.observer,
+        now: context.now(),
+        uid: world.uid,
+        automatic: false,
+    };
+    let asked: Vec<_> = planned.chosen.clone();
+    let pruned = carry_out(store, planned, &acting)?;
+    let gone = |chosen: &&crate::retention::Chosen| pruned.snapshots.contains(&chosen.snapshot);
+    document.snapshots = asked.iter().filter(gone).map(PrunedDocument::from).collect();
+    document.freed = pruned.swept.bytes;
+    document.repacked_bytes = pruned.repacked;
+    document.receipt = pruned.receipt;
+    let stayed = asked.len() - document.snapshots.len();
+    if stayed > 0 {
+        let stayed = size::counted(stayed as u64, "snapshot", "snapshots");
+        context.terminal.note(&format!(
+            "{stayed} stay: something has come to need them meanwhile"
+        ));
+    }
+    Ok(())
+}
+
+fn nothing() -> PruneDocument {
+    document(&PrunePlan::default())
+}
+
+fn document(plan: &PrunePlan) -> PruneDocument {
+    let groups = plan.repack.iter().flat_map(|plan| &plan.groups);
+    PruneDocument {
+        head: Head::default(),
+        outcome: if plan.is_empty() {
+            PruneOutcome::Nothing
+        } else {
+            PruneOutcome::Planned
+        },
+        snapshots: plan.chosen.iter().map(PrunedDocument::from).collect(),
+        reasons: plan
+            .reasons
+            .iter()
+            .map(|(reason, share)| PruneShareDocument {
+                reason: *reason,
+                snapshots: share.snapshots,
+                bytes: share.bytes,
+            })
+            .collect(),
+        held: plan.held.clone(),
+        size: plan.size,
+        freed: plan.freed.saturating_add(plan.idle),
+        repacked: groups.map(|group| group.from.len() as u64).sum(),
+        repacked_bytes: plan.repack_gain(),
+        lacking: plan.lacking,
+        unreadable: plan.unreadable.iter().map(ToString::to_string).collect(),
+        receipt: None,
+    }
+}

@@ -1,0 +1,106 @@
+//! What a prune would give up.
+
+use super::receipt::reason_words;
+use crate::retention::{Held, PrunePlan};
+use crate::snapshot::Time;
+use crate::terminal::table::{Column, Fit, Table};
+use crate::terminal::{Role, sanitize, size, style};
+
+/// So many snapshots are named one by one; the rest is counted.
+const NAMED: usize = 20;
+
+/// The plan.
+pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> String {
+    let mut lines = vec![format!("The store's archives take {}.", size::bytes(plan.size))];
+    if !plan.chosen.is_empty() {
+        lines.push(String::new());
+        lines.push(snapshots(plan, now, columns));
+        let more = plan.chosen.len().saturating_sub(NAMED);
+        if more > 0 {
+            lines.push(format!("and {} more (--json has them)", size::count(more as u64)));
+        }
+        lines.push(String::new());
+    }
+    for (reason, share) in &plan.reasons {
+        let words = reason_words(*reason);
+        lines.push(amount(share.snapshots, words, share.bytes));
+    }
+    if plan.idle > 0 {
+        lines.push(format!(
+            "  archives that a killed command left  {}",
+            size::bytes(plan.idle)
+        ));
+    }
+    if let Some(repack) = &plan.repack {
+        let archives = repack.groups.iter().map(|group| group.from.len() as u64).sum();
+        let archives = size::counted(archives, "archive", "archives");
+        lines.push(format!(
+            "  {archives} to pack anew  about {}",
+            size::bytes(plan.repack_gain())
+        ));
+    }
+    for (held, count) in &plan.held {
+        lines.push(format!("  {} {}", size::count(*count), held_words(*held)));
+    }
+    if !plan.unreadable.is_empty() {
+        let records = size::counted(plan.unreadable.len() as u64, "snapshot", "snapshots");
+        let text = format!("The record of {records} cannot be read, so no archive goes: any may be needed.");
+        lines.push(style::paint(Role::Warning, &text));
+    }
+    if plan.lacking > 0 {
+        let text = format!(
+            "{} more would have to go, and all that is left is held.",
+            size::bytes(plan.lacking)
+        );
+        lines.push(style::paint(Role::Warning, &text));
+    }
+    lines.push(match plan.is_empty() {
+        true => "Nothing goes beyond the rules.".to_owned(),
+        false => {
+            let count = size::counted(plan.chosen.len() as u64, "snapshot", "snapshots");
+            let free = plan
+                .freed
+                .saturating_add(plan.idle)
+                .saturating_add(plan.repack_gain());
+            format!("{count} to give up; about {} will be free.", size::bytes(free))
+        }
+    });
+    lines.join("\n")
+}
+
+fn amount(count: u64, words: &str, bytes: u64) -> String {
+    format!("  {} {words}  {}", size::count(count), size::bytes(bytes))
+}
+
+fn snapshots(plan: &PrunePlan, now: Time, columns: usize) -> String {
+    let mut table = Table::new([
+        Column::new("SNAPSHOT").fit(Fit::Keep),
+        Column::new("KIND"),
+        Column::new("TAKEN"),
+        Column::new("INSTANCE").fit(Fit::Cut),
+        Column::new("NAME").fit(Fit::Cut),
+    ]);
+    for chosen in plan.chosen.iter().take(NAMED) {
+        let snapshot = &chosen.snapshot;
+        let name = snapshot.name.as_deref().unwrap_or_default();
+        table.row([
+            snapshot.id.to_string().into(),
+            snapshot.kind.word().into(),
+            size::age(chosen.taken_at, now).into(),
+            snapshot.instance.to_string().into(),
+            sanitize::name(name.as_bytes()).into(),
+        ]);
+    }
+    table.render(columns)
+}
+
+/// Behind a number of snapshots.
+fn held_words(held: Held) -> &'static str {
+    match held {
+        Held::Pinned => "stay because they are pinned",
+        Held::Active => "stay because their session is active",
+        Held::Newest => "stay because their session is the newest of its workspace",
+        Held::Interrupted => "stay because an interrupted restore needs them",
+        Held::LastRestore => "stay because the last restore is undone with them",
+    }
+}

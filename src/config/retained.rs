@@ -1,0 +1,108 @@
+//! What `[recovery.retention]` says, layer by layer: what is a workspace's own, and what is the store's.
+
+use super::error::{ConfigError, Place};
+use super::table::Setting;
+use super::{Config, Flags, Retention, Room, Sourced};
+
+/// The settings of one table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RetentionLayer {
+    checkpoints: Option<Sourced<u64>>,
+    checkpoint_days: Option<Sourced<u64>>,
+    instances: Option<Sourced<u64>>,
+    days: Option<Sourced<u64>>,
+    max_bytes: Option<(Place, u64)>,
+    min_free: Option<(Place, u64)>,
+}
+
+impl RetentionLayer {
+    /// Takes one checked value in; `key` is its name below `retention`.
+    pub(super) fn set(&mut self, key: &str, place: &Place, setting: Setting) {
+        let Setting::Number(number) = setting else { return };
+        let sourced = Some(Sourced {
+            value: number,
+            source: (&place.origin).into(),
+        });
+        match key {
+            "checkpoints" => self.checkpoints = sourced,
+            "checkpoint_days" => self.checkpoint_days = sourced,
+            "instances" => self.instances = sourced,
+            "days" => self.days = sourced,
+            "max_bytes" => self.max_bytes = Some((place.clone(), number)),
+            "min_free" => self.min_free = Some((place.clone(), number)),
+            _ => {}
+        }
+    }
+
+    /// This layer over a lower one.
+    pub(super) fn over(self, lower: Self) -> Self {
+        Self {
+            checkpoints: self.checkpoints.or(lower.checkpoints),
+            checkpoint_days: self.checkpoint_days.or(lower.checkpoint_days),
+            instances: self.instances.or(lower.instances),
+            days: self.days.or(lower.days),
+            max_bytes: self.max_bytes.or(lower.max_bytes),
+            min_free: self.min_free.or(lower.min_free),
+        }
+    }
+
+    /// Refuses, in the table of a workspace, what is the store's.
+    pub(super) fn refuse_of_store(&self) -> Result<(), ConfigError> {
+        match self.max_bytes.iter().chain(&self.min_free).next() {
+            None => Ok(()),
+            Some((place, value)) => Err(ConfigError::BadValue {
+                place: place.clone(),
+                value: value.to_string(),
+                problem: "it is about the whole store and not one workspace; set it in [recovery.retention] of config.toml"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// The built-in values fill what no layer says.
+    pub(super) fn resolve(self) -> Retention {
+        let usual = Retention::default();
+        Retention {
+            checkpoints: self.checkpoints.unwrap_or(usual.checkpoints),
+            checkpoint_days: self.checkpoint_days.unwrap_or(usual.checkpoint_days),
+            instances: self.instances.unwrap_or(usual.instances),
+            days: self.days.unwrap_or(usual.days),
+        }
+    }
+
+    fn room(&self) -> Room {
+        let usual = Room::default();
+        let given = |value: &Option<(Place, u64)>| value.as_ref().map(|(_, value)| *value);
+        Room {
+            max_bytes: given(&self.max_bytes).unwrap_or(usual.max_bytes),
+            min_free: given(&self.min_free).unwrap_or(usual.min_free),
+        }
+    }
+}
+
+impl Config {
+    /// How much is kept of a workspace, or of what belongs to none. A workspace that nothing defines any more is kept as the defaults
+    /// say.
+    ///
+    /// # Errors
+    /// When one of its files has a fault.
+    pub fn retention(&self, workspace: Option<&str>) -> Result<Retention, ConfigError> {
+        let layer = match workspace {
+            Some(name) => match self.layers(name, &Flags::default()) {
+                Ok(layer) => layer,
+                Err(ConfigError::UnknownWorkspace { .. } | ConfigError::BadName { .. }) => {
+                    self.defaults.clone()
+                }
+                Err(error) => return Err(error),
+            },
+            None => self.defaults.clone(),
+        };
+        Ok(layer.retention.resolve())
+    }
+
+    /// How large the store may be.
+    #[must_use]
+    pub fn room(&self) -> Room {
+        self.defaults.retention.room()
+    }
+}

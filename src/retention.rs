@@ -1,0 +1,221 @@
+//! What is kept, and what is given up: the rules of the operator, a plan of what goes beyond them, and carrying it out. Nothing that
+//! is needed to take back what is under way, or was done last, is ever chosen.
+
+mod act;
+mod choose;
+mod field;
+mod weights;
+
+use std::collections::BTreeMap;
+
+pub use act::{Acting, Pruned, carry_out};
+pub use field::Held;
+
+use crate::config::{Retention, Room};
+use crate::observer::Observer;
+use crate::snapshot::{PruneReason, PrunedSnapshot, SnapshotId, Time};
+use crate::store::{RepackPlan, Store, StoreError};
+
+use choose::Choice;
+use field::Field;
+use weights::Weights;
+
+/// The rules that apply.
+pub struct Rules<'a> {
+    /// Those of a workspace; none: of what belongs to no workspace.
+    pub of: &'a dyn Fn(Option<&str>) -> Retention,
+    /// Those of the whole store.
+    pub room: Room,
+}
+
+/// How closely the store is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Care {
+    /// Somebody asked: everything that is worth it is packed anew.
+    Thorough,
+    /// It happens beside something else: archives are looked at only when there is reason to.
+    Passing,
+}
+
+/// One snapshot that goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Which, and why.
+    pub snapshot: PrunedSnapshot,
+    /// When it was taken.
+    pub taken_at: Time,
+}
+
+/// What goes for one reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// How many snapshots.
+    pub snapshots: u64,
+    /// How many bytes of archives nothing needs any more because of them.
+    pub bytes: u64,
+}
+
+/// What would be done.
+#[derive(Default)]
+pub struct PrunePlan {
+    /// Oldest first.
+    pub chosen: Vec<Chosen>,
+    /// By reason, in the order in which reasons are asked.
+    pub reasons: BTreeMap<PruneReason, Share>,
+    /// Bytes of all archives now.
+    pub size: u64,
+    /// Bytes that will be free because snapshots go; without what is packed anew.
+    pub freed: u64,
+    /// Bytes of archives that nothing needs even now: a command was killed.
+    pub idle: u64,
+    /// What is packed anew.
+    pub repack: Option<RepackPlan>,
+    /// By so many bytes the store is still too large, or too little is free: what is left is held.
+    pub lacking: u64,
+    /// Snapshots whose records cannot be read: as long as they are there no archive goes.
+    pub unreadable: Vec<SnapshotId>,
+    /// How many snapshots stay because of what, although a rule would give them up.
+    pub held: BTreeMap<Held, u64>,
+}
+
+impl PrunePlan {
+    /// Whether nothing is to be done.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.chosen.is_empty() && self.repack_gain() == 0 && self.idle == 0
+    }
+
+    /// Whether archives are packed anew.
+    #[must_use]
+    pub fn repacks(&self) -> bool {
+        self.repack.as_ref().is_some_and(|plan| !plan.groups.is_empty())
+    }
+
+    /// About how many bytes that makes free.
+    #[must_use]
+    pub fn repack_gain(&self) -> u64 {
+        let groups = self.repack.iter().flat_map(|plan| &plan.groups);
+        groups.map(crate::store::RepackGroup::gain).sum()
+    }
+}
+
+/// Whether a rule that is cheap to ask gives anything up, so that a plan is worth while.
+///
+/// # Errors
+/// [`StoreError`] when the catalog or a restore that waits cannot be read.
+pub fn is_due(store: &Store, rules: &Rules<'_>, now: Time) -> Result<bool, StoreError> {
+    let field = Field::look(store)?;
+    let mut choice = Choice::new(&field);
+    choice.by_rules(rules, now);
+    Ok(!choice.is_empty() || need(store, rules.room)?.is_some() || store.has_many_small_archives()?)
+}
+
+/// Plans. Nothing is changed.
+///
+/// # Errors
+/// As [`is_due`].
+pub fn plan(
+    store: &Store,
+    rules: &Rules<'_>,
+    care: Care,
+    now: Time,
+    observer: &dyn Observer,
+) -> Result<PrunePlan, StoreError> {
+    let field = Field::look(store)?;
+    let mut choice = Choice::new(&field);
+    choice.by_rules(rules, now);
+    let mut weights = Weights::of(store)?;
+    let mut reasons: BTreeMap<PruneReason, Share> = BTreeMap::new();
+    for (number, reason) in choice.in_order() {
+        let share = reasons.entry(reason).or_default();
+        share.snapshots += 1;
+        share.bytes += weights.take(field.id(number));
+    }
+    let repack = |choice: &Choice<'_>| store.plan_repack(&choice.ids(), observer);
+    let mut packing = None;
+    let whole_sessions = reasons.keys().any(|reason| *reason < PruneReason::Checkpoints);
+    if care == Care::Thorough || whole_sessions || store.has_many_small_archives()? {
+        packing = Some(repack(&choice)?);
+    }
+    let mut lacking = 0;
+    if let Some(need) = need(store, rules.room)?.filter(|_| weights.unreadable.is_empty()) {
+        if packing.is_none() {
+            packing = Some(repack(&choice)?);
+        }
+        let gain: u64 = packing
+            .iter()
+            .flat_map(|plan| &plan.groups)
+            .map(|group| group.gain())
+            .sum();
+        let before = choice.len();
+        let mut freed = weights.freed + weights.idle + gain;
+        for batch in choice.by_age() {
+            let Some(reason) = need.reason(freed) else { break };
+            for number in batch {
+                let bytes = weights.take(field.id(number));
+                choice.add(number, reason);
+                let share = reasons.entry(reason).or_default();
+                share.snapshots += 1;
+                share.bytes += bytes;
+                freed += bytes;
+            }
+        }
+        lacking = need.lacks(freed);
+        if choice.len() > before {
+            packing = Some(repack(&choice)?);
+        }
+    }
+    Ok(PrunePlan {
+        chosen: choice.chosen(),
+        reasons,
+        size: weights.size,
+        freed: weights.freed,
+        idle: if weights.unreadable.is_empty() {
+            weights.idle
+        } else {
+            0
+        },
+        repack: packing.filter(|plan| !plan.groups.is_empty()),
+        lacking,
+        unreadable: weights.unreadable,
+        held: choice.held(),
+    })
+}
+
+/// How much has to become free.
+struct Need {
+    too_large: u64,
+    too_full: u64,
+}
+
+impl Need {
+    /// For which reason more must go when so many bytes are free already.
+    fn reason(&self, freed: u64) -> Option<PruneReason> {
+        if freed < self.too_large {
+            Some(PruneReason::MaxBytes)
+        } else if freed < self.too_full {
+            Some(PruneReason::MinFree)
+        } else {
+            None
+        }
+    }
+
+    fn lacks(&self, freed: u64) -> u64 {
+        self.too_large.max(self.too_full).saturating_sub(freed)
+    }
+}
+
+fn need(store: &Store, room: Room) -> Result<Option<Need>, StoreError> {
+    let size: u64 = store.archive_sizes()?.iter().map(|(_, size)| size).sum();
+    let too_large = match room.max_bytes {
+        0 => 0,
+        max => size.saturating_sub(max),
+    };
+    // On a small disk a floor made for large ones would let nothing stay.
+    let floor = room.min_free.min(store.all_bytes()? / 10);
+    let too_full = floor.saturating_sub(store.free_bytes()?);
+    Ok((too_large > 0 || too_full > 0).then_some(Need { too_large, too_full }))
+}
+
+#[cfg(test)]
+mod tests;

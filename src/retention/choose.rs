@@ -1,0 +1,215 @@
+//! Which snapshots go by which rule. Only numbers and times; nothing is asked of the store.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::field::{Field, Held, Shot};
+use super::{Chosen, Rules};
+use crate::snapshot::{PruneReason, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// What was chosen so far.
+pub(super) struct Choice<'f> {
+    field: &'f Field,
+    /// By the number of the snapshot.
+    reasons: BTreeMap<usize, PruneReason>,
+    /// What a rule would give up and something holds.
+    held: BTreeMap<usize, Held>,
+}
+
+impl<'f> Choice<'f> {
+    pub(super) fn new(field: &'f Field) -> Self {
+        Self {
+            field,
+            reasons: BTreeMap::new(),
+            held: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.reasons.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.reasons.len()
+    }
+
+    fn shot(&self, number: usize) -> Option<&'f Shot> {
+        self.field.shots.get(number)
+    }
+
+    fn goes(&self, number: usize) -> bool {
+        self.reasons.contains_key(&number)
+    }
+
+    /// Gives a snapshot up, unless something holds it.
+    pub(super) fn add(&mut self, number: usize, reason: PruneReason) {
+        match self.shot(number).and_then(|shot| shot.held) {
+            Some(held) => {
+                self.held.insert(number, held);
+            }
+            None => {
+                self.reasons.entry(number).or_insert(reason);
+            }
+        }
+    }
+
+    /// What goes beyond counts and ages.
+    pub(super) fn by_rules(&mut self, rules: &Rules<'_>, now: Time) {
+        for (group, name) in self.field.groups.iter().enumerate() {
+            let kept = (rules.of)(name.workspace());
+            self.sessions(group, kept.instances.value, kept.days.value, now);
+            for kind in [SnapshotKind::Checkpoint, SnapshotKind::Emergency] {
+                self.ring(group, kind, kept.checkpoints.value);
+            }
+            self.old_checkpoints(group, kept.checkpoint_days.value, now);
+        }
+    }
+
+    fn sessions(&mut self, group: usize, instances: u64, days: u64, now: Time) {
+        let field = self.field;
+        let mut count = 0;
+        for session in field.sessions.iter().filter(|session| session.group == group) {
+            if session.is_pinned {
+                continue;
+            }
+            count += 1;
+            let reason = if instances > 0 && count > instances {
+                PruneReason::Instances
+            } else if is_older(session.ended_at, days, now) {
+                PruneReason::Days
+            } else {
+                continue;
+            };
+            if session.is_over && !session.is_newest {
+                for number in &session.snapshots {
+                    self.add(*number, reason);
+                }
+            }
+        }
+    }
+
+    /// The snapshots of a kind in a group that are not chosen yet, newest first.
+    fn of_kind(&self, group: usize, kind: SnapshotKind) -> Vec<usize> {
+        let in_group = |number: &usize| {
+            let Some(shot) = self.shot(*number) else {
+                return false;
+            };
+            let session = self.field.sessions.get(shot.session);
+            shot.row.kind == kind
+                && session.is_some_and(|session| session.group == group)
+                && !self.goes(*number)
+        };
+        (0..self.field.shots.len()).filter(in_group).collect()
+    }
+
+    fn ring(&mut self, group: usize, kind: SnapshotKind, keep: u64) {
+        if keep == 0 {
+            return;
+        }
+        let is_pinned = |number: &usize| {
+            let shot = self.shot(*number);
+            shot.is_some_and(|shot| shot.held == Some(Held::Pinned))
+        };
+        let mut all = self.of_kind(group, kind);
+        all.retain(|number| !is_pinned(number));
+        for number in all.into_iter().skip(usize::try_from(keep).unwrap_or(usize::MAX)) {
+            self.add(number, PruneReason::Checkpoints);
+        }
+    }
+
+    fn old_checkpoints(&mut self, group: usize, days: u64, now: Time) {
+        for number in self.of_kind(group, SnapshotKind::Checkpoint) {
+            if self
+                .shot(number)
+                .is_some_and(|shot| is_older(shot.row.taken_at, days, now))
+            {
+                self.add(number, PruneReason::CheckpointDays);
+            }
+        }
+    }
+
+    /// What may go for want of room, in the order in which it goes: whole sessions, oldest first, then checkpoints and emergency
+    /// snapshots one by one, oldest first.
+    pub(super) fn by_age(&self) -> Vec<Vec<usize>> {
+        let free = |number: &usize| {
+            let shot = self.shot(*number);
+            shot.is_some_and(|shot| shot.held.is_none()) && !self.goes(*number)
+        };
+        let mut batches: Vec<Vec<usize>> = Vec::new();
+        let mut seen: HashSet<usize> = HashSet::new();
+        let over = self.field.sessions.iter().rev();
+        for session in over.filter(|session| session.is_over && !session.is_newest) {
+            let batch: Vec<usize> = session.snapshots.iter().copied().filter(free).collect();
+            seen.extend(&batch);
+            batches.push(batch);
+        }
+        let mut rest: Vec<&Shot> = Vec::new();
+        let mut numbers: Vec<usize> = (0..self.field.shots.len()).filter(free).collect();
+        numbers.retain(|number| !seen.contains(number));
+        numbers.retain(|number| {
+            let kind = self.shot(*number).map(|shot| shot.row.kind);
+            matches!(kind, Some(SnapshotKind::Checkpoint | SnapshotKind::Emergency))
+        });
+        rest.clear();
+        numbers.sort_by_key(|number| {
+            self.shot(*number)
+                .map(|shot| (shot.row.taken_at, shot.row.id.clone()))
+        });
+        batches.extend(numbers.into_iter().map(|number| vec![number]));
+        batches.retain(|batch| !batch.is_empty());
+        batches
+    }
+
+    /// The numbers of what goes, by reason.
+    pub(super) fn in_order(&self) -> Vec<(usize, PruneReason)> {
+        let mut all: Vec<(usize, PruneReason)> = self.reasons.iter().map(|(at, why)| (*at, *why)).collect();
+        all.sort_by_key(|(at, why)| (*why, *at));
+        all
+    }
+
+    pub(super) fn ids(&self) -> HashSet<SnapshotId> {
+        self.reasons
+            .keys()
+            .filter_map(|number| self.field.id(*number).cloned())
+            .collect()
+    }
+
+    /// What goes, oldest first.
+    pub(super) fn chosen(&self) -> Vec<Chosen> {
+        let mut all: Vec<Chosen> = self
+            .reasons
+            .iter()
+            .filter_map(|(number, reason)| {
+                let row = &self.shot(*number)?.row;
+                Some(Chosen {
+                    snapshot: PrunedSnapshot {
+                        id: row.id.clone(),
+                        instance: row.instance.clone(),
+                        kind: row.kind,
+                        name: row.name.clone(),
+                        reason: *reason,
+                    },
+                    taken_at: row.taken_at,
+                })
+            })
+            .collect();
+        all.sort_by(|a, b| (a.taken_at, &a.snapshot.id).cmp(&(b.taken_at, &b.snapshot.id)));
+        all
+    }
+
+    /// How many stay because of what.
+    pub(super) fn held(&self) -> BTreeMap<Held, u64> {
+        let mut counts = BTreeMap::new();
+        for held in self.held.values() {
+            *counts.entry(*held).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// Whether so many days have passed; 0 days never have.
+fn is_older(then: Time, days: u64, now: Time) -> bool {
+    let limit = i64::try_from(days).ok().and_then(|days| days.checked_mul(DAY));
+    days > 0 && limit.is_some_and(|limit| now.sec.saturating_sub(then.sec) > limit)
+}

@@ -1,0 +1,183 @@
+//! Everything that the rules are asked about, and what holds it.
+
+use std::collections::{HashMap, HashSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::session::{Sight, state_by};
+use crate::snapshot::{InstanceId, SnapshotId, SnapshotKind, Time};
+use crate::store::{InstanceRow, SnapshotRow, Store, StoreError};
+
+/// Why a snapshot stays whatever the rules say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Held {
+    /// The operator pinned it.
+    Pinned,
+    /// Its session is active, or nobody saw its end yet.
+    Active,
+    /// Its session is the newest of its workspace.
+    Newest,
+    /// A restore that was interrupted needs it.
+    Interrupted,
+    /// The last restore of its workspace is taken back with it.
+    LastRestore,
+}
+
+/// What a session belongs to: its workspace, or the directory that it was about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Group {
+    Workspace(String),
+    Directory(Vec<u8>),
+}
+
+impl Group {
+    fn of(row: &InstanceRow) -> Self {
+        match &row.workspace {
+            Some(name) => Self::Workspace(name.clone()),
+            None => Self::Directory(
+                row.mounts
+                    .first()
+                    .map(|mount| mount.root.0.clone())
+                    .unwrap_or_default(),
+            ),
+        }
+    }
+
+    pub(super) fn workspace(&self) -> Option<&str> {
+        match self {
+            Self::Workspace(name) => Some(name),
+            Self::Directory(_) => None,
+        }
+    }
+}
+
+/// One session.
+pub(super) struct Session {
+    pub(super) group: usize,
+    /// It ended, and that is written down.
+    pub(super) is_over: bool,
+    /// It is the newest of its group.
+    pub(super) is_newest: bool,
+    /// All of it is pinned.
+    pub(super) is_pinned: bool,
+    pub(super) ended_at: Time,
+    /// Newest first.
+    pub(super) snapshots: Vec<usize>,
+}
+
+/// One snapshot.
+pub(super) struct Shot {
+    pub(super) row: SnapshotRow,
+    pub(super) session: usize,
+    pub(super) held: Option<Held>,
+}
+
+/// All of them, newest first.
+pub(super) struct Field {
+    pub(super) groups: Vec<Group>,
+    pub(super) sessions: Vec<Session>,
+    pub(super) shots: Vec<Shot>,
+}
+
+impl Field {
+    pub(super) fn look(store: &Store) -> Result<Self, StoreError> {
+        let catalog = store.catalog();
+        let sight = Sight::now();
+        let mut field = Self {
+            groups: Vec::new(),
+            sessions: Vec::new(),
+            shots: Vec::new(),
+        };
+        let rows = catalog.instances()?;
+        let mut of_instance: HashMap<InstanceId, Vec<SnapshotRow>> = HashMap::new();
+        for shot in catalog.all_snapshots()? {
+            of_instance.entry(shot.instance.clone()).or_default().push(shot);
+        }
+        let pins: HashSet<(InstanceId, Option<SnapshotId>)> = catalog.pins()?.into_iter().collect();
+        let mut numbers: HashMap<Group, usize> = HashMap::new();
+        let mut last: HashMap<usize, (u64, [SnapshotId; 2])> = HashMap::new();
+        let mut active: HashSet<usize> = HashSet::new();
+        for row in rows {
+            let group = Group::of(&row);
+            let group = *numbers.entry(group.clone()).or_insert_with(|| {
+                field.groups.push(group);
+                field.groups.len() - 1
+            });
+            if let Some(restore) = catalog.last_restore(&row.id)?
+                && last
+                    .get(&group)
+                    .is_none_or(|(number, _)| *number < restore.number)
+            {
+                last.insert(group, (restore.number, [restore.target, restore.emergency]));
+            }
+            let shots = of_instance.remove(&row.id).unwrap_or_default();
+            let Some(newest) = shots.first() else { continue };
+            let session = field.sessions.len();
+            let is_active = row.ended_at.is_none() || state_by(&sight, store, &row).is_active();
+            if is_active {
+                active.insert(session);
+            }
+            let of_group = |session: &Session| session.group == group;
+            field.sessions.push(Session {
+                group,
+                is_over: !is_active,
+                is_newest: !field.sessions.iter().any(of_group),
+                is_pinned: pins.contains(&(row.id.clone(), None)),
+                ended_at: row.ended_at.unwrap_or(newest.taken_at),
+                snapshots: (field.shots.len()..field.shots.len() + shots.len()).collect(),
+            });
+            field.shots.extend(shots.into_iter().map(|row| Shot {
+                row,
+                session,
+                held: None,
+            }));
+        }
+        field.hold(store, &pins, &last, &active)?;
+        Ok(field)
+    }
+
+    fn hold(
+        &mut self,
+        store: &Store,
+        pins: &HashSet<(InstanceId, Option<SnapshotId>)>,
+        last: &HashMap<usize, (u64, [SnapshotId; 2])>,
+        active: &HashSet<usize>,
+    ) -> Result<(), StoreError> {
+        let waiting = store.pending_restores()?;
+        let mut with_checkpoint: HashSet<usize> = HashSet::new();
+        for shot in &mut self.shots {
+            let Some(session) = self.sessions.get(shot.session) else {
+                continue;
+            };
+            let row = &shot.row;
+            let frames = matches!(row.kind, SnapshotKind::Baseline | SnapshotKind::Closing);
+            // The newest comes first.
+            let is_first = row.kind == SnapshotKind::Checkpoint && with_checkpoint.insert(shot.session);
+            let is_waited_for = waiting.iter().any(|found| {
+                found.intent.target == row.id
+                    || (found.intent.instance == row.instance && row.kind == SnapshotKind::Emergency)
+            });
+            let is_last = last
+                .get(&session.group)
+                .is_some_and(|(_, ids)| ids.contains(&row.id));
+            shot.held = if session.is_pinned || pins.contains(&(row.instance.clone(), Some(row.id.clone()))) {
+                Some(Held::Pinned)
+            } else if active.contains(&shot.session) && (frames || is_first) {
+                Some(Held::Active)
+            } else if session.is_newest && frames {
+                Some(Held::Newest)
+            } else if is_waited_for {
+                Some(Held::Interrupted)
+            } else {
+                is_last.then_some(Held::LastRestore)
+            };
+        }
+        Ok(())
+    }
+
+    pub(super) fn id(&self, number: usize) -> Option<&SnapshotId> {
+        Some(&self.shots.get(number)?.row.id)
+    }
+}

@@ -1,0 +1,1 @@
+//! The rules, on a small field.

@@ -1,0 +1,111 @@
+//! Archives that were packed anew: `archives/<id>.moved` names the archive that took the place of one that is gone. Records stay
+//! as they were written, so the digests that their receipts have stay true.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Layout, StoreError, directory, durable};
+use crate::snapshot::{ArchiveId, ArchiveRef, Digest};
+
+const FORMAT: u32 = 1;
+/// An id, a size and two digests (bytes).
+const LIMIT: u64 = 4096;
+/// Whoever packs anew makes every name point at the last archive; more steps than this are a circle.
+const STEPS: usize = 32;
+
+#[derive(Serialize, Deserialize)]
+struct Moved {
+    format: u32,
+    into: ArchiveRef,
+}
+
+/// The archive that took the place of `id`, when one did.
+fn read(layout: &Layout, id: &ArchiveId) -> Result<Option<ArchiveRef>, StoreError> {
+    let path = layout.moved(id);
+    let Some(bytes) = durable::read(&path, LIMIT)? else {
+        return Ok(None);
+    };
+    let damaged = |why: String| StoreError::Damaged {
+        path: path.clone(),
+        why,
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|why| damaged(why.to_string()))?;
+    let (head, json) = text.split_once('\n').unwrap_or_default();
+    if head != Digest::of(json.as_bytes()).hex() {
+        return Err(damaged("its text is not what its first line says".to_owned()));
+    }
+    let moved: Moved = serde_json::from_str(json).map_err(|why| damaged(why.to_string()))?;
+    if moved.format > FORMAT {
+        return Err(StoreError::Newer {
+            path,
+            found: moved.format.into(),
+            known: FORMAT.into(),
+        });
+    }
+    Ok(Some(moved.into))
+}
+
+/// Says that `into` took the place of `id`. It is on disk when this returns.
+pub(super) fn write(
+    layout: &Layout,
+    draft: &Path,
+    id: &ArchiveId,
+    into: &ArchiveRef,
+) -> Result<(), StoreError> {
+    let path = layout.moved(id);
+    let moved = Moved {
+        format: FORMAT,
+        into: into.clone(),
+    };
+    let json = serde_json::to_string(&moved)
+        .map_err(|why| StoreError::io("write", &path)(std::io::Error::other(why)))?;
+    let head = format!("{}\n", Digest::of(json.as_bytes()));
+    let written = draft.join(format!("{id}.moved"));
+    durable::remove(&written)?;
+    durable::write(&written, &[head.as_bytes(), json.as_bytes()])?;
+    durable::publish(&written, &path)
+}
+
+/// Where what an archive held lies now: the archive itself as long as it is there.
+pub(super) fn resolve(layout: &Layout, wanted: &ArchiveRef) -> Result<ArchiveRef, StoreError> {
+    let mut at = wanted.clone();
+    for _ in 0..STEPS {
+        if durable::is_there(&layout.archive(&at.id))? {
+            return Ok(at);
+        }
+        match read(layout, &at.id)? {
+            Some(into) => at = into,
+            // It is missing: whoever opens it says so by the name that the record has.
+            None => break,
+        }
+    }
+    Ok(wanted.clone())
+}
+
+/// The same for all archives of a record, each once.
+pub(super) fn resolve_all(layout: &Layout, wanted: Vec<ArchiveRef>) -> Vec<ArchiveRef> {
+    let mut all: Vec<ArchiveRef> = Vec::with_capacity(wanted.len());
+    for archive in wanted {
+        // A name that cannot be read hurts what needs it, and nothing else.
+        let found = resolve(layout, &archive).unwrap_or(archive);
+        if !all.contains(&found) {
+            all.push(found);
+        }
+    }
+    all
+}
+
+/// Every archive whose place another one took, and that one.
+pub(super) fn all(layout: &Layout) -> Result<HashMap<ArchiveId, Option<ArchiveRef>>, StoreError> {
+    let mut found = HashMap::new();
+    for name in directory::names(&layout.archives())? {
+        let id = name.to_str().and_then(|name| name.strip_suffix(".moved"));
+        if let Some(id) = id.and_then(|id| ArchiveId::parse(id).ok()) {
+            let into = read(layout, &id).ok().flatten();
+            found.insert(id, into);
+        }
+    }
+    Ok(found)
+}

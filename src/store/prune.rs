@@ -1,0 +1,206 @@
+//! Giving snapshots up, and clearing away what nothing needs any more. The receipt comes first: from it on a snapshot is not
+//! listed, whatever of it is still there. Archives go last, and only when every record that is left was read.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::Path;
+
+use super::lock::LockGuard;
+use super::{Layout, Store, StoreError, directory, durable, lock, moved, record};
+use crate::observer::Observer;
+use crate::platform;
+use crate::snapshot::{Act, ArchiveId, ArchiveRef, PrunedSnapshot, SnapshotId, Time};
+
+/// How long a store that others use is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Half a minute: somebody waits for the answer.
+    Long,
+    /// A moment: there will be another occasion.
+    Short,
+}
+
+/// A store that nobody else reads archives of: they may go.
+#[derive(Debug)]
+pub struct Sole<'s> {
+    pub(super) store: &'s Store,
+    _lock: LockGuard,
+}
+
+/// What was cleared away.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Records of snapshots that were given up.
+    pub records: u64,
+    /// Archives that nothing needed.
+    pub archives: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Records that cannot be read: they may need any archive, so none went.
+    pub unreadable: Vec<SnapshotId>,
+}
+
+impl Store {
+    /// Takes the whole store, so that archives may go.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] while somebody shares it; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    pub fn exclusive(&self, patience: Patience) -> Result<Sole<'_>, StoreError> {
+        let _kept = self.layout.enter()?;
+        self.must_be_writable()?;
+        Ok(Sole {
+            store: self,
+            _lock: lock::exclusive(&self.layout, patience)?,
+        })
+    }
+}
+
+impl Sole<'_> {
+    /// Gives snapshots up: when this returns they are not listed any more. `bytes`: what will be free because of it.
+    ///
+    /// # Errors
+    /// As [`Store::append`]; then all of them are as they were.
+    pub fn give_up(
+        &self,
+        (at, uid): (Time, u32),
+        automatic: bool,
+        snapshots: Vec<PrunedSnapshot>,
+        bytes: u64,
+    ) -> Result<u64, StoreError> {
+        let act = Act::Prune {
+            automatic,
+            snapshots,
+            bytes,
+        };
+        Ok(self.store.append(at, uid, None, act)?.number)
+    }
+
+    /// Removes the records of what was given up, archives that no record needs, and the names of archives that nobody asks for.
+    /// May be done again at any time.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; what was removed until then was not needed.
+    pub fn sweep(&self, observer: &dyn Observer) -> Result<Swept, StoreError> {
+        let layout = self.store.layout();
+        let _kept = layout.enter()?;
+        let mut swept = Swept {
+            records: forget(layout, &self.store.catalog.pruned()?)?,
+            ..Swept::default()
+        };
+        observer.reached("prune-records");
+        let needs = Needs::of(self.store)?;
+        swept.unreadable = needs.unreadable.clone();
+        if !swept.unreadable.is_empty() {
+            return Ok(swept);
+        }
+        for path in needs.idle(layout)? {
+            swept.bytes += size_of(&path)?;
+            swept.archives += 1;
+            remove(&path)?;
+            observer.reached("prune-archive");
+        }
+        needs.drop_names(layout)?;
+        durable::sync_parent(&layout.archives().join("any"))?;
+        Ok(swept)
+    }
+}
+
+/// Removes the records of snapshots that were given up; it is on disk when this returns. Archives must not go before.
+pub(super) fn forget(layout: &Layout, pruned: &HashSet<SnapshotId>) -> Result<u64, StoreError> {
+    let mut count = 0;
+    for id in record::ids(layout)?.iter().filter(|id| pruned.contains(id)) {
+        remove(&layout.record(id))?;
+        count += 1;
+    }
+    if count > 0 {
+        durable::sync_parent(&layout.snapshots().join("any"))?;
+    }
+    Ok(count)
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match platform::remove_file_at(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn size_of(path: &Path) -> Result<u64, StoreError> {
+    let stat = platform::stat_path(path).map_err(StoreError::io("look at", path))?;
+    Ok(stat.map_or(0, |stat| stat.size))
+}
+
+/// What all records need.
+struct Needs {
+    /// The archives that hold it.
+    archives: HashSet<ArchiveId>,
+    /// The names by which they are asked for, and those that lead there.
+    names: HashSet<ArchiveId>,
+    /// Which archive took the place of which.
+    moved: HashMap<ArchiveId, Option<ArchiveRef>>,
+    unreadable: Vec<SnapshotId>,
+}
+
+impl Needs {
+    fn of(store: &Store) -> Result<Self, StoreError> {
+        let layout = store.layout();
+        let mut needs = Self {
+            archives: HashSet::new(),
+            names: HashSet::new(),
+            moved: moved::all(layout)?,
+            unreadable: Vec::new(),
+        };
+        for id in record::ids(layout)? {
+            // What its receipt says of it is asked as well: a record that was changed may name other archives.
+            let digest = store.catalog.recorded_digest(&id)?;
+            let Ok(record) = record::read(layout, &id, digest) else {
+                needs.unreadable.push(id);
+                continue;
+            };
+            for wanted in &record.archives {
+                needs.follow(layout, &id, wanted)?;
+            }
+        }
+        Ok(needs)
+    }
+
+    fn follow(&mut self, layout: &Layout, id: &SnapshotId, wanted: &ArchiveRef) -> Result<(), StoreError> {
+        let mut at = wanted.id.clone();
+        while self.names.insert(at.clone()) && !durable::is_there(&layout.archive(&at))? {
+            match self.moved.get(&at) {
+                Some(Some(into)) => at = into.id.clone(),
+                // A name that cannot be read may stand for any archive.
+                Some(None) => return Ok(self.unreadable.push(id.clone())),
+                None => return Ok(()),
+            }
+        }
+        self.archives.insert(at);
+        Ok(())
+    }
+
+    /// The archives that nothing needs.
+    fn idle(&self, layout: &Layout) -> Result<Vec<std::path::PathBuf>, StoreError> {
+        let mut idle = Vec::new();
+        for name in directory::names(&layout.archives())? {
+            let id = name.to_str().and_then(|name| name.strip_suffix(".tar.zst"));
+            let Some(id) = id.and_then(|id| ArchiveId::parse(id).ok()) else {
+                continue;
+            };
+            if !self.archives.contains(&id) {
+                idle.push(layout.archive(&id));
+            }
+        }
+        Ok(idle)
+    }
+
+    /// Removes names that nobody asks for, and those of archives that are still there: whoever was to replace one was killed, and
+    /// captures may rely on it again.
+    fn drop_names(&self, layout: &Layout) -> Result<(), StoreError> {
+        for id in self.moved.keys() {
+            if !self.names.contains(id) || durable::is_there(&layout.archive(id))? {
+                remove(&layout.moved(id))?;
+            }
+        }
+        Ok(())
+    }
+}

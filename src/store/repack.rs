@@ -1,0 +1,255 @@
+//! Packs anew what is left of archives that are mostly dead, and many small ones into one. The new archive is written and read
+//! back beside the old ones; then names lead to it (`moved.rs`), and only then the old ones go.
+
+mod live;
+mod write;
+
+use std::collections::HashSet;
+
+use super::{Draft, Sole, Store, StoreError, durable, moved, record};
+use crate::clock::{Entropy, random};
+use crate::observer::Observer;
+use crate::platform;
+use crate::snapshot::{Act, ArchiveId, ArchiveRef, SnapshotId, Time};
+
+use live::Live;
+
+/// An archive of at most so many bytes is small: a checkpoint's, mostly.
+const SMALL: u64 = 1 << 20;
+/// So many small archives are few enough to be opened each time.
+const FEW: usize = 32;
+
+/// Archives whose content goes into one new one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepackGroup {
+    /// They hold the state of agents.
+    pub state: bool,
+    /// The archives, oldest first.
+    pub from: Vec<ArchiveRef>,
+    /// Bytes of content in them that records need.
+    pub live: u64,
+    /// All their bytes of content.
+    pub total: u64,
+}
+
+impl RepackGroup {
+    /// About how many bytes smaller the new archive will be: content of all archives is taken to be compressed alike.
+    #[must_use]
+    pub fn gain(&self) -> u64 {
+        let size: u128 = self.from.iter().map(|archive| u128::from(archive.size)).sum();
+        let dead = u128::from(self.total.saturating_sub(self.live));
+        let gain = size * dead / u128::from(self.total.max(1));
+        u64::try_from(gain).unwrap_or(u64::MAX)
+    }
+}
+
+/// What is to be packed anew, and what that was found out from.
+pub struct RepackPlan {
+    /// At most one for projects and one for the state of agents.
+    pub groups: Vec<RepackGroup>,
+    /// The snapshots whose needs are known.
+    known: HashSet<SnapshotId>,
+    live: Live,
+}
+
+/// A new archive in the store that no name leads to yet.
+pub struct Repacked {
+    /// Goes with its archive when that was never needed.
+    _draft: Draft,
+    into: ArchiveRef,
+    from: Vec<ArchiveRef>,
+    known: HashSet<SnapshotId>,
+}
+
+impl Store {
+    /// Looks what is worth packing anew once `without` are gone. Nothing is, as long as a record or a manifest cannot be read that
+    /// may need any of it.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the records cannot be listed.
+    pub fn plan_repack(
+        &self,
+        without: &HashSet<SnapshotId>,
+        observer: &dyn Observer,
+    ) -> Result<RepackPlan, StoreError> {
+        let _kept = self.layout.enter()?;
+        let mut plan = RepackPlan {
+            groups: Vec::new(),
+            known: HashSet::new(),
+            live: Live::default(),
+        };
+        let mut records = Vec::new();
+        for id in self.record_ids()? {
+            if without.contains(&id) {
+                continue;
+            }
+            match self.record(&id) {
+                Ok(record) => records.push(record),
+                Err(StoreError::NoSnapshot { .. }) => {}
+                Err(_) => return Ok(plan),
+            }
+        }
+        // Oldest first, so that an archive's members have the paths that they had when it was written.
+        records.sort_by(|a, b| (a.taken_at, &a.id).cmp(&(b.taken_at, &b.id)));
+        plan.known.extend(records.iter().map(|record| record.id.clone()));
+        let mut refs: Vec<ArchiveRef> = Vec::new();
+        let mut seen = HashSet::new();
+        for archive in records.iter().flat_map(|record| &record.archives) {
+            if seen.insert(archive.id.clone()) {
+                refs.push(archive.clone());
+            }
+        }
+        let blobs = self.blobs(&refs);
+        plan.live = Live::of(&records, &blobs, observer);
+        for state in [false, true] {
+            let group = plan.live.group(&blobs, &records, state);
+            plan.groups.extend(group.filter(|group| self.has_room(group)));
+        }
+        plan.live
+            .keep_only(plan.groups.iter().flat_map(|group| &group.from), &blobs);
+        Ok(plan)
+    }
+
+    /// How many small archives there are: a hint whether a look is worth while.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn has_many_small_archives(&self) -> Result<bool, StoreError> {
+        let _kept = self.layout.enter()?;
+        let small = self
+            .archive_sizes()?
+            .into_iter()
+            .filter(|(_, size)| *size <= SMALL);
+        Ok(small.count() > FEW)
+    }
+
+    /// The archives that are there, with their sizes in bytes.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn archive_sizes(&self) -> Result<Vec<(ArchiveId, u64)>, StoreError> {
+        let _kept = self.layout.enter()?;
+        let mut sizes = Vec::new();
+        for name in super::directory::names(&self.layout.archives())? {
+            let id = name.to_str().and_then(|name| name.strip_suffix(".tar.zst"));
+            let Some(id) = id.and_then(|id| ArchiveId::parse(id).ok()) else {
+                continue;
+            };
+            let path = self.layout.archive(&id);
+            let stat = platform::stat_path(&path).map_err(StoreError::io("look at", &path))?;
+            sizes.extend(stat.map(|stat| (id, stat.size)));
+        }
+        Ok(sizes)
+    }
+
+    /// All bytes of the file system that the store lies in.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn all_bytes(&self) -> Result<u64, StoreError> {
+        let _kept = self.layout.enter()?;
+        let root = self.layout.root();
+        platform::all_bytes_at(root).map_err(StoreError::io("ask for the size of the file system of", root))
+    }
+
+    /// Whether the new archive fits beside the old ones, however little of it can be compressed.
+    fn has_room(&self, group: &RepackGroup) -> bool {
+        self.free_bytes().is_ok_and(|free| free / 2 > group.live)
+    }
+
+    /// Writes the new archives. Somebody must share the store until they have taken their places.
+    ///
+    /// # Errors
+    /// When content is damaged or cannot be written; then nothing is left of it.
+    pub fn repack(
+        &self,
+        plan: RepackPlan,
+        entropy: &dyn Entropy,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Repacked>, StoreError> {
+        let _kept = self.layout.enter()?;
+        let mut done = Vec::new();
+        for group in plan.groups {
+            let id = SnapshotId::new(random(entropy));
+            let draft = self.draft(id.clone())?;
+            let id = if group.state {
+                id.state_archive()
+            } else {
+                id.archive()
+            };
+            let into = write::write(self, &draft, id, &group.from, &plan.live, observer)?;
+            observer.reached("repack-written");
+            done.push(Repacked {
+                _draft: draft,
+                into,
+                from: group.from,
+                known: plan.known.clone(),
+            });
+        }
+        Ok(done)
+    }
+}
+
+impl Sole<'_> {
+    /// Lets the new archive take the place of the old ones; one that a later snapshot came to need stays. Gives how many bytes became
+    /// free.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], or as [`Store::append`]. What is not replaced then is as it was.
+    pub fn replace(
+        &self,
+        (at, uid): (Time, u32),
+        repacked: Repacked,
+        observer: &dyn Observer,
+    ) -> Result<u64, StoreError> {
+        let store = self.store;
+        let layout = store.layout();
+        let _kept = layout.enter()?;
+        let mut from = Vec::new();
+        let used = self.used_since(&repacked.known)?;
+        for archive in &repacked.from {
+            if !used.contains(&archive.id) && durable::is_there(&layout.archive(&archive.id))? {
+                from.push(archive.clone());
+            }
+        }
+        let old: u64 = from.iter().map(|archive| archive.size).sum();
+        if from.is_empty() {
+            return Ok(0);
+        }
+        let into = &repacked.into;
+        let draft = repacked._draft.directory();
+        let ids: HashSet<&ArchiveId> = from.iter().map(|archive| &archive.id).collect();
+        for (name, leads) in moved::all(layout)? {
+            if leads.is_some_and(|leads| ids.contains(&leads.id)) {
+                moved::write(layout, &draft, &name, into)?;
+            }
+        }
+        for archive in &from {
+            moved::write(layout, &draft, &archive.id, into)?;
+        }
+        observer.reached("repack-named");
+        let bytes = old.saturating_sub(into.size);
+        let act = Act::Repack {
+            from: from.iter().map(|archive| archive.id.clone()).collect(),
+            into: into.clone(),
+            bytes,
+        };
+        store.append(at, uid, None, act)?;
+        for archive in &from {
+            durable::remove(&layout.archive(&archive.id))?;
+            observer.reached("repack-removed");
+        }
+        Ok(bytes)
+    }
+
+    /// The archives that snapshots need which came after somebody looked. One that cannot be read may need any.
+    fn used_since(&self, known: &HashSet<SnapshotId>) -> Result<HashSet<ArchiveId>, StoreError> {
+        let layout = self.store.layout();
+        let mut used = HashSet::new();
+        for id in record::ids(layout)?.into_iter().filter(|id| !known.contains(id)) {
+            let record = self.store.record(&id)?;
+            used.extend(record.archives.into_iter().map(|archive| archive.id));
+        }
+        Ok(used)
+    }
+}

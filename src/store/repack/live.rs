@@ -1,0 +1,168 @@
+//! What of archives is still needed: every chunk of a manifest is read once, however many manifests have it.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+
+use super::super::Blobs;
+use super::super::archive::{Archive, BlobKind};
+use super::{FEW, RepackGroup, SMALL};
+use crate::observer::{Observer, Phase};
+use crate::snapshot::{
+    ArchiveId, ArchiveRef, Chunk, Digest, Entry, ManifestList, MountRecord, RelPath, SnapshotRecord,
+};
+
+/// Where a content first lay: its mount, its path, and what it was.
+pub(super) struct First {
+    pub(super) label: String,
+    pub(super) path: RelPath,
+    pub(super) entry: Entry,
+}
+
+/// What is needed.
+#[derive(Default)]
+pub(super) struct Live {
+    digests: HashSet<Digest, RandomState>,
+    /// Content of files.
+    firsts: HashMap<Digest, First, RandomState>,
+    /// Archives of records of which something cannot be read.
+    barred: HashSet<ArchiveId>,
+}
+
+impl Live {
+    /// What `records` need, in that order.
+    pub(super) fn of(records: &[SnapshotRecord], blobs: &Blobs, observer: &dyn Observer) -> Self {
+        observer.begin(Phase::Verify);
+        observer.expect(records.len() as u64, 0);
+        let mut live = Self::default();
+        let mut read = HashMap::new();
+        for record in records {
+            for mount in &record.mounts {
+                if !live.add(mount, blobs, &mut read) {
+                    live.barred
+                        .extend(record.archives.iter().map(|archive| archive.id.clone()));
+                }
+            }
+            observer.advance(1, 0);
+        }
+        observer.end();
+        live
+    }
+
+    /// Takes in what a mount needs; whether all of it could be read. `read`: the lists and chunks that were, and whether they could be.
+    fn add(&mut self, mount: &MountRecord, blobs: &Blobs, read: &mut HashMap<Digest, bool>) -> bool {
+        self.digests.extend(mount.private().map(|content| content.digest));
+        let Some(digest) = mount.manifest else { return true };
+        if let Some(known) = read.get(&digest) {
+            return *known;
+        }
+        self.digests.insert(digest);
+        let list = blobs.whole(&digest).ok();
+        let list = list.and_then(|bytes| ManifestList::decode(&bytes).ok());
+        let mut whole = list.is_some();
+        for chunk in list.into_iter().flat_map(|list| list.chunks) {
+            let known = read.get(&chunk).copied();
+            let is_read = known.unwrap_or_else(|| self.chunk(&chunk, &mount.coverage.label, blobs).is_some());
+            read.insert(chunk, is_read);
+            whole &= is_read;
+        }
+        read.insert(digest, whole);
+        whole
+    }
+
+    /// `None`: it cannot be read.
+    fn chunk(&mut self, digest: &Digest, label: &str, blobs: &Blobs) -> Option<()> {
+        self.digests.insert(*digest);
+        for part in Chunk::decode(&blobs.whole(digest).ok()?).ok()? {
+            let dir = part.part();
+            for entry in &dir.entries {
+                let Some(content) = entry.content().filter(|content| content.size > 0) else {
+                    continue;
+                };
+                if self.digests.insert(content.digest) {
+                    let first = First {
+                        label: label.to_owned(),
+                        path: dir.path.join(&entry.name),
+                        entry: entry.clone(),
+                    };
+                    self.firsts.insert(content.digest, first);
+                }
+            }
+        }
+        Some(())
+    }
+
+    pub(super) fn needs(&self, digest: &Digest) -> bool {
+        self.digests.contains(digest)
+    }
+
+    pub(super) fn first(&self, digest: &Digest) -> Option<&First> {
+        self.firsts.get(digest)
+    }
+
+    /// What is worth packing anew.
+    pub(super) fn group(
+        &self,
+        blobs: &Blobs,
+        records: &[SnapshotRecord],
+        state: bool,
+    ) -> Option<RepackGroup> {
+        let refs = blobs.archives().iter().zip(blobs.opened());
+        let of_kind =
+            refs.filter(|(archive, _)| archive.id.is_state() == state && !self.barred.contains(&archive.id));
+        let mut facts: Vec<(&ArchiveRef, u64, u64)> = Vec::new();
+        for (archive, opened) in of_kind {
+            let (live, total) = self.share(opened);
+            facts.push((archive, live, total));
+        }
+        let is_small = |archive: &ArchiveRef| archive.size <= SMALL;
+        let many = facts.iter().filter(|(archive, ..)| is_small(archive)).count() > FEW;
+        let is_dead = |live: u64, total: u64| live <= total / 2;
+        facts.retain(|(archive, live, total)| is_dead(*live, *total) || (many && is_small(archive)));
+        let worth = facts.len() > 1 || facts.iter().any(|(_, live, total)| is_dead(*live, *total));
+        if !worth {
+            return None;
+        }
+        // In the order in which records came to need them.
+        let order: HashMap<&ArchiveId, usize> = records
+            .iter()
+            .flat_map(|record| &record.archives)
+            .enumerate()
+            .map(|(at, archive)| (&archive.id, at))
+            .collect();
+        facts.sort_by_key(|(archive, ..)| order.get(&archive.id).copied());
+        Some(RepackGroup {
+            state,
+            live: facts.iter().map(|(_, live, _)| live).sum(),
+            total: facts.iter().map(|(.., total)| total).sum(),
+            from: facts.into_iter().map(|(archive, ..)| archive.clone()).collect(),
+        })
+    }
+
+    /// Bytes that are needed, and all bytes. Each member has a header.
+    fn share(&self, archive: &Archive) -> (u64, u64) {
+        let (mut live, mut total) = (0, 0);
+        for blob in archive.blobs() {
+            let bytes = blob.stored + 512;
+            total += bytes;
+            // Content that no entry has is no file of a readable manifest: a list or a chunk of one that is gone.
+            if self.needs(&blob.digest) {
+                live += bytes;
+            }
+        }
+        (live, total)
+    }
+
+    /// Forgets where everything lay that is in none of `from`.
+    pub(super) fn keep_only<'a>(&mut self, from: impl Iterator<Item = &'a ArchiveRef>, blobs: &Blobs) {
+        let wanted: HashSet<&ArchiveId> = from.map(|archive| &archive.id).collect();
+        let opened = blobs.archives().iter().zip(blobs.opened());
+        let mut found = HashSet::<Digest, RandomState>::default();
+        for (_, archive) in opened.filter(|(archive, _)| wanted.contains(&archive.id)) {
+            let contents = archive.blobs().iter();
+            let contents = contents.filter(|blob| matches!(blob.kind, BlobKind::Content | BlobKind::Sparse));
+            found.extend(contents.map(|blob| blob.digest));
+        }
+        self.firsts.retain(|digest, _| found.contains(digest));
+    }
+}
