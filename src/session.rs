@@ -19,7 +19,7 @@ pub use state::{Reason, Sight, State, is_active, state, state_by};
 use crate::capture::CaptureError;
 use crate::clock::{Clock, Entropy};
 use crate::observer::Observer;
-use crate::snapshot::InstanceId;
+use crate::snapshot::{InstanceId, PrunedSnapshot};
 use crate::store::StoreError;
 
 /// Who acts, and what they may ask.
@@ -109,6 +109,16 @@ pub enum SessionError {
         wanted: String,
         /// What there is.
         known: Vec<String>,
+    },
+    /// The snapshot was given up.
+    #[error("{} of {instance} was pruned", snapshot.called())]
+    Pruned {
+        /// The instance.
+        instance: InstanceId,
+        /// What it was.
+        snapshot: Box<PrunedSnapshot>,
+        /// The receipt that tells of it.
+        receipt: u64,
     },
     /// The instance ended before.
     #[error("{0} has already ended")]

@@ -160,6 +160,14 @@ impl From<SessionError> for CliError {
                 Self::from_error(ErrorKind::UnknownInstance, &error)
                     .command("the last session of the workspace, whoever began it", row)
             }
+            SessionError::Pruned { receipt, .. } => {
+                let number = receipt;
+                let made = Self::from_error(ErrorKind::NothingToRestore, &error);
+                made.hint(format!(
+                    "receipt {number} in `log` says why; `pin` keeps what must stay"
+                ))
+                .command("what is still there", "list")
+            }
             SessionError::NoSnapshot {
                 ref known,
                 ref instance,

@@ -66,10 +66,11 @@ pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<
         acting.observer.reached("prune-receipt");
     }
     pruned.snapshots = gone;
-    pruned.swept = sole.sweep(acting.observer)?;
+    sole.forget(acting.observer)?;
     for new in repacked {
         pruned.repacked += sole.replace(who, new, acting.observer)?;
     }
+    pruned.swept = sole.sweep(acting.observer)?;
     Ok(pruned)
 }
 

@@ -1,1 +1,194 @@
-//! The rules, on a small field.
+//! The rules on small fields that are made by hand.
+
+use super::Rules;
+use super::choose::Choice;
+use super::field::{Field, Group, Held, Session, Shot};
+use crate::config::{Retention, Room, Source, Sourced};
+use crate::snapshot::{InstanceId, PruneReason, SnapshotId, SnapshotKind, Time};
+use crate::store::SnapshotRow;
+
+const DAY: i64 = 86_400;
+
+/// Builds a field, newest session first.
+struct Plot(Field);
+
+impl Plot {
+    fn new() -> Self {
+        Self(Field {
+            groups: vec![Group::Workspace("shop".to_owned())],
+            sessions: Vec::new(),
+            shots: Vec::new(),
+        })
+    }
+
+    /// A session that ended `age` days ago, with snapshots newest first.
+    fn session(mut self, age: i64, kinds: &[SnapshotKind]) -> Self {
+        let session = self.0.sessions.len();
+        let first = self.0.shots.len();
+        for (at, kind) in kinds.iter().enumerate() {
+            let number = u8::try_from(first + at).unwrap();
+            let [a, b] = [number / 32, number % 32];
+            let taken = Time {
+                sec: -age * DAY - i64::from(number),
+                nsec: 0,
+            };
+            self.0.shots.push(Shot {
+                row: SnapshotRow {
+                    id: SnapshotId::new([a, b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+                    instance: InstanceId::new([u8::try_from(session).unwrap(); 8], "shop"),
+                    kind: *kind,
+                    late: false,
+                    name: None,
+                    message: None,
+                    taken_at: taken,
+                    complete: true,
+                    entries: 0,
+                    bytes: 0,
+                    receipt: None,
+                },
+                session,
+                held: None,
+            });
+        }
+        self.0.sessions.push(Session {
+            group: 0,
+            is_over: true,
+            is_newest: session == 0,
+            is_pinned: false,
+            ended_at: Time {
+                sec: -age * DAY,
+                nsec: 0,
+            },
+            snapshots: (first..first + kinds.len()).collect(),
+        });
+        self
+    }
+
+    fn hold(mut self, number: usize, held: Held) -> Self {
+        self.0.shots[number].held = Some(held);
+        self
+    }
+
+    fn goes(&self, change: impl Fn(&mut Retention)) -> Vec<(usize, PruneReason)> {
+        let mut rules = Retention::unlimited();
+        change(&mut rules);
+        let mut choice = Choice::new(&self.0);
+        choice.by_rules(
+            &Rules {
+                of: &|_| rules.clone(),
+                room: Room::default(),
+            },
+            Time::default(),
+        );
+        choice.in_order()
+    }
+}
+
+fn set(value: u64) -> Sourced<u64> {
+    Sourced {
+        value,
+        source: Source::Flag { name: "test" },
+    }
+}
+
+use SnapshotKind::{Baseline, Checkpoint, Closing, Emergency};
+
+#[test]
+fn without_limits_everything_stays() {
+    let plot = Plot::new()
+        .session(900, &[Closing, Checkpoint, Baseline])
+        .session(999, &[Baseline]);
+    assert_eq!(plot.goes(|_| {}), []);
+}
+
+#[test]
+fn sessions_go_by_number_and_by_age_and_the_newest_never() {
+    let plot = Plot::new()
+        .session(40, &[Closing, Baseline])
+        .session(41, &[Closing, Baseline])
+        .session(42, &[Baseline]);
+    let by_number = plot.goes(|rules| rules.instances = set(2));
+    assert_eq!(by_number, [(4, PruneReason::Instances)]);
+    let by_age = plot.goes(|rules| rules.days = set(30));
+    assert_eq!(
+        by_age,
+        [
+            (2, PruneReason::Days),
+            (3, PruneReason::Days),
+            (4, PruneReason::Days)
+        ]
+    );
+    assert_eq!(plot.goes(|rules| rules.days = set(41)), [(4, PruneReason::Days)]);
+}
+
+#[test]
+fn what_is_held_stays_and_what_is_pinned_does_not_count() {
+    let plot = Plot::new()
+        .session(1, &[Closing, Baseline])
+        .session(2, &[Emergency, Closing, Baseline])
+        .hold(2, Held::LastRestore)
+        .hold(4, Held::LastRestore);
+    assert_eq!(
+        plot.goes(|rules| rules.instances = set(1)),
+        [(3, PruneReason::Instances)]
+    );
+    let mut pinned = Plot::new()
+        .session(1, &[Baseline])
+        .session(2, &[Baseline])
+        .session(3, &[Baseline]);
+    pinned.0.sessions[1].is_pinned = true;
+    assert_eq!(pinned.goes(|rules| rules.instances = set(2)), []);
+}
+
+#[test]
+fn a_session_that_lives_goes_by_no_rule_of_sessions() {
+    let mut plot = Plot::new()
+        .session(1, &[Baseline])
+        .session(99, &[Checkpoint, Checkpoint, Baseline]);
+    plot.0.sessions[1].is_over = false;
+    assert_eq!(
+        plot.goes(|rules| (rules.instances, rules.days) = (set(1), set(3))),
+        []
+    );
+    assert_eq!(
+        plot.goes(|rules| rules.checkpoints = set(1)),
+        [(2, PruneReason::Checkpoints)]
+    );
+}
+
+#[test]
+fn a_ring_counts_over_sessions_and_leaves_pinned_ones_out() {
+    let plot = Plot::new()
+        .session(1, &[Checkpoint, Checkpoint, Baseline])
+        .session(2, &[Emergency, Checkpoint, Checkpoint, Emergency, Baseline])
+        .hold(1, Held::Pinned);
+    assert_eq!(
+        plot.goes(|rules| rules.checkpoints = set(2)),
+        [(5, PruneReason::Checkpoints)]
+    );
+    assert_eq!(
+        plot.goes(|rules| rules.checkpoints = set(1)),
+        [
+            (4, PruneReason::Checkpoints),
+            (5, PruneReason::Checkpoints),
+            (6, PruneReason::Checkpoints)
+        ]
+    );
+    assert_eq!(
+        plot.goes(|rules| rules.checkpoint_days = set(1)),
+        [(4, PruneReason::CheckpointDays), (5, PruneReason::CheckpointDays)]
+    );
+}
+
+#[test]
+fn for_want_of_room_old_sessions_go_before_checkpoints_and_what_frames_the_newest_never() {
+    let plot = Plot::new()
+        .session(1, &[Closing, Checkpoint, Checkpoint, Baseline])
+        .session(2, &[Closing, Baseline])
+        .session(3, &[Baseline])
+        .hold(0, Held::Newest)
+        .hold(3, Held::Newest)
+        .hold(5, Held::Pinned);
+    let batches = Choice::new(&plot.0).by_age();
+    assert_eq!(batches, [vec![6], vec![4], vec![2], vec![1]]);
+}

@@ -3,7 +3,7 @@
 use super::SessionError;
 use crate::config::jackin_instances;
 use crate::environment::Environment;
-use crate::snapshot::{Act, Ending, SnapshotKind};
+use crate::snapshot::{Act, Ending, PrunedSnapshot, SnapshotKind};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 
 /// As [`find_instance`], for what an operator writes: also a container of jackin's that no session began for, when it is the only one of
@@ -142,7 +142,7 @@ fn nearest(all: &[InstanceRow], wanted: &str) -> Vec<String> {
 /// Finds a snapshot of an instance: a kind (the latest of it), else a checkpoint's name, else an id or its prefix.
 ///
 /// # Errors
-/// [`SessionError::NoSnapshot`] with what there is; [`SessionError::Store`].
+/// [`SessionError::Pruned`]; [`SessionError::NoSnapshot`] with what there is; [`SessionError::Store`].
 pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<SnapshotRow, SessionError> {
     let all = store.catalog().snapshots(&row.id)?;
     let kind = [
@@ -160,11 +160,51 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
             .find(|row| row.name.as_deref() == Some(wanted))
             .or_else(|| by_id(&all, wanted)),
     };
-    found.cloned().ok_or_else(|| SessionError::NoSnapshot {
-        instance: row.id.clone(),
-        wanted: wanted.to_owned(),
-        known: (0..all.len().min(10)).map(|at| shortest(&all, at)).collect(),
-    })
+    match found {
+        Some(found) => Ok(found.clone()),
+        None => Err(match pruned(store, row, wanted)? {
+            Some((snapshot, receipt)) => SessionError::Pruned {
+                instance: row.id.clone(),
+                snapshot: Box::new(snapshot),
+                receipt,
+            },
+            None => SessionError::NoSnapshot {
+                instance: row.id.clone(),
+                wanted: wanted.to_owned(),
+                known: (0..all.len().min(10)).map(|at| shortest(&all, at)).collect(),
+            },
+        }),
+    }
+}
+
+/// The snapshot of this kind, name or id that was given up last, and the receipt that tells of it.
+fn pruned(
+    store: &Store,
+    row: &InstanceRow,
+    wanted: &str,
+) -> Result<Option<(PrunedSnapshot, u64)>, SessionError> {
+    let is_meant = |snapshot: &PrunedSnapshot| {
+        snapshot.instance == row.id
+            && (snapshot.kind.word() == wanted
+                || snapshot.name.as_deref() == Some(wanted)
+                || snapshot.id.as_str() == wanted)
+    };
+    let mut numbers: Vec<u64> = store
+        .catalog()
+        .pruned_of(&row.id)?
+        .into_iter()
+        .map(|(_, number)| number)
+        .collect();
+    numbers.dedup();
+    for number in numbers {
+        let receipt = store.catalog().receipt(number)?;
+        if let Some(Act::Prune { snapshots, .. }) = receipt.map(|receipt| receipt.act)
+            && let Some(found) = snapshots.into_iter().find(is_meant)
+        {
+            return Ok(Some((found, number)));
+        }
+    }
+    Ok(None)
 }
 
 /// What the operator would write for a snapshot: its name, its kind when it is the latest of it, else its id.

@@ -324,6 +324,19 @@ pub struct PrunedSnapshot {
     pub reason: PruneReason,
 }
 
+impl PrunedSnapshot {
+    /// What it was called, in words.
+    #[must_use]
+    pub fn called(&self) -> String {
+        let name = self
+            .name
+            .as_ref()
+            .map(|name| format!(" {name:?}"))
+            .unwrap_or_default();
+        format!("the {} snapshot {}{name}", self.kind.word(), self.id)
+    }
+}
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

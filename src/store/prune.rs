@@ -30,8 +30,6 @@ pub struct Sole<'s> {
 /// What was cleared away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Records of snapshots that were given up.
-    pub records: u64,
     /// Archives that nothing needed.
     pub archives: u64,
     /// Their bytes.
@@ -75,19 +73,27 @@ impl Sole<'_> {
         Ok(self.store.append(at, uid, None, act)?.number)
     }
 
-    /// Removes the records of what was given up, archives that no record needs, and the names of archives that nobody asks for.
-    /// May be done again at any time.
+    /// Removes the records of what was given up. May be done again at any time.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn forget(&self, observer: &dyn Observer) -> Result<u64, StoreError> {
+        let layout = self.store.layout();
+        let _kept = layout.enter()?;
+        let count = forget(layout, &self.store.catalog.pruned()?)?;
+        observer.reached("prune-records");
+        Ok(count)
+    }
+
+    /// Removes archives that no record needs, and the names of archives that nobody asks for. Call it after [`Sole::forget`]. May be
+    /// done again at any time.
     ///
     /// # Errors
     /// [`StoreError::Io`]; what was removed until then was not needed.
     pub fn sweep(&self, observer: &dyn Observer) -> Result<Swept, StoreError> {
         let layout = self.store.layout();
         let _kept = layout.enter()?;
-        let mut swept = Swept {
-            records: forget(layout, &self.store.catalog.pruned()?)?,
-            ..Swept::default()
-        };
-        observer.reached("prune-records");
+        let mut swept = Swept::default();
         let needs = Needs::of(self.store)?;
         swept.unreadable = needs.unreadable.clone();
         if !swept.unreadable.is_empty() {
@@ -180,13 +186,19 @@ impl Needs {
 
     /// The archives that nothing needs.
     fn idle(&self, layout: &Layout) -> Result<Vec<std::path::PathBuf>, StoreError> {
+        // What is being written beside us has no name that leads to it yet. Its draft says that it is in question.
+        let mut drafted = HashSet::new();
+        for name in directory::names(&layout.drafts())? {
+            let id = name.to_str().and_then(|name| SnapshotId::parse(name).ok());
+            drafted.extend(id.iter().flat_map(SnapshotId::archives));
+        }
         let mut idle = Vec::new();
         for name in directory::names(&layout.archives())? {
             let id = name.to_str().and_then(|name| name.strip_suffix(".tar.zst"));
             let Some(id) = id.and_then(|id| ArchiveId::parse(id).ok()) else {
                 continue;
             };
-            if !self.archives.contains(&id) {
+            if !self.archives.contains(&id) && !drafted.contains(&id) {
                 idle.push(layout.archive(&id));
             }
         }

@@ -6,6 +6,7 @@ mod write;
 
 use std::collections::HashSet;
 
+use super::archive::Archive;
 use super::{Draft, Sole, Store, StoreError, durable, moved, record};
 use crate::clock::{Entropy, random};
 use crate::observer::Observer;
@@ -217,6 +218,8 @@ impl Sole<'_> {
             return Ok(0);
         }
         let into = &repacked.into;
+        // What takes their places must be there, whatever happened meanwhile.
+        Archive::open(&layout.archive(&into.id), Some(into))?;
         let draft = repacked._draft.directory();
         let ids: HashSet<&ArchiveId> = from.iter().map(|archive| &archive.id).collect();
         for (name, leads) in moved::all(layout)? {

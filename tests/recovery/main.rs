@@ -87,6 +87,7 @@ mod readable_secret;
 mod real_scenarios;
 mod real_tree;
 mod repeat;
+mod retention;
 mod room;
 mod second_names;
 mod set_aside;

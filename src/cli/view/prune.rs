@@ -27,7 +27,7 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
     }
     if plan.idle > 0 {
         lines.push(format!(
-            "  archives that a killed command left  {}",
+            "  archives that a killed command left: {}",
             size::bytes(plan.idle)
         ));
     }
@@ -35,12 +35,13 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
         let archives = repack.groups.iter().map(|group| group.from.len() as u64).sum();
         let archives = size::counted(archives, "archive", "archives");
         lines.push(format!(
-            "  {archives} to pack anew  about {}",
+            "  {archives} to pack anew: about {}",
             size::bytes(plan.repack_gain())
         ));
     }
     for (held, count) in &plan.held {
-        lines.push(format!("  {} {}", size::count(*count), held_words(*held)));
+        let count = size::counted(*count, "snapshot", "snapshots");
+        lines.push(format!("  {count}: {}", held_words(*held)));
     }
     if !plan.unreadable.is_empty() {
         let records = size::counted(plan.unreadable.len() as u64, "snapshot", "snapshots");
@@ -69,7 +70,8 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
 }
 
 fn amount(count: u64, words: &str, bytes: u64) -> String {
-    format!("  {} {words}  {}", size::count(count), size::bytes(bytes))
+    let count = size::counted(count, "snapshot", "snapshots");
+    format!("  {words}: {count}, {}", size::bytes(bytes))
 }
 
 fn snapshots(plan: &PrunePlan, now: Time, columns: usize) -> String {
@@ -94,13 +96,13 @@ fn snapshots(plan: &PrunePlan, now: Time, columns: usize) -> String {
     table.render(columns)
 }
 
-/// Behind a number of snapshots.
+/// What holds them.
 fn held_words(held: Held) -> &'static str {
     match held {
-        Held::Pinned => "stay because they are pinned",
-        Held::Active => "stay because their session is active",
-        Held::Newest => "stay because their session is the newest of its workspace",
-        Held::Interrupted => "stay because an interrupted restore needs them",
-        Held::LastRestore => "stay because the last restore is undone with them",
+        Held::Pinned => "kept, pinned",
+        Held::Active => "kept, the session is active",
+        Held::Newest => "kept, the session is the newest of its workspace",
+        Held::Interrupted => "kept, needed by an interrupted restore",
+        Held::LastRestore => "kept, the last restore is undone with it",
     }
 }

@@ -170,19 +170,19 @@ fn reasons(snapshots: &[PrunedSnapshot]) -> String {
     counts.sort();
     let told: Vec<String> = counts
         .iter()
-        .map(|(reason, count)| format!("{} {}", size::count(*count), reason_words(*reason)))
+        .map(|(reason, count)| format!("{}: {}", reason_words(*reason), size::count(*count)))
         .collect();
     told.join(", ")
 }
 
-/// Why a snapshot is given up, behind a number of them.
+/// Why snapshots are given up.
 pub(in crate::cli) fn reason_words(reason: PruneReason) -> &'static str {
     match reason {
-        PruneReason::Instances => "of more sessions than are kept",
-        PruneReason::Days => "of sessions that are too old",
-        PruneReason::Checkpoints => "more checkpoints than are kept",
+        PruneReason::Instances => "sessions beyond their number",
+        PruneReason::Days => "sessions that are too old",
+        PruneReason::Checkpoints => "checkpoints beyond their number",
         PruneReason::CheckpointDays => "checkpoints that are too old",
-        PruneReason::MaxBytes => "because the store is too large",
-        PruneReason::MinFree => "because too little room is free",
+        PruneReason::MaxBytes => "the store is too large",
+        PruneReason::MinFree => "too little room is free",
     }
 }

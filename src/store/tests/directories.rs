@@ -170,7 +170,7 @@ fn a_reader_makes_nothing() {
             store.draft(snapshot(9)).map(drop),
             store.lock_instance(&instance(1)).map(drop),
             store.lock_restore(&[]).map(drop),
-            store.exclusive().map(drop),
+            store.exclusive(Patience::Short).map(drop),
             store.rebuild().map(drop),
         ] {
             assert!(matches!(refusal, Err(StoreError::ReadOnly { .. })));

@@ -93,14 +93,18 @@ fn captures_share_the_store_and_a_prune_does_not() {
         two.share().unwrap(),
         place.read().share().unwrap(),
     );
-    is_locked(one.exclusive(), &object);
+    is_locked(one.exclusive(Patience::Short), &object);
     drop(shares);
-    let exclusive = one.exclusive().unwrap();
-    is_locked(two.share(), &object);
-    is_locked(place.read().share(), &object);
-    is_locked(two.exclusive(), &object);
-    drop(exclusive);
-    drop(two.share().unwrap());
+    let exclusive = one.exclusive(Patience::Short).unwrap();
+    is_locked(two.exclusive(Patience::Short), &object);
+    // Whoever shares waits: archives go in moments.
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| two.share().map(drop));
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!waiting.is_finished());
+        drop(exclusive);
+        waiting.join().unwrap().unwrap();
+    });
 }
 
 #[test]

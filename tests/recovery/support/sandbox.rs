@@ -1,13 +1,13 @@
 //! A hermetic place to run the binary in: its own home, nothing of the caller's environment but `PATH`, output into
 //! files (so that a process left behind cannot hold a pipe open), and a time limit on every run.
 
-use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
@@ -24,7 +24,7 @@ pub(crate) struct Sandbox {
     scratch: TempDir,
     pub(super) binary: PathBuf,
     pub(super) unprivileged: bool,
-    counter: Cell<u32>,
+    counter: AtomicU32,
 }
 
 impl Sandbox {
@@ -35,7 +35,7 @@ impl Sandbox {
             scratch: TempDir::with_prefix("jr-scratch-").unwrap(),
             binary: binary(),
             unprivileged: false,
-            counter: Cell::new(0),
+            counter: AtomicU32::new(0),
         };
         fs::create_dir(sandbox.home()).unwrap();
         fs::create_dir(sandbox.sources()).unwrap();
@@ -248,7 +248,7 @@ impl Sandbox {
 
     /// Two new files for what a run says.
     pub(super) fn output_files(&self) -> [PathBuf; 2] {
-        let number = self.counter.replace(self.counter.get() + 1);
+        let number = self.counter.fetch_add(1, Ordering::Relaxed);
         ["stdout", "stderr"].map(|name| self.scratch.path().join(format!("{name}-{number}")))
     }
 
