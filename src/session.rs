@@ -7,19 +7,21 @@ mod guard;
 mod pending;
 mod select;
 mod state;
+mod steps;
 
 pub use begin::{BeginRequest, Begun, begin};
 pub use containers::Docker;
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
-pub use guard::{Allowed, overlap, refuse_active, refuse_inside, refuse_living};
+pub use guard::{Allowed, is_inside, overlap, refuse_active, refuse_beside, refuse_inside, refuse_living};
 pub use pending::{is_torn, make_way, roots};
-pub use select::{check_name, find_called, find_instance, find_snapshot};
+pub use select::{check_name, find_before, find_called, find_instance, find_snapshot};
 pub use state::{Reason, Sight, State, is_active, state, state_by};
+pub use steps::checkpoint_if_changed;
 
 use crate::capture::CaptureError;
 use crate::clock::{Clock, Entropy};
 use crate::observer::Observer;
-use crate::snapshot::{InstanceId, PrunedSnapshot};
+use crate::snapshot::{InstanceId, PrunedSnapshot, SnapshotId};
 use crate::store::StoreError;
 
 /// Who acts, and what they may ask.
@@ -120,6 +122,25 @@ pub enum SessionError {
         /// The receipt that tells of it.
         receipt: u64,
     },
+    /// What came before a snapshot was given up.
+    #[error("what {snapshot} of {instance} changed is not known any more: the snapshot before it was pruned")]
+    StepPruned {
+        /// The instance.
+        instance: InstanceId,
+        /// The snapshot that the step led to.
+        snapshot: SnapshotId,
+    },
+    /// There is nothing before a snapshot.
+    #[error("{snapshot} of {instance} is no step: nothing of the session comes before it")]
+    NoStep {
+        /// The instance.
+        instance: InstanceId,
+        /// The snapshot.
+        snapshot: SnapshotId,
+    },
+    /// A session may go back to its own checkpoints, and to nothing else.
+    #[error("inside {0} only its own checkpoints can be restored")]
+    OnlyCheckpoints(InstanceId),
     /// The instance ended before.
     #[error("{0} has already ended")]
     AlreadyEnded(InstanceId),

@@ -28,7 +28,7 @@ impl Clock for SystemClock {
 }
 
 /// The system's randomness.
-struct SystemEntropy;
+pub(super) struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
     fn fill(&self, bytes: &mut [u8]) {

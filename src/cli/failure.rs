@@ -160,6 +160,16 @@ impl From<SessionError> for CliError {
                 Self::from_error(ErrorKind::UnknownInstance, &error)
                     .command("the last session of the workspace, whoever began it", row)
             }
+            SessionError::StepPruned { ref instance, .. } => {
+                Self::from_error(ErrorKind::NothingToRestore, &error)
+                    .command("what there is to go back to", format!("show {instance}"))
+            }
+            SessionError::NoStep { ref instance, .. } => Self::from_error(ErrorKind::Usage, &error)
+                .hint("a step leads from one snapshot of the session to the next: name a checkpoint, or `closing`")
+                .command("what there is", format!("show {instance}")),
+            SessionError::OnlyCheckpoints(ref instance) => Self::from_error(ErrorKind::RefusedActive, &error)
+                .hint("name one with --from or --only-changes-of; anything else is the operator's, when the session has ended")
+                .command("the checkpoints there are", format!("show {instance}")),
             SessionError::Pruned { receipt, .. } => {
                 let number = receipt;
                 let made = Self::from_error(ErrorKind::NothingToRestore, &error);

@@ -25,6 +25,8 @@ pub struct Witness {
     pub unreadable: Vec<(SnapshotId, String)>,
     /// The snapshot's own excludes. A path that they match as another type was excluded then, whatever it is now.
     pub excludes: Option<Matcher>,
+    /// The session itself asks, and lives: whatever is there is its work, but for what it shares with others.
+    pub owned: bool,
     /// Everything is the session's: an undo is asked to take back what a restore did, and nothing vouches but `left`.
     pub only_left: bool,
 }
@@ -71,6 +73,9 @@ impl Witness {
         }
         if let Some(others) = self.shared.get(path) {
             return Verdict::Shared(others.clone());
+        }
+        if self.owned {
+            return Verdict::Ours;
         }
         if let Some(last) = &self.last {
             if is_among(&self.elsewhere) && !known(last, path, now) && known(last, path, then) {

@@ -1,15 +1,16 @@
 //! What the store knows about whose work a path is: the snapshots of an instance and what our restores left.
 
 use std::collections::hash_map::Entry as Place;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::RestoreError;
 use super::attribution::Witness;
 use super::shared::shared_paths;
 use crate::capture::{Reveal, Show};
 use crate::contract::Matcher;
+use crate::diff::{Side, compare};
 use crate::snapshot::{
-    AsideAct, Coverage, Entry, InstanceId, Manifest, RelPath, RestoreKind, SnapshotId, SnapshotKind,
+    AsideAct, Coverage, Entry, InstanceId, Manifest, PathAct, RelPath, RestoreKind, SnapshotId, SnapshotKind,
     SnapshotRecord, Time,
 };
 use crate::store::{InstanceRow, RestoreRow, Store, StoreError};
@@ -109,6 +110,34 @@ pub fn of_restore(
     })
 }
 
+/// The witness for taking back one step of a session: what changed from the snapshot `before` to `after`. Also gives the paths that
+/// changed in it. What is there must be what the step left: anything else was made later.
+///
+/// # Errors
+/// [`RestoreError::Store`] when a snapshot that is needed cannot be read.
+pub fn of_step(
+    store: &Store,
+    instance: &InstanceRow,
+    coverage: &Coverage,
+    (before, after): (&SnapshotRecord, &SnapshotRecord),
+) -> Result<(Witness, BTreeSet<RelPath>), RestoreError> {
+    let mut reveal = Reveal::of(store, coverage, Show::Whole)?;
+    let earlier = manifest(store, before, &coverage.label, &mut reveal)?;
+    let later = manifest(store, after, &coverage.label, &mut reveal)?;
+    let side = |manifest| Side {
+        manifest,
+        skipped: &[],
+    };
+    let changed = compare(&side(earlier.as_ref()), &side(later.as_ref())).changes;
+    let witness = Witness {
+        last: later,
+        excludes: Matcher::new(coverage).ok(),
+        shared: shared_paths(store, instance, coverage)?,
+        ..Witness::default()
+    };
+    Ok((witness, changed.into_iter().map(|change| change.path).collect()))
+}
+
 /// What a snapshot holds of the mount with this label, private files among it.
 pub(super) fn manifest(
     store: &Store,
@@ -130,6 +159,13 @@ struct Left {
     inexact: HashSet<RelPath>,
 }
 
+/// The snapshot that a restore went back to.
+enum Target {
+    There(Option<Manifest>),
+    /// It was given up since.
+    Pruned,
+}
+
 /// The states that restores of this instance left since `since`. `all` also counts what an undo brought back although the restore
 /// had overridden a later edit there: for undoing the undo it is ours, for a new restore it is somebody's work again.
 fn left(
@@ -143,7 +179,7 @@ fn left(
     let rows = store.catalog().restores(instance)?;
     let mut left = Left::default();
     // Most restores of an instance go back to one and the same snapshot.
-    let mut targets: HashMap<&SnapshotId, Option<Manifest>> = HashMap::new();
+    let mut targets: HashMap<&SnapshotId, Target> = HashMap::new();
     let mut locked: HashMap<&SnapshotId, Option<Manifest>> = HashMap::new();
     for row in rows.iter().filter(|row| row.at >= since) {
         // What we set aside is not there because of us.
@@ -161,13 +197,16 @@ fn left(
         }
         let target = match targets.entry(&row.target) {
             Place::Occupied(known) => known.into_mut(),
-            Place::Vacant(place) => {
-                let record = store.record(&row.target)?;
-                if let Some(mut other) = reveal.locked() {
-                    locked.insert(&row.target, manifest(store, &record, label, &mut other)?);
+            Place::Vacant(place) => match store.record(&row.target) {
+                Ok(record) => {
+                    if let Some(mut other) = reveal.locked() {
+                        locked.insert(&row.target, manifest(store, &record, label, &mut other)?);
+                    }
+                    place.insert(Target::There(manifest(store, &record, label, reveal)?))
                 }
-                place.insert(manifest(store, &record, label, reveal)?)
-            }
+                Err(StoreError::NoSnapshot { .. }) => place.insert(Target::Pruned),
+                Err(error) => return Err(error.into()),
+            },
         };
         let overridden = if !all && row.kind == RestoreKind::Undo {
             overridden(&rows, row, label)
@@ -178,10 +217,15 @@ fn left(
             if overridden.contains(&change.path) {
                 continue;
             }
-            let state = target
-                .as_ref()
-                .and_then(|manifest| manifest.entry(&change.path))
-                .cloned();
+            let state = match target {
+                Target::There(manifest) => manifest
+                    .as_ref()
+                    .and_then(|manifest| manifest.entry(&change.path))
+                    .cloned(),
+                Target::Pruned if change.act == PathAct::Deleted => None,
+                // What it was put back to nobody knows any more, so what is there counts as somebody's work.
+                Target::Pruned => continue,
+            };
             let states = left.states.entry(change.path.clone()).or_default();
             states.push(state);
             // With the operator's key another content may have been put back than without.

@@ -15,6 +15,18 @@ use crate::store::{InstanceRow, Store};
 /// # Errors
 /// [`SessionError::Active`] with the reasons; [`SessionError::Store`].
 pub fn refuse_active(store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
+    let sight = Sight::now();
+    if let State::Active(reasons) = state_by(&sight, store, row) {
+        return Err(SessionError::Active {
+            instance: row.id.clone(),
+            other: false,
+            reasons,
+        });
+    }
+    refuse_others(&sight, store, row)
+}
+
+fn refuse_others(sight: &Sight, store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
     let overlapping = |other: &InstanceRow| {
         other
             .mounts
@@ -26,13 +38,11 @@ pub fn refuse_active(store: &Store, row: &InstanceRow) -> Result<(), SessionErro
         .instances()?
         .into_iter()
         .filter(|other| other.id != row.id && overlapping(other));
-    let sight = Sight::now();
-    for candidate in std::iter::once(row.clone()).chain(others) {
-        if let State::Active(reasons) = state_by(&sight, store, &candidate) {
-            let other = candidate.id != row.id;
+    for candidate in others {
+        if let State::Active(reasons) = state_by(sight, store, &candidate) {
             return Err(SessionError::Active {
                 instance: candidate.id,
-                other,
+                other: true,
                 reasons,
             });
         }
@@ -51,6 +61,14 @@ pub fn refuse_living(
 ) -> Result<(), SessionError> {
     refuse_active(store, row)?;
     refuse_containers(environment, row)
+}
+
+/// As [`refuse_living`], for the session itself: it lives, and others must not be at work on its paths.
+///
+/// # Errors
+/// As [`refuse_living`].
+pub fn refuse_beside(store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
+    refuse_others(&Sight::now(), store, row)
 }
 
 /// Whether a place that one covers lies in one of the other.
@@ -96,12 +114,22 @@ pub fn refuse_inside(
     Ok(())
 }
 
+/// Whether the caller runs inside the session `row`, which lives.
+#[must_use]
+pub fn is_inside(store: &Store, environment: &Environment, row: &InstanceRow) -> bool {
+    let caller = process::caller(environment);
+    let named = caller.sessions.iter().any(|session| session == row.id.as_str());
+    let mut known = row.keeper.iter().chain(&row.survivors);
+    let descends = known.any(|process| caller.ancestors.contains(process));
+    (named || descends) && state(store, row).is_active()
+}
+
 /// What a caller inside a session may do all the same.
 #[derive(Clone, Copy)]
 pub enum Allowed<'a> {
     /// Nothing.
     Nothing,
-    /// Take a checkpoint of its own session.
+    /// Take a checkpoint of its own session, or go back to one.
     Checkpoint(&'a InstanceId),
     /// End the session that it began.
     End(&'a InstanceId),

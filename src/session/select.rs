@@ -177,6 +177,37 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
     }
 }
 
+/// The snapshot that a step of the session began from: the one before `snapshot` in the chain, emergency snapshots left out.
+///
+/// # Errors
+/// [`SessionError::StepPruned`], [`SessionError::NoStep`], [`SessionError::Store`].
+pub fn find_before(
+    store: &Store,
+    row: &InstanceRow,
+    snapshot: &SnapshotRow,
+) -> Result<SnapshotRow, SessionError> {
+    let none = || SessionError::NoStep {
+        instance: row.id.clone(),
+        snapshot: snapshot.id.clone(),
+    };
+    let number = snapshot.receipt.ok_or_else(none)?;
+    if snapshot.kind == SnapshotKind::Emergency {
+        return Err(none());
+    }
+    let before = store.catalog().captured_before(&row.id, number)?;
+    let mut before = before
+        .into_iter()
+        .filter(|(_, kind)| *kind != SnapshotKind::Emergency);
+    let (id, _) = before.next().ok_or_else(none)?;
+    store
+        .catalog()
+        .snapshot(&id)?
+        .ok_or_else(|| SessionError::StepPruned {
+            instance: row.id.clone(),
+            snapshot: snapshot.id.clone(),
+        })
+}
+
 /// The snapshot of this kind, name or id that was given up last, and the receipt that tells of it.
 fn pruned(
     store: &Store,

@@ -35,12 +35,18 @@ pub struct RestoreArgs {
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
+    /// With --dry-run: show the lines that would be taken back
+    #[arg(long, requires = "dry_run", conflicts_with_all = ["json", "to"])]
+    pub patch: bool,
     /// Do not ask
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
     /// The snapshot to go back to: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
+    /// Take back one step alone: what changed from the snapshot before this one to it; later steps stay
+    #[arg(long, value_name = "SNAP", value_parser = some_text(), conflicts_with_all = ["from", "to"])]
+    pub only_changes_of: Option<String>,
     /// Write into this directory instead; it must be absent or empty
     #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath,
           conflicts_with_all = ["overwrite_later_edits", "delete_later_files", "set_aside_excluded"])]

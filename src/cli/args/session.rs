@@ -1,10 +1,11 @@
 //! `explain`, `launch`, `begin`, `end`: around a session.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::{Args, ValueHint};
 
-use super::values::{OnFailure, SnapshotMode, some_path, some_text};
+use super::values::{OnFailure, SnapshotMode, duration, some_path, some_text};
 
 /// What is protected, and how: the same for `explain`, `launch` and `begin`, so that the first tells what the others do.
 #[derive(Clone, Debug, Args)]
@@ -56,6 +57,9 @@ pub struct LaunchArgs {
     /// What is protected.
     #[command(flatten)]
     pub scope: Scope,
+    /// Take a checkpoint each time this long has passed and something changed: 30s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub checkpoint_every: Option<Duration>,
     /// Write a report of the session to FILE, as JSON
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub report: Option<OsString>,

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
@@ -106,6 +107,27 @@ impl FromStr for Until {
         } else {
             Self::Snapshot(text.to_owned())
         })
+    }
+}
+
+/// A whole number with its unit: seconds, minutes or hours.
+pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
+    const FORM: &str = "a whole number with its unit is wanted, such as 30s, 10m or 2h";
+    let unit = match text.bytes().last() {
+        Some(b's') => 1,
+        Some(b'm') => 60,
+        Some(b'h') => 3600,
+        _ => return Err(FORM),
+    };
+    let digits = text.get(..text.len() - 1).unwrap_or_default();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(FORM);
+    }
+    let number: u64 = digits.parse().map_err(|_| "it is too long")?;
+    match number.checked_mul(unit) {
+        Some(0) => Err("it must be at least a second"),
+        Some(seconds) if seconds <= 30 * 24 * 3600 => Ok(Duration::from_secs(seconds)),
+        _ => Err("it is too long"),
     }
 }
 

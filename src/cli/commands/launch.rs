@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::begin::{begin_instance, warn_about, warn_of_absent};
+use super::every::{self, Taken};
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
 use super::{changes, scope};
@@ -20,7 +21,7 @@ use crate::session::{
 };
 use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
-use crate::terminal::sanitize;
+use crate::terminal::{sanitize, size};
 
 pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status, CliError> {
     let asking = scope::Asking {
@@ -82,7 +83,19 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         OsString::from(INSTANCE_VARIABLE),
         OsString::from(begun.instance.as_str()),
     );
-    let started = start(context, program, arguments, &[variable]).map(Running::wait);
+    let environment = context.environment;
+    let mut taken = Taken::default();
+    let started = start(context, program, arguments, &[variable]).map(|running| {
+        match args.checkpoint_every.filter(|_| begun.baseline.is_some()) {
+            None => running.wait(),
+            Some(interval) => {
+                let (ended, beside) =
+                    every::beside(&store, environment, &begun.instance, interval, || running.wait());
+                taken = beside;
+                ended
+            }
+        }
+    });
     let ended = match started {
         // Its end cannot be told, so nobody may record that it was seen.
         Ok(ended) => ended?,
@@ -101,6 +114,18 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         Exit::Code(code) => Ending::Status(code),
         Exit::Signal(signal) => Ending::Signal(signal),
     };
+    for failure in &taken.failures {
+        let failure = sanitize::text(failure);
+        context
+            .terminal
+            .warn(&format!("a checkpoint could not be taken: {failure}"));
+    }
+    if taken.count > 0 {
+        let count = size::counted(taken.count, "checkpoint was", "checkpoints were");
+        context
+            .terminal
+            .detail(&format!("{count} taken while the command ran"));
+    }
     let closed = close(context, &store, &begun, ending, ended.survivors.clone());
     report(context, args, &store, &begun, closed, &ended);
     by_the_rules(context, &store);

@@ -1,6 +1,6 @@
 //! `prune`: plan, show, ask, give up.
 
-use super::retain::with_rules;
+use super::retain::{tell_faults, with_rules};
 use crate::cli::args::PruneArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -33,10 +33,12 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, Cli
     refuse_inside(&store, context.environment, Allowed::Nothing)?;
     let planned = {
         let _shared = store.share()?;
-        with_rules(context, |rules| {
+        let (planned, faults) = with_rules(context.environment, |rules| {
             let observer = context.world().observer;
             Ok(plan(&store, rules, Care::Thorough, context.now(), observer)?)
-        })?
+        })?;
+        tell_faults(context, &faults);
+        planned
     };
     let mut document = document(&planned);
     let shown = view::prune::plan(&planned, context.now(), terminal.width_out());

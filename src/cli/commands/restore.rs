@@ -7,7 +7,7 @@ mod to;
 
 use std::ffi::OsString;
 
-pub(super) use carry::{How, carry_out, say};
+pub(super) use carry::{Asked, How, carry_out, say};
 pub(super) use document::document;
 pub(super) use set_aside::again as set_aside_again;
 
@@ -20,11 +20,14 @@ use crate::cli::args::{Mtimes, RestoreArgs};
 use crate::cli::context::{Context, settle_path};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
-use crate::restore::{Allow, MountRequest, Proposal, Purpose, RestoreError, of_instance, propose};
-use crate::session::{
-    Allowed, State, find_called, find_instance, find_snapshot, refuse_inside, refuse_living, roots, state,
+use crate::restore::{
+    Allow, MountRequest, Proposal, Purpose, RestoreError, Scope, of_instance, of_step, propose,
 };
-use crate::snapshot::{Coverage, RelPath, SnapshotRecord};
+use crate::session::{
+    Allowed, SessionError, State, find_before, find_called, find_instance, find_snapshot, is_inside,
+    refuse_inside, roots, state,
+};
+use crate::snapshot::{Coverage, RelPath, SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, CliError> {
@@ -32,14 +35,19 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         .store_for_reading()?
         .ok_or_else(|| no_store(&args.instance))?;
     let row = find_called(&reading, context.environment, &args.instance)?;
-    refuse_inside(&reading, context.environment, Allowed::Nothing)?;
+    refuse_inside(&reading, context.environment, Allowed::Checkpoint(&row.id))?;
+    let inside = is_inside(&reading, context.environment, &row);
+    if inside {
+        refuse_all_but_checkpoints(&reading, &row, args)?;
+    }
     let identities = identities(context, &args.unlock)?;
     if let Some(directory) = &args.to {
         let directory = settle_path(context.environment, directory.as_ref());
         let reading = reading.unlocked_by(identities);
         return to::to_directory(context, &reading, &row, args, directory);
     }
-    refuse_living(&reading, context.environment, &row)?;
+    let asked = if inside { Asked::Inside } else { Asked::Outside };
+    asked.refuse_living(context, &reading, &row)?;
     let roots = roots(&row.mounts);
     // Looking needs no lock and writes nothing.
     let (store, _locks) = if args.dry_run {
@@ -61,12 +69,21 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
             row.id
         ));
     }
-    let target = target(&store, &row, args)?;
+    let (target, step) = target(&store, &row, args)?;
     let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
     let scopes = paths::scopes(context.environment, &coverages, &args.paths)?;
     let mut requests = Vec::new();
     for (coverage, scope) in coverages.into_iter().zip(scopes) {
-        let witness = of_instance(&store, &row, &coverage)?;
+        let (mut witness, scope) = match &step {
+            Some(step) => {
+                let (witness, mut changed) = of_step(&store, &row, &coverage, (&target, step))?;
+                changed.retain(|path| scope.holds(path));
+                (witness, Scope::Exactly(changed))
+            }
+            None => (of_instance(&store, &row, &coverage)?, scope),
+        };
+        // What came after a checkpoint is what a session wants gone that goes back to it.
+        witness.owned = inside && step.is_none();
         for (id, why) in &witness.unreadable {
             context.terminal.warn(&format!(
                 "snapshot {id} cannot be read, so it vouches for nothing and what only it shows is a conflict: {why}"
@@ -85,7 +102,9 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
     };
     let observer = context.world().observer;
     let mut proposal = propose(&store, target, Purpose::Restore, requests, allow, false, observer)?;
-    check_paths(&proposal, &row, args)?;
+    if step.is_none() {
+        check_paths(&proposal, &row, args)?;
+    }
     set_aside::add(context, &mut proposal, args)?;
     // What was set aside once is not there for the commands that follow.
     let aside: &[OsString] = if args.dry_run {
@@ -97,6 +116,8 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         json: args.json,
         yes: args.yes,
         dry_run: args.dry_run,
+        patch: args.patch,
+        asked,
         exact_mtimes: args.mtimes == Mtimes::Exact,
         question: "Restore these files?",
         identity: args.unlock.identity.clone(),
@@ -104,6 +125,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
             .arg(row.id.as_str())
             .flags("--set-aside-excluded", aside)
             .flag("--from", args.from.as_ref())
+            .flag("--only-changes-of", args.only_changes_of.as_ref())
             .flag("--mtimes", (args.mtimes == Mtimes::Exact).then_some("exact"))
             .switch("--files-only", args.files_only)
             .switch("--require-complete", args.require_complete)
@@ -113,14 +135,43 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
     carry_out(context, &store, &row, &proposal, &how)
 }
 
-fn target(store: &Store, row: &InstanceRow, args: &RestoreArgs) -> Result<SnapshotRecord, CliError> {
-    let wanted = args.from.as_deref().unwrap_or("baseline");
-    let snapshot = find_snapshot(store, row, wanted).map_err(|error| nothing(row, error))?;
-    let record = store.record(&snapshot.id)?;
+/// The snapshot to go back to; of a single step, which is taken back, also the one that it led to.
+fn target(
+    store: &Store,
+    row: &InstanceRow,
+    args: &RestoreArgs,
+) -> Result<(SnapshotRecord, Option<SnapshotRecord>), CliError> {
+    let wanted = args.only_changes_of.as_deref().or(args.from.as_deref());
+    let found =
+        find_snapshot(store, row, wanted.unwrap_or("baseline")).map_err(|error| nothing(row, error))?;
+    let (record, step) = match &args.only_changes_of {
+        Some(_) => {
+            let before = find_before(store, row, &found)?;
+            (store.record(&before.id)?, Some(store.record(&found.id)?))
+        }
+        None => (store.record(&found.id)?, None),
+    };
     if args.require_complete && !record.complete {
         return Err(RestoreError::Incomplete(record.id).into());
     }
-    Ok(record)
+    Ok((record, step))
+}
+
+/// A session goes back to its own checkpoints, in its own mounts.
+fn refuse_all_but_checkpoints(store: &Store, row: &InstanceRow, args: &RestoreArgs) -> Result<(), CliError> {
+    let refused = || SessionError::OnlyCheckpoints(row.id.clone());
+    let wanted = args
+        .only_changes_of
+        .as_ref()
+        .or(args.from.as_ref())
+        .ok_or_else(refused)?;
+    let found = find_snapshot(store, row, wanted)?;
+    let elsewhere =
+        args.to.is_some() || !args.set_aside_excluded.is_empty() || args.unlock.identity.is_some();
+    match found.kind {
+        SnapshotKind::Checkpoint if !elsewhere => Ok(()),
+        _ => Err(refused().into()),
+    }
 }
 
 /// A path that is neither in the snapshot nor there now is a mistake that must not look like success.

@@ -5,16 +5,18 @@ use std::cell::RefCell;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::config::{Config, ConfigError, Retention};
-use crate::retention::{Acting, Care, Rules, carry_out, is_due, plan};
+use crate::environment::Environment;
+use crate::retention::{Acting, Care, Pruned, Rules, carry_out, is_due, plan};
+use crate::session::World;
 use crate::store::{Store, StoreError};
 use crate::terminal::{sanitize, size};
 
-/// Calls `work` with the rules. A fault in a workspace's file is told, and nothing of that workspace goes.
+/// Calls `work` with the rules. Also gives the faults of workspaces' files: nothing of such a workspace goes.
 pub(super) fn with_rules<T>(
-    context: &Context<'_>,
+    environment: &Environment,
     work: impl FnOnce(&Rules<'_>) -> Result<T, CliError>,
-) -> Result<T, CliError> {
-    let config = Config::load(context.environment)?;
+) -> Result<(T, Vec<String>), CliError> {
+    let config = Config::load(environment)?;
     let faults: RefCell<Vec<ConfigError>> = RefCell::default();
     let of = |workspace: Option<&str>| {
         config.retention(workspace).unwrap_or_else(|error| {
@@ -25,74 +27,97 @@ pub(super) fn with_rules<T>(
     let done = work(&Rules {
         of: &of,
         room: config.room(),
-    });
+    })?;
     let mut told: Vec<String> = faults.into_inner().iter().map(ToString::to_string).collect();
     told.sort();
     told.dedup();
-    for fault in told {
-        let fault = sanitize::text(&fault);
+    Ok((done, told))
+}
+
+/// Tells of workspaces whose rules cannot be read.
+pub(super) fn tell_faults(context: &Context<'_>, faults: &[String]) {
+    for fault in faults {
+        let fault = sanitize::text(fault);
         context
             .terminal
             .warn(&format!("nothing of that workspace is given up: {fault}"));
     }
-    done
+}
+
+/// What happened by the rules.
+#[derive(Default)]
+pub(super) struct Kept {
+    pruned: Pruned,
+    /// By so many bytes the store is still too large.
+    lacking: u64,
+    /// Others use the store, so nothing was done.
+    is_busy: bool,
+    faults: Vec<String>,
+}
+
+/// Gives up what goes beyond the rules, and says nothing.
+pub(super) fn quietly(environment: &Environment, world: World<'_>, store: &Store) -> Result<Kept, CliError> {
+    let (mut kept, faults) = with_rules(environment, |rules| {
+        let now = world.clock.now();
+        if !is_due(store, rules, now)? {
+            return Ok(Kept::default());
+        }
+        let plan = plan(store, rules, Care::Passing, now, world.observer)?;
+        let mut kept = Kept {
+            lacking: plan.lacking,
+            ..Kept::default()
+        };
+        if plan.chosen.is_empty() && !plan.repacks() {
+            return Ok(kept);
+        }
+        let acting = Acting {
+            entropy: world.entropy,
+            observer: world.observer,
+            now,
+            uid: world.uid,
+            automatic: true,
+        };
+        match carry_out(store, plan, &acting) {
+            Err(StoreError::Locked { .. }) => kept.is_busy = true,
+            Err(error) => return Err(error.into()),
+            Ok(pruned) => kept.pruned = pruned,
+        }
+        Ok(kept)
+    })?;
+    kept.faults = faults;
+    Ok(kept)
 }
 
 /// Gives up what goes beyond the rules. It happens beside what was asked for, so nothing that goes wrong here is more than a warning,
 /// and a store that others use is left for another time.
 pub(super) fn by_the_rules(context: &Context<'_>, store: &Store) {
-    let done = with_rules(context, |rules| {
-        let world = context.world();
-        if !is_due(store, rules, context.now())? {
-            return Ok(());
+    let kept = match quietly(context.environment, context.world(), store) {
+        Ok(kept) => kept,
+        Err(error) => {
+            let message = sanitize::text(&error.message);
+            return context.terminal.warn(&format!(
+                "what goes beyond the rules of retention is still there: {message}"
+            ));
         }
-        let plan = plan(store, rules, Care::Passing, context.now(), world.observer)?;
-        let lacking = plan.lacking;
-        if plan.chosen.is_empty() && !plan.repacks() {
-            tell_lacking(context, lacking);
-            return Ok(());
-        }
-        let acting = Acting {
-            entropy: world.entropy,
-            observer: world.observer,
-            now: context.now(),
-            uid: world.uid,
-            automatic: true,
-        };
-        match carry_out(store, plan, &acting) {
-            Err(StoreError::Locked { .. }) => {
-                context
-                    .terminal
-                    .detail("others use the store; what goes beyond the rules goes another time");
-            }
-            Err(error) => return Err(error.into()),
-            Ok(pruned) => {
-                let count = pruned.snapshots.len() as u64;
-                if count > 0 {
-                    let snapshots = size::counted(count, "snapshot", "snapshots");
-                    let bytes = size::bytes(pruned.swept.bytes.saturating_add(pruned.repacked));
-                    context
-                        .terminal
-                        .detail(&format!("by the rules of retention {snapshots} went, {bytes}"));
-                }
-                tell_lacking(context, lacking);
-            }
-        }
-        Ok(())
-    });
-    if let Err(error) = done {
-        let message = sanitize::text(&error.message);
-        context.terminal.warn(&format!(
-            "what goes beyond the rules of retention is still there: {message}"
-        ));
+    };
+    tell_faults(context, &kept.faults);
+    if kept.is_busy {
+        context
+            .terminal
+            .detail("others use the store; what goes beyond the rules goes another time");
     }
-}
-
-fn tell_lacking(context: &Context<'_>, lacking: u64) {
-    if lacking > 0 {
+    let count = kept.pruned.snapshots.len() as u64;
+    if count > 0 {
+        let snapshots = size::counted(count, "snapshot", "snapshots");
+        let bytes = size::bytes(kept.pruned.swept.bytes.saturating_add(kept.pruned.repacked));
+        context
+            .terminal
+            .detail(&format!("by the rules of retention {snapshots} went, {bytes}"));
+    }
+    if kept.lacking > 0 {
         context.terminal.warn(&format!(
             "the store is {} larger than retention allows, and all that is left in it is held",
-            size::bytes(lacking)
+            size::bytes(kept.lacking)
         ));
         context.propose("see what holds it", "prune --dry-run");
     }

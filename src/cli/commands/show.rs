@@ -2,6 +2,7 @@
 
 use super::diff::open;
 use super::pending::waiting_instances;
+use super::steps::counts;
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{
@@ -21,6 +22,14 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
     let snapshots = store.catalog().snapshots(&row.id)?;
     let restores = store.catalog().restores(&row.id)?;
     let state = state(&store, &row);
+    let steps = counts(&store, &row, &snapshots)?;
+    let pins = store
+        .catalog()
+        .pins()?
+        .into_iter()
+        .filter(|(of, _)| *of == row.id);
+    let pins: Vec<_> = pins.map(|(_, snapshot)| snapshot).collect();
+    let pruned = store.catalog().pruned_of(&row.id)?.len() as u64;
     let baseline = snapshots.iter().find(|row| row.kind == SnapshotKind::Baseline);
     let baseline = match baseline {
         Some(row) => Some(store.record(&row.id)?),
@@ -40,6 +49,15 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
                 waiting_instances(&store).contains(&row.id),
             ),
             command: row.command.as_ref(),
+            steps: steps
+                .iter()
+                .map(|(id, counts)| (id.to_string(), *counts))
+                .collect(),
+            pinned: pins
+                .iter()
+                .map(|pin| pin.as_ref().map(ToString::to_string))
+                .collect(),
+            pruned,
             coverage: &row.mounts,
             lacks: baseline.as_ref().map(lacks).unwrap_or_default(),
             cleanup_policy: begun.cleanup_policy.as_deref(),
@@ -57,6 +75,9 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         row: &row,
         state: &state,
         snapshots: &snapshots,
+        steps: &steps,
+        pins: &pins,
+        pruned,
         restores: &restores,
         baseline: baseline.as_ref(),
         begun: &begun,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::diff::no_store;
 use super::pending::{tell_left, what_was_cleared};
-use super::restore::{How, carry_out, document, say, set_aside_again};
+use super::restore::{Asked, How, carry_out, document, say, set_aside_again};
 use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::{AbortArgs, ResumeArgs, WaitingArgs};
@@ -282,6 +282,8 @@ fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> How<'static
         json,
         yes,
         dry_run: false,
+        patch: false,
+        asked: Asked::Outside,
         exact_mtimes: intent.exact_mtimes,
         question: "Restore these files?",
         identity: None,

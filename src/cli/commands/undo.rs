@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::diff::no_store;
 use super::pending::{make_way_and_say, refuse_torn};
-use super::restore::{How, carry_out};
+use super::restore::{Asked, How, carry_out};
 use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::UndoArgs;
@@ -77,6 +77,8 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
         json: args.json,
         yes: args.yes,
         dry_run: args.dry_run,
+        patch: false,
+        asked: Asked::Outside,
         exact_mtimes: false,
         question: "Take this restore back?",
         identity: args.unlock.identity.clone(),

@@ -1,10 +1,13 @@
 //! `list` and `show`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::RepositoryStateDocument;
 use super::{Head, ReasonDocument};
+use crate::cli::view::instances::StepCounts;
 use crate::config::Unread;
 use crate::session::State;
 use crate::snapshot::{AsideChange, ContainerRef, Coverage, RestoreKind, SnapshotKind, Time, WatchedMount};
@@ -70,6 +73,12 @@ pub(in crate::cli) struct ShowDocument<'a> {
     pub(in crate::cli) head: Head,
     /// As in `list`.
     pub(in crate::cli) instance: InstanceDocument,
+    /// What the newest steps changed: by the id of the snapshot that a step led to.
+    pub(in crate::cli) steps: BTreeMap<String, StepCounts>,
+    /// The ids of its snapshots that are pinned; `null` among them: all of the session is.
+    pub(in crate::cli) pinned: Vec<Option<String>>,
+    /// How many of its snapshots were given up.
+    pub(in crate::cli) pruned: u64,
     /// The program that was launched and the number of its arguments; the arguments are not kept.
     pub(in crate::cli) command: Option<&'a (String, u32)>,
     /// What the snapshots cover, mount by mount.

@@ -1,11 +1,16 @@
 //! `list` and `show`: instances and their snapshots.
 
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{aside, changes, repository};
 use crate::cli::document::JackinDocument;
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
 use crate::snapshot::{
-    ContainerRef, Coverage, RepositoryFacts, SnapshotKind, SnapshotRecord, Time, WatchedMount,
+    ContainerRef, Coverage, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, Time, WatchedMount,
 };
 use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
 use crate::terminal::table::{Cell, Column, Fit, Table};
@@ -89,11 +94,43 @@ pub(in crate::cli) struct Begun {
     pub(in crate::cli) watched: Vec<WatchedMount>,
 }
 
+/// How many paths are different from one snapshot to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub(in crate::cli) struct StepCounts {
+    /// New paths.
+    pub(in crate::cli) added: u64,
+    /// Paths whose content, type or metadata differ.
+    pub(in crate::cli) changed: u64,
+    /// Paths that are gone.
+    pub(in crate::cli) deleted: u64,
+}
+
+impl StepCounts {
+    fn words(self) -> String {
+        let parts = [('+', self.added), ('~', self.changed), ('-', self.deleted)];
+        let told = parts.iter().filter(|(_, count)| *count > 0);
+        let told: Vec<String> = told
+            .map(|(sign, count)| format!("{sign}{}", size::count(*count)))
+            .collect();
+        if told.is_empty() {
+            "nothing".to_owned()
+        } else {
+            told.join(" ")
+        }
+    }
+}
+
 /// Everything about one instance.
 pub(in crate::cli) struct Shown<'a> {
     pub(in crate::cli) row: &'a InstanceRow,
     pub(in crate::cli) state: &'a State,
     pub(in crate::cli) snapshots: &'a [SnapshotRow],
+    /// How many paths the newest steps changed.
+    pub(in crate::cli) steps: &'a HashMap<SnapshotId, StepCounts>,
+    /// What is pinned of it; none in it: all.
+    pub(in crate::cli) pins: &'a [Option<SnapshotId>],
+    /// How many of its snapshots were given up.
+    pub(in crate::cli) pruned: u64,
     pub(in crate::cli) restores: &'a [RestoreRow],
     /// The record of the baseline, when it can be read.
     pub(in crate::cli) baseline: Option<&'a SnapshotRecord>,
@@ -172,7 +209,11 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
     }
     if !shown.snapshots.is_empty() {
         lines.push(String::new());
-        lines.push(snapshots(shown.snapshots, now, columns));
+        lines.push(snapshots(shown, now, columns));
+    }
+    if shown.pruned > 0 {
+        let pruned = size::counted(shown.pruned, "snapshot was", "snapshots were");
+        lines.push(format!("{pruned} pruned by the rules of retention (see `log`)"));
     }
     lacking(shown.baseline, &mut lines);
     if !shown.restores.is_empty() {
@@ -215,16 +256,17 @@ fn ending(row: &InstanceRow) -> String {
     }
 }
 
-fn snapshots(rows: &[SnapshotRow], now: Time, columns: usize) -> String {
+fn snapshots(shown: &Shown<'_>, now: Time, columns: usize) -> String {
     let mut table = Table::new([
         Column::new("SNAPSHOT").fit(Fit::Keep),
         Column::new("KIND"),
         Column::new("TAKEN"),
         Column::new("ENTRIES").right(),
         Column::new("SIZE").right(),
+        Column::new("CHANGED"),
         Column::new("").fit(Fit::Wrap),
     ]);
-    for row in rows {
+    for row in shown.snapshots {
         let late = if row.late && row.kind == SnapshotKind::Closing {
             "late "
         } else {
@@ -238,12 +280,22 @@ fn snapshots(rows: &[SnapshotRow], now: Time, columns: usize) -> String {
         if !row.complete {
             note.push("not complete".to_owned());
         }
+        let pins = |pin: &Option<SnapshotId>| pin.as_ref().is_none_or(|id| *id == row.id);
+        if shown.pins.iter().any(pins) {
+            note.push("pinned".to_owned());
+        }
         table.row([
             row.id.to_string().into(),
             format!("{late}{}", row.kind.word()).into(),
             size::age(row.taken_at, now).into(),
             size::count(row.entries).into(),
             size::bytes(row.bytes).into(),
+            shown
+                .steps
+                .get(&row.id)
+                .map(|step| step.words())
+                .unwrap_or_default()
+                .into(),
             Cell::new(
                 if row.complete { Role::Dim } else { Role::Warning },
                 note.join(", "),

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension as _, Row};
 
 use super::Catalog;
 use super::row::{self, Count, Json, RestoreRow, Word};
-use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId};
+use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotKind};
 use crate::store::StoreError;
 use crate::store::log::Place;
 
@@ -91,6 +91,27 @@ impl Catalog {
                 .optional()
         })?;
         Ok(found.and_then(row::restore))
+    }
+
+    /// The snapshots of an instance that were captured before the receipt `number`, newest first, also those that were given up since.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn captured_before(
+        &self,
+        instance: &InstanceId,
+        number: u64,
+    ) -> Result<Vec<(SnapshotId, SnapshotKind)>, StoreError> {
+        let sql = "SELECT json ->> '$.act.snapshot', json ->> '$.act.kind' FROM receipts
+                   WHERE instance = ?1 AND act = 'capture' AND number < ?2 ORDER BY number DESC LIMIT 64";
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let pair = |row: &Row<'_>| Ok((row.get::<_, Word<_>>(0)?.0, row.get::<_, Word<_>>(1)?.0));
+        self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_map(rusqlite::params![instance.as_str(), number], pair)?
+                .collect()
+        })
     }
 
     /// The receipt that tells how the restore with this emergency snapshot ended, when there is one. Nothing else can have become

@@ -11,14 +11,14 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
-use crate::diff::{ChangeKind, WithheldChange};
+use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
 use crate::platform::is_privileged;
 use crate::restore::{
     Acting, AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, execute,
     refuse_locked,
 };
-use crate::session::refuse_living;
-use crate::store::{InstanceRow, Store};
+use crate::session::{refuse_beside, refuse_living};
+use crate::store::{Blobs, InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
 /// How a proposal is carried out.
@@ -26,12 +26,38 @@ pub(in crate::cli::commands) struct How<'a> {
     pub(in crate::cli::commands) json: bool,
     pub(in crate::cli::commands) yes: bool,
     pub(in crate::cli::commands) dry_run: bool,
+    /// With `dry_run`: the lines that would be taken back are shown.
+    pub(in crate::cli::commands) patch: bool,
+    pub(in crate::cli::commands) asked: Asked,
     pub(in crate::cli::commands) exact_mtimes: bool,
     pub(in crate::cli::commands) question: &'a str,
     /// The file with the operator's key, when one was given.
     pub(in crate::cli::commands) identity: Option<OsString>,
     /// The same once more, without what answers, shows, or allows: for the commands that are proposed.
     pub(in crate::cli::commands) again: Words,
+}
+
+/// Who asks for a restore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli::commands) enum Asked {
+    /// The operator: nothing may be at work on the paths.
+    Outside,
+    /// The session itself: nothing else may be.
+    Inside,
+}
+
+impl Asked {
+    pub(in crate::cli::commands) fn refuse_living(
+        self,
+        context: &Context<'_>,
+        store: &Store,
+        row: &InstanceRow,
+    ) -> Result<(), CliError> {
+        Ok(match self {
+            Self::Outside => refuse_living(store, context.environment, row)?,
+            Self::Inside => refuse_beside(store, row)?,
+        })
+    }
 }
 
 /// Shows a proposal, asks, and carries it out.
@@ -56,6 +82,9 @@ pub(in crate::cli::commands) fn carry_out(
                 .terminal
                 .warn(&format!("as it is now, it would be refused: {locked}"));
         }
+        if how.patch {
+            show_patches(context, store, proposal);
+        }
         if how.json {
             terminal.json(&document(row, proposal, None));
         } else {
@@ -72,7 +101,7 @@ pub(in crate::cli::commands) fn carry_out(
         refuse_locked(proposal)?;
         confirm(terminal, &context.interrupts, how.question, how.yes)?;
         // The answer may have taken a while, and a session may have begun meanwhile.
-        refuse_living(store, context.environment, row)?;
+        how.asked.refuse_living(context, store, row)?;
     }
     let world = context.world();
     let acting = Acting {
@@ -137,6 +166,28 @@ fn tell_of_commits(
             .flag("--to", Some("NEW-DIRECTORY"))
             .paths(&[own.into_os_string()]);
         context.propose("write that repository elsewhere", &words.text());
+    }
+}
+
+/// The lines that go, as `diff` shows them: from what comes back to what is there.
+fn show_patches(context: &Context<'_>, store: &Store, proposal: &Proposal) {
+    let private = proposal.mounts.iter().map(|mount| mount.reveal.lent());
+    let blobs = private.fold(store.contents(&proposal.target), Blobs::lending);
+    let sources = view::patch::Sources {
+        from: &blobs,
+        to: None,
+        hides_private: store.is_unlocked(),
+    };
+    let options = PatchOptions {
+        context: 3,
+        show_secrets: false,
+        hides: false,
+    };
+    for mount in &proposal.mounts {
+        for step in &mount.plan.steps {
+            let text = view::patch::patch(&mount.request.coverage, &step.change, &sources, options);
+            context.terminal.out(&text);
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn to_directory(
     args: &RestoreArgs,
     directory: PathBuf,
 ) -> Result<Status, CliError> {
-    let target = target(store, row, args)?;
+    let (target, _) = target(store, row, args)?;
     let parts = parts(context, store, &target, args)?;
     // Before anybody is asked: what cannot be done is no question.
     check(&directory)?;
