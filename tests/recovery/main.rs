@@ -28,6 +28,7 @@ mod attacker;
 mod bad_config;
 mod bad_input;
 mod capturing;
+mod checkpoints;
 mod clock;
 mod completing;
 mod configured;
