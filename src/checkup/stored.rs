@@ -123,7 +123,7 @@ fn broken(group: Group, error: &StoreError) -> Finding {
     let finding = Finding::new(group, Severity::Error, error.to_string());
     match error {
         StoreError::Newer { .. } | StoreError::UnknownReceipt { .. } => finding.damage().words(NEWER),
-        StoreError::Chain { .. } => finding.damage().words("put receipts.log back from a copy"),
+        StoreError::Chain { .. } => finding.damage().verb("rebuild"),
         StoreError::Damaged { .. } if group == Group::Catalog => finding.damage().verb("rebuild"),
         StoreError::Damaged { path, .. } | StoreError::Unsafe { path, .. } => finding
             .damage()

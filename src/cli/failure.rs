@@ -18,8 +18,10 @@ impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let made = Self::from_error(store_kind(&error), &error);
         match made.kind {
-            // A broken chain says itself what can be done, and `verify` would stop at it too.
-            ErrorKind::Integrity if !matches!(error, StoreError::Chain { .. }) => hurt(made),
+            ErrorKind::Integrity if matches!(error, StoreError::Chain { .. }) => {
+                made.command("put it together again from the catalog's copy", "rebuild")
+            }
+            ErrorKind::Integrity => hurt(made),
             _ if is_full(&error) => made.hint(
                 "make room where the store lies, or name a jackin home elsewhere in JACKIN_HOME_DIR",
             ),

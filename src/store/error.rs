@@ -98,8 +98,8 @@ pub enum StoreError {
     },
     /// The chain of receipts is broken.
     #[error(
-        "{path:?} is damaged at receipt {number}: {why}; put it back from a copy, or move it and \
-         catalog.sqlite3 away to go on with the snapshots and without their history"
+        "{path:?} is damaged at receipt {number}: {why}; no snapshot is hurt by that, and the catalog has a copy of each \
+         receipt"
     )]
     Chain {
         /// The log.

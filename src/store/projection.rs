@@ -57,6 +57,14 @@ fn apply(
     records: &[SnapshotId],
 ) -> Result<Vec<StoreError>, StoreError> {
     log::scan(&layout.receipts(), from, |link| tables.apply_receipt(&link))?;
+    apply_records(tables, layout, records)
+}
+
+fn apply_records(
+    tables: &Tables<'_>,
+    layout: &Layout,
+    records: &[SnapshotId],
+) -> Result<Vec<StoreError>, StoreError> {
     let mut unreadable = Vec::new();
     for id in records {
         match record::read(layout, id, tables.recorded_digest(id)?) {
@@ -95,6 +103,24 @@ pub(super) fn renew(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError
     Ok(unreadable)
 }
 
+/// As [`renew`], with the receipts before the one that is hurt.
+fn renew_before(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
+    let records = record::ids(layout)?;
+    let unreadable = catalog.write(|tables| {
+        tables.reset()?;
+        let scanned = log::scan(&layout.receipts(), Place::BEGIN, |link| {
+            tables.apply_receipt(&link)
+        });
+        match scanned {
+            Err(StoreError::Chain { .. }) | Ok(_) => {}
+            Err(error) => return Err(error),
+        }
+        apply_records(tables, layout, &records)
+    })?;
+    catalog.caught_up();
+    Ok(unreadable)
+}
+
 /// A catalog for reading: the file when it is whole, else one in memory. Nothing is written. Also returns
 /// what could not be read.
 pub(super) fn for_reading(layout: &Layout) -> Result<(Catalog, Vec<StoreError>), StoreError> {
@@ -105,11 +131,28 @@ pub(super) fn for_reading(layout: &Layout) -> Result<(Catalog, Vec<StoreError>),
         Ok(None) => {}
         // The log and a later version are not ours to judge; a database that fails is only a projection.
         Err(error @ StoreError::Catalog { .. }) => told.push(error),
+        // What can be read is read all the same: a hurt receipt hurts no snapshot. The catalog has a copy of each.
+        Err(error @ StoreError::Chain { .. }) => {
+            told.push(error);
+            if let Some(catalog) = Catalog::open_read(&path)? {
+                return Ok((catalog, told));
+            }
+        }
         Err(error) if error.is_damage_of(&path) => told.push(error),
         Err(error) => return Err(error),
     }
     let catalog = Catalog::in_memory(&path)?;
-    told.extend(renew(&catalog, layout)?);
+    match renew(&catalog, layout) {
+        Ok(unread) => told.extend(unread),
+        // As far as it holds.
+        Err(error @ StoreError::Chain { .. }) => {
+            told.extend(renew_before(&catalog, layout)?);
+            if !told.iter().any(|told| matches!(told, StoreError::Chain { .. })) {
+                told.push(error);
+            }
+        }
+        Err(error) => return Err(error),
+    }
     Ok((catalog, told))
 }
 

@@ -3,11 +3,15 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::archive::{Archive, Piece};
-use super::{Blobs, Store, StoreError};
+use super::{BlobPlace, BlobReader, Blobs, Layout, Store, StoreError};
 use crate::observer::{Observer, Phase};
+use crate::platform::parallel;
 use crate::snapshot::{
     ArchiveId, ArchiveRef, Content, Hasher, Manifest, MountRecord, RelPath, SnapshotId, SnapshotRecord,
 };
+
+/// So many archives are looked at before others may use the store alone.
+const AT_ONCE: usize = 16;
 
 /// Something that is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +70,14 @@ impl Store {
                 check.out.interrupted = true;
                 break;
             }
+            // Between two snapshots archives may go: whoever gives some up need not wait for all of this.
+            let _shared = self.share()?;
+            let record = self.record(&id);
+            if matches!(record, Err(StoreError::NoSnapshot { .. })) {
+                continue;
+            }
             check.out.snapshots += 1;
-            match self.record(&id) {
+            match record {
                 Ok(record) => {
                     archives.extend(
                         record
@@ -84,13 +94,9 @@ impl Store {
         if needs_key {
             check.key();
         }
-        for archive in archives.values() {
-            if observer.cancelled() {
-                check.out.interrupted = true;
-                break;
-            }
-            check.out.archives += 1;
-            check.archive(archive);
+        check.out.archives = archives.len() as u64;
+        if read_data {
+            check.archives(&archives.into_values().collect::<Vec<_>>())?;
         }
         observer.end();
         Ok(check.out)
@@ -173,6 +179,9 @@ impl Check<'_> {
     }
 
     fn contents(&mut self, record: &SnapshotRecord, label: &str, manifest: &Manifest, blobs: &Blobs) {
+        if self.read_data {
+            self.read_all(manifest, blobs);
+        }
         for (path, entry) in manifest.entries() {
             let Some(content) = entry.content().filter(|content| content.size > 0) else {
                 continue;
@@ -181,19 +190,10 @@ impl Check<'_> {
                 self.out.interrupted = true;
                 return;
             }
-            let what = if !blobs.has(&content.digest) {
-                Some(blobs.absence(&content.digest))
-            } else if self.read_data {
-                match self.seen.get(content) {
-                    Some(known) => known.clone(),
-                    None => {
-                        let what = self.read(content, blobs);
-                        self.seen.insert(*content, what.clone());
-                        what
-                    }
-                }
-            } else {
-                None
+            let what = match self.seen.get(content) {
+                Some(known) => known.clone(),
+                None if blobs.has(&content.digest) => None,
+                None => Some(blobs.absence(&content.digest)),
             };
             if let Some(what) = what {
                 let snapshot = Some(record.id.clone());
@@ -208,40 +208,96 @@ impl Check<'_> {
         }
     }
 
-    fn read(&mut self, content: &Content, blobs: &Blobs) -> Option<String> {
-        let mut hasher = Hasher::new(content.method, content.size);
-        let streamed = blobs.stream(&content.digest, &mut |piece| {
-            match piece {
-                Piece::Data(bytes) => hasher.update(bytes),
-                Piece::Hole(count) => hasher.skip_zeros(count),
+    /// Reads what was not read yet, on all cores, in the order in which it lies in the archives.
+    fn read_all(&mut self, manifest: &Manifest, blobs: &Blobs) {
+        let mut unread: HashMap<Content, Option<BlobPlace>> = HashMap::new();
+        for (_, entry) in manifest.entries() {
+            if let Some(content) = entry.content().filter(|content| content.size > 0)
+                && !self.seen.contains_key(content)
+                && blobs.has(&content.digest)
+            {
+                unread
+                    .entry(*content)
+                    .or_insert_with(|| blobs.place_of(&content.digest));
             }
-            Ok(())
+        }
+        let mut unread: Vec<(Content, Option<BlobPlace>)> = unread.into_iter().collect();
+        unread.sort_by_key(|(content, place)| (*place, content.digest));
+        self.observer.expect(
+            unread.len() as u64,
+            unread.iter().map(|(content, _)| content.size).sum(),
+        );
+        // What lies in one frame is read by one thread.
+        let mut parts: Vec<&[(Content, Option<BlobPlace>)]> = Vec::new();
+        let beside = |a: &(Content, Option<BlobPlace>), b: &(Content, Option<BlobPlace>)| {
+            a.1.zip(b.1).is_some_and(|(a, b)| a.is_beside(&b))
+        };
+        parts.extend(unread.chunk_by(beside));
+        let observer = self.observer;
+        let read = parallel::map_with(&parts, BlobReader::default, |reader, part| {
+            let mut found = Vec::with_capacity(part.len());
+            for (content, _) in *part {
+                if observer.cancelled() {
+                    break;
+                }
+                found.push((*content, read(content, blobs, reader)));
+                observer.advance(1, content.size);
+            }
+            found
         });
-        self.out.bytes += content.size;
-        self.observer.advance(1, content.size);
-        match streamed {
-            Err(error) => Some(error.to_string()),
-            Ok(()) if hasher.finish() != *content => Some("its content is not what it was".to_owned()),
-            Ok(()) => None,
+        for (content, what) in read.into_iter().flatten() {
+            self.out.bytes += content.size;
+            self.seen.insert(content, what);
         }
     }
 
-    /// The bytes of the file itself: also those that no content uses.
-    fn archive(&mut self, wanted: &ArchiveRef) {
-        if !self.read_data {
-            return;
-        }
-        let Ok(archive) = Archive::open(&self.store.layout().archive(&wanted.id), Some(wanted)) else {
-            // Said at every snapshot that needs it.
-            return;
-        };
-        for frame in 0..=archive.frames() {
-            if let Err(error) = archive.check_frame(frame) {
-                self.find(None, Some(&wanted.id), error.to_string());
+    /// The bytes of the files themselves: also those that no content uses.
+    fn archives(&mut self, wanted: &[ArchiveRef]) -> Result<(), StoreError> {
+        let (layout, observer) = (self.store.layout(), self.observer);
+        for some in wanted.chunks(AT_ONCE) {
+            let _shared = self.store.share()?;
+            let checked = parallel::map(some, |wanted| {
+                let _kept = layout.enter();
+                match observer.cancelled() {
+                    true => Vec::new(),
+                    false => check(layout, wanted),
+                }
+            });
+            for (wanted, found) in some.iter().zip(checked) {
+                for what in found {
+                    self.find(None, Some(&wanted.id), what);
+                }
             }
         }
-        if let Err(error) = archive.check_file(wanted) {
-            self.find(None, Some(&wanted.id), error.to_string());
+        self.out.interrupted |= observer.cancelled();
+        Ok(())
+    }
+}
+
+/// What is wrong with the file of an archive.
+fn check(layout: &Layout, wanted: &ArchiveRef) -> Vec<String> {
+    let Ok(archive) = Archive::open(&layout.archive(&wanted.id), Some(wanted)) else {
+        // Said at every snapshot that needs it, or nothing needs it any more.
+        return Vec::new();
+    };
+    let frames = (0..=archive.frames()).filter_map(|frame| archive.check_frame(frame).err());
+    let all = frames.chain(archive.check_file(wanted).err());
+    all.map(|error| error.to_string()).collect()
+}
+
+/// What is wrong with a content.
+fn read(content: &Content, blobs: &Blobs, reader: &mut BlobReader) -> Option<String> {
+    let mut hasher = Hasher::new(content.method, content.size);
+    let streamed = blobs.stream_by(reader, &content.digest, &mut |piece| {
+        match piece {
+            Piece::Data(bytes) => hasher.update(bytes),
+            Piece::Hole(count) => hasher.skip_zeros(count),
         }
+        Ok(())
+    });
+    match streamed {
+        Err(error) => Some(error.to_string()),
+        Ok(()) if hasher.finish() != *content => Some("its content is not what it was".to_owned()),
+        Ok(()) => None,
     }
 }

@@ -35,6 +35,7 @@ mod configured;
 mod content;
 mod contract;
 mod crashing;
+mod damage;
 mod damaged_witness;
 mod disk_gone;
 mod doctor;

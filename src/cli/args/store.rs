@@ -66,6 +66,9 @@ pub struct PinArgs {
 /// Arguments of `rebuild`.
 #[derive(Clone, Debug, Args)]
 pub struct RebuildArgs {
+    /// When receipts are hurt of which the catalog has no copy: keep those before them and give up the rest
+    #[arg(long)]
+    pub accept_loss: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Head, lossy};
+use super::{Head, HostPathDocument, lossy};
 use crate::retention::{Chosen, Held};
 use crate::snapshot::{PruneReason, PrunedSnapshot, Receipt, Time};
 use crate::store::{Anchor, Finding};
@@ -128,6 +128,10 @@ pub(in crate::cli) struct RebuildDocument {
     pub(in crate::cli) instances: u64,
     /// Records that could not be read, and why.
     pub(in crate::cli) unreadable: Vec<String>,
+    /// How many receipts came from the catalog's copy; none when the chain held.
+    pub(in crate::cli) regained: Option<u64>,
+    /// Where the damaged log was laid aside.
+    pub(in crate::cli) damaged_log: Option<HostPathDocument>,
 }
 
 /// How a prune ended.

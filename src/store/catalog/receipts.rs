@@ -139,6 +139,16 @@ impl Catalog {
         }))
     }
 
+    /// The text of every receipt that was applied, in their order.
+    pub(in crate::store) fn links(&self) -> Result<Vec<String>, StoreError> {
+        self.ask(|connection| {
+            connection
+                .prepare_cached("SELECT json FROM receipts ORDER BY number")?
+                .query_map([], |row| row.get(0))?
+                .collect()
+        })
+    }
+
     /// The last receipt that was applied.
     pub(in crate::store) fn last_receipt(&self) -> Result<Place, StoreError> {
         let sql = "SELECT number, start, stop, hash FROM receipts ORDER BY number DESC LIMIT 1";

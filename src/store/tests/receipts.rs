@@ -173,30 +173,91 @@ fn a_log_behind_the_catalog_is_damage() {
         (&good.replace("\"uid\":7", "\"uid\":8"), 3),
     ] {
         fs::write(&path, bad).unwrap();
-        let read = Store::open_read(&place.root).map(drop).unwrap_err();
+        let is_it =
+            |error: &StoreError| matches!(error, StoreError::Chain { number, .. } if *number == broken);
+        // What is stored can be read all the same, with a warning; nothing is written.
+        let read = Store::open_read(&place.root).unwrap().unwrap();
+        assert!(read.warnings().iter().any(is_it), "{:?}", read.warnings());
+        assert_eq!(read.catalog().instances().unwrap().len(), 1);
         let write = Store::open_write(&place.root).map(drop).unwrap_err();
-        for error in [read, write] {
-            assert!(
-                matches!(error, StoreError::Chain { number, .. } if number == broken),
-                "{error:?}"
-            );
-        }
+        assert!(is_it(&write), "{write:?}");
     }
     fs::remove_file(&path).unwrap();
     assert!(matches!(
         Store::open_write(&place.root),
         Err(StoreError::Chain { .. })
     ));
-    // The way out that the message names.
-    fs::remove_file(place.layout().catalog()).unwrap();
+    let mended = mend_chain(&place.layout(), false).unwrap().unwrap();
+    assert_eq!((mended.links, mended.regained), (3, 3));
+    assert_eq!(fs::read_to_string(&path).unwrap(), good);
+    let next = place.write().append(at(9), 0, &instance(1), end()).unwrap();
+    assert_eq!(next.number, 4);
+}
+
+#[test]
+fn a_chain_is_mended_from_the_copy_that_the_catalog_has_and_only_from_that() {
+    let place = Place::new();
+    drop(three(&place));
+    let (path, layout) = (place.layout().receipts(), place.layout());
+    let good = fs::read_to_string(&path).unwrap();
+    assert_eq!(mend_chain(&layout, false).unwrap(), None);
+    let lines: Vec<&str> = good.split_inclusive('\n').collect();
+    let harmed = [
+        (good.replacen("no\\nroom", "no\\nmoor", 1), 2),
+        ([lines[0], lines[2]].concat(), 2),
+        ([lines[1], lines[0], lines[2]].concat(), 3),
+        (lines[0].to_owned(), 2),
+        ("nonsense".to_owned(), 3),
+    ];
+    for (at, (bad, regained)) in harmed.iter().enumerate() {
+        fs::write(&path, bad).unwrap();
+        let mended = mend_chain(&layout, false).unwrap().unwrap();
+        assert_eq!((mended.links, mended.regained), (3, *regained), "{bad}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), good);
+        assert_eq!(fs::read_to_string(&mended.aside).unwrap(), *bad);
+        assert!(mended.aside.ends_with(format!("receipts.log.damaged-{}", at + 1)));
+        // The catalog is made anew, with the places of the new file.
+        assert_eq!(place.write().receipts().unwrap().len(), 3);
+    }
+    // Without a copy nothing is guessed.
+    fs::write(&path, &harmed[0].0).unwrap();
+    fs::remove_file(layout.catalog()).unwrap();
+    assert!(matches!(
+        mend_chain(&layout, false),
+        Err(StoreError::Chain { number: 2, .. })
+    ));
+    assert_eq!(fs::read_to_string(&path).unwrap(), harmed[0].0);
+    let mended = mend_chain(&layout, true).unwrap().unwrap();
+    assert_eq!((mended.links, mended.regained), (1, 0));
+    assert_eq!(fs::read_to_string(&path).unwrap(), lines[0]);
     assert_eq!(
         place
             .write()
             .append(at(9), 0, &instance(1), end())
             .unwrap()
             .number,
-        1
+        2
     );
+}
+
+#[test]
+fn a_copy_that_tells_another_story_mends_nothing() {
+    let place = Place::new();
+    drop(three(&place));
+    let other = Place::new();
+    {
+        let store = other.write();
+        store.append(at(5), 1, &instance(2), begin("/srv/two")).unwrap();
+        store.append(at(6), 1, &instance(2), end()).unwrap();
+    }
+    let (path, layout) = (place.layout().receipts(), place.layout());
+    fs::copy(other.layout().catalog(), layout.catalog()).unwrap();
+    let good = fs::read_to_string(&path).unwrap();
+    fs::write(&path, good.replacen("no\\nroom", "no\\nmoor", 1)).unwrap();
+    assert!(matches!(
+        mend_chain(&layout, false),
+        Err(StoreError::Chain { number: 2, .. })
+    ));
 }
 
 #[test]

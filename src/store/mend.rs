@@ -1,0 +1,138 @@
+//! A chain of receipts that was damaged, put together again from the copy that the catalog has of each link. Nothing is believed that
+//! does not hold: a link counts when its hash is that of its text and it continues the one before it.
+
+use std::path::{Path, PathBuf};
+
+use super::catalog::Catalog;
+use super::log::{self, Place};
+use super::{Layout, RECEIPTS, StoreError, durable, lock};
+use crate::platform;
+use crate::snapshot::{Digest, Receipt};
+
+/// What became of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mended {
+    /// Links that the log has now.
+    pub links: u64,
+    /// Links that came from the catalog's copy.
+    pub regained: u64,
+    /// Where the damaged log lies.
+    pub aside: PathBuf,
+}
+
+/// Looks whether the chain at `root` holds, and puts it together again when it does not. `None`: it holds. With `accept_loss` what
+/// cannot be put together is given up: the links before the first one that is lost stay.
+///
+/// # Errors
+/// [`StoreError::Chain`] when links are lost and that is not accepted; [`StoreError::Newer`], [`StoreError::Io`],
+/// [`StoreError::Locked`].
+pub fn mend_chain(layout: &Layout, accept_loss: bool) -> Result<Option<Mended>, StoreError> {
+    let _kept = layout.enter()?;
+    let _receipts = lock::wait(layout, RECEIPTS)?;
+    let path = layout.receipts();
+    let copy = copied(layout);
+    let mut good: Vec<String> = Vec::new();
+    let scanned = log::scan(&path, Place::BEGIN, |link| {
+        good.push(link.json);
+        Ok(())
+    });
+    let broken = match scanned {
+        // What the catalog has beyond it was cut off.
+        Ok(_) if copy.len() <= good.len() => return Ok(None),
+        Ok(last) => StoreError::Chain {
+            path: path.clone(),
+            number: last.number + 1,
+            why: "the catalog knows this receipt and the log has lost it".to_owned(),
+        },
+        Err(error @ StoreError::Chain { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    // A copy that tells another story from what is whole in the log is no copy of it.
+    let is_copy = copy.len() > good.len() && copy.starts_with(&good);
+    let regained = match is_copy {
+        true => copy.len() - good.len(),
+        false => 0,
+    };
+    let is_whole = is_copy && behind(&path, &copy)?;
+    if !is_whole && !accept_loss {
+        return Err(broken);
+    }
+    let links = if is_copy { copy } else { good };
+    let mut text = String::new();
+    for json in &links {
+        text.push_str(&format!("{} {json}\n", Digest::of(json.as_bytes())));
+    }
+    let new = layout.root().join("receipts.log.new");
+    durable::remove(&new)?;
+    durable::write(&new, &[text.as_bytes()])?;
+    let aside = free_name(layout)?;
+    if durable::is_there(&path)? {
+        platform::rename_path(&path, &aside).map_err(StoreError::io("lay aside", &path))?;
+    }
+    durable::publish(&new, &path)?;
+    // It mirrors places in the old file.
+    if durable::is_there(&layout.catalog())? {
+        super::catalog::lay_aside(&layout.catalog(), &layout.damaged_catalog())?;
+    }
+    Ok(Some(Mended {
+        links: links.len() as u64,
+        regained: regained as u64,
+        aside,
+    }))
+}
+
+/// The catalog's copy of the chain, as far as it holds.
+fn copied(layout: &Layout) -> Vec<String> {
+    let Ok(Some(catalog)) = Catalog::open_read(&layout.catalog()) else {
+        return Vec::new();
+    };
+    let mut previous = Digest([0; 32]);
+    let mut links = Vec::new();
+    for (number, json) in (1..).zip(catalog.links().unwrap_or_default()) {
+        let Ok(receipt) = serde_json::from_str::<Receipt>(&json) else {
+            break;
+        };
+        if receipt.number != number || receipt.previous != previous {
+            break;
+        }
+        previous = Digest::of(json.as_bytes());
+        links.push(json);
+    }
+    links
+}
+
+/// Whether `copy` has every whole line of the damaged log: then nothing is lost.
+fn behind(path: &Path, copy: &[String]) -> Result<bool, StoreError> {
+    const LIMIT: u64 = 4 << 30;
+    let bytes = durable::read(path, LIMIT)?.unwrap_or_default();
+    let last = copy.iter().map(|json| Digest::of(json.as_bytes())).next_back();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Ok(text) = std::str::from_utf8(line) else {
+            continue;
+        };
+        let Some((hash, json)) = text.split_once(' ') else {
+            continue;
+        };
+        let is_link = Digest::of(json.as_bytes()).hex() == hash;
+        let follows_last = || {
+            let receipt = serde_json::from_str::<Receipt>(json).ok();
+            receipt.is_some_and(|receipt| Some(receipt.previous) == last)
+        };
+        // One that the copy does not have was written after the catalog was brought up to date.
+        if is_link && follows_last() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A name at which nothing lies.
+fn free_name(layout: &Layout) -> Result<PathBuf, StoreError> {
+    for number in 1..1000 {
+        let path = layout.root().join(format!("receipts.log.damaged-{number}"));
+        if !durable::is_there(&path)? {
+            return Ok(path);
+        }
+    }
+    Ok(layout.root().join("receipts.log.damaged"))
+}
