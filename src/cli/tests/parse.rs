@@ -224,7 +224,24 @@ fn the_store_and_the_rest() {
     assert!(
         matches!(understood("jackin recovery log --verify --json").verb, Verb::Log(a) if a.verify && a.json)
     );
-    assert!(matches!(understood("jackin recovery rebuild").verb, Verb::Rebuild(a) if !a.json));
+    assert!(
+        matches!(understood("jackin recovery rebuild").verb, Verb::Rebuild(a) if !a.json && !a.accept_loss)
+    );
+    assert!(
+        matches!(understood("jackin recovery prune --dry-run").verb, Verb::Prune(a) if a.dry_run && !a.yes)
+    );
+    assert!(
+        matches!(understood("jackin recovery pin x y").verb, Verb::Pin(a) if a.instance == "x" && a.snapshot.as_deref() == Some("y"))
+    );
+    assert!(matches!(understood("jackin recovery unpin x").verb, Verb::Unpin(a) if a.snapshot.is_none()));
+    for (line, wanted) in [
+        ("log", None),
+        ("log --anchor", Some("")),
+        ("log --anchor 3:ab", Some("3:ab")),
+    ] {
+        let understood = understood(&format!("jackin recovery {line}")).verb;
+        assert!(matches!(understood, Verb::Log(a) if a.anchor.as_deref() == wanted && a.instance.is_none()));
+    }
     assert!(
         matches!(understood("jackin recovery completions zsh").verb, Verb::Completions(a) if a.shell == Shell::Zsh)
     );
@@ -236,7 +253,6 @@ fn the_store_and_the_rest() {
         "completions",
         "completions csh",
         "man nonsense",
-        "prune",
         "log --anchor x",
         "list extra",
     ] {

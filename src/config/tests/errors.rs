@@ -164,12 +164,6 @@ fn faults_name_file_line_key_and_what_is_right() {
 const NOT_YET: &[(&str, &str)] = &[
     ("native = \"auto\"", "`recovery.native` = \"auto\""),
     ("native = \"require\"", "`recovery.native` = \"require\""),
-    ("retention.checkpoints = 100", "`recovery.retention.checkpoints`"),
-    (
-        "retention.checkpoint_days = 0",
-        "`recovery.retention.checkpoint_days`",
-    ),
-    ("retention.min_free = \"5GiB\"", "`recovery.retention.min_free`"),
     (
         "agent.restore = \"checkpoints\"",
         "`recovery.agent.restore` = \"checkpoints\"",
@@ -197,6 +191,8 @@ fn later_features_are_known_and_refused() {
     for (line, kind) in [
         ("retention.days = \"x\"", "must be a whole number"),
         ("retention.keep = 3", "not a known key"),
+        ("retention.max_bytes = \"1GiB\"", "of config.toml"),
+        ("retention.min_free = 0", "of config.toml"),
         ("state.secrets = \"plain\"", "nearest valid value"),
         ("store.replicate = 5", "must be a string"),
     ] {
@@ -204,7 +200,7 @@ fn later_features_are_known_and_refused() {
         assert!(home.error("w").contains(kind), "{line}: {}", home.error("w"));
     }
     let same = "git = { dir = \"full\", clean = \"archive\" }\nnative = \"off\"\nstate.home = false\n\
-                state.secrets = \"withhold\"\nagent.restore = \"deny\"\nretention = {}\n";
+                state.secrets = \"withhold\"\nagent.restore = \"deny\"\nretention = { days = 3 }\n";
     Home::new()
         .workspace("w", &format!("{MOUNT}[recovery]\n{same}"))
         .resolve("w")

@@ -31,7 +31,7 @@ fn the_database_commits_durably() {
     };
     assert_eq!(ask("journal_mode"), "Text(\"truncate\")");
     assert_eq!(ask("synchronous"), "Integer(2)");
-    assert_eq!(ask("user_version"), "Integer(1)");
+    assert_eq!(ask("user_version"), "Integer(2)");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_newer_catalog_is_refused_and_left_alone() {
             .pragma_update(None, "user_version", version)
             .unwrap();
     };
-    set(2);
+    set(3);
     let bytes = fs::read(&path).unwrap();
     let opened = [
         Store::open_read(&place.root).map(drop),
@@ -53,7 +53,7 @@ fn a_newer_catalog_is_refused_and_left_alone() {
     ];
     for result in opened {
         assert!(
-            matches!(result, Err(StoreError::Newer { path: named, found: 2, known: 1 }) if named == path)
+            matches!(result, Err(StoreError::Newer { path: named, found: 3, known: 2 }) if named == path)
         );
     }
     assert_eq!(fs::read(&path).unwrap(), bytes);
