@@ -3,6 +3,7 @@
 mod begin;
 mod containers;
 mod end;
+mod forks;
 mod guard;
 mod pending;
 mod select;
@@ -11,6 +12,7 @@ mod state;
 pub use begin::{BeginRequest, Begun, begin};
 pub use containers::Docker;
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
+pub use forks::{check_branch, forked_from};
 pub use guard::{Allowed, overlap, refuse_active, refuse_inside, refuse_living};
 pub use pending::{is_torn, make_way, roots};
 pub use select::{check_name, find_called, find_instance, find_snapshot};
@@ -129,6 +131,14 @@ pub enum SessionError {
     /// A checkpoint name that cannot be used.
     #[error("{name:?} cannot be a checkpoint's name: {why}")]
     CheckpointName {
+        /// As given.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A branch's name that cannot be used.
+    #[error("{name:?} cannot be a branch's name: {why}")]
+    BranchName {
         /// As given.
         name: String,
         /// What is wrong with it.

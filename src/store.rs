@@ -13,6 +13,7 @@ mod directory;
 mod draft;
 mod durable;
 mod error;
+mod forks;
 mod key;
 mod layout;
 mod lock;
@@ -32,10 +33,11 @@ use std::time::Duration;
 
 pub use blobs::{BlobPlace, BlobReader, Blobs};
 pub use catalog::{
-    CATALOG_FORMAT, Catalog, InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow, sqlite_version,
+    CATALOG_FORMAT, Catalog, ForkRow, InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow, sqlite_version,
 };
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError};
+pub use forks::fork_draft;
 pub use key::DigestKey;
 pub use layout::Layout;
 pub use lock::{HeldLock, Holder, LockGuard, LockName};

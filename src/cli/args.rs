@@ -1,6 +1,7 @@
 //! The command line as types: every verb, every flag, and the help that is made of them.
 
 mod care;
+mod fork;
 mod help;
 mod inspect;
 mod meta;
@@ -18,6 +19,7 @@ use clap::{
 };
 
 pub use care::{DoctorArgs, InitArgs};
+pub use fork::ForkArgs;
 pub(super) use help::VERBS;
 pub use help::command_for;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
@@ -122,6 +124,8 @@ pub enum Verb {
     Resume(ResumeArgs),
     /// Take a restore back that was interrupted
     Abort(AbortArgs),
+    /// Write a snapshot into a new directory, to work on there
+    Fork(ForkArgs),
     /// Check that the store is whole
     Verify(VerifyArgs),
     /// Show the receipts of everything that was done
@@ -167,6 +171,7 @@ impl Verb {
             Self::Undo(args) => args.json,
             Self::Resume(args) => args.restore.json,
             Self::Abort(args) => args.restore.json,
+            Self::Fork(args) => args.json,
             Self::Verify(args) => args.json,
             Self::Log(args) => args.json,
             Self::Rebuild(args) => args.json,

@@ -6,8 +6,10 @@ mod checkpoint;
 mod complete;
 mod diff;
 mod doctor;
+mod elsewhere;
 mod end;
 mod explain;
+mod fork;
 mod generated;
 mod init;
 mod launch;
@@ -63,6 +65,7 @@ pub(super) fn perform(
         Verb::Undo(args) => undo::run(&context, args),
         Verb::Resume(args) => take_up::run_resume(&context, args),
         Verb::Abort(args) => take_up::run_abort(&context, args),
+        Verb::Fork(args) => fork::run(&context, args),
         Verb::Checkpoint(args) => checkpoint::run(&context, args),
         Verb::Verify(args) => verify::run(&context, args),
         Verb::Log(args) => log::run(&context, args),

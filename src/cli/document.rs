@@ -2,6 +2,7 @@
 
 mod care;
 mod files;
+mod forks;
 mod instances;
 mod repository;
 mod session;
@@ -23,6 +24,7 @@ pub(in crate::cli) use care::{
 pub(in crate::cli) use files::{
     AsideDocument, DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument, SettingDocument,
 };
+pub(in crate::cli) use forks::{ForkDocument, ForkOutcome, ForkedDocument, is_there};
 pub(in crate::cli) use instances::{
     InstanceDocument, JackinDocument, ListDocument, RestoredDocument, ShowDocument, WatchedDocument,
 };

@@ -15,6 +15,7 @@ use crate::platform;
 
 mod apply;
 mod database;
+mod forks;
 mod health;
 mod instances;
 mod receipts;
@@ -23,6 +24,7 @@ mod schema;
 mod snapshots;
 
 pub(super) use apply::Tables;
+pub use forks::ForkRow;
 pub use health::{CATALOG_FORMAT, SQLITE_FLOOR, sqlite_version};
 pub(super) use health::{Health, health};
 pub use row::{InstanceRow, RestoreRow, SnapshotRow};

@@ -42,6 +42,7 @@ mod emergency;
 mod file_systems;
 mod flags;
 mod flags_killed;
+mod forks;
 mod full_disk;
 mod git_busy;
 mod git_class;

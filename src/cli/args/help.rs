@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 19] = [
+pub(in crate::cli) const VERBS: [&str; 20] = [
     "explain",
     "launch",
     "begin",
@@ -21,6 +21,7 @@ pub(in crate::cli) const VERBS: [&str; 19] = [
     "undo",
     "resume",
     "abort",
+    "fork",
     "verify",
     "log",
     "rebuild",
@@ -37,7 +38,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["explain", "launch", "begin", "end", "checkpoint"],
     ),
     ("Look", &["list", "show", "diff"]),
-    ("Go back", &["restore", "undo", "resume", "abort"]),
+    ("Go back", &["restore", "undo", "resume", "abort", "fork"]),
     ("The store", &["verify", "log", "rebuild", "doctor"]),
     ("Fitting it in", &["init", "completions", "man"]),
 ];

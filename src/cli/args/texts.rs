@@ -97,6 +97,20 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
         ],
         "resume" => &[("", "jackin recovery resume")],
         "abort" => &[("", "jackin recovery abort")],
+        "fork" => &[
+            (
+                "The files as they were before the last session, in a place of their own:",
+                "jackin recovery fork @latest",
+            ),
+            (
+                "Two agents side by side, each from the same moment:",
+                "jackin recovery fork shop ../shop-codex --branch codex\njackin recovery fork shop ../shop-claude --branch claude",
+            ),
+            (
+                "Once more the snapshot of a fork that was made:",
+                "ref=$(jackin recovery fork shop --from closing)\njackin recovery fork \"$ref\" /tmp/again",
+            ),
+        ],
         "verify" => &[("", "jackin recovery verify --read-data")],
         "log" => &[("", "jackin recovery log --verify")],
         "rebuild" => &[("", "jackin recovery rebuild")],
@@ -173,6 +187,12 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
         "abort" => {
             "The other way out of an interrupted restore: afterwards every path is as it was before it. What you changed meanwhile \
             at a path that had been put back is kept aside and named."
+        }
+        "fork" => {
+            "Writes all files of a snapshot into a directory that is absent or empty, with their modes, links, attributes and times, reads \
+            each back, and touches nothing else. Only you may enter the directory. Prints one line of JSON that names the fork; `fork` and \
+            `show` take it in the place of a session. `list` tells which forks there are, and which session began in one. What the file \
+            system there cannot hold is named (exit code 6)."
         }
         "verify" => "Checks that every snapshot has all that it needs and names each one that does not.",
         "log" => {

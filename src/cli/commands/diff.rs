@@ -205,6 +205,15 @@ pub(super) fn open(
 ) -> Result<(Store, crate::store::InstanceRow), CliError> {
     let reading = context.store_for_reading()?.ok_or_else(|| no_store(instance))?;
     let row = find_called(&reading, context.environment, instance)?;
+    settled(context, reading, row)
+}
+
+/// The instance as it is once it was closed, when it is found dead.
+pub(super) fn settled(
+    context: &Context<'_>,
+    reading: Store,
+    row: crate::store::InstanceRow,
+) -> Result<(Store, crate::store::InstanceRow), CliError> {
     if row.ended_at.is_some() || crate::session::state(&reading, &row) != crate::session::State::Lost {
         return Ok((reading, row));
     }
