@@ -13,6 +13,10 @@ pub enum Phase {
     Apply,
     /// Stored data is read and checked.
     Verify,
+    /// A snapshot is written into a file of its own.
+    Export,
+    /// A snapshot is read from such a file.
+    Import,
 }
 
 /// Receives progress and tells about a request to stop.

@@ -1,6 +1,7 @@
 //! The command line as types: every verb, every flag, and the help that is made of them.
 
 mod care;
+mod export;
 mod fork;
 mod help;
 mod inspect;
@@ -19,6 +20,7 @@ use clap::{
 };
 
 pub use care::{DoctorArgs, InitArgs};
+pub use export::ExportArgs;
 pub use fork::ForkArgs;
 pub(super) use help::VERBS;
 pub use help::command_for;
@@ -126,6 +128,8 @@ pub enum Verb {
     Abort(AbortArgs),
     /// Write a snapshot into a new directory, to work on there
     Fork(ForkArgs),
+    /// Write a snapshot into one file that needs no store
+    Export(ExportArgs),
     /// Check that the store is whole
     Verify(VerifyArgs),
     /// Show the receipts of everything that was done
@@ -172,6 +176,7 @@ impl Verb {
             Self::Resume(args) => args.restore.json,
             Self::Abort(args) => args.restore.json,
             Self::Fork(args) => args.json,
+            Self::Export(args) => args.json,
             Self::Verify(args) => args.json,
             Self::Log(args) => args.json,
             Self::Rebuild(args) => args.json,

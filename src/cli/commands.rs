@@ -9,6 +9,7 @@ mod doctor;
 mod elsewhere;
 mod end;
 mod explain;
+mod export;
 mod fork;
 mod generated;
 mod init;
@@ -65,6 +66,7 @@ pub(super) fn perform(
         Verb::Undo(args) => undo::run(&context, args),
         Verb::Resume(args) => take_up::run_resume(&context, args),
         Verb::Abort(args) => take_up::run_abort(&context, args),
+        Verb::Export(args) => export::run(&context, args),
         Verb::Fork(args) => fork::run(&context, args),
         Verb::Checkpoint(args) => checkpoint::run(&context, args),
         Verb::Verify(args) => verify::run(&context, args),

@@ -7,6 +7,7 @@ mod instances;
 mod repository;
 mod session;
 mod store;
+mod transfer;
 
 use std::path::Path;
 
@@ -35,6 +36,7 @@ pub(in crate::cli) use session::{
 pub(in crate::cli) use store::{
     AnchorDocument, DamageDocument, LogDocument, RebuildDocument, VerifyDocument, VerifyOutcome,
 };
+pub(in crate::cli) use transfer::ExportDocument;
 
 /// How every document begins.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]

@@ -4,6 +4,7 @@
 mod capture;
 mod configuration;
 mod restoring;
+mod transfer;
 
 use std::io::ErrorKind as ErrorCause;
 

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::document::{
     BeginDocument, CheckpointDocument, DiffDocument, DoctorDocument, EndDocument, ExplainDocument,
-    FileDocument, ForkDocument, InitDocument, ListDocument, LogDocument, RebuildDocument, ReportDocument,
-    RestoreDocument, RestoreToDocument, ShowDocument, VerifyDocument,
+    ExportDocument, FileDocument, ForkDocument, InitDocument, ListDocument, LogDocument, RebuildDocument,
+    ReportDocument, RestoreDocument, RestoreToDocument, ShowDocument, VerifyDocument,
 };
 use super::error::ErrorDocument;
 
@@ -26,6 +26,7 @@ pub(super) fn all() -> Value {
         one::<EndDocument>(&mut generator, "end"),
         one::<ErrorDocument<'_>>(&mut generator, "error"),
         one::<ExplainDocument<'_>>(&mut generator, "explain"),
+        one::<ExportDocument>(&mut generator, "export"),
         one::<ForkDocument>(&mut generator, "fork"),
         one::<InitDocument>(&mut generator, "init"),
         one::<ListDocument>(&mut generator, "list"),

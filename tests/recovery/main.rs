@@ -39,6 +39,7 @@ mod disk_gone;
 mod doctor;
 mod edges;
 mod emergency;
+mod exports;
 mod file_systems;
 mod flags;
 mod flags_killed;

@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 20] = [
+pub(in crate::cli) const VERBS: [&str; 21] = [
     "explain",
     "launch",
     "begin",
@@ -22,6 +22,7 @@ pub(in crate::cli) const VERBS: [&str; 20] = [
     "resume",
     "abort",
     "fork",
+    "export",
     "verify",
     "log",
     "rebuild",
@@ -39,7 +40,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Look", &["list", "show", "diff"]),
     ("Go back", &["restore", "undo", "resume", "abort", "fork"]),
-    ("The store", &["verify", "log", "rebuild", "doctor"]),
+    ("The store", &["export", "verify", "log", "rebuild", "doctor"]),
     ("Fitting it in", &["init", "completions", "man"]),
 ];
 

@@ -111,6 +111,16 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "ref=$(jackin recovery fork shop --from closing)\njackin recovery fork \"$ref\" /tmp/again",
             ),
         ],
+        "export" => &[
+            (
+                "To carry it to another machine, where `import` reads it:",
+                "jackin recovery export @latest before.tar.zst",
+            ),
+            (
+                "Any tar that knows zstd unpacks it:",
+                "jackin recovery export shop shop.tar.zst --from closing\ntar --zstd -xf shop.tar.zst",
+            ),
+        ],
         "verify" => &[("", "jackin recovery verify --read-data")],
         "log" => &[("", "jackin recovery log --verify")],
         "rebuild" => &[("", "jackin recovery rebuild")],
@@ -193,6 +203,11 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
             each back, and touches nothing else. Only you may enter the directory. Prints one line of JSON that names the fork; `fork` and \
             `show` take it in the place of a session. `list` tells which forks there are, and which session began in one. What the file \
             system there cannot hold is named (exit code 6)."
+        }
+        "export" => {
+            "Writes all files of a snapshot into one compressed archive that depends on nothing: its files lie at LABEL/PATH, one label a \
+            mount. Only you may read it. It gets its name when it is whole, on disk, and read back. Credentials that the snapshot \
+            withholds are not in it, and what is encrypted stays so."
         }
         "verify" => "Checks that every snapshot has all that it needs and names each one that does not.",
         "log" => {
