@@ -54,9 +54,9 @@ impl<'a, W: Write> Packing<'a, W> {
         if all {
             self.writer.member(label, &RelPath::root(), &manifest.root)?;
         }
-        // The first names of files with several, as far as they have a member.
-        let mut firsts: HashMap<RelPath, Digest> = HashMap::new();
-        for (path, entry) in manifest.entries() {
+        // Of files with several names the one that has a member, by the first of their names.
+        let mut written: HashMap<RelPath, (RelPath, Digest)> = HashMap::new();
+        for (path, entry) in depth_first(manifest) {
             if self.observer.cancelled() {
                 return Err(TransferError::Interrupted);
             }
@@ -67,16 +67,19 @@ impl<'a, W: Write> Packing<'a, W> {
                 self.observer.advance(1, 0);
                 continue;
             };
-            let first = entry.link.as_ref().filter(|_| all);
-            match first.filter(|first| firsts.get(*first) == Some(&content.digest)) {
-                Some(first) => self.writer.hard_link(label, &path, entry, (label, first))?,
+            let leader = entry.link.as_ref().unwrap_or(&path);
+            match written
+                .get(leader)
+                .filter(|(_, digest)| *digest == content.digest)
+            {
+                Some((first, _)) => self.writer.hard_link(label, &path, entry, (label, first))?,
                 None if all || !self.writer.holds(&content.digest) => {
-                    self.file(label, &path, entry, content)?
+                    self.file(label, &path, entry, content)?;
+                    if all && entry.nlink > 1 {
+                        written.insert(leader.clone(), (path, content.digest));
+                    }
                 }
                 None => {}
-            }
-            if all && entry.nlink > 1 && entry.link.is_none() {
-                firsts.insert(path, content.digest);
             }
             self.observer.advance(1, content.size);
         }
@@ -215,4 +218,24 @@ impl<'a, W: Write> Packing<'a, W> {
     pub(super) fn finish(self) -> Result<(W, Finished), TransferError> {
         Ok(self.writer.finish()?)
     }
+}
+
+/// Every entry below the root, each directory followed by what lies in it: stock tar sets the time of a directory when it leaves it.
+fn depth_first(manifest: &Manifest) -> impl Iterator<Item = (RelPath, &Entry)> {
+    let entries = |path: &RelPath| manifest.directory(path).map(|dir| (dir, dir.entries.iter()));
+    let mut open: Vec<_> = entries(&RelPath::root()).into_iter().collect();
+    std::iter::from_fn(move || {
+        loop {
+            let (dir, left) = open.last_mut()?;
+            let Some(entry) = left.next() else {
+                open.pop();
+                continue;
+            };
+            let path = dir.path.join(&entry.name);
+            if entry.is_dir() {
+                open.extend(entries(&path));
+            }
+            return Some((path, entry));
+        }
+    })
 }

@@ -18,10 +18,7 @@ fn unpacked(sandbox: &Sandbox, file: &Path, label: &str) -> PathBuf {
     fs::create_dir(&to).unwrap();
     let mut tar = Command::new("tar");
     tar.args(["--zstd", "-xpf"]).arg(file);
-    run_tool(
-        tar.args(["--xattrs", "--xattrs-include=*", "-C"])
-            .arg(&to),
-    );
+    run_tool(tar.args(["--xattrs", "--xattrs-include=*", "-C"]).arg(&to));
     to.join(label)
 }
 
