@@ -33,7 +33,8 @@ use std::time::Duration;
 
 pub use blobs::{BlobPlace, BlobReader, Blobs};
 pub use catalog::{
-    CATALOG_FORMAT, Catalog, ForkRow, InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow, sqlite_version,
+    CATALOG_FORMAT, Catalog, ForkRow, IMPORTED, InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow,
+    sqlite_version,
 };
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError};
@@ -42,6 +43,7 @@ pub use key::DigestKey;
 pub use layout::Layout;
 pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use log::Anchor;
+pub use record::check_record;
 pub use restores::{Papers, PendingRestore, Stage as RestoreStage};
 pub use sealed::Lent;
 pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};

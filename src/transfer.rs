@@ -1,15 +1,19 @@
 //! A snapshot in a file of its own, which needs no store: written from one store, and read, as a stranger's, into another.
 
 mod export;
+mod import;
 mod pack;
 mod pipe;
+mod strip;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 pub use export::{ExportRequest, Exported, export};
+pub use import::{Incoming, Landed};
+pub use strip::{Dropped, DroppedWhat};
 
-use crate::snapshot::RelPath;
+use crate::snapshot::{DecodeError, RelPath};
 use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
 
@@ -69,6 +73,16 @@ pub enum TransferError {
         /// What is wrong.
         why: String,
     },
+    /// It does not fit where the store lies.
+    #[error("{} holds {need} bytes, and {free} are free where the store lies", path.display())]
+    Room {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that have to be stored, before compression.
+        need: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
     /// The archive layer failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -84,4 +98,11 @@ impl TransferError {
             why: why.into(),
         }
     }
+
+    fn undecoded(path: &Path) -> impl Fn(DecodeError) -> Self + '_ {
+        |error| Self::damaged(path, error.to_string())
+    }
 }
+
+#[cfg(test)]
+mod tests;

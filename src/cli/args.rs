@@ -4,6 +4,7 @@ mod care;
 mod export;
 mod fork;
 mod help;
+mod import;
 mod inspect;
 mod meta;
 mod parse;
@@ -24,6 +25,7 @@ pub use export::ExportArgs;
 pub use fork::ForkArgs;
 pub(super) use help::VERBS;
 pub use help::command_for;
+pub use import::ImportArgs;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
 pub use meta::{CompleteArgs, CompletionsArgs, ManArgs};
 pub use parse::{CalledAs, Invocation, ParseOutcome, parse, wanted_color, wants_json};
@@ -130,6 +132,8 @@ pub enum Verb {
     Fork(ForkArgs),
     /// Write a snapshot into one file that needs no store
     Export(ExportArgs),
+    /// Take over a snapshot that `export` wrote, on this machine or another
+    Import(ImportArgs),
     /// Check that the store is whole
     Verify(VerifyArgs),
     /// Show the receipts of everything that was done
@@ -177,6 +181,7 @@ impl Verb {
             Self::Abort(args) => args.restore.json,
             Self::Fork(args) => args.json,
             Self::Export(args) => args.json,
+            Self::Import(args) => args.json,
             Self::Verify(args) => args.json,
             Self::Log(args) => args.json,
             Self::Rebuild(args) => args.json,

@@ -12,6 +12,7 @@ mod explain;
 mod export;
 mod fork;
 mod generated;
+mod import;
 mod init;
 mod launch;
 mod list;
@@ -67,6 +68,7 @@ pub(super) fn perform(
         Verb::Resume(args) => take_up::run_resume(&context, args),
         Verb::Abort(args) => take_up::run_abort(&context, args),
         Verb::Export(args) => export::run(&context, args),
+        Verb::Import(args) => import::run(&context, args),
         Verb::Fork(args) => fork::run(&context, args),
         Verb::Checkpoint(args) => checkpoint::run(&context, args),
         Verb::Verify(args) => verify::run(&context, args),

@@ -36,7 +36,9 @@ pub(in crate::cli) use session::{
 pub(in crate::cli) use store::{
     AnchorDocument, DamageDocument, LogDocument, RebuildDocument, VerifyDocument, VerifyOutcome,
 };
-pub(in crate::cli) use transfer::ExportDocument;
+pub(in crate::cli) use transfer::{
+    DroppedDocument, ExportDocument, ImportDocument, ImportOutcome, OriginDocument,
+};
 
 /// How every document begins.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::document::{
     BeginDocument, CheckpointDocument, DiffDocument, DoctorDocument, EndDocument, ExplainDocument,
-    ExportDocument, FileDocument, ForkDocument, InitDocument, ListDocument, LogDocument, RebuildDocument,
-    ReportDocument, RestoreDocument, RestoreToDocument, ShowDocument, VerifyDocument,
+    ExportDocument, FileDocument, ForkDocument, ImportDocument, InitDocument, ListDocument, LogDocument,
+    RebuildDocument, ReportDocument, RestoreDocument, RestoreToDocument, ShowDocument, VerifyDocument,
 };
 use super::error::ErrorDocument;
 
@@ -28,6 +28,7 @@ pub(super) fn all() -> Value {
         one::<ExplainDocument<'_>>(&mut generator, "explain"),
         one::<ExportDocument>(&mut generator, "export"),
         one::<ForkDocument>(&mut generator, "fork"),
+        one::<ImportDocument>(&mut generator, "import"),
         one::<InitDocument>(&mut generator, "init"),
         one::<ListDocument>(&mut generator, "list"),
         one::<LogDocument<'_>>(&mut generator, "log"),

@@ -108,9 +108,9 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
     }
 }
 
-/// The latest that began at all: one whose baseline failed hides none before it.
+/// The latest that began here at all: one whose baseline failed, or that was imported, hides none before it.
 fn latest(all: &[InstanceRow], fits: impl Fn(&InstanceRow) -> bool) -> Option<&InstanceRow> {
-    let began = |row: &&InstanceRow| !matches!(row.ending, Some(Ending::Failed(_)));
+    let began = |row: &&InstanceRow| !row.is_imported() && !matches!(row.ending, Some(Ending::Failed(_)));
     all.iter().filter(began).find(|row| fits(row))
 }
 

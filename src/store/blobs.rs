@@ -109,6 +109,20 @@ impl Blobs {
         blobs
     }
 
+    /// The content of one archive that lies in no store.
+    #[must_use]
+    pub fn of_file(archive: Archive, whole: ArchiveRef) -> Self {
+        Self {
+            refs: vec![whole],
+            archives: vec![archive],
+            places: OnceLock::new(),
+            damaged: Vec::new(),
+            decoded: Arc::default(),
+            commits: Commits::default(),
+            lent: Lent::default(),
+        }
+    }
+
     fn places(&self) -> &Places {
         self.places.get_or_init(|| {
             let mut places = Places::default();

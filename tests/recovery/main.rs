@@ -59,6 +59,7 @@ mod git_state;
 mod git_watched;
 mod guidance;
 mod hostile_ids;
+mod imports;
 mod init;
 mod integrations;
 mod interrupted;

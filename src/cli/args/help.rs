@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 21] = [
+pub(in crate::cli) const VERBS: [&str; 22] = [
     "explain",
     "launch",
     "begin",
@@ -23,6 +23,7 @@ pub(in crate::cli) const VERBS: [&str; 21] = [
     "abort",
     "fork",
     "export",
+    "import",
     "verify",
     "log",
     "rebuild",
@@ -40,7 +41,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Look", &["list", "show", "diff"]),
     ("Go back", &["restore", "undo", "resume", "abort", "fork"]),
-    ("The store", &["export", "verify", "log", "rebuild", "doctor"]),
+    (
+        "The store",
+        &["export", "import", "verify", "log", "rebuild", "doctor"],
+    ),
     ("Fitting it in", &["init", "completions", "man"]),
 ];
 

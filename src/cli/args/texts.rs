@@ -121,6 +121,16 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "jackin recovery export shop shop.tar.zst --from closing\ntar --zstd -xf shop.tar.zst",
             ),
         ],
+        "import" => &[
+            (
+                "See what is in it, and what would be dropped:",
+                "jackin recovery import before.tar.zst --dry-run",
+            ),
+            (
+                "Take it over, and have its files:",
+                "jackin recovery import before.tar.zst\njackin recovery list",
+            ),
+        ],
         "verify" => &[("", "jackin recovery verify --read-data")],
         "log" => &[("", "jackin recovery log --verify")],
         "rebuild" => &[("", "jackin recovery rebuild")],
@@ -208,6 +218,12 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
             "Writes all files of a snapshot into one compressed archive that depends on nothing: its files lie at LABEL/PATH, one label a \
             mount. Only you may read it. It gets its name when it is whole, on disk, and read back. Credentials that the snapshot \
             withholds are not in it, and what is encrypted stays so."
+        }
+        "import" => {
+            "Reads the whole file as a stranger's, checks every digest, shows what it is, asks, and stores it as a new session with one \
+            snapshot. Owners become you; set-user-id and set-group-id bits, capabilities and all attributes but `user.…`, ACLs, inode flags \
+            and devices are dropped and named, unless --trust is given. What is damaged or comes from a newer version is refused (exit code \
+            7), and nothing of it stays. Its paths are another machine's, so `restore` refuses it; `fork` and `restore --to` write its files."
         }
         "verify" => "Checks that every snapshot has all that it needs and names each one that does not.",
         "log" => {

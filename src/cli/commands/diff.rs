@@ -25,6 +25,7 @@ use crate::terminal::sanitize;
 use self::sides::{Later, live, stored};
 use super::paths;
 use super::repositories::{repositories, settings};
+use super::restore::refuse_imported;
 use super::unlock::identities;
 use super::words::Words;
 
@@ -46,7 +47,10 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
     let from = find_snapshot(&store, &row, args.from.as_deref().unwrap_or("baseline"));
     let from = store.record(&from.map_err(|error| nothing(&row, error))?.id)?;
     let later = match &args.to {
-        Until::Now => Later::Now,
+        Until::Now => {
+            refuse_imported(&row)?;
+            Later::Now
+        }
         Until::Snapshot(name) => {
             let snapshot = find_snapshot(&store, &row, name)?;
             Later::Snapshot(Box::new(store.record(&snapshot.id)?))
@@ -256,7 +260,7 @@ pub(super) fn settle_and_say(
 
 /// A mode without files explains itself better than a missing snapshot.
 pub(super) fn nothing(row: &crate::store::InstanceRow, error: crate::session::SessionError) -> CliError {
-    if Mode::parse(&row.mode).is_some_and(Mode::captures) {
+    if row.is_imported() || Mode::parse(&row.mode).is_some_and(Mode::captures) {
         return error.into();
     }
     CliError::new(

@@ -18,7 +18,7 @@ use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::{Mtimes, RestoreArgs};
 use crate::cli::context::{Context, settle_path};
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::restore::{Allow, MountRequest, Proposal, Purpose, RestoreError, of_instance, propose};
 use crate::session::{
@@ -39,6 +39,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         let reading = reading.unlocked_by(identities);
         return to::to_directory(context, &reading, &row, args, directory);
     }
+    refuse_imported(&row)?;
     refuse_living(&reading, context.environment, &row)?;
     let roots = roots(&row.mounts);
     // Looking needs no lock and writes nothing.
@@ -111,6 +112,20 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
             .paths(&args.paths),
     };
     carry_out(context, &store, &row, &proposal, &how)
+}
+
+/// What came from a file belongs to no path of this machine.
+pub(super) fn refuse_imported(row: &InstanceRow) -> Result<(), CliError> {
+    if !row.is_imported() {
+        return Ok(());
+    }
+    let message = format!("{} was imported: its paths are those of another machine", row.id);
+    Err(CliError::new(ErrorKind::NothingToRestore, message)
+        .command(
+            "its files in a directory of their own",
+            format!("fork {}", row.id),
+        )
+        .command("some of them", format!("restore {} PATH --to DIR", row.id)))
 }
 
 fn target(store: &Store, row: &InstanceRow, args: &RestoreArgs) -> Result<SnapshotRecord, CliError> {

@@ -5,6 +5,10 @@ use std::error::Error;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::transfer::TransferError;
 
+/// For a file that is not what it should be.
+const COPY_AGAIN: &str =
+    "nothing of it was kept; import takes what `export` wrote: copy the file once more, if it should be one";
+
 impl From<TransferError> for CliError {
     fn from(error: TransferError) -> Self {
         let (kind, hint) = match error {
@@ -18,19 +22,20 @@ impl From<TransferError> for CliError {
                 ErrorKind::Io,
                 Some("nothing was written; name a place that you may write to and that has room"),
             ),
-            TransferError::Archive(ref error) => (super::archive_kind(error), None),
-            TransferError::NoExport { .. } => (
-                ErrorKind::Integrity,
-                Some("import takes what `export` wrote; copy the file once more, if it should be one"),
+            TransferError::Room { .. } => (
+                ErrorKind::Io,
+                Some("nothing was changed; make room, or name a jackin home elsewhere in JACKIN_HOME_DIR"),
             ),
+            TransferError::Archive(ref error) => {
+                let hint = error.is_damage().then_some(COPY_AGAIN);
+                (super::archive_kind(error), hint)
+            }
+            TransferError::NoExport { .. } => (ErrorKind::Integrity, Some(COPY_AGAIN)),
             TransferError::Newer { .. } => (
                 ErrorKind::NewerStore,
                 Some("nothing was changed; use the newer version that wrote it"),
             ),
-            TransferError::Damaged { .. } => (
-                ErrorKind::Integrity,
-                Some("nothing of it was kept; copy the file once more, or export it again"),
-            ),
+            TransferError::Damaged { .. } => (ErrorKind::Integrity, Some(COPY_AGAIN)),
             TransferError::Content { .. } => (ErrorKind::Integrity, None),
         };
         let made = Self::from_error(kind, &error as &(dyn Error + 'static));
