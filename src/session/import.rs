@@ -37,6 +37,11 @@ pub fn import(
         snapshot: &snapshot,
     };
     let record = incoming.store(store, &draft, &landed, world.observer)?;
+    if record.mounts.iter().any(|mount| !mount.withheld.is_empty()) {
+        // What is recorded of private files was digested by another store's key, so that nothing here is like it. One of our own must
+        // be there all the same: without it nobody could tell, and `verify` says so.
+        store.make_digest_key(world.entropy)?;
+    }
     world.observer.reached("import-stored");
     // As long as it is held nobody takes the session for one whose end was not seen.
     let _lock = store.lock_instance(&instance)?;

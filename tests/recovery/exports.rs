@@ -5,6 +5,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::agent_by_key::settings;
+use crate::agent_encrypted::state as encrypted;
+use crate::agent_state::{agents, configure, holds};
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::machine::{has_points, is_root, run_tool, tool};
@@ -139,4 +142,39 @@ fn a_damaged_archive_is_not_exported() {
     assert!(!file.exists());
     let left = fs::read_dir(file.parent().unwrap()).unwrap().count();
     assert_eq!(left, 0, "the draft went, too");
+}
+
+#[test]
+fn no_credential_is_in_an_export() {
+    const CANARY: &str = "canary-7f3a9c1e5b";
+    const KEY: &str = "age1pv3t7xy42wx35l0gvyn29t475hgukr2cut2e9dtmcwe5ggrk7s2sjs9uq3";
+    if tool("zstd").is_none() {
+        return;
+    }
+    let plain = "[recovery.state]\nhome = true\n".to_owned();
+    for state in [plain, encrypted(&[KEY])] {
+        let (there, here) = (Sandbox::new(), Sandbox::new());
+        configure(&there, &state);
+        agents(&there.home());
+        settings(&there.home());
+        there.jackin(["launch", "shop", "--", "true"]).ok();
+        let file = there.scratch("shop.tar.zst");
+        there.jackin(["export", "shop", file.to_str().unwrap()]).ok();
+        let stream = run_tool(Command::new("zstd").arg("-dcq").arg(&file));
+        assert!(holds(&stream, "be kind") && !holds(&stream, CANARY), "{state}");
+        assert!(!holds(&fs::read(&file).unwrap(), CANARY));
+        let run = here
+            .jackin(["import", file.to_str().unwrap(), "--yes", "--json"])
+            .ok();
+        assert!(!holds(&run.stdout, CANARY));
+        let new = run.json()["instance"].as_str().unwrap().to_owned();
+        here.jackin(["verify", "--read-data"]).ok();
+        let to = here.scratch("fork");
+        here.jackin(["fork", &new, to.to_str().unwrap()]).ok();
+        for entry in walkdir::WalkDir::new(&to).into_iter().flatten() {
+            let bytes = fs::read(entry.path()).unwrap_or_default();
+            assert!(!holds(&bytes, CANARY), "{}", entry.path().display());
+        }
+        assert!(here.store().join("archives").read_dir().unwrap().count() == 2);
+    }
 }
