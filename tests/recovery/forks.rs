@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
-use crate::support::machine::has_points;
+use crate::support::machine::{NOBODY, has_points, is_root, skip};
 use crate::support::nasty;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
@@ -283,6 +283,36 @@ fn each_mount_has_a_directory_of_its_own() {
 }
 
 #[test]
+fn what_root_forks_for_the_operator_is_theirs_to_enter() {
+    let Some(sandbox) = Sandbox::unprivileged().filter(|_| is_root()) else {
+        return skip("a fork by sudo", "only root can play both the operator and root");
+    };
+    for name in ["front", "back"] {
+        Build::at(&sandbox.project(name)).file("name", name).aged();
+        sandbox.give(&sandbox.sources());
+    }
+    sandbox.configure(
+        "workspaces/shop.toml",
+        "[[mounts]]\nsrc = \"~/src/front\"\ndst = \"/front\"\n[[mounts]]\nsrc = \"~/src/back\"\ndst = \"/back\"\n\
+         [recovery]\nsnapshot = \"project\"\n",
+    );
+    sandbox.jackin(["launch", "shop", "--", "true"]).ok();
+    let run = sandbox.command(["fork", "shop"]).by_sudo().run().ok();
+    let made = reference(&run);
+    let place = sandbox.home().join(".jackin/data/forks");
+    for entry in walkdir::WalkDir::new(&place) {
+        let entry = entry.unwrap();
+        assert_eq!(
+            entry.metadata().unwrap().uid(),
+            NOBODY,
+            "{}",
+            entry.path().display()
+        );
+    }
+    sandbox.jackin(["fork", &made.to_string()]).ok();
+}
+
+#[test]
 fn inside_a_session_it_is_refused() {
     let sandbox = Sandbox::new();
     let (project, id) = session(&sandbox);
@@ -372,7 +402,7 @@ fn what_cannot_be_made_is_named() {
     let to = sandbox.scratch("fork");
     let run = sandbox.jackin(["fork", &id, to.to_str().unwrap(), "--json"]).ok();
     assert_eq!(run.json()["paths"], 2);
-    if !crate::support::machine::is_root() {
+    if !is_root() {
         return;
     }
     // An owner that an ordinary user cannot give.

@@ -17,7 +17,9 @@ use crate::cli::document::{ForkDocument, ForkOutcome, Head, HostPathDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
-use crate::restore::Fresh;
+use crate::mount::Dir;
+use crate::platform;
+use crate::restore::{Fresh, RestoreError};
 use crate::session::{Allowed, check_branch, find_snapshot, refuse_inside};
 use crate::snapshot::{Act, ByteString, ForkId, ForkReference, SnapshotRecord};
 use crate::store::{ForkRow, InstanceRow, LockGuard, Store, fork_draft};
@@ -73,6 +75,7 @@ pub(super) fn run(context: &Context<'_>, args: &ForkArgs) -> Result<Status, CliE
         verified: true,
     };
     let done = write(&job, &fresh)?;
+    give_mounts(context, &target, fresh.path())?;
     context.world().observer.reached("fork-verified");
     fresh.finish()?;
     context.world().observer.reached("fork-named");
@@ -178,6 +181,20 @@ fn make(
     let owner = context.environment.operator;
     fresh.make_private(owner.map(|owner| (owner.uid, owner.gid)))?;
     Ok((directory, lock, fresh))
+}
+
+/// The directories of several mounts are ours, too: root gives them to the operator whom it acts for.
+fn give_mounts(context: &Context<'_>, target: &SnapshotRecord, top: &Path) -> Result<(), CliError> {
+    let Some(owner) = context.environment.operator.filter(|_| target.mounts.len() > 1) else {
+        return Ok(());
+    };
+    for mount in mounts(target, top) {
+        let path = mount.path.to_path();
+        Dir::open(&path)
+            .and_then(|dir| platform::chown_handle(dir, owner.uid, owner.gid))
+            .map_err(|source| RestoreError::Stage { path, source })?;
+    }
+    Ok(())
 }
 
 fn tell(
