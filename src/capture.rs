@@ -24,6 +24,7 @@ pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
 pub(crate) use known::Latest;
 pub use limit::Big;
 pub use look::{Earlier, Look, Seen, look, observe, read_back};
+pub(crate) use mounted::{missing as missing_mount, record as mount_record};
 pub use private::{Loss, Note, PrivateFile, Reveal, Show};
 pub use repositories::{glance, tracked_by_git};
 pub use source::{LayoutHasher, Source};

@@ -1,7 +1,7 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
 //! Data flows one way, and a lower layer never imports a higher one:
-//! `snapshot` (nouns), `parted` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `diff` < `restore` < `session` < `retention` < `checkup` < `cli`.
+//! `snapshot` (nouns), `parted` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `transfer` < `diff` < `restore` < `session` < `retention` < `checkup` < `cli`.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
 pub mod capture;
@@ -24,3 +24,4 @@ pub mod session;
 pub mod snapshot;
 pub mod store;
 pub mod terminal;
+pub mod transfer;

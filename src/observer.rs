@@ -15,6 +15,10 @@ pub enum Phase {
     Verify,
     /// Archives are packed anew.
     Repack,
+    /// A snapshot is written into a file of its own.
+    Export,
+    /// A snapshot is read from such a file.
+    Import,
 }
 
 /// Receives progress and tells about a request to stop.

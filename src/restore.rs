@@ -51,7 +51,7 @@ pub use scope::{Allow, Scope};
 pub use set_aside::{AsideError, AsideWhy, bring_back, set_aside};
 pub use stage::Location;
 pub use take_up::{Cleared, TakenBack, abort, clear_up, leave, pending, proposal, resume, settle};
-pub use to_directory::{Written, write_to};
+pub use to_directory::{Written, take_away, write_to, write_verified};
 
 use crate::capture::CaptureError;
 use crate::snapshot::{Digest, RelPath};

@@ -3,7 +3,9 @@
 mod begin;
 mod containers;
 mod end;
+mod forks;
 mod guard;
+mod import;
 mod pending;
 mod select;
 mod state;
@@ -12,7 +14,9 @@ mod steps;
 pub use begin::{BeginRequest, Begun, begin};
 pub use containers::Docker;
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
+pub use forks::{check_branch, forked_from};
 pub use guard::{Allowed, is_inside, overlap, refuse_active, refuse_beside, refuse_inside, refuse_living};
+pub use import::{ImportRequest, import};
 pub use pending::{is_torn, make_way, roots};
 pub use select::{check_name, find_before, find_called, find_instance, find_snapshot};
 pub use state::{Reason, Sight, State, is_active, state, state_by};
@@ -160,6 +164,14 @@ pub enum SessionError {
     /// A checkpoint name that cannot be used.
     #[error("{name:?} cannot be a checkpoint's name: {why}")]
     CheckpointName {
+        /// As given.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A branch's name that cannot be used.
+    #[error("{name:?} cannot be a branch's name: {why}")]
+    BranchName {
         /// As given.
         name: String,
         /// What is wrong with it.

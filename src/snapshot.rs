@@ -8,6 +8,8 @@ mod codec;
 mod coverage;
 mod digest;
 mod entry;
+mod export;
+mod fork;
 mod id;
 mod inode_flags;
 mod journal;
@@ -26,6 +28,8 @@ pub use codec::DecodeError;
 pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldReason};
 pub use digest::{Content, Digest, DigestMethod, Hasher};
 pub use entry::{Entry, Kind, Xattr};
+pub use export::ExportNote;
+pub use fork::{ForkMount, ForkReference};
 pub use id::{ArchiveId, ForkId, IdError, InstanceId, RestoreId, SnapshotId, label_from};
 pub use inode_flags::InodeFlags;
 pub use journal::{

@@ -9,10 +9,12 @@ mod blobs;
 mod catalog;
 mod chain;
 mod commits;
+mod decoded;
 mod directory;
 mod draft;
 mod durable;
 mod error;
+mod forks;
 mod key;
 mod layout;
 mod lock;
@@ -36,16 +38,19 @@ use std::time::Duration;
 
 pub use blobs::{BlobPlace, BlobReader, Blobs};
 pub use catalog::{
-    CATALOG_FORMAT, Catalog, InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow, sqlite_version,
+    CATALOG_FORMAT, Catalog, ForkRow, IMPORTED, InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow,
+    sqlite_version,
 };
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError};
+pub use forks::fork_draft;
 pub use key::DigestKey;
 pub use layout::Layout;
 pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use log::Anchor;
 pub use mend::{Mended, mend_chain};
 pub use prune::{Patience, Sole, Swept};
+pub use record::check_record;
 pub use repack::{RepackGroup, RepackPlan, Repacked};
 pub use restores::{Papers, PendingRestore, Stage as RestoreStage};
 pub use sealed::Lent;
@@ -66,7 +71,7 @@ pub struct Store {
     catalog: Arc<Catalog>,
     writable: bool,
     warnings: Vec<StoreError>,
-    decoded: Arc<blobs::Decoded>,
+    decoded: Arc<decoded::Decoded>,
     identities: Option<archive::Identities>,
 }
 

@@ -3,7 +3,7 @@
 use crate::snapshot::{Coverage, Digest, Manifest, MountRecord, RecordedGap, Time};
 
 /// A mount whose root did not exist.
-pub(super) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
+pub(crate) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
     let coverage = coverage.clone();
     MountRecord {
         coverage,
@@ -21,7 +21,7 @@ pub(super) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
 }
 
 /// What is recorded of a mount beside its manifest.
-pub(super) fn record(
+pub(crate) fn record(
     coverage: &Coverage,
     started_at: Time,
     list: Digest,

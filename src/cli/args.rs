@@ -1,7 +1,10 @@
 //! The command line as types: every verb, every flag, and the help that is made of them.
 
 mod care;
+mod export;
+mod fork;
 mod help;
+mod import;
 mod inspect;
 mod meta;
 mod parse;
@@ -18,8 +21,11 @@ use clap::{
 };
 
 pub use care::{DoctorArgs, InitArgs};
+pub use export::ExportArgs;
+pub use fork::ForkArgs;
 pub(super) use help::VERBS;
 pub use help::command_for;
+pub use import::ImportArgs;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
 pub use meta::{CompleteArgs, CompletionsArgs, ManArgs};
 pub use parse::{CalledAs, Invocation, ParseOutcome, parse, wanted_color, wants_json};
@@ -122,6 +128,12 @@ pub enum Verb {
     Resume(ResumeArgs),
     /// Take a restore back that was interrupted
     Abort(AbortArgs),
+    /// Write a snapshot into a new directory, to work on there
+    Fork(ForkArgs),
+    /// Write a snapshot into one file that needs no store
+    Export(ExportArgs),
+    /// Take over a snapshot that `export` wrote, on this machine or another
+    Import(ImportArgs),
     /// Check that the store is whole
     Verify(VerifyArgs),
     /// Show the receipts of everything that was done
@@ -173,6 +185,9 @@ impl Verb {
             Self::Undo(args) => args.json,
             Self::Resume(args) => args.restore.json,
             Self::Abort(args) => args.restore.json,
+            Self::Fork(args) => args.json,
+            Self::Export(args) => args.json,
+            Self::Import(args) => args.json,
             Self::Verify(args) => args.json,
             Self::Log(args) => args.json,
             Self::Prune(args) => args.json,

@@ -6,10 +6,14 @@ mod checkpoint;
 mod complete;
 mod diff;
 mod doctor;
+mod elsewhere;
 mod end;
 mod every;
 mod explain;
+mod export;
+mod fork;
 mod generated;
+mod import;
 mod init;
 mod launch;
 mod list;
@@ -68,6 +72,9 @@ pub(super) fn perform(
         Verb::Undo(args) => undo::run(&context, args),
         Verb::Resume(args) => take_up::run_resume(&context, args),
         Verb::Abort(args) => take_up::run_abort(&context, args),
+        Verb::Export(args) => export::run(&context, args),
+        Verb::Import(args) => import::run(&context, args),
+        Verb::Fork(args) => fork::run(&context, args),
         Verb::Checkpoint(args) => checkpoint::run(&context, args),
         Verb::Verify(args) => verify::run(&context, args),
         Verb::Log(args) => log::run(&context, args),

@@ -2,10 +2,12 @@
 
 mod care;
 mod files;
+mod forks;
 mod instances;
 mod repository;
 mod session;
 mod store;
+mod transfer;
 
 use std::path::Path;
 
@@ -23,6 +25,7 @@ pub(in crate::cli) use care::{
 pub(in crate::cli) use files::{
     AsideDocument, DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument, SettingDocument,
 };
+pub(in crate::cli) use forks::{ForkDocument, ForkOutcome, ForkedDocument, is_there};
 pub(in crate::cli) use instances::{
     InstanceDocument, JackinDocument, ListDocument, RestoredDocument, ShowDocument, WatchedDocument,
 };
@@ -33,6 +36,9 @@ pub(in crate::cli) use session::{
 pub(in crate::cli) use store::{
     AnchorDocument, DamageDocument, LogDocument, PinDocument, PruneDocument, PruneOutcome,
     PruneShareDocument, PrunedDocument, RebuildDocument, VerifyDocument, VerifyOutcome,
+};
+pub(in crate::cli) use transfer::{
+    DroppedDocument, ExportDocument, ImportDocument, ImportOutcome, OriginDocument,
 };
 
 /// How every document begins.

@@ -4,6 +4,7 @@
 mod capture;
 mod configuration;
 mod restoring;
+mod transfer;
 
 use std::io::ErrorKind as ErrorCause;
 
@@ -219,8 +220,10 @@ impl From<SessionError> for CliError {
             SessionError::Inside(_) => Self::from_error(ErrorKind::RefusedInside, &error)
                 .hint("inside a session only list, show, diff, explain and checkpoint are allowed"),
             SessionError::AlreadyEnded(_) => Self::from_error(ErrorKind::Failed, &error),
-            SessionError::CheckpointName { .. } => Self::from_error(ErrorKind::Usage, &error)
-                .hint("letters, digits, `_`, `.` and `-`, at most 128, not beginning with `.` or `-`"),
+            SessionError::CheckpointName { .. } | SessionError::BranchName { .. } => {
+                Self::from_error(ErrorKind::Usage, &error)
+                    .hint("letters, digits, `_`, `.` and `-`, at most 128, not beginning with `.` or `-`")
+            }
         }
     }
 }

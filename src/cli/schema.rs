@@ -6,8 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::document::{
     AnchorDocument, BeginDocument, CheckpointDocument, DiffDocument, DoctorDocument, EndDocument,
-    ExplainDocument, FileDocument, InitDocument, ListDocument, LogDocument, PinDocument, PruneDocument,
-    RebuildDocument, ReportDocument, RestoreDocument, RestoreToDocument, ShowDocument, VerifyDocument,
+    ExplainDocument, ExportDocument, FileDocument, ForkDocument, ImportDocument, InitDocument, ListDocument,
+    LogDocument, PinDocument, PruneDocument, RebuildDocument, ReportDocument, RestoreDocument,
+    RestoreToDocument, ShowDocument, VerifyDocument,
 };
 use super::error::ErrorDocument;
 
@@ -26,6 +27,9 @@ pub(super) fn all() -> Value {
         one::<EndDocument>(&mut generator, "end"),
         one::<ErrorDocument<'_>>(&mut generator, "error"),
         one::<ExplainDocument<'_>>(&mut generator, "explain"),
+        one::<ExportDocument>(&mut generator, "export"),
+        one::<ForkDocument>(&mut generator, "fork"),
+        one::<ImportDocument>(&mut generator, "import"),
         one::<InitDocument>(&mut generator, "init"),
         one::<ListDocument>(&mut generator, "list"),
         one::<LogDocument<'_>>(&mut generator, "log"),

@@ -5,6 +5,8 @@ pub(super) mod aside;
 pub(super) mod changes;
 pub(super) mod contract;
 pub(super) mod doctor;
+pub(super) mod forks;
+pub(super) mod import;
 pub(super) mod instances;
 pub(super) mod patch;
 pub(super) mod plan;

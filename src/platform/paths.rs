@@ -111,15 +111,27 @@ pub fn remove_dir_at(path: &Path) -> io::Result<()> {
 /// # Errors
 /// What the system says; what was removed until then stays removed.
 pub fn remove_tree_at(path: &Path) -> io::Result<()> {
-    empty(&super::open_root(path)?)?;
+    empty(&super::open_root(path)?, false)?;
     remove_dir_at(path)
 }
 
-fn empty(dir: &OwnedFd) -> io::Result<()> {
+/// The same for a tree in which directories may be closed to their owner.
+///
+/// # Errors
+/// As [`remove_tree_at`].
+pub fn remove_closed_tree_at(path: &Path) -> io::Result<()> {
+    empty(&super::open_root(path)?, true)?;
+    remove_dir_at(path)
+}
+
+fn empty(dir: &OwnedFd, closed: bool) -> io::Result<()> {
     for name in sorted_names(dir)? {
         match super::stat_child(dir, &name) {
             Ok(stat) if stat.kind == NodeKind::Directory => {
-                empty(&super::open_child_dir(dir, &name)?)?;
+                if closed && stat.mode & 0o700 != 0o700 {
+                    super::chmod_node(dir, &name, 0o700)?;
+                }
+                empty(&super::open_child_dir(dir, &name)?, closed)?;
                 super::remove_dir(dir, &name)?;
             }
             Ok(_) => super::remove_file(dir, &name)?,

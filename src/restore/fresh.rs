@@ -15,7 +15,8 @@ use crate::platform;
 /// What lies in a directory that was there already until everything is written into it. No snapshot holds such a name.
 const MARK: &str = "unfinished";
 
-/// A directory that is being written. Dropped without [`Fresh::finish`] it is removed when it is empty.
+/// A directory that is being written. Dropped without [`Fresh::finish`] it is removed when it is
+/// empty; else it keeps its first name, or its mark.
 pub struct Fresh {
     parent: Dir,
     name: OsString,
@@ -32,6 +33,14 @@ impl Fresh {
     /// # Errors
     /// [`RestoreError::NotEmpty`], [`RestoreError::Stage`].
     pub fn make(directory: &Path, random: [u8; 8]) -> Result<Self, RestoreError> {
+        Self::called(directory, &format!("{STAGING_PREFIX}{}", letters(random)))
+    }
+
+    /// The same, under a first name that the caller knows it by. No snapshot may hold such a name.
+    ///
+    /// # Errors
+    /// As [`Fresh::make`].
+    pub fn called(directory: &Path, draft: &str) -> Result<Self, RestoreError> {
         let fail = |source| RestoreError::Stage {
             path: directory.to_path_buf(),
             source,
@@ -45,6 +54,8 @@ impl Fresh {
                 return Err(RestoreError::NotEmpty(directory.to_path_buf()));
             }
             platform::create_file(&top, &mark()).map_err(fail)?;
+            // The mark is to be there for whoever looks after a power cut.
+            platform::sync_directory(&top).map_err(fail)?;
             let path = directory.to_path_buf();
             return Ok(Self {
                 parent,
@@ -55,7 +66,7 @@ impl Fresh {
                 done: false,
             });
         }
-        let draft = OsString::from(format!("{STAGING_PREFIX}{}", letters(random)));
+        let draft = OsString::from(draft);
         let top = make_private(&parent, &draft).map_err(|(source, _)| fail(source))?;
         Ok(Self {
             path: above.join(&draft),
@@ -71,6 +82,24 @@ impl Fresh {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Lets its owner alone in, and makes it this user's and group's: whatever mode it had, and whoever runs.
+    ///
+    /// # Errors
+    /// [`RestoreError::Stage`].
+    pub fn make_private(&self, owner: Option<(u32, u32)>) -> Result<(), RestoreError> {
+        let change = || {
+            platform::chmod_handle(&self.top, 0o700)?;
+            match owner {
+                Some((uid, gid)) => platform::chown_handle(&self.top, uid, gid),
+                None => Ok(()),
+            }
+        };
+        change().map_err(|source| RestoreError::Stage {
+            path: self.path.clone(),
+            source,
+        })
     }
 
     /// Everything is written and on disk: it gets its name, or loses its mark.
@@ -106,7 +135,12 @@ impl Drop for Fresh {
         match &self.draft {
             // What was written is removed by who wrote it; anything else in it stays, and keeps it.
             Some(draft) => drop(platform::remove_dir(&self.parent, draft)),
-            None => drop(platform::remove_file(&self.top, &mark())),
+            // As long as anything lies in it, it says that it is not finished.
+            None => {
+                if is_empty(&self.top).unwrap_or(false) {
+                    drop(platform::remove_file(&self.top, &mark()));
+                }
+            }
         }
     }
 }

@@ -8,9 +8,10 @@ use std::path::Path;
 use super::build::{Builder, Times};
 use super::scope::Scope;
 use super::site::{Origin, Site};
+use super::verify::read_back;
 use super::work::left;
 use super::{RestoreError, fresh};
-use crate::mount::Dir;
+use crate::mount::{Dir, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform;
 use crate::snapshot::{Entry, Kind, Manifest, RelPath, add_sizes};
@@ -23,6 +24,9 @@ pub struct Written {
     pub paths: Vec<RelPath>,
     /// What could not be made, or not exactly, with the reason.
     pub problems: Vec<(RelPath, String)>,
+    /// How many of the paths this user may not read once they are made, so that they were compared while they were written, and not
+    /// read back.
+    pub unread: u64,
 }
 
 /// Writes what `scope` takes of `manifest` into `directory`, which must be absent or empty but for the mark of a [`Fresh`]. A
@@ -39,6 +43,48 @@ pub fn write_to(
     scope: &Scope,
     blobs: &Blobs,
     observer: &dyn Observer,
+) -> Result<Written, RestoreError> {
+    write(directory, manifest, scope, blobs, observer, false)
+}
+
+/// As [`write_to`], and reads every path back: what is not as the manifest has it is a problem.
+///
+/// # Errors
+/// As [`write_to`].
+pub fn write_verified(
+    directory: &Path,
+    manifest: &Manifest,
+    scope: &Scope,
+    blobs: &Blobs,
+    observer: &dyn Observer,
+) -> Result<Written, RestoreError> {
+    write(directory, manifest, scope, blobs, observer, true)
+}
+
+/// Removes what was written into `directory`, which was made for it: another mount of the same snapshot could not be written.
+///
+/// # Errors
+/// [`RestoreError::Settle`] when something else came there meanwhile; that stays.
+pub fn take_away(directory: &Path, manifest: &Manifest, scope: &Scope) -> Result<(), RestoreError> {
+    let gone = || {
+        let name = directory.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let parent = Dir::open(directory.parent().unwrap_or(directory))?;
+        clear(&parent.dir(name)?, &wanted(manifest, scope))?;
+        platform::remove_dir(&parent, name)
+    };
+    gone().map_err(|source| RestoreError::Settle {
+        path: directory.to_path_buf(),
+        source,
+    })
+}
+
+fn write(
+    directory: &Path,
+    manifest: &Manifest,
+    scope: &Scope,
+    blobs: &Blobs,
+    observer: &dyn Observer,
+    verified: bool,
 ) -> Result<Written, RestoreError> {
     let fail = |source| RestoreError::Stage {
         path: directory.to_path_buf(),
@@ -72,14 +118,21 @@ pub fn write_to(
     };
     let result = fill(&top, manifest, scope, &mut builder);
     observer.end();
-    match result {
-        Ok(paths) => {
-            platform::sync_file_system(&top).map_err(fail)?;
-            Ok(Written {
-                paths,
-                problems: builder.problems,
-            })
+    let check = |paths: Vec<RelPath>| {
+        platform::sync_file_system(&top).map_err(fail)?;
+        let mut written = Written {
+            paths,
+            problems: std::mem::take(&mut builder.problems),
+            unread: 0,
+        };
+        if verified {
+            observer.reached("fork-written");
+            check_written(directory, manifest, &mut written, observer)?;
         }
+        Ok(written)
+    };
+    match result.and_then(check) {
+        Ok(written) => Ok(written),
         Err(cause) => {
             let emptied = clear(&top, &wanted(manifest, scope));
             let gone = match emptied {
@@ -95,6 +148,26 @@ pub fn write_to(
             ))
         }
     }
+}
+
+/// Compares what was written with the manifest. What is known not to be exact is told already.
+fn check_written(
+    directory: &Path,
+    manifest: &Manifest,
+    written: &mut Written,
+    observer: &dyn Observer,
+) -> Result<(), RestoreError> {
+    let told: HashSet<&RelPath> = written.problems.iter().map(|(path, _)| path).collect();
+    let paths: Vec<&RelPath> = written.paths.iter().filter(|path| !told.contains(path)).collect();
+    let seen = read_back(&Root::open(directory)?, manifest, &paths, observer);
+    if observer.cancelled() {
+        return Err(RestoreError::Interrupted);
+    }
+    let differ = || "was written, and does not read back as the snapshot has it".to_owned();
+    let differ: Vec<_> = seen.differ.into_iter().map(|path| (path, differ())).collect();
+    written.unread = seen.unread;
+    written.problems.extend(differ);
+    Ok(())
 }
 
 /// Removes what was written of `written` below `top`, and nothing that somebody else put there: what lies at a path is ours when

@@ -61,6 +61,50 @@ pub(super) fn verify(
     verified
 }
 
+/// What reading back shows of paths that were written.
+#[derive(Debug, Default)]
+pub(super) struct ReadBack {
+    /// Those that are not as the manifest has them.
+    pub(super) differ: Vec<RelPath>,
+    /// How many this user may not read.
+    pub(super) unread: u64,
+}
+
+/// Compares `paths` below `root` with `manifest`, whose whole tree was written there. Whoever stops it gets less.
+pub(super) fn read_back(
+    root: &Root,
+    manifest: &Manifest,
+    paths: &[&RelPath],
+    observer: &dyn Observer,
+) -> ReadBack {
+    observer.begin(Phase::Verify);
+    observer.expect(paths.len() as u64, 0);
+    let found = parallel::map_with(
+        paths,
+        || Eye { root, held: None },
+        |eye, path| {
+            if observer.cancelled() {
+                return Ok(true);
+            }
+            let wanted = manifest.entry(path);
+            let is_right = eye.is_written(path, wanted, manifest);
+            let size = wanted.and_then(Entry::content).map_or(0, |content| content.size);
+            observer.advance(1, size);
+            is_right
+        },
+    );
+    observer.end();
+    let mut seen = ReadBack::default();
+    for (path, found) in paths.iter().zip(found) {
+        match found {
+            Ok(true) => {}
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => seen.unread += 1,
+            Ok(false) | Err(_) => seen.differ.push((*path).clone()),
+        }
+    }
+    seen
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// As it should be.
@@ -95,6 +139,24 @@ impl Eye<'_> {
             Ok(live) if is_like(to, live.as_ref()) => Verdict::Before,
             _ => Verdict::Other,
         }
+    }
+
+    /// Whether a path that was written is what the manifest has there.
+    fn is_written(
+        &mut self,
+        path: &RelPath,
+        wanted: Option<&Entry>,
+        manifest: &Manifest,
+    ) -> io::Result<bool> {
+        let content = wanted.and_then(Entry::content);
+        let live = self.state(path, content)?;
+        if content.is_some() && wanted.is_some_and(|wanted| wanted.mode & 0o400 == 0) {
+            // Above, what may not be read is taken by its size; here that is told.
+            let (parent, name) = path.split().ok_or(io::ErrorKind::InvalidInput)?;
+            self.dir(&parent)?.file(name.as_os_str())?;
+        }
+        Ok(is_like(wanted, live.as_ref())
+            && wanted.is_none_or(|wanted| self.is_linked(wanted, live.as_ref(), Some(manifest))))
     }
 
     /// Whether it is one file with the first name of its group. One whose first name was not to be restored stands for itself.

@@ -30,25 +30,29 @@ pub enum Held {
 pub(super) enum Group {
     Workspace(String),
     Directory(Vec<u8>),
+    /// It came from a file: it must not push out what was done here, nor be taken for the newest of it.
+    Imported(Vec<u8>),
 }
 
 impl Group {
     fn of(row: &InstanceRow) -> Self {
+        let root = || {
+            row.mounts
+                .first()
+                .map(|mount| mount.root.0.clone())
+                .unwrap_or_default()
+        };
         match &row.workspace {
+            _ if row.is_imported() => Self::Imported(root()),
             Some(name) => Self::Workspace(name.clone()),
-            None => Self::Directory(
-                row.mounts
-                    .first()
-                    .map(|mount| mount.root.0.clone())
-                    .unwrap_or_default(),
-            ),
+            None => Self::Directory(root()),
         }
     }
 
     pub(super) fn workspace(&self) -> Option<&str> {
         match self {
             Self::Workspace(name) => Some(name),
-            Self::Directory(_) => None,
+            Self::Directory(_) | Self::Imported(_) => None,
         }
     }
 }

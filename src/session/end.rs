@@ -93,6 +93,10 @@ pub fn settle_lost(
         return Ok(None);
     };
     match store.catalog().instance(&row.id)? {
+        Some(fresh) if fresh.ended_at.is_none() && fresh.is_imported() => {
+            end_import(store, world, &fresh)?;
+            Ok(None)
+        }
         Some(fresh) if fresh.ended_at.is_none() => {
             let request = EndRequest {
                 row: &fresh,
@@ -103,6 +107,26 @@ pub fn settle_lost(
         }
         _ => Ok(None),
     }
+}
+
+/// An import that was interrupted: what lies at its paths here is not its own, and is never captured for it.
+fn end_import(store: &Store, world: World<'_>, row: &InstanceRow) -> Result<(), SessionError> {
+    let receipts = store.catalog().receipts_of(&row.id)?;
+    let is_told = receipts
+        .iter()
+        .any(|receipt| matches!(receipt.act, Act::Import { .. }));
+    let ending = match is_told {
+        true => Ending::Ended,
+        false => Ending::Failed("the import was interrupted".to_owned()),
+    };
+    let survivors = Vec::new();
+    store.append(
+        world.clock.now(),
+        world.uid,
+        &row.id,
+        Act::End { ending, survivors },
+    )?;
+    Ok(())
 }
 
 /// As [`settle_lost`], for every instance on paths that overlap with `coverages`.

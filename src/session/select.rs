@@ -108,9 +108,9 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
     }
 }
 
-/// The latest that began at all: one whose baseline failed hides none before it.
+/// The latest that began here at all: one whose baseline failed, or that was imported, hides none before it.
 fn latest(all: &[InstanceRow], fits: impl Fn(&InstanceRow) -> bool) -> Option<&InstanceRow> {
-    let began = |row: &&InstanceRow| !matches!(row.ending, Some(Ending::Failed(_)));
+    let began = |row: &&InstanceRow| !row.is_imported() && !matches!(row.ending, Some(Ending::Failed(_)));
     all.iter().filter(began).find(|row| fits(row))
 }
 
@@ -268,33 +268,35 @@ fn by_id<'a>(all: &'a [SnapshotRow], wanted: &str) -> Option<&'a SnapshotRow> {
 /// # Errors
 /// [`SessionError::CheckpointName`] with what is wrong.
 pub fn check_name(name: &str) -> Result<(), SessionError> {
-    const TAKEN: [&str; 6] = ["baseline", "checkpoint", "closing", "emergency", "now", "latest"];
-    let bad = |why| {
-        Err(SessionError::CheckpointName {
+    match name_fault(name) {
+        None => Ok(()),
+        Some(why) => Err(SessionError::CheckpointName {
             name: name.to_owned(),
             why,
-        })
-    };
+        }),
+    }
+}
+
+/// What keeps `name` from being one that an operator gives: to a checkpoint, or to a branch.
+pub(super) fn name_fault(name: &str) -> Option<&'static str> {
+    const TAKEN: [&str; 6] = ["baseline", "checkpoint", "closing", "emergency", "now", "latest"];
+    const IDS: [&str; 5] = ["sn-", "rc-", "ar-", "jk-", "fk-"];
     let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     match name.bytes().next() {
-        None => return bad("it is empty"),
-        Some(first) if !letter(first) => return bad("it must begin with a letter, a digit or `_`"),
+        None => return Some("it is empty"),
+        Some(first) if !letter(first) => return Some("it must begin with a letter, a digit or `_`"),
         Some(_) => {}
     }
     if name.len() > 128 {
-        return bad("it is longer than 128 bytes");
+        return Some("it is longer than 128 bytes");
     }
     if !name.bytes().all(|b| letter(b) || b == b'.' || b == b'-') {
-        return bad("it holds something else than letters, digits, `_`, `.` and `-`");
+        return Some("it holds something else than letters, digits, `_`, `.` and `-`");
     }
     if TAKEN.contains(&name) {
-        return bad("this word stands for something else");
+        return Some("this word stands for something else");
     }
-    if ["sn-", "rc-", "ar-", "jk-"]
-        .iter()
+    IDS.iter()
         .any(|prefix| name.starts_with(prefix))
-    {
-        return bad("it looks like an id");
-    }
-    Ok(())
+        .then_some("it looks like an id")
 }

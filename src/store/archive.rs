@@ -71,6 +71,8 @@ pub enum BlobKind {
     Settings,
     /// A bundle of private files, encrypted.
     Sealed,
+    /// What an exported archive says of itself.
+    Export,
 }
 
 /// Where content lies in an archive.

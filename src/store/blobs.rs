@@ -1,17 +1,17 @@
 //! Content by digest: where it lies is looked up in the indexes of the archives that a snapshot names.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 
 use super::archive::{Archive, Blob, Desk, Piece};
 use super::commits::Commits;
+use super::decoded::Decoded;
 use super::{Lent, Store, StoreError};
 use crate::platform::parallel;
 use crate::snapshot::{
-    ArchiveId, ArchiveRef, Chunk, Content, Digest, Directory, Manifest, ManifestList, MountRecord, Part,
-    SnapshotRecord,
+    ArchiveId, ArchiveRef, Chunk, Content, Digest, Manifest, ManifestList, MountRecord, SnapshotRecord,
 };
 
 /// A manifest chunk or list is never larger than this: 2048 entries with the longest names and attributes.
@@ -53,34 +53,6 @@ impl BlobPlace {
 #[derive(Default)]
 pub struct BlobReader(Option<(u32, Desk)>);
 
-/// The chunks of manifests that are in memory, by digest. Two manifests that have a chunk in common share its directories, so
-/// that nothing is decoded twice and what is shared needs no comparison.
-#[derive(Debug, Default)]
-pub(super) struct Decoded(Mutex<HashMap<Digest, Vec<Weak<Directory>>, RandomState>>);
-
-impl Decoded {
-    /// The chunk, when all of its directories are still in memory.
-    fn find(&self, chunk: &Digest) -> Option<Vec<Part>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = known.get(chunk)?.iter();
-        held.map(|directory| Some(Part::whole(directory.upgrade()?)))
-            .collect()
-    }
-
-    fn keep(&self, chunk: Digest, parts: &[Part]) {
-        let mut directories = Vec::with_capacity(parts.len());
-        for part in parts {
-            // One that begins or ends in another chunk is put together anew each time.
-            let Some(directory) = part.directory() else {
-                return;
-            };
-            directories.push(Arc::downgrade(directory));
-        }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(chunk, directories);
-    }
-}
-
 impl Blobs {
     pub(super) fn open(store: &Store, refs: &[ArchiveRef]) -> Self {
         let mut blobs = Self {
@@ -107,6 +79,20 @@ impl Blobs {
             }
         }
         blobs
+    }
+
+    /// The content of one archive that lies in no store.
+    #[must_use]
+    pub fn of_file(archive: Archive, whole: ArchiveRef) -> Self {
+        Self {
+            refs: vec![whole],
+            archives: vec![archive],
+            places: OnceLock::new(),
+            damaged: Vec::new(),
+            decoded: Arc::default(),
+            commits: Commits::default(),
+            lent: Lent::default(),
+        }
     }
 
     fn places(&self) -> &Places {

@@ -15,6 +15,7 @@ use crate::platform;
 
 mod apply;
 mod database;
+mod forks;
 mod health;
 mod instances;
 mod receipts;
@@ -23,9 +24,10 @@ mod schema;
 mod snapshots;
 
 pub(super) use apply::Tables;
+pub use forks::ForkRow;
 pub use health::{CATALOG_FORMAT, SQLITE_FLOOR, sqlite_version};
 pub(super) use health::{Health, health};
-pub use row::{InstanceRow, RestoreRow, SnapshotRow};
+pub use row::{IMPORTED, InstanceRow, RestoreRow, SnapshotRow};
 
 /// How long a connection waits for one that writes. A write takes milliseconds.
 const BUSY: Duration = Duration::from_secs(10);

@@ -29,6 +29,12 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Makes a directory of ours beside the store when it is missing, and checks it.
+pub(super) fn make(path: &Path) -> Result<(), StoreError> {
+    durable::make_directory(path)?;
+    check(path).map(drop)
+}
+
 /// Whether there is a store. Its directories are checked; nothing is made or changed.
 pub(super) fn inspect(layout: &Layout) -> Result<bool, StoreError> {
     if check(layout.root())?.is_none() {

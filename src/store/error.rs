@@ -15,6 +15,8 @@ pub enum LockedObject {
     Instance(InstanceId),
     /// A mount root: a restore works on it, above it or below it.
     Root(PathBuf),
+    /// A branch of forks: one with it is being written.
+    Branch(String),
     /// The whole store: a capture or a prune is under way.
     Store(PathBuf),
     /// A lock that is held for moments only, and was not let go in time.
@@ -29,6 +31,9 @@ impl fmt::Display for LockedObject {
                 f,
                 "another restore works on {root:?} or on a directory above or below it"
             ),
+            Self::Branch(branch) => {
+                write!(f, "another process is writing a fork with the branch {branch:?}")
+            }
             Self::Store(root) => {
                 write!(
                     f,

@@ -144,6 +144,12 @@ impl Layout {
         self.restores().join(id.as_str())
     }
 
+    /// The directory of forks, beside the store.
+    #[must_use]
+    pub fn forks(&self) -> PathBuf {
+        self.root.parent().unwrap_or(&self.root).join("forks")
+    }
+
     /// The directory of drafts.
     #[must_use]
     pub fn drafts(&self) -> PathBuf {

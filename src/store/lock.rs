@@ -32,8 +32,8 @@ const WAIT: u32 = 3000;
 #[derive(Debug)]
 #[must_use = "the lock is let go when this is dropped"]
 pub struct LockGuard {
-    /// Only for what its drop does; in the order in which they were taken.
-    _held: Vec<Held>,
+    /// Mostly for what its drop does; in the order in which they were taken.
+    held: Vec<Held>,
 }
 
 /// One lock.
@@ -54,7 +54,12 @@ enum Mode {
 
 impl LockGuard {
     fn one(held: Held) -> Self {
-        Self { _held: vec![held] }
+        Self { held: vec![held] }
+    }
+
+    /// Lets go, and leaves the lock's file where it is: what it stands for is still there.
+    pub(super) fn keep_file(mut self) {
+        self.held.iter_mut().for_each(|held| held.passing = false);
     }
 }
 
@@ -129,6 +134,11 @@ pub(super) fn draft(layout: &Layout, path: PathBuf) -> Result<Option<LockGuard>,
     Ok(acquire(layout, &path, Mode::Exclusive, 1, false)?.map(LockGuard::one))
 }
 
+/// The exclusive lock of a fork that is being written; `None` when somebody holds it. Its file goes with it.
+pub(super) fn fork(layout: &Layout, name: &str) -> Result<Option<LockGuard>, StoreError> {
+    Ok(acquire(layout, &layout.lock(name), Mode::Exclusive, 1, true)?.map(LockGuard::one))
+}
+
 fn instance_path(layout: &Layout, id: &InstanceId) -> PathBuf {
     layout.lock(&format!("instance-{id}"))
 }
@@ -194,7 +204,7 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf]) -> Result<LockGuard, S
             }
         }
     }
-    Ok(LockGuard { _held: held })
+    Ok(LockGuard { held })
 }
 
 const STORE: &str = "store";
@@ -209,7 +219,7 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
 pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
     let path = layout.lock(STORE);
     let Some(file) = durable::open(&path)? else {
-        return Ok(LockGuard { _held: Vec::new() });
+        return Ok(LockGuard { held: Vec::new() });
     };
     // Archives go in moments, so that is waited for.
     for number in 0..WAIT {

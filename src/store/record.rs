@@ -44,6 +44,14 @@ pub(super) fn read(
     Ok(record)
 }
 
+/// As what a stranger's record is refused, in words.
+///
+/// # Errors
+/// The words.
+pub fn check_record(record: &SnapshotRecord) -> Result<(), String> {
+    check(record, &record.id)
+}
+
 /// What the types do not already say: ids, labels, roots, sums.
 pub(super) fn check(record: &SnapshotRecord, id: &SnapshotId) -> Result<(), String> {
     if record.format != SnapshotRecord::FORMAT {

@@ -179,6 +179,8 @@ pub(super) fn describe(phase: Phase, done: Done, elapsed: Duration) -> String {
         Phase::Apply => "applying",
         Phase::Verify => "verifying",
         Phase::Repack => "packing anew",
+        Phase::Export => "exporting",
+        Phase::Import => "importing",
     };
     // A tree that has grown since it was counted would show more than all.
     let of = |done: u64, all: u64, text: fn(u64) -> String| match all > done {
@@ -229,6 +231,8 @@ pub(super) fn summary(phase: Phase, done: Done, elapsed: Duration) -> String {
         Phase::Apply => "applied",
         Phase::Verify => "verified",
         Phase::Repack => "packed anew",
+        Phase::Export => "exported",
+        Phase::Import => "imported",
     };
     let mut text = verb.to_owned();
     if done.entries > 0 {

@@ -11,6 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["git"],
     &["store"],
     &["capture"],
+    &["transfer"],
     &["diff"],
     &["restore"],
     &["session"],

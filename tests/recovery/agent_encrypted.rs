@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::agent_by_key::{FILES, settings, text};
 use crate::agent_state::{agents, configure, has_no_canary, write};
-use crate::support::machine::{skip, tool};
 use crate::support::sandbox::Sandbox;
 
 /// A key pair of age, made for these tests.
@@ -29,7 +28,7 @@ pub(crate) fn state(recipients: &[&str]) -> String {
     format!("[recovery.state]\nhome = true\nsecrets = \"encrypt\"\nrecipients = {recipients:?}\n")
 }
 
-fn key(sandbox: &Sandbox, name: &str, content: &str) -> String {
+pub(crate) fn key(sandbox: &Sandbox, name: &str, content: &str) -> String {
     let path = sandbox.scratch(name);
     fs::write(&path, content).unwrap();
     path.to_str().unwrap().to_owned()
@@ -45,18 +44,18 @@ const CREDENTIALS: [&str; 6] = [
 ];
 
 /// A session that harmed every kind of private file, and those files before and after it.
-struct Harmed {
-    sandbox: Sandbox,
-    home: PathBuf,
-    id: String,
+pub(crate) struct Harmed {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) home: PathBuf,
+    pub(crate) id: String,
     /// The file with the key.
-    own: String,
-    before: Vec<(PathBuf, Option<String>)>,
-    after: Vec<(PathBuf, Option<String>)>,
+    pub(crate) own: String,
+    pub(crate) before: Vec<(PathBuf, Option<String>)>,
+    pub(crate) after: Vec<(PathBuf, Option<String>)>,
 }
 
 impl Harmed {
-    fn by(script: &str) -> Self {
+    pub(crate) fn by(script: &str) -> Self {
         let sandbox = Sandbox::new();
         configure(&sandbox, &state(&[RECIPIENT]));
         let home = sandbox.home();
@@ -79,7 +78,7 @@ impl Harmed {
 }
 
 /// Every private file that is there, and a file: a FIFO would be waited for.
-fn private(home: &Path) -> Vec<(PathBuf, Option<String>)> {
+pub(crate) fn private(home: &Path) -> Vec<(PathBuf, Option<String>)> {
     let all = CREDENTIALS.into_iter().chain(FILES.map(|(path, _)| path));
     let text = |path: &str| {
         let file = home.join(path);
@@ -88,7 +87,7 @@ fn private(home: &Path) -> Vec<(PathBuf, Option<String>)> {
     all.map(|path| (PathBuf::from(path), text(path))).collect()
 }
 
-const HARM: &str = r#"cd "$HOME" && echo other > .claude/.credentials.json && rm .codex/auth.json && rm -r .kimi-code && echo '{"token": "t"}' > .claude/settings.json &&
+pub(crate) const HARM: &str = r#"cd "$HOME" && echo other > .claude/.credentials.json && rm .codex/auth.json && rm -r .kimi-code && echo '{"token": "t"}' > .claude/settings.json &&
     sed -i 's/canary-7f3a9c1e5b-account/another/' .claude.json && mkdir -p .config/amp && echo new > .local/share/amp/secrets.json"#;
 
 #[test]
@@ -337,74 +336,4 @@ fn a_key_that_was_given_once_is_asked_for_again() {
     // Nobody edited anything: with the key all of it is the session's again.
     sandbox.jackin(["restore", &id, "--yes", "--identity", &own]).ok();
     assert_eq!(private(&home), before);
-}
-
-/// A key of ssh with a passphrase.
-const LOCKED_RECIPIENT: &str =
-    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKYRHvJRqjJMSEbkI8LOb38OUK1Yb1osY/77s5ga0dzg me@host";
-const LOCKED_IDENTITY: &str = "-----BEGIN OPENSSH PRIVATE KEY-----
-b3BlbnNzaC1rZXktdjEAAAAACmFlczI1Ni1jdHIAAAAGYmNyeXB0AAAAGAAAABDM0JupIr
-q/9+uzpta/r9DAAAAAEAAAAAEAAAAzAAAAC3NzaC1lZDI1NTE5AAAAIKYRHvJRqjJMSEbk
-I8LOb38OUK1Yb1osY/77s5ga0dzgAAAAkFl8x3E0gh/sWNSOAC7g/LbA+fnCI4WTAQHjr4
-Tu8hCadBb/Tr+cVaaldBkIkFIuj5Sw4Ip/zJTgtNx+Kh3o13dgrKCxwaIpQrF6umdzWrjG
-WHtr/+qgVg+5V2eS79ltfA+mGblp42dJKQQ17cVw2hrNcCCz2B36jsKclT1g0AWKN1ZHm+
-NssKN6Vqk9r3upyA==
------END OPENSSH PRIVATE KEY-----
-";
-const PASSPHRASE: &str = "sesame-91";
-
-#[test]
-fn a_passphrase_is_asked_for_on_a_terminal_and_does_not_show() {
-    let sandbox = Sandbox::new();
-    configure(&sandbox, &state(&[LOCKED_RECIPIENT]));
-    let home = sandbox.home();
-    agents(&home);
-    sandbox
-        .jackin(["launch", "shop", "--", "sh", "-c", "echo x > ~/.codex/auth.json"])
-        .ok();
-    let locked = key(&sandbox, "locked", LOCKED_IDENTITY);
-    let refused = sandbox
-        .jackin(["restore", "@latest", "--yes", "--identity", &locked])
-        .code(2);
-    refused.shows("protected by a passphrase, and none was given");
-    let Some(expect) = tool("expect") else {
-        return skip("the passphrase", "expect is not installed");
-    };
-    for (typed, code) in [("wrong", 2), (PASSPHRASE, 0)] {
-        let script = format!(
-            "set timeout 60; spawn $env(PROGRAM) recovery restore @latest --yes --identity {locked}; \
-             expect \"Passphrase of\"; send \"{typed}\\r\"; expect eof; exit [lindex [wait] 3]"
-        );
-        let start = "PROGRAM=\"$2\" exec \"$0\" -c \"$1\"";
-        let run = sandbox
-            .command::<[&str; 0], &str>([])
-            .through(&["/bin/sh", "-c", start, expect.to_str().unwrap(), &script])
-            .with("TERM", "xterm")
-            .run()
-            .code(code);
-        assert!(!run.text().contains(typed), "{run}");
-    }
-}
-
-#[test]
-fn elsewhere_a_snapshot_is_written_with_its_credentials_when_there_is_a_key() {
-    let Harmed {
-        sandbox,
-        id,
-        own,
-        before,
-        ..
-    } = Harmed::by(HARM);
-    let copy = sandbox.scratch("copy");
-    let args = [
-        "restore",
-        &id,
-        "--to",
-        copy.to_str().unwrap(),
-        "--yes",
-        "--identity",
-        &own,
-    ];
-    sandbox.jackin(args).ok();
-    assert_eq!(private(&copy.join("state")), before);
 }

@@ -49,6 +49,9 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["diff", id, "--json"], 0);
     run(&["restore", id, "--dry-run", "--json"], 6);
     run(&["restore", id, "--to", &fresh, "--yes", "--json"], 0);
+    run(&["fork", id, "--json"], 0);
+    let exported = sandbox.scratch("exported").to_str().unwrap().to_owned();
+    run(&["export", id, &exported, "--json"], 0);
     run(&["restore", id, "--yes", "--json"], 6);
     run(&["undo", "--yes", "--json"], 0);
     let die = || {
@@ -66,6 +69,7 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["list", "--json"], 0);
     run(&["verify", "--read-data", "--json"], 0);
     run(&["log", "--json"], 0);
+    run(&["import", &exported, "--dry-run", "--json"], 0);
     run(&["rebuild", "--json"], 0);
     run(&["doctor", "--json"], 0);
     run(&["completions", "fish", "--json"], 0);

@@ -229,6 +229,7 @@ fn sessions(book: &mut Book, shop: &Path, plain: &Path, full: &Path) {
         &["restore", id, "--to", to, "--yes"],
         shop,
     );
+    elsewhere(book, id, shop, full);
     book.mistake("a session that is over", ("failed", 1), &["checkpoint", id], shop);
     book.mistake("outside of a session", ("usage", 2), &["checkpoint"], shop);
     book.mistake("nothing that waits", nothing, &["resume", id], shop);
@@ -294,6 +295,27 @@ fn sessions(book: &mut Book, shop: &Path, plain: &Path, full: &Path) {
         book.plain(id)
     )
     .unwrap();
+}
+
+/// Forks, and files that are carried about.
+fn elsewhere(book: &mut Book, id: &str, shop: &Path, full: &Path) {
+    let usage = ("usage", 2);
+    book.sandbox.jackin(["fork", id, "--branch", "one"]).ok();
+    let taken = ["fork", id, "--branch", "one"];
+    book.mistake("a branch that is taken", usage, &taken, shop);
+    book.mistake("a fork within the mount", usage, &["fork", id, "copy"], shop);
+    let other = r#"{"provider":"docker","id":"fk-000000000000"}"#;
+    book.mistake("what another program calls a fork", usage, &["fork", other], shop);
+    let file = full.join("x");
+    let file = file.to_str().unwrap();
+    book.mistake("a file that is there", usage, &["export", id, file], shop);
+    let damaged = ("integrity", 7);
+    book.mistake(
+        "a file that is no export",
+        damaged,
+        &["import", file, "--yes"],
+        shop,
+    );
 }
 
 fn damage(book: &mut Book, shop: &Path) {

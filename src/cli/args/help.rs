@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 22] = [
+pub(in crate::cli) const VERBS: [&str; 25] = [
     "explain",
     "launch",
     "begin",
@@ -21,6 +21,9 @@ pub(in crate::cli) const VERBS: [&str; 22] = [
     "undo",
     "resume",
     "abort",
+    "fork",
+    "export",
+    "import",
     "verify",
     "log",
     "prune",
@@ -40,10 +43,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["explain", "launch", "begin", "end", "checkpoint"],
     ),
     ("Look", &["list", "show", "diff"]),
-    ("Go back", &["restore", "undo", "resume", "abort"]),
+    ("Go back", &["restore", "undo", "resume", "abort", "fork"]),
     (
         "The store",
-        &["verify", "log", "prune", "pin", "unpin", "rebuild", "doctor"],
+        &[
+            "export", "import", "verify", "log", "prune", "pin", "unpin", "rebuild", "doctor",
+        ],
     ),
     ("Fitting it in", &["init", "completions", "man"]),
 ];

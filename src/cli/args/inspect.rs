@@ -17,7 +17,7 @@ pub struct ListArgs {
 /// Arguments of `show`.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest
+    /// The session: an id or its prefix, a workspace, a container, or @latest; or what `fork` printed
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: String,
     /// Print one JSON document

@@ -97,6 +97,40 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
         ],
         "resume" => &[("", "jackin recovery resume")],
         "abort" => &[("", "jackin recovery abort")],
+        "fork" => &[
+            (
+                "The files as they were before the last session, in a place of their own:",
+                "jackin recovery fork @latest",
+            ),
+            (
+                "Two agents side by side, each from the same moment:",
+                "jackin recovery fork shop ../shop-codex --branch codex\njackin recovery fork shop ../shop-claude --branch claude",
+            ),
+            (
+                "Once more the snapshot of a fork that was made:",
+                "ref=$(jackin recovery fork shop --from closing)\njackin recovery fork \"$ref\" /tmp/again",
+            ),
+        ],
+        "export" => &[
+            (
+                "To carry it to another machine, where `import` reads it:",
+                "jackin recovery export @latest before.tar.zst",
+            ),
+            (
+                "Any tar that knows zstd unpacks it:",
+                "jackin recovery export shop shop.tar.zst --from closing\ntar --zstd -xf shop.tar.zst",
+            ),
+        ],
+        "import" => &[
+            (
+                "See what is in it, and what would be dropped:",
+                "jackin recovery import before.tar.zst --dry-run",
+            ),
+            (
+                "Take it over, and have its files:",
+                "jackin recovery import before.tar.zst\njackin recovery list",
+            ),
+        ],
         "verify" => &[("", "jackin recovery verify --read-data")],
         "log" => &[
             ("", "jackin recovery log --verify"),
@@ -188,6 +222,23 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
         "abort" => {
             "The other way out of an interrupted restore: afterwards every path is as it was before it. What you changed meanwhile \
             at a path that had been put back is kept aside and named."
+        }
+        "fork" => {
+            "Writes all files of a snapshot into a directory that is absent or empty, with their modes, links, attributes and times, reads \
+            each back, and touches nothing else. Only you may enter the directory. Prints one line of JSON that names the fork; `fork` and \
+            `show` take it in the place of a session. `list` tells which forks there are, and which session began in one. What the file \
+            system there cannot hold is named (exit code 6)."
+        }
+        "export" => {
+            "Writes all files of a snapshot into one compressed archive that depends on nothing: its files lie at LABEL/PATH, one label a \
+            mount. Only you may read it. It gets its name when it is whole, on disk, and read back. Credentials that the snapshot \
+            withholds are not in it, and what is encrypted stays so."
+        }
+        "import" => {
+            "Reads the whole file as a stranger's, checks every digest, shows what it is, asks, and stores it as a new session with one \
+            snapshot. Owners become you; set-user-id and set-group-id bits, capabilities and all attributes but `user.…`, ACLs, inode flags \
+            and devices are dropped and named, unless --trust is given. What is damaged or comes from a newer version is refused (exit code \
+            7), and nothing of it stays. Its paths are another machine's, so `restore` refuses it; `fork` and `restore --to` write its files."
         }
         "verify" => "Checks that every snapshot has all that it needs and names each one that does not.",
         "log" => {

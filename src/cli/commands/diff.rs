@@ -25,6 +25,7 @@ use crate::terminal::sanitize;
 use self::sides::{Later, live, stored};
 use super::paths;
 use super::repositories::{repositories, settings};
+use super::restore::refuse_imported;
 use super::unlock::identities;
 use super::words::Words;
 
@@ -43,10 +44,15 @@ pub(in crate::cli) struct Compared {
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
     let (store, row) = open(context, &args.instance)?;
     let store = store.unlocked_by(identities(context, &args.unlock)?);
+    // Archives must not go while they are read.
+    let _needed = store.share()?;
     let from = find_snapshot(&store, &row, args.from.as_deref().unwrap_or("baseline"));
     let from = store.record(&from.map_err(|error| nothing(&row, error))?.id)?;
     let later = match &args.to {
-        Until::Now => Later::Now,
+        Until::Now => {
+            refuse_imported(&row)?;
+            Later::Now
+        }
         Until::Snapshot(name) => {
             let snapshot = find_snapshot(&store, &row, name)?;
             Later::Snapshot(Box::new(store.record(&snapshot.id)?))
@@ -205,6 +211,15 @@ pub(super) fn open(
 ) -> Result<(Store, crate::store::InstanceRow), CliError> {
     let reading = context.store_for_reading()?.ok_or_else(|| no_store(instance))?;
     let row = find_called(&reading, context.environment, instance)?;
+    settled(context, reading, row)
+}
+
+/// The instance as it is once it was closed, when it is found dead.
+pub(super) fn settled(
+    context: &Context<'_>,
+    reading: Store,
+    row: crate::store::InstanceRow,
+) -> Result<(Store, crate::store::InstanceRow), CliError> {
     if row.ended_at.is_some() || crate::session::state(&reading, &row) != crate::session::State::Lost {
         return Ok((reading, row));
     }
@@ -247,7 +262,7 @@ pub(super) fn settle_and_say(
 
 /// A mode without files explains itself better than a missing snapshot.
 pub(super) fn nothing(row: &crate::store::InstanceRow, error: crate::session::SessionError) -> CliError {
-    if Mode::parse(&row.mode).is_some_and(Mode::captures) {
+    if row.is_imported() || Mode::parse(&row.mode).is_some_and(Mode::captures) {
         return error.into();
     }
     CliError::new(

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use super::pending::waiting_instances;
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
-use crate::cli::document::{InstanceDocument, JackinDocument, ListDocument};
+use crate::cli::document::{ForkedDocument, InstanceDocument, JackinDocument, ListDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::config::{JackinInstance, Unread, jackin_instances};
-use crate::session::{Docker, Sight, State, state_by};
+use crate::session::{Docker, Sight, State, forked_from, state_by};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 use crate::terminal::sanitize;
 
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
-    let (mut rows, mut waiting) = (Vec::new(), BTreeSet::new());
+    let (mut rows, mut waiting, mut forks) = (Vec::new(), BTreeSet::new(), Vec::new());
     let store = context.store_for_reading()?;
     if let Some(store) = &store {
         waiting = waiting_instances(store);
@@ -25,15 +25,23 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
             let state = state_by(&sight, store, &row);
             rows.push((row, state, snapshots));
         }
+        forks = store.catalog().forks()?;
     }
     let (jackin, unread) = of_jackin(context, store.as_ref(), &rows)?;
     if args.json {
-        let documents = rows.iter().map(|(row, state, snapshots)| {
-            InstanceDocument::new(row, state, snapshots, waiting.contains(&row.id))
-        });
+        let mut documents = Vec::new();
+        for (row, state, snapshots) in &rows {
+            let origin = match &store {
+                Some(store) => forked_from(store, &forks, row)?,
+                None => None,
+            };
+            let waits = waiting.contains(&row.id);
+            documents.push(InstanceDocument::new(row, state, snapshots, origin, waits));
+        }
+        let forks = forks.iter().map(ForkedDocument::new).collect();
         context
             .terminal
-            .json(&ListDocument::new(documents.collect(), jackin, unread));
+            .json(&ListDocument::new(documents, forks, jackin, unread));
         return Ok(ExitCode::Done.into());
     }
     let width = context.terminal.width_out();
@@ -42,6 +50,10 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
     } else {
         let table = view::instances::list(&rows, context.now(), width);
         context.terminal.out(&table);
+    }
+    if !forks.is_empty() {
+        let table = view::forks::list(&forks, context.now(), width);
+        context.terminal.out(&format!("\nforks:\n{table}"));
     }
     if !jackin.is_empty() {
         let table = view::instances::jackin(&jackin, width);

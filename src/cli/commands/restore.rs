@@ -18,7 +18,7 @@ use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::{Mtimes, RestoreArgs};
 use crate::cli::context::{Context, settle_path};
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::restore::{
     Allow, MountRequest, Proposal, Purpose, RestoreError, Scope, of_instance, of_step, propose,
@@ -44,22 +44,25 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
     if let Some(directory) = &args.to {
         let directory = settle_path(context.environment, directory.as_ref());
         let reading = reading.unlocked_by(identities);
+        let _needed = reading.share()?;
         return to::to_directory(context, &reading, &row, args, directory);
     }
+    refuse_imported(&row)?;
     let asked = if inside { Asked::Inside } else { Asked::Outside };
     asked.refuse_living(context, &reading, &row)?;
     let roots = roots(&row.mounts);
-    // Looking needs no lock and writes nothing.
+    // Looking keeps nobody from working, and writes nothing; only archives must not go meanwhile.
     let (store, _locks) = if args.dry_run {
         refuse_torn(&reading, &row)?;
-        (reading, None)
+        let needed = reading.share()?;
+        (reading, (None, needed))
     } else {
         drop(reading);
         let store = context.store_for_writing()?;
-        let locks = (store.lock_restore(&roots)?, store.share()?);
+        let locks = (Some(store.lock_restore(&roots)?), store.share()?);
         make_way_and_say(context, &store, &row)?;
         settle_and_say(context, &store, &row)?;
-        (store, Some(locks))
+        (store, locks)
     };
     let store = store.unlocked_by(identities);
     let row = find_instance(&store, row.id.as_str())?;
@@ -133,6 +136,20 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
             .paths(&args.paths),
     };
     carry_out(context, &store, &row, &proposal, &how)
+}
+
+/// What came from a file belongs to no path of this machine.
+pub(super) fn refuse_imported(row: &InstanceRow) -> Result<(), CliError> {
+    if !row.is_imported() {
+        return Ok(());
+    }
+    let message = format!("{} was imported: its paths are those of another machine", row.id);
+    Err(CliError::new(ErrorKind::NothingToRestore, message)
+        .command(
+            "its files in a directory of their own",
+            format!("fork {}", row.id),
+        )
+        .command("some of them", format!("restore {} PATH --to DIR", row.id)))
 }
 
 /// The snapshot to go back to; of a single step, which is taken back, also the one that it led to.

@@ -1,24 +1,32 @@
 //! `show`: one instance in full.
 
-use super::diff::open;
+use super::diff::{no_store, settled};
+use super::fork::called;
 use super::pending::waiting_instances;
 use super::steps::counts;
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{
-    Head, InstanceDocument, ReasonDocument, RepositoryStateDocument, RestoredDocument, ShowDocument,
-    WatchedDocument,
+    ForkedDocument, Head, InstanceDocument, ReasonDocument, RepositoryStateDocument, RestoredDocument,
+    ShowDocument, WatchedDocument,
 };
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::cli::view::instances::Begun;
-use crate::session::state;
+use crate::session::{forked_from, state};
 use crate::snapshot::{Act, InstanceId, SnapshotKind, SnapshotRecord, WatchedMount};
-use crate::store::Store;
+use crate::store::{ForkRow, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliError> {
-    let (store, row) = open(context, &args.instance)?;
+    let reading = context
+        .store_for_reading()?
+        .ok_or_else(|| no_store(&args.instance))?;
+    let (row, fork) = called(context, &reading, &args.instance)?;
+    let (store, row) = settled(context, reading, row)?;
+    let all_forks = store.catalog().forks()?;
+    let forked_from = forked_from(&store, &all_forks, &row)?;
+    let forks: Vec<&ForkRow> = all_forks.iter().filter(|fork| fork.instance == row.id).collect();
     let snapshots = store.catalog().snapshots(&row.id)?;
     let restores = store.catalog().restores(&row.id)?;
     let state = state(&store, &row);
@@ -46,6 +54,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
                 &row,
                 &state,
                 &snapshots,
+                forked_from,
                 waiting_instances(&store).contains(&row.id),
             ),
             command: row.command.as_ref(),
@@ -68,6 +77,8 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
                 .collect(),
             watched: begun.watched.iter().map(WatchedDocument::from).collect(),
             restores: restores.iter().map(RestoredDocument::from).collect(),
+            forks: forks.iter().map(|fork| ForkedDocument::new(fork)).collect(),
+            fork: fork.map(|fork| fork.id.to_string()),
         });
         return Ok(ExitCode::Done.into());
     }
@@ -82,6 +93,9 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         baseline: baseline.as_ref(),
         begun: &begun,
         repositories: &repositories,
+        forks: &forks,
+        meant: fork.as_ref(),
+        forked_from,
     };
     let width = context.terminal.width_out();
     context

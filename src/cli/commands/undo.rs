@@ -30,13 +30,14 @@ pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliE
     let identities = identities(context, &args.unlock)?;
     let (store, _locks) = if args.dry_run {
         refuse_torn(&reading, &row)?;
-        (reading, None)
+        let needed = reading.share()?;
+        (reading, (None, needed))
     } else {
         drop(reading);
         let store = context.store_for_writing()?;
-        let locks = (store.lock_restore(&roots)?, store.share()?);
+        let locks = (Some(store.lock_restore(&roots)?), store.share()?);
         make_way_and_say(context, &store, &row)?;
-        (store, Some(locks))
+        (store, locks)
     };
     let store = store.unlocked_by(identities);
     // What was cleared up may have been a restore that is the last one now.

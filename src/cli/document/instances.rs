@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::RepositoryStateDocument;
-use super::{Head, ReasonDocument};
+use super::{ForkedDocument, Head, ReasonDocument};
 use crate::cli::view::instances::StepCounts;
 use crate::config::Unread;
 use crate::session::State;
 use crate::snapshot::{AsideChange, ContainerRef, Coverage, RestoreKind, SnapshotKind, Time, WatchedMount};
-use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
+use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
 
 /// `list --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -20,6 +20,8 @@ pub(in crate::cli) struct ListDocument {
     head: Head,
     /// Newest first.
     instances: Vec<InstanceDocument>,
+    /// Snapshots that were written into directories of their own, newest first.
+    forks: Vec<ForkedDocument>,
     /// jackin's own instances, by container.
     jackin: Vec<JackinDocument>,
     /// Files of jackin's that may tell of another, and could not be read.
@@ -54,12 +56,14 @@ pub(in crate::cli) struct JackinDocument {
 impl ListDocument {
     pub(in crate::cli) fn new(
         instances: Vec<InstanceDocument>,
+        forks: Vec<ForkedDocument>,
         jackin: Vec<JackinDocument>,
         jackin_unread: Vec<Unread>,
     ) -> Self {
         Self {
             head: Head::default(),
             instances,
+            forks,
             jackin,
             jackin_unread,
         }
@@ -95,6 +99,10 @@ pub(in crate::cli) struct ShowDocument<'a> {
     pub(in crate::cli) git: Vec<RepositoryStateDocument<'a>>,
     /// What was put back since, newest first.
     pub(in crate::cli) restores: Vec<RestoredDocument>,
+    /// What of it was forked, newest first.
+    pub(in crate::cli) forks: Vec<ForkedDocument>,
+    /// The fork whose reference was given instead of a session.
+    pub(in crate::cli) fork: Option<String>,
 }
 
 /// A mount of which no file is kept.
@@ -158,6 +166,8 @@ pub(in crate::cli) struct InstanceDocument {
     ended_at: Option<Time>,
     /// The host path of every mount that is covered.
     mounts: Vec<String>,
+    /// The fork in whose directory it began.
+    forked_from: Option<String>,
     /// A restore was interrupted and waits for `resume` or `abort`.
     restore_waits: bool,
     /// Newest first.
@@ -169,6 +179,7 @@ impl InstanceDocument {
         row: &InstanceRow,
         state: &State,
         snapshots: &[SnapshotRow],
+        forked_from: Option<&ForkRow>,
         restore_waits: bool,
     ) -> Self {
         let roots = row
@@ -183,6 +194,7 @@ impl InstanceDocument {
             started_at: row.started_at,
             ended_at: row.ended_at,
             mounts: roots.collect(),
+            forked_from: forked_from.map(|fork| fork.id.to_string()),
             restore_waits,
             snapshots: snapshots.iter().map(SnapshotDocument::from).collect(),
         }

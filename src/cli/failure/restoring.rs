@@ -62,10 +62,7 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
             ErrorKind::NothingToRestore,
             Some("`show` names what it lacks; without --require-complete it is used"),
         ),
-        RestoreError::NotEmpty(_) => (
-            ErrorKind::Usage,
-            Some("--to takes a directory that is absent or empty"),
-        ),
+        RestoreError::NotEmpty(_) => (ErrorKind::Usage, Some("name a directory that is absent or empty")),
         RestoreError::Locked(_) => (
             ErrorKind::RefusedLocked,
             Some("wait until git is done there; --files-only leaves the repository out"),

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{aside, changes, repository};
+use super::{aside, changes, forks, repository};
 use crate::cli::document::JackinDocument;
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
 use crate::snapshot::{
     ContainerRef, Coverage, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, Time, WatchedMount,
 };
-use crate::store::{InstanceRow, RestoreRow, SnapshotRow};
+use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style};
 
@@ -138,6 +138,12 @@ pub(in crate::cli) struct Shown<'a> {
     pub(in crate::cli) begun: &'a Begun,
     /// The git repositories as they were then.
     pub(in crate::cli) repositories: &'a [(&'a Coverage, &'a RepositoryFacts)],
+    /// What of it was forked.
+    pub(in crate::cli) forks: &'a [&'a ForkRow],
+    /// The fork that was named instead of a session.
+    pub(in crate::cli) meant: Option<&'a ForkRow>,
+    /// The fork that it began in.
+    pub(in crate::cli) forked_from: Option<&'a ForkRow>,
 }
 
 /// One instance in full.
@@ -173,6 +179,12 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
         for rule in &coverage.excludes {
             fact("", format!("exclude {}", sanitize::name(rule.pattern.as_bytes())));
         }
+    }
+    if let Some(fork) = shown.forked_from {
+        fact("forked from", forks::origin(fork));
+    }
+    if let Some(fork) = shown.meant {
+        fact("named by", forks::named(fork));
     }
     if let Some(container) = &shown.begun.container {
         fact("container", sanitize::name(container.name.as_bytes()));
@@ -223,6 +235,10 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
             let told = row.aside.iter().map(aside::receipt);
             lines.extend(told.map(|told| format!("{:7} {told}", row.number)));
         }
+    }
+    if !shown.forks.is_empty() {
+        lines.push(String::new());
+        lines.push(forks::of_instance(shown.forks, shown.meant, now, columns));
     }
     lines.join("\n")
 }

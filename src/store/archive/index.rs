@@ -8,10 +8,12 @@ use crate::snapshot::Digest;
 
 /// The first seven bytes of the index; the version follows.
 const MAGIC: &[u8; 7] = b"JKRINDX";
-/// The last version that this program reads, and writes when the archive holds what the first one did not know.
-pub(super) const VERSION: u8 = 2;
+/// The last version that this program reads: that of an exported archive.
+pub(super) const VERSION: u8 = 3;
 /// The first version, which every program reads.
 const FIRST: u8 = 1;
+/// The version of one that holds the state of agents.
+const WITH_STATE: u8 = 2;
 /// Magic, version, number of frames, number of blobs.
 const HEAD: u64 = 20;
 const FRAME: u64 = 32;
@@ -48,12 +50,13 @@ pub(super) fn encode(frames: &[Digest], blobs: &BTreeMap<Digest, Blob>) -> Resul
     out.try_reserve_exact(total - out.len())
         .map_err(|_| "its index does not fit into memory")?;
     out.extend_from_slice(MAGIC);
-    let is_new = |blob: &Blob| matches!(blob.kind, BlobKind::Settings | BlobKind::Sealed);
-    out.push(if blobs.values().any(is_new) {
-        VERSION
-    } else {
-        FIRST
-    });
+    // As old as what it holds, so that an older program reads all that it can.
+    let version = |blob: &Blob| match blob.kind {
+        BlobKind::Export => VERSION,
+        BlobKind::Settings | BlobKind::Sealed => WITH_STATE,
+        _ => FIRST,
+    };
+    out.push(blobs.values().map(version).fold(FIRST, u8::max));
     out.extend_from_slice(&count.to_le_bytes());
     out.extend_from_slice(&(blobs.len() as u64).to_le_bytes());
     for digest in frames {
@@ -68,6 +71,7 @@ pub(super) fn encode(frames: &[Digest], blobs: &BTreeMap<Digest, Blob>) -> Resul
             BlobKind::List => 3,
             BlobKind::Settings => 4,
             BlobKind::Sealed => 5,
+            BlobKind::Export => 6,
         });
         out.extend_from_slice(&blob.frame.to_le_bytes());
         out.extend_from_slice(&blob.offset.to_le_bytes());
@@ -155,6 +159,7 @@ fn decode_blob(entry: &[u8; BLOB]) -> Result<Blob, &'static str> {
         3 => BlobKind::List,
         4 => BlobKind::Settings,
         5 => BlobKind::Sealed,
+        6 => BlobKind::Export,
         _ => return Err("a blob has an unknown kind"),
     };
     Ok(Blob {

@@ -8,7 +8,7 @@ use super::kept::Kept;
 use super::members::Members;
 use super::source::Source;
 use super::{ArchiveError, Blob, BlobKind, Damage, Piece, frame, index, sparse};
-use crate::snapshot::{ArchiveRef, Digest, DigestMethod, Hasher};
+use crate::snapshot::{ArchiveId, ArchiveRef, Digest, DigestMethod, Hasher};
 
 /// An archive that is open for reading; can be used from several threads at once.
 pub struct Archive {
@@ -199,6 +199,23 @@ impl Archive {
             return Ok(());
         }
         Err(self.source.damaged(Damage::Digest))
+    }
+
+    /// Reads the whole file, and says what it is under the name of `id`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn describe(&self, id: ArchiveId) -> Result<ArchiveRef, ArchiveError> {
+        let size = self.source.size();
+        let mut hasher = Hasher::new(DigestMethod::Plain, size);
+        self.source.whole(&mut |bytes| hasher.update(bytes))?;
+        let index = self.source.digest(self.source.last());
+        Ok(ArchiveRef {
+            id,
+            size,
+            digest: hasher.finish().digest,
+            index: index.ok_or_else(|| self.source.damaged(Damage::Digest))?,
+        })
     }
 
     /// Reads one frame (the index frame has the number [`Archive::frames`]) and checks that it is the one the index

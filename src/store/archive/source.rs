@@ -80,6 +80,11 @@ impl Source {
         &self.path
     }
 
+    /// Its length in bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Number of the index frame, the last.
     pub(super) fn last(&self) -> usize {
         self.frames.len().saturating_sub(1)

@@ -184,6 +184,7 @@ impl<W: Write> Writer<W> {
             BlobKind::List => "manifests",
             BlobKind::Settings => "settings",
             BlobKind::Sealed => "sealed",
+            BlobKind::Export => "",
             BlobKind::Content | BlobKind::Sparse => {
                 return Err(refused(
                     digest.hex().as_bytes(),
@@ -196,7 +197,10 @@ impl<W: Write> Writer<W> {
         } else {
             ""
         };
-        let name = format!("{INTERNAL}/{folder}/{digest}{ending}");
+        let name = match kind {
+            BlobKind::Export => format!("{INTERNAL}/export.json"),
+            _ => format!("{INTERNAL}/{folder}/{digest}{ending}"),
+        };
         if bytes.is_empty() {
             return Err(refused(name.as_bytes(), "a chunk or list is never empty"));
         }

@@ -10,6 +10,9 @@ use crate::snapshot::{
     SnapshotKind, Time,
 };
 
+/// The mode of a session that came from a file.
+pub const IMPORTED: &str = "imported";
+
 /// An instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceRow {
@@ -35,6 +38,14 @@ pub struct InstanceRow {
     pub ending: Option<Ending>,
     /// Processes that still lived then.
     pub survivors: Vec<ProcessRef>,
+}
+
+impl InstanceRow {
+    /// Whether it came from a file: its paths are those of another machine, or of another time.
+    #[must_use]
+    pub fn is_imported(&self) -> bool {
+        self.mode == IMPORTED
+    }
 }
 
 /// A snapshot.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use rusqlite::{OptionalExtension as _, Params, params};
 
 use super::Catalog;
-use super::row::{self, Count, SnapshotRow, Word};
+use super::row::{self, Count, IMPORTED, SnapshotRow, Word};
 use crate::snapshot::{Digest, InstanceId, SnapshotId, SnapshotKind};
 use crate::store::StoreError;
 
@@ -52,7 +52,7 @@ impl Catalog {
     }
 
     /// The newest snapshot, of any instance and kind, with a mount at exactly this root (canonical host path,
-    /// as bytes): what the next capture of that root compares with.
+    /// as bytes): what the next capture of that root compares with. Not what was imported: it tells of other files.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
@@ -72,7 +72,8 @@ impl Catalog {
     fn latest(&self, condition: &str, root: &[u8]) -> Result<Option<SnapshotId>, StoreError> {
         let sql = format!(
             "SELECT id FROM moments WHERE {condition}
-             AND id IN (SELECT snapshot FROM snapshot_roots WHERE root = ?1) {NEWEST_FIRST} LIMIT 1"
+             AND id IN (SELECT snapshot FROM snapshot_roots WHERE root = ?1)
+             AND instance NOT IN (SELECT id FROM instances WHERE mode = '{IMPORTED}') {NEWEST_FIRST} LIMIT 1"
         );
         let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<SnapshotId>>(0).map(|word| word.0);
         self.query(|connection| {

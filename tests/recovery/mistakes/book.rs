@@ -79,6 +79,7 @@ impl Book {
         let text = text.replace(self.sandbox.scratch("").to_str().unwrap(), "/tmp/");
         let text = masked(&text, "rc-", |c| c.is_ascii_alphanumeric(), "rc-xxxxxxxx");
         let text = masked(&text, "sn-", |c| c.is_ascii_alphanumeric(), "sn-xxxxxxxxxxxx");
+        let text = masked(&text, "fk-", |c| c.is_ascii_alphanumeric(), "fk-xxxxxxxxxxxx");
         let text = masked(&text, "ar-", |c| c.is_ascii_alphanumeric(), "ar-xxxxxxxxxxxx");
         let text = masked(&text, "content ", |c| c.is_ascii_hexdigit(), "content c0ffee…");
         let text = masked(&text, "process ", |c| c.is_ascii_digit(), "process 4711");

@@ -1,0 +1,204 @@
+//! Writing a snapshot into a directory of its own, as `restore --to` and `fork` do. Nothing that is there already is touched.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::paths;
+use crate::capture::{Note, Reveal};
+use crate::cli::context::Context;
+use crate::cli::document::ReasonDocument;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::git::Repositories;
+use crate::restore::{Fresh, RestoreError, Scope, Written, take_away, write_to, write_verified};
+use crate::snapshot::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
+use crate::store::{Blobs, Store};
+use crate::terminal::{sanitize, shell};
+
+/// One mount, and which of its paths are wanted.
+pub(super) struct Part<'a> {
+    pub(super) mount: &'a MountRecord,
+    manifest: Manifest,
+    scope: Scope,
+    reveal: Reveal,
+    notes: Vec<Note>,
+}
+
+/// What of `target` is to be written: all of it, without `asked`.
+pub(super) fn parts<'a>(
+    context: &Context<'_>,
+    store: &Store,
+    target: &'a SnapshotRecord,
+    asked: &[OsString],
+    files_only: bool,
+) -> Result<Vec<Part<'a>>, CliError> {
+    let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
+    let scopes = paths::scopes(context.environment, &coverages, asked)?;
+    let mut parts = Vec::new();
+    for (mount, scope) in target.mounts.iter().zip(scopes) {
+        // With what nobody has but the place that it came from, nothing is written elsewhere.
+        let mut reveal = Reveal::elsewhere(store);
+        let (manifest, notes) = reveal.stored_manifest(store, target, mount)?;
+        let Some(manifest) = manifest else { continue };
+        let known = paths::Known {
+            sides: &[Some(&manifest)],
+            elsewhere: &[],
+            described: &format!("is not in the {} snapshot", target.kind.word()),
+        };
+        known.check(&mount.coverage, &scope, target.instance.as_str())?;
+        let scope = if files_only {
+            without_repositories(&manifest, &scope)
+        } else {
+            scope
+        };
+        parts.push(Part {
+            mount,
+            manifest,
+            scope,
+            reveal,
+            notes,
+        });
+    }
+    Ok(parts)
+}
+
+/// What `--files-only` takes.
+fn without_repositories(manifest: &Manifest, scope: &Scope) -> Scope {
+    let own = Repositories::of([manifest]);
+    let entries = manifest.entries().map(|(path, _)| path);
+    Scope::Exactly(
+        entries
+            .filter(|path| scope.holds(path) && own.holding(path).is_none())
+            .collect(),
+    )
+}
+
+/// How many paths will be written.
+pub(super) fn count(parts: &[Part<'_>]) -> u64 {
+    parts.iter().map(|part| wanted(&part.manifest, &part.scope)).sum()
+}
+
+/// How many of one mount: those in the scope and the directories above them, but no sockets.
+fn wanted(manifest: &Manifest, scope: &Scope) -> u64 {
+    let files = manifest
+        .entries()
+        .filter(|(path, entry)| scope.holds(path) && entry.kind != Kind::Socket);
+    let mut needed: BTreeSet<RelPath> = BTreeSet::new();
+    for (path, _) in files {
+        needed.extend(path.ancestors());
+        needed.insert(path);
+    }
+    needed.remove(&RelPath::root());
+    needed.len() as u64
+}
+
+/// It must be absent or an empty directory, in a directory that is there.
+pub(super) fn check(directory: &Path) -> Result<(), CliError> {
+    let shown = sanitize::path(directory);
+    let usage = |text: String| CliError::new(ErrorKind::Usage, text);
+    match std::fs::symlink_metadata(directory) {
+        Ok(found) if !found.is_dir() => {
+            Err(usage(format!("{shown} is there already, and is not a directory"))
+                .hint("name a directory that is absent or empty"))
+        }
+        Ok(_) => match std::fs::read_dir(directory).map(|mut names| names.next().is_none()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(RestoreError::NotEmpty(directory.to_path_buf()).into()),
+            Err(error) => {
+                Err(CliError::new(ErrorKind::Io, format!("{shown} cannot be read")).because(&error))
+            }
+        },
+        Err(_) => match directory.parent() {
+            Some(parent) if !parent.is_dir() => {
+                let above = sanitize::path(parent);
+                Err(
+                    usage(format!("{shown} cannot be made: there is no directory {above}")).hint(format!(
+                        "make it first:\n  mkdir -p {}",
+                        shell::word(parent.as_os_str())
+                    )),
+                )
+            }
+            _ => Ok(()),
+        },
+    }
+}
+
+/// Where the files of a mount lie below `top`: each mount has a directory of its own when there are several.
+pub(super) fn place(top: &Path, target: &SnapshotRecord, mount: &MountRecord) -> PathBuf {
+    match target.mounts.len() {
+        0 | 1 => top.to_path_buf(),
+        _ => top.join(&mount.coverage.label),
+    }
+}
+
+/// What is to be written, and where.
+pub(super) struct Job<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) store: &'a Store,
+    pub(super) target: &'a SnapshotRecord,
+    pub(super) parts: &'a [Part<'a>],
+    /// What the place is called when it is done.
+    pub(super) directory: &'a Path,
+    /// Problems are for the document alone.
+    pub(super) json: bool,
+    /// Everything is read back.
+    pub(super) verified: bool,
+}
+
+/// What was written.
+#[derive(Default)]
+pub(super) struct Done {
+    /// How many paths.
+    pub(super) paths: u64,
+    /// How many of them could not be read back.
+    pub(super) unread: u64,
+    /// What is not as the snapshot has it.
+    pub(super) problems: Vec<ReasonDocument>,
+}
+
+/// Writes everything into `fresh`, which the caller finishes. When that fails, nothing is left of it.
+pub(super) fn write(job: &Job<'_>, fresh: &Fresh) -> Result<Done, CliError> {
+    let private = job.parts.iter().map(|part| part.reveal.lent());
+    let blobs = private.fold(job.store.contents(job.target), Blobs::lending);
+    let mut done = Done::default();
+    for (at, part) in job.parts.iter().enumerate() {
+        match write_part(job, part, fresh, &blobs) {
+            Ok(written) => tell(job, part, written, &mut done),
+            Err(error) => {
+                for before in job.parts.iter().take(at) {
+                    let path = place(fresh.path(), job.target, before.mount);
+                    // The error that led here is the one to report; what stays is not under the name of a finished one.
+                    let _ = take_away(&path, &before.manifest, &before.scope);
+                }
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(done)
+}
+
+fn write_part(job: &Job<'_>, part: &Part<'_>, fresh: &Fresh, blobs: &Blobs) -> Result<Written, RestoreError> {
+    let path = place(fresh.path(), job.target, part.mount);
+    let observer = job.context.world().observer;
+    let write = if job.verified { write_verified } else { write_to };
+    write(&path, &part.manifest, &part.scope, blobs, observer)
+}
+
+fn tell(job: &Job<'_>, part: &Part<'_>, written: Written, done: &mut Done) {
+    let terminal = job.context.terminal;
+    let coverage = &part.mount.coverage;
+    let top = place(job.directory, job.target, part.mount);
+    done.paths += written.paths.len() as u64;
+    done.unread += written.unread;
+    for note in part.notes.iter().filter(|note| part.scope.holds(&note.path)) {
+        let host = sanitize::path(&note.path.on_host(&top));
+        let key = sanitize::text(&note.key.join("."));
+        terminal.note(&format!("{host}: {key}: {}", note.words()));
+    }
+    for (path, reason) in written.problems {
+        if !job.json {
+            terminal.warn(&format!("{}: {reason}", sanitize::path(&path.on_host(&top))));
+        }
+        done.problems.push(ReasonDocument::new(coverage, &path, reason));
+    }
+}

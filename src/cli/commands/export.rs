@@ -1,0 +1,96 @@
+//! `export`: a snapshot as one file that needs no store.
+
+use super::diff::{no_store, nothing};
+use crate::cli::args::ExportArgs;
+use crate::cli::context::{Context, settle_path};
+use crate::cli::document::{ExportDocument, Head, HostPathDocument};
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::clock::random;
+use crate::session::{Allowed, find_called, find_snapshot, refuse_inside};
+use crate::snapshot::{Act, ByteString};
+use crate::terminal::{sanitize, shell, size};
+use crate::transfer::{ExportRequest, export};
+
+pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Status, CliError> {
+    let reading = context
+        .store_for_reading()?
+        .ok_or_else(|| no_store(&args.instance))?;
+    let row = find_called(&reading, context.environment, &args.instance)?;
+    refuse_inside(&reading, context.environment, Allowed::Nothing)?;
+    let wanted = args.from.as_deref().unwrap_or("baseline");
+    let snapshot = find_snapshot(&reading, &row, wanted).map_err(|error| nothing(&row, error))?;
+    let file = settle_path(context.environment, args.file.as_ref());
+    let shown = sanitize::path(&file);
+    if let Some(above) = file.parent().filter(|above| !above.is_dir()) {
+        let message = format!(
+            "{shown} cannot be written: there is no directory {}",
+            sanitize::path(above)
+        );
+        return Err(CliError::new(ErrorKind::Usage, message).hint(format!(
+            "make it first:\n  mkdir -p {}",
+            shell::word(above.as_os_str())
+        )));
+    }
+    if file.starts_with(context.store_directory()?) {
+        let message = format!("{shown} lies in the store, where nothing but its own files may lie");
+        return Err(CliError::new(ErrorKind::Usage, message).hint("name a file elsewhere"));
+    }
+    drop(reading);
+    let store = context.store_for_writing()?;
+    let _needed = store.share()?;
+    let record = store.record(&snapshot.id)?;
+    let world = context.world();
+    let request = ExportRequest {
+        record: &record,
+        mode: &row.mode,
+        file: &file,
+        owner: context.environment.operator.map(|owner| (owner.uid, owner.gid)),
+        now: context.now(),
+        random: random(world.entropy),
+    };
+    let exported = export(&store, &request, world.observer)?;
+    let act = Act::Export {
+        snapshot: record.id.clone(),
+        file: ByteString::from(file.as_path()),
+        digest: exported.digest,
+        size: exported.size,
+    };
+    store
+        .append(context.now(), world.uid, &row.id, act)
+        .map_err(|error| {
+            CliError::from(error).hint(format!(
+                "{shown} is written and whole; only `log` does not know of it"
+            ))
+        })?;
+    let terminal = context.terminal;
+    if args.json {
+        let place = HostPathDocument::new(&file);
+        terminal.json(&ExportDocument {
+            head: Head::default(),
+            instance: row.id.to_string(),
+            snapshot: record.id.to_string(),
+            file: place.path,
+            file_bytes: place.path_bytes,
+            size: exported.size,
+            digest: exported.digest.to_string(),
+            complete: record.complete,
+            entries: record.entries(),
+        });
+        return Ok(ExitCode::Done.into());
+    }
+    terminal.out(&format!(
+        "{shown}\n{} ({} bytes), {}\nBLAKE3 {}",
+        size::bytes(exported.size),
+        size::count(exported.size),
+        size::counted(record.entries(), "entry", "entries"),
+        exported.digest
+    ));
+    if !record.complete {
+        terminal.warn(&format!(
+            "the snapshot is not complete, and so neither is the file; `show {}` names what it lacks",
+            row.id
+        ));
+    }
+    Ok(ExitCode::Done.into())
+}

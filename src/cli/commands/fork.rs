@@ -1,0 +1,267 @@
+//! `fork`: a snapshot into a directory of its own, read back, with a receipt. Nothing else is touched.
+
+mod reference;
+
+use std::path::{Path, PathBuf};
+
+pub(super) use reference::called;
+use reference::mounts;
+
+use super::diff::{no_store, nothing};
+use super::elsewhere::{Done, Job, check, parts, write};
+use super::unlock::identities;
+use super::words::Words;
+use crate::cli::args::ForkArgs;
+use crate::cli::context::{Context, settle_path};
+use crate::cli::document::{ForkDocument, ForkOutcome, Head, HostPathDocument};
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::clock::random;
+use crate::mount::Dir;
+use crate::platform;
+use crate::restore::{Fresh, RestoreError};
+use crate::session::{Allowed, check_branch, find_snapshot, refuse_inside};
+use crate::snapshot::{Act, ByteString, ForkId, ForkReference, SnapshotRecord};
+use crate::store::{ForkRow, InstanceRow, LockGuard, Store, fork_draft};
+use crate::terminal::{sanitize, size};
+
+pub(super) fn run(context: &Context<'_>, args: &ForkArgs) -> Result<Status, CliError> {
+    let reading = context
+        .store_for_reading()?
+        .ok_or_else(|| no_store(&args.instance))?;
+    let (row, again) = called(context, &reading, &args.instance)?;
+    if again.is_some() && args.from.is_some() {
+        let message = "the reference of a fork says which snapshot is meant; --from says another one";
+        return Err(CliError::new(ErrorKind::Usage, message)
+            .hint("leave --from out, or name the session instead of the fork"));
+    }
+    refuse_inside(&reading, context.environment, Allowed::Nothing)?;
+    let identities = identities(context, &args.unlock)?;
+    let target = target(&reading, &row, again.as_ref(), args)?;
+    if let Some(branch) = &args.branch {
+        check_branch(branch)?;
+        must_be_free(&reading, &row, branch)?;
+    }
+    let wanted = match &args.directory {
+        Some(directory) => Some(named(context, &target, directory.as_ref())?),
+        None => None,
+    };
+    drop(reading);
+    let store = context.store_for_writing()?.unlocked_by(identities);
+    let _needed = store.share()?;
+    for left in store.sweep_forks() {
+        context
+            .terminal
+            .warn(&format!("a fork that was interrupted: {left}"));
+    }
+    let branch = args.branch.as_deref();
+    let _own_branch = branch
+        .map(|branch| store.lock_branch(&row.id, branch))
+        .transpose()?;
+    if let Some(branch) = branch {
+        must_be_free(&store, &row, branch)?;
+    }
+    let id = ForkId::new(random(context.world().entropy));
+    let (directory, _lock, fresh) = make(context, &store, &id, wanted)?;
+    context.world().observer.reached("fork-made");
+    let parts = parts(context, &store, &target, &[], false)?;
+    let job = Job {
+        context,
+        store: &store,
+        target: &target,
+        parts: &parts,
+        directory: &directory,
+        json: args.json,
+        verified: true,
+    };
+    let done = write(&job, &fresh)?;
+    give_mounts(context, &target, fresh.path())?;
+    context.world().observer.reached("fork-verified");
+    fresh.finish()?;
+    context.world().observer.reached("fork-named");
+    let act = Act::Fork {
+        snapshot: target.id.clone(),
+        fork: id.clone(),
+        directory: ByteString::from(directory.as_path()),
+        branch: args.branch.clone(),
+        paths: done.paths,
+        failed: done.problems.len() as u64,
+    };
+    store
+        .append(context.now(), context.world().uid, &row.id, act)
+        .map_err(|error| {
+            let made = CliError::from(error);
+            let shown = sanitize::path(&directory);
+            made.hint(format!(
+                "{shown} is written and whole; only `list` does not know of it"
+            ))
+        })?;
+    let reference = ForkReference::new(id, target.id.clone(), mounts(&target, &directory));
+    Ok(tell(context, args, &target, &directory, reference, done))
+}
+
+/// The snapshot that is meant.
+fn target(
+    store: &Store,
+    row: &InstanceRow,
+    again: Option<&ForkRow>,
+    args: &ForkArgs,
+) -> Result<SnapshotRecord, CliError> {
+    let wanted = match again {
+        Some(fork) => fork.snapshot.as_str(),
+        None => args.from.as_deref().unwrap_or("baseline"),
+    };
+    let snapshot = find_snapshot(store, row, wanted).map_err(|error| nothing(row, error))?;
+    Ok(store.record(&snapshot.id)?)
+}
+
+/// No other fork of the session may have this branch.
+fn must_be_free(store: &Store, row: &InstanceRow, branch: &str) -> Result<(), CliError> {
+    let forks = store.catalog().forks()?;
+    let is_so = |fork: &&ForkRow| fork.instance == row.id && fork.branch.as_deref() == Some(branch);
+    match forks.iter().find(is_so) {
+        None => Ok(()),
+        Some(other) => Err(CliError::new(
+            ErrorKind::Usage,
+            format!(
+                "{} has a fork {branch:?} already: {}, in {}",
+                row.id,
+                other.id,
+                sanitize::path(&other.directory)
+            ),
+        )
+        .hint("take another name; what a fork was called is never used again")),
+    }
+}
+
+/// The directory that was named: absent or empty, and outside of what the session works on.
+fn named(context: &Context<'_>, target: &SnapshotRecord, directory: &Path) -> Result<PathBuf, CliError> {
+    let directory = settle_path(context.environment, directory);
+    let shown = sanitize::path(&directory);
+    let refused = |why: String| {
+        CliError::new(ErrorKind::Usage, format!("{shown} {why}"))
+            .hint("name a directory elsewhere, or none: then the fork lies below data/forks in jackin's home")
+    };
+    let roots = target.mounts.iter().map(|mount| mount.coverage.root.to_path());
+    for root in roots {
+        if directory.starts_with(&root) {
+            let root = sanitize::path(&root);
+            return Err(refused(format!(
+                "lies in {root}, which the session works on and a fork leaves as it is"
+            )));
+        }
+    }
+    if directory.starts_with(context.store_directory()?) {
+        return Err(refused("lies in the store".to_owned()));
+    }
+    check(&directory)?;
+    Ok(directory)
+}
+
+/// Makes room for the fork. In the directory of forks it is locked, so that what is left when we are killed is swept.
+fn make(
+    context: &Context<'_>,
+    store: &Store,
+    id: &ForkId,
+    wanted: Option<PathBuf>,
+) -> Result<(PathBuf, Option<LockGuard>, Fresh), CliError> {
+    let (directory, lock, fresh) = match wanted {
+        Some(directory) => {
+            let fresh = Fresh::make(&directory, random(context.world().entropy))?;
+            (directory, None, fresh)
+        }
+        None => {
+            let directory = store.make_forks_directory()?.join(id.as_str());
+            let lock = store.lock_fork(id)?;
+            let fresh = Fresh::called(&directory, &fork_draft(id))?;
+            (directory, Some(lock), fresh)
+        }
+    };
+    // What root makes for an operator is theirs to enter.
+    let owner = context.environment.operator;
+    fresh.make_private(owner.map(|owner| (owner.uid, owner.gid)))?;
+    Ok((directory, lock, fresh))
+}
+
+/// The directories of several mounts are ours, too: root gives them to the operator whom it acts for.
+fn give_mounts(context: &Context<'_>, target: &SnapshotRecord, top: &Path) -> Result<(), CliError> {
+    let Some(owner) = context.environment.operator.filter(|_| target.mounts.len() > 1) else {
+        return Ok(());
+    };
+    for mount in mounts(target, top) {
+        let path = mount.path.to_path();
+        Dir::open(&path)
+            .and_then(|dir| platform::chown_handle(dir, owner.uid, owner.gid))
+            .map_err(|source| RestoreError::Stage { path, source })?;
+    }
+    Ok(())
+}
+
+fn tell(
+    context: &Context<'_>,
+    args: &ForkArgs,
+    target: &SnapshotRecord,
+    directory: &Path,
+    reference: ForkReference,
+    done: Done,
+) -> Status {
+    let terminal = context.terminal;
+    let code = if done.problems.is_empty() {
+        ExitCode::Done
+    } else {
+        ExitCode::Partial
+    };
+    if args.json {
+        let place = HostPathDocument::new(directory);
+        let outcome = match code {
+            ExitCode::Partial => ForkOutcome::Partial,
+            _ => ForkOutcome::Forked,
+        };
+        terminal.json(&ForkDocument {
+            head: Head::default(),
+            reference,
+            instance: target.instance.to_string(),
+            branch: args.branch.clone(),
+            outcome,
+            directory: place.path,
+            directory_bytes: place.path_bytes,
+            complete: target.complete,
+            paths: done.paths,
+            unread: done.unread,
+            failed: done.problems,
+        });
+        return code.into();
+    }
+    let paths = size::counted(done.paths, "path", "paths");
+    let read = match done.unread {
+        0 => "each read back".to_owned(),
+        some => format!("each read back but {some} that you may not read"),
+    };
+    terminal.note(&format!(
+        "forked the {} snapshot {} of {} into {}: {paths}, {read}",
+        target.kind.word(),
+        target.id,
+        target.instance,
+        sanitize::path(directory)
+    ));
+    if !target.complete {
+        terminal.warn(&format!(
+            "the snapshot is not complete, and so neither is the fork; `show {}` names what it lacks",
+            target.instance
+        ));
+    }
+    if code == ExitCode::Partial {
+        let count = size::counted(done.problems.len() as u64, "path is", "paths are");
+        terminal.warn(&format!(
+            "{count} not as the snapshot has them; each is named above"
+        ));
+    }
+    // The reference alone, so that a script can keep what it reads.
+    terminal.json(&reference);
+    let words = Words::new("launch")
+        .plain("--snapshot project")
+        .arg(directory)
+        .plain("-- COMMAND");
+    context.propose("let an agent work there", &words.text());
+    code.into()
+}

@@ -1,0 +1,140 @@
+//! `export` and `import`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Head, lossy};
+use crate::snapshot::{ExportNote, SnapshotKind, Time};
+use crate::transfer::DroppedWhat;
+
+/// `export --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct ExportDocument {
+    #[serde(flatten)]
+    pub(in crate::cli) head: Head,
+    /// The session's id.
+    pub(in crate::cli) instance: String,
+    /// Id of the snapshot.
+    pub(in crate::cli) snapshot: String,
+    /// The file that was written.
+    pub(in crate::cli) file: String,
+    /// The same in base64, when it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) file_bytes: Option<String>,
+    /// Its length in bytes.
+    pub(in crate::cli) size: u64,
+    /// BLAKE3 of its bytes.
+    pub(in crate::cli) digest: String,
+    /// Whether the snapshot holds everything that it covers.
+    pub(in crate::cli) complete: bool,
+    /// How many entries it has.
+    pub(in crate::cli) entries: u64,
+}
+
+/// How an import ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::cli) enum ImportOutcome {
+    /// `--dry-run`: this would be done.
+    Planned,
+    /// It is a session here now.
+    Imported,
+}
+
+/// `import --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct ImportDocument {
+    #[serde(flatten)]
+    pub(in crate::cli) head: Head,
+    pub(in crate::cli) outcome: ImportOutcome,
+    /// The file.
+    pub(in crate::cli) file: String,
+    /// The same in base64, when it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) file_bytes: Option<String>,
+    /// Its length in bytes.
+    pub(in crate::cli) size: u64,
+    /// BLAKE3 of its bytes.
+    pub(in crate::cli) digest: String,
+    /// What it says of itself.
+    pub(in crate::cli) origin: OriginDocument,
+    /// How many entries it has, without what is dropped.
+    pub(in crate::cli) entries: u64,
+    /// Sum of the files' sizes.
+    pub(in crate::cli) bytes: u64,
+    /// Nothing is dropped, because `--trust` was given.
+    pub(in crate::cli) trusted: bool,
+    /// How many paths lose a right: a set-id bit, an attribute, inode flags, or themselves when they are devices.
+    pub(in crate::cli) dropped: u64,
+    /// How many more become the importing user's, and lose nothing else.
+    pub(in crate::cli) owners: u64,
+    /// The first twenty of both.
+    pub(in crate::cli) dropped_paths: Vec<DroppedDocument>,
+    /// The new session's id; none for a plan.
+    pub(in crate::cli) instance: Option<String>,
+    /// The new snapshot's id; none for a plan.
+    pub(in crate::cli) snapshot: Option<String>,
+}
+
+/// What a snapshot was where it comes from. Nobody vouches for it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct OriginDocument {
+    /// The session's id there.
+    instance: String,
+    /// Its workspace there.
+    workspace: Option<String>,
+    /// The snapshot's id there.
+    snapshot: String,
+    kind: SnapshotKind,
+    taken_at: Time,
+    exported_at: Time,
+    /// Which program exported it.
+    written_by: String,
+    /// The host path of every mount there.
+    mounts: Vec<String>,
+}
+
+impl OriginDocument {
+    pub(in crate::cli) fn new(note: &ExportNote) -> Self {
+        let record = &note.record;
+        let mounts = record.mounts.iter();
+        Self {
+            instance: record.instance.to_string(),
+            workspace: record.workspace.clone(),
+            snapshot: record.id.to_string(),
+            kind: record.kind,
+            taken_at: record.taken_at,
+            exported_at: note.exported_at,
+            written_by: note.written_by.clone(),
+            mounts: mounts
+                .map(|mount| String::from_utf8_lossy(&mount.coverage.root.0).into_owned())
+                .collect(),
+        }
+    }
+}
+
+/// A path of which something is dropped.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct DroppedDocument {
+    /// Label of the mount.
+    label: String,
+    /// Below the mount; `.` is the mount itself.
+    path: String,
+    /// The same in base64, when it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
+    /// What, in words.
+    what: Vec<String>,
+}
+
+impl DroppedDocument {
+    pub(in crate::cli) fn new(dropped: &DroppedWhat) -> Self {
+        let (path, path_bytes) = lossy(&dropped.path);
+        Self {
+            label: dropped.label.clone(),
+            path,
+            path_bytes,
+            what: dropped.what.clone(),
+        }
+    }
+}

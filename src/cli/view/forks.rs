@@ -1,0 +1,95 @@
+//! Forks: snapshots that were written into directories of their own.
+
+use crate::cli::document::is_there;
+use crate::snapshot::Time;
+use crate::store::ForkRow;
+use crate::terminal::table::{Cell, Column, Fit, Table};
+use crate::terminal::{Role, sanitize, size};
+
+/// All forks, two lines each: the second is the directory, which is never cut.
+pub(in crate::cli) fn list(rows: &[ForkRow], now: Time, columns: usize) -> String {
+    let mut table = Table::new([
+        Column::new("FORK"),
+        Column::new("BRANCH").fit(Fit::Cut),
+        Column::new("MADE"),
+        Column::new("SNAPSHOT"),
+        Column::new("OF").fit(Fit::Cut),
+    ]);
+    for row in rows {
+        table.row([
+            row.id.to_string().into(),
+            branch(row),
+            size::age(row.at, now).into(),
+            row.snapshot.to_string().into(),
+            row.instance.to_string().into(),
+        ]);
+    }
+    with_directories(&table.render(columns), rows.iter())
+}
+
+/// The forks of one session; `meant` is the one that was named.
+pub(in crate::cli) fn of_instance(
+    rows: &[&ForkRow],
+    meant: Option<&ForkRow>,
+    now: Time,
+    columns: usize,
+) -> String {
+    let mut table = Table::new([
+        Column::new("FORK"),
+        Column::new("BRANCH").fit(Fit::Cut),
+        Column::new("MADE"),
+        Column::new("SNAPSHOT"),
+        Column::new("PATHS").right(),
+    ]);
+    for row in rows {
+        let role = if meant.is_some_and(|meant| meant.id == row.id) {
+            Role::Heading
+        } else {
+            Role::Path
+        };
+        table.row([
+            Cell::new(role, row.id.to_string()),
+            branch(row),
+            size::age(row.at, now).into(),
+            row.snapshot.to_string().into(),
+            size::count(row.paths).into(),
+        ]);
+    }
+    with_directories(&table.render(columns), rows.iter().copied())
+}
+
+/// Where a session began, in one line.
+pub(in crate::cli) fn origin(fork: &ForkRow) -> String {
+    format!("{}: {} of {}", called(fork), fork.snapshot, fork.instance)
+}
+
+/// The fork that was named, in one line.
+pub(in crate::cli) fn named(fork: &ForkRow) -> String {
+    format!("the fork {} of {}", called(fork), fork.snapshot)
+}
+
+fn called(fork: &ForkRow) -> String {
+    match &fork.branch {
+        Some(branch) => format!("{} ({})", fork.id, sanitize::name(branch.as_bytes())),
+        None => fork.id.to_string(),
+    }
+}
+
+fn branch(row: &ForkRow) -> Cell {
+    match &row.branch {
+        Some(branch) => sanitize::name(branch.as_bytes()).into(),
+        None => "-".into(),
+    }
+}
+
+/// Each line of the table with the directory below it.
+fn with_directories<'a>(table: &str, rows: impl Iterator<Item = &'a ForkRow>) -> String {
+    let mut lines = table.lines();
+    let mut text: Vec<String> = lines.next().map(str::to_owned).into_iter().collect();
+    for (line, row) in lines.zip(rows) {
+        let gone = if is_there(row) { "" } else { " (gone)" };
+        text.push(line.to_owned());
+        text.push(format!("  {}{gone}", sanitize::path(&row.directory)));
+    }
+    text.join("\n")
+}

@@ -1,0 +1,86 @@
+//! A session that comes from a file: it is recorded as one that began and ended here, with one snapshot.
+
+use std::path::Path;
+
+use super::World;
+use crate::clock::random;
+use crate::snapshot::{Act, ByteString, Coverage, Ending, InstanceId, SnapshotId, SnapshotRecord};
+use crate::store::{IMPORTED, Store};
+use crate::transfer::{Incoming, Landed, TransferError};
+
+/// What is imported.
+pub struct ImportRequest<'a> {
+    /// The file as it was read.
+    pub incoming: &'a Incoming,
+    /// Its host path.
+    pub file: &'a Path,
+    /// Owners, set-user-id bits, devices and the like were kept.
+    pub trusted: bool,
+}
+
+/// Stores it as a new session. Nothing of it stays when this fails, but receipts that say so.
+///
+/// # Errors
+/// [`TransferError`].
+pub fn import(
+    store: &Store,
+    world: World<'_>,
+    request: &ImportRequest<'_>,
+) -> Result<SnapshotRecord, TransferError> {
+    let incoming = request.incoming;
+    let origin = &incoming.note().record;
+    let snapshot = SnapshotId::new(random(world.entropy));
+    let instance = InstanceId::new(random(world.entropy), origin.instance.label());
+    let draft = store.draft(snapshot.clone())?;
+    let landed = Landed {
+        instance: &instance,
+        snapshot: &snapshot,
+    };
+    let record = incoming.store(store, &draft, &landed, world.observer)?;
+    if record.mounts.iter().any(|mount| !mount.withheld.is_empty()) {
+        // What is recorded of private files was digested by another store's key, so that nothing here is like it. One of our own must
+        // be there all the same: without it nobody could tell, and `verify` says so.
+        store.make_digest_key(world.entropy)?;
+    }
+    world.observer.reached("import-stored");
+    // As long as it is held nobody takes the session for one whose end was not seen.
+    let _lock = store.lock_instance(&instance)?;
+    let tell = |act| store.append(world.clock.now(), world.uid, &instance, act);
+    let mounts: Vec<Coverage> = record.mounts.iter().map(|mount| mount.coverage.clone()).collect();
+    tell(Act::Begin {
+        workspace: None,
+        mode: IMPORTED.to_owned(),
+        mounts,
+        keeper: None,
+        boot: String::new(),
+        command: None,
+        cleanup_policy: None,
+        container: None,
+        watched: Vec::new(),
+    })?;
+    world.observer.reached("import-begun");
+    if let Err(error) = store.publish(draft, &record, world.clock.now(), world.uid) {
+        let ending = Ending::Failed(error.to_string());
+        // What failed first is what the operator must hear of.
+        let _ = tell(Act::End {
+            ending,
+            survivors: Vec::new(),
+        });
+        return Err(error.into());
+    }
+    world.observer.reached("import-captured");
+    let (_, digest) = incoming.whole();
+    tell(Act::Import {
+        file: ByteString::from(request.file),
+        digest,
+        origin: (origin.id.clone(), origin.instance.clone()),
+        trusted: request.trusted,
+        dropped: incoming.dropped().total(),
+    })?;
+    world.observer.reached("import-told");
+    tell(Act::End {
+        ending: Ending::Ended,
+        survivors: Vec::new(),
+    })?;
+    Ok(record)
+}

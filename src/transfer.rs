@@ -1,0 +1,108 @@
+//! A snapshot in a file of its own, which needs no store: written from one store, and read, as a stranger's, into another.
+
+mod export;
+mod import;
+mod pack;
+mod pipe;
+mod strip;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use export::{ExportRequest, Exported, export};
+pub use import::{Incoming, Landed};
+pub use strip::{Dropped, DroppedWhat};
+
+use crate::snapshot::{DecodeError, RelPath};
+use crate::store::StoreError;
+use crate::store::archive::ArchiveError;
+
+/// Why a file could not be written or read. Nothing of it stays.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// The operator stopped it.
+    #[error("interrupted; nothing of it was kept")]
+    Interrupted,
+    /// The file is there already.
+    #[error("{} is there already", .0.display())]
+    Exists(PathBuf),
+    /// The file cannot be written.
+    #[error("{} cannot be written: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file is no export.
+    #[error("{} is no file that `export` wrote: {why}", path.display())]
+    NoExport {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// A newer version wrote the file.
+    #[error(
+        "{} has format {found}, written by a newer version of jackin recovery; this one knows formats up to {known}",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+        /// The newest version that this program knows.
+        known: u64,
+    },
+    /// The file holds something that does not fit.
+    #[error("{} is damaged, or was made to do harm: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        why: String,
+    },
+    /// Content is not what the manifest says.
+    #[error("the content of {}/{} is not what the snapshot says: {why}", label, path.as_path().display())]
+    Content {
+        /// Label of the mount.
+        label: String,
+        /// Below its root.
+        path: RelPath,
+        /// What is wrong.
+        why: String,
+    },
+    /// It does not fit where the store lies.
+    #[error("{} holds {need} bytes, and {free} are free where the store lies", path.display())]
+    Room {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that have to be stored, before compression.
+        need: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// The archive layer failed.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl TransferError {
+    fn damaged(path: &Path, why: impl Into<String>) -> Self {
+        Self::Damaged {
+            path: path.to_path_buf(),
+            why: why.into(),
+        }
+    }
+
+    fn undecoded(path: &Path) -> impl Fn(DecodeError) -> Self + '_ {
+        |error| Self::damaged(path, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,234 @@
+//! Writes a snapshot into one file that needs no store. It gets its name when it is whole and on disk.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::TransferError;
+use super::pack::{Members, Packing};
+use crate::clock::letters;
+use crate::contract::STAGING_PREFIX;
+use crate::mount::Dir;
+use crate::observer::{Observer, Phase};
+use crate::platform::{self, File};
+use crate::snapshot::{ArchiveRef, Digest, ExportNote, Manifest, SnapshotRecord, Time, add_sizes};
+use crate::store::archive::{Archive, ArchiveError, Finished};
+use crate::store::{Blobs, Store};
+
+/// Mode of the file: what was captured may be its owner's alone.
+const MODE: u32 = 0o600;
+
+/// What to export.
+pub struct ExportRequest<'a> {
+    /// The snapshot.
+    pub record: &'a SnapshotRecord,
+    /// Recovery mode of its session in words.
+    pub mode: &'a str,
+    /// The file, which must not exist.
+    pub file: &'a Path,
+    /// Whom the file belongs to, when it is not who runs.
+    pub owner: Option<(u32, u32)>,
+    /// Wall clock now.
+    pub now: Time,
+    /// For the name that it has until it is whole.
+    pub random: [u8; 8],
+}
+
+/// A file that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// Its length in bytes.
+    pub size: u64,
+    /// BLAKE3 of its bytes.
+    pub digest: Digest,
+}
+
+/// Writes the file. It is on disk, and reads back as it was written, when this returns.
+///
+/// # Errors
+/// [`TransferError`]; then there is no file.
+pub fn export(
+    store: &Store,
+    request: &ExportRequest<'_>,
+    observer: &dyn Observer,
+) -> Result<Exported, TransferError> {
+    let draft = Draft::make(request)?;
+    observer.reached("export-made");
+    let blobs = store.contents(request.record);
+    observer.begin(Phase::Export);
+    let packed = pack(
+        request,
+        Out {
+            file: &draft.file,
+            at: 0,
+        },
+        &blobs,
+        observer,
+    )
+    .map_err(|error| match error {
+        TransferError::Archive(ArchiveError::Write { source }) => draft.unwritten(source),
+        other => other,
+    });
+    observer.end();
+    let finished = packed?;
+    draft.file.sync().map_err(|source| draft.unwritten(source))?;
+    observer.reached("export-written");
+    let whole = ArchiveRef {
+        id: request.record.id.archive(),
+        size: finished.size,
+        digest: finished.digest,
+        index: finished.index,
+    };
+    Archive::open(&draft.path, Some(&whole))?.check_file(&whole)?;
+    draft.publish()?;
+    observer.reached("export-named");
+    Ok(Exported {
+        size: finished.size,
+        digest: finished.digest,
+    })
+}
+
+fn pack(
+    request: &ExportRequest<'_>,
+    out: Out<'_>,
+    blobs: &Blobs,
+    observer: &dyn Observer,
+) -> Result<Finished, TransferError> {
+    let mut packing = Packing::new(out, Members::All, blobs, observer);
+    let mounts = &request.record.mounts;
+    let mut manifests: Vec<Option<Manifest>> = Vec::with_capacity(mounts.len());
+    for mount in mounts {
+        let manifest = mount.manifest.as_ref();
+        manifests.push(manifest.map(|digest| blobs.manifest(digest)).transpose()?);
+    }
+    let totals = manifests.iter().flatten().map(Manifest::totals);
+    let sum = |(entries, bytes): (u64, u64), (more, size)| (entries + more, add_sizes(bytes, size));
+    let (entries, bytes) = totals.fold((0, 0), sum);
+    observer.expect(entries, bytes);
+    for (mount, manifest) in mounts.iter().zip(&manifests) {
+        if let (Some(digest), Some(manifest)) = (&mount.manifest, manifest) {
+            packing.tree(&mount.coverage.label, manifest)?;
+            packing.copy_manifest(digest)?;
+        }
+        packing.private(mount)?;
+    }
+    let note = ExportNote {
+        format: ExportNote::FORMAT,
+        exported_at: request.now,
+        mode: request.mode.to_owned(),
+        record: alone(request.record),
+        written_by: concat!("jackin-recovery ", env!("CARGO_PKG_VERSION")).to_owned(),
+    };
+    let note =
+        serde_json::to_vec(&note).map_err(|error| TransferError::damaged(request.file, error.to_string()))?;
+    packing.note(&note)?;
+    Ok(packing.finish()?.1)
+}
+
+/// The file as something to write to.
+struct Out<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+impl Write for Out<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write_all_at(bytes, self.at)?;
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A record that relies on nothing: neither on archives nor on the objects of a commit.
+fn alone(record: &SnapshotRecord) -> SnapshotRecord {
+    let mut alone = record.clone();
+    alone.archives.clear();
+    for mount in &mut alone.mounts {
+        mount.coverage.by_commit = false;
+        for facts in mount.git.iter_mut().flatten() {
+            facts.by_commit = false;
+        }
+    }
+    alone
+}
+
+/// The file under the name that it has until it is whole. Dropped, it is removed.
+struct Draft {
+    parent: Dir,
+    draft: OsString,
+    name: OsString,
+    file: File,
+    path: PathBuf,
+    wanted: PathBuf,
+    done: bool,
+}
+
+impl Draft {
+    fn make(request: &ExportRequest<'_>) -> Result<Self, TransferError> {
+        let wanted = request.file.to_path_buf();
+        let fail = |source| TransferError::Write {
+            path: wanted.clone(),
+            source,
+        };
+        let above = wanted.parent().unwrap_or(&wanted);
+        let name = wanted
+            .file_name()
+            .ok_or_else(|| fail(io::ErrorKind::InvalidInput.into()))?;
+        let parent = Dir::open(above).map_err(fail)?;
+        if parent.look(name).map_err(fail)?.is_some() {
+            return Err(TransferError::Exists(wanted));
+        }
+        let draft = OsString::from(format!("{STAGING_PREFIX}{}", letters(request.random)));
+        let file = platform::create_file(&parent, &draft).map_err(fail)?;
+        let made = Self {
+            path: above.join(&draft),
+            name: name.to_owned(),
+            wanted: wanted.clone(),
+            parent,
+            draft,
+            file,
+            done: false,
+        };
+        // Whatever our mask made of it.
+        platform::chmod_handle(&made.file, MODE).map_err(fail)?;
+        if let Some((uid, gid)) = request.owner {
+            platform::chown_handle(&made.file, uid, gid).map_err(fail)?;
+        }
+        Ok(made)
+    }
+
+    fn unwritten(&self, source: io::Error) -> TransferError {
+        TransferError::Write {
+            path: self.wanted.clone(),
+            source,
+        }
+    }
+
+    fn publish(mut self) -> Result<(), TransferError> {
+        let renamed = platform::rename_new(&self.parent, &self.draft, &self.parent, &self.name);
+        match renamed {
+            Ok(()) => self.done = true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(TransferError::Exists(self.wanted.clone()));
+            }
+            Err(error) => return Err(self.unwritten(error)),
+        }
+        match platform::sync_directory(&self.parent) {
+            Err(error) if platform::is_sync_unsupported(&error) => Ok(()),
+            other => other.map_err(|source| self.unwritten(source)),
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.done {
+            // The error that led here is the one to report.
+            let _ = platform::remove_file(&self.parent, &self.draft);
+        }
+    }
+}
