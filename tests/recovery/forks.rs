@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
-use crate::support::machine::{NOBODY, has_points, is_root, skip};
+use crate::support::machine::{NOBODY, is_root, skip};
 use crate::support::nasty;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;

@@ -2,18 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
 
 use crate::forks::{directory, forks, reference, session};
 use crate::support::build::Build;
-use crate::support::compare::{assert_same_tree, assert_untouched};
-use crate::support::machine::{NOBODY, has_points, is_root, skip};
-use crate::support::nasty;
-use crate::support::run::Run;
+use crate::support::compare::assert_untouched;
+use crate::support::machine::{has_points, is_root};
 use crate::support::sandbox::Sandbox;
-use crate::support::tree::{Kind, Tree};
+use crate::support::tree::Tree;
 
 #[test]
 fn a_killed_one_leaves_nothing_that_looks_finished() {
