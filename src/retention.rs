@@ -99,6 +99,17 @@ impl PrunePlan {
     }
 }
 
+/// The time by which something is old when nobody is asked: no later than the end of the session before the newest one. A clock that
+/// jumped ahead makes nothing old until a second session has seen that it is so.
+///
+/// # Errors
+/// [`StoreError`] when the catalog cannot be read.
+pub fn steady_now(store: &Store, now: Time) -> Result<Time, StoreError> {
+    let sessions = store.catalog().instances()?;
+    let before = sessions.get(1).map(|row| row.ended_at.unwrap_or(row.started_at));
+    Ok(before.map_or(now, |before| before.min(now)))
+}
+
 /// Whether a rule that is cheap to ask gives anything up, so that a plan is worth while.
 ///
 /// # Errors

@@ -122,7 +122,7 @@ impl<'f> Choice<'f> {
         for number in self.of_kind(group, SnapshotKind::Checkpoint) {
             if self
                 .shot(number)
-                .is_some_and(|shot| is_older(shot.row.taken_at, days, now))
+                .is_some_and(|shot| is_older(shot.taken_at, days, now))
             {
                 self.add(number, PruneReason::CheckpointDays);
             }

@@ -66,6 +66,7 @@ pub(super) struct Session {
     pub(super) is_newest: bool,
     /// All of it is pinned.
     pub(super) is_pinned: bool,
+    /// When it ended: never before one that came before it in the chain, whatever the clock said then.
     pub(super) ended_at: Time,
     /// Newest first.
     pub(super) snapshots: Vec<usize>,
@@ -74,6 +75,8 @@ pub(super) struct Session {
 /// One snapshot.
 pub(super) struct Shot {
     pub(super) row: SnapshotRow,
+    /// When it was taken: never before one that came before it in the chain.
+    pub(super) taken_at: Time,
     pub(super) session: usize,
     pub(super) held: Option<Held>,
 }
@@ -133,13 +136,29 @@ impl Field {
                 snapshots: (field.shots.len()..field.shots.len() + shots.len()).collect(),
             });
             field.shots.extend(shots.into_iter().map(|row| Shot {
+                taken_at: row.taken_at,
                 row,
                 session,
                 held: None,
             }));
         }
         field.hold(store, &pins, &last, &active)?;
+        field.never_back();
         Ok(field)
+    }
+
+    /// A clock that was set back made nothing old.
+    fn never_back(&mut self) {
+        let mut latest = Time::default();
+        for session in self.sessions.iter_mut().rev() {
+            latest = latest.max(session.ended_at);
+            session.ended_at = latest;
+        }
+        let mut latest = Time::default();
+        for shot in self.shots.iter_mut().rev() {
+            latest = latest.max(shot.taken_at);
+            shot.taken_at = latest;
+        }
     }
 
     fn hold(

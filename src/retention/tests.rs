@@ -46,6 +46,7 @@ impl Plot {
                     bytes: 0,
                     receipt: None,
                 },
+                taken_at: taken,
                 session,
                 held: None,
             });

@@ -18,11 +18,17 @@ impl Store {
     /// As [`Store::receipts`].
     pub fn chain(&self) -> Result<(Vec<Receipt>, Anchor), StoreError> {
         let _kept = self.layout.enter()?;
+        // Asked first: what it has was in the log before.
+        let known = self.catalog.last_receipt()?.number;
         let mut receipts = Vec::new();
         let last = log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
             receipts.push(link.receipt);
             Ok(())
         })?;
+        // A log that ends at a link is whole by itself, and still lacks what the catalog knows.
+        if known > last.number {
+            return Err(log::cut_short(&self.layout.receipts(), last.number + 1));
+        }
         let head = Anchor {
             number: last.number,
             hash: last.hash,

@@ -173,7 +173,7 @@ fn split(line: &[u8]) -> Result<(Digest, &str), &'static str> {
     }
 }
 
-fn cut_short(path: &Path, number: u64) -> StoreError {
+pub(super) fn cut_short(path: &Path, number: u64) -> StoreError {
     broken(
         path,
         number,

@@ -190,3 +190,23 @@ fn a_change_is_seen_though_the_clock_came_to_the_same_moment_again() {
     sandbox.restore(&id, &[]);
     assert_same_tree(&before, &Tree::read(&project));
 }
+
+#[test]
+fn a_clock_that_jumps_ahead_makes_nothing_old_until_a_second_session_saw_it() {
+    let Some(clocks) = Clocks::new() else { return };
+    let sandbox = &clocks.sandbox;
+    let project = sandbox.project("project");
+    Build::at(&project).file("a", "0\n").aged();
+    let first = clocks.launch("+0", &project, "echo 1 > a");
+    let second = clocks.launch("+1h", &project, "echo 2 > a");
+    let kept = |id: &str| {
+        let shown = sandbox.jackin(["show", id, "--json"]).ok().json();
+        shown["instance"]["snapshots"].as_array().unwrap().len()
+    };
+    clocks.launch("+1y", &project, "echo 3 > a");
+    assert_eq!((kept(&first), kept(&second)), (2, 2));
+    // By now a year has really passed, as far as anybody can tell.
+    clocks.launch("+1y", &project, "echo 4 > a");
+    assert_eq!((kept(&first), kept(&second)), (0, 0));
+    sandbox.jackin(["verify", "--read-data"]).ok();
+}

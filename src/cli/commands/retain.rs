@@ -6,7 +6,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::config::{Config, ConfigError, Retention};
 use crate::environment::Environment;
-use crate::retention::{Acting, Care, Pruned, Rules, carry_out, is_due, plan};
+use crate::retention::{Acting, Care, Pruned, Rules, carry_out, is_due, plan, steady_now};
 use crate::session::World;
 use crate::store::{Store, StoreError};
 use crate::terminal::{sanitize, size};
@@ -59,10 +59,11 @@ pub(super) struct Kept {
 pub(super) fn quietly(environment: &Environment, world: World<'_>, store: &Store) -> Result<Kept, CliError> {
     let (mut kept, faults) = with_rules(environment, |rules| {
         let now = world.clock.now();
-        if !is_due(store, rules, now)? {
+        let steady = steady_now(store, now)?;
+        if !is_due(store, rules, steady)? {
             return Ok(Kept::default());
         }
-        let plan = plan(store, rules, Care::Passing, now, world.observer)?;
+        let plan = plan(store, rules, Care::Passing, steady, world.observer)?;
         let mut kept = Kept {
             lacking: plan.lacking,
             ..Kept::default()
