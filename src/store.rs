@@ -176,12 +176,7 @@ impl Store {
             catalog
         };
         // A process that gave snapshots up and was killed left their records.
-        warnings.extend(
-            catalog
-                .pruned()
-                .and_then(|pruned| prune::forget(&layout, &pruned))
-                .err(),
-        );
+        warnings.extend(prune::forget(&layout, &catalog).err());
         warnings.extend(draft::sweep(&layout));
         warnings.extend(restores::sweep(&layout));
         let keeper = layout.keeper();
@@ -221,8 +216,8 @@ impl Store {
     pub fn record_ids(&self) -> Result<Vec<SnapshotId>, StoreError> {
         let _kept = self.layout.enter()?;
         let mut ids = record::ids(&self.layout)?;
-        let pruned = self.catalog.pruned()?;
-        ids.retain(|id| !pruned.contains(id));
+        let gone = prune::left_over(&self.layout, &self.catalog)?;
+        ids.retain(|id| !gone.contains(id));
         Ok(ids)
     }
 

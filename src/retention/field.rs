@@ -98,6 +98,7 @@ impl Field {
             shots: Vec::new(),
         };
         let rows = catalog.instances()?;
+        let mut restores = catalog.last_restores()?;
         let mut of_instance: HashMap<InstanceId, Vec<SnapshotRow>> = HashMap::new();
         for shot in catalog.all_snapshots()? {
             of_instance.entry(shot.instance.clone()).or_default().push(shot);
@@ -112,7 +113,7 @@ impl Field {
                 field.groups.push(group);
                 field.groups.len() - 1
             });
-            if let Some(restore) = catalog.last_restore(&row.id)?
+            if let Some(restore) = restores.remove(&row.id)
                 && last
                     .get(&group)
                     .is_none_or(|(number, _)| *number < restore.number)

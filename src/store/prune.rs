@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
+use super::catalog::Catalog;
 use super::lock::LockGuard;
 use super::{Layout, Store, StoreError, directory, durable, lock, moved, record};
 use crate::observer::Observer;
@@ -80,7 +81,7 @@ impl Sole<'_> {
     pub fn forget(&self, observer: &dyn Observer) -> Result<u64, StoreError> {
         let layout = self.store.layout();
         let _kept = layout.enter()?;
-        let count = forget(layout, &self.store.catalog.pruned()?)?;
+        let count = forget(layout, &self.store.catalog)?;
         observer.reached("prune-records");
         Ok(count)
     }
@@ -112,16 +113,30 @@ impl Sole<'_> {
 }
 
 /// Removes the records of snapshots that were given up; it is on disk when this returns. Archives must not go before.
-pub(super) fn forget(layout: &Layout, pruned: &HashSet<SnapshotId>) -> Result<u64, StoreError> {
-    let mut count = 0;
-    for id in record::ids(layout)?.iter().filter(|id| pruned.contains(id)) {
+pub(super) fn forget(layout: &Layout, catalog: &Catalog) -> Result<u64, StoreError> {
+    let gone = left_over(layout, catalog)?;
+    for id in &gone {
         remove(&layout.record(id))?;
-        count += 1;
     }
-    if count > 0 {
+    if !gone.is_empty() {
         durable::sync_parent(&layout.snapshots().join("any"))?;
     }
-    Ok(count)
+    Ok(gone.len() as u64)
+}
+
+/// The snapshots that were given up and whose records are still there.
+pub(super) fn left_over(layout: &Layout, catalog: &Catalog) -> Result<HashSet<SnapshotId>, StoreError> {
+    let listed = catalog.applied_records()?;
+    let mut left: HashSet<SnapshotId> = record::ids(layout)?
+        .into_iter()
+        .filter(|id| !listed.contains(id))
+        .collect();
+    // There are few that are not listed, and many that were given up.
+    if !left.is_empty() {
+        let pruned = catalog.pruned()?;
+        left.retain(|id| pruned.contains(id));
+    }
+    Ok(left)
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {

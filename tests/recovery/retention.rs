@@ -259,6 +259,54 @@ fn a_store_that_is_too_large_loses_its_oldest_sessions_and_says_when_that_is_not
     assert!(planned["lacking"].as_u64().unwrap() > 0);
 }
 
+#[test]
+fn what_is_left_of_large_archives_is_packed_anew() {
+    let sandbox = Sandbox::new();
+    rules(&sandbox, "instances = 1");
+    let project = sandbox.project("work");
+    // Larger than what is copied in one piece, with holes, small, and twice the same; the rest is dead weight.
+    Build::at(&project)
+        .big("large", 6 << 20)
+        .sparse(
+            "holes",
+            64 << 20,
+            &[(0, b"begin"), (9 << 20, b"middle"), ((64 << 20) - 3, b"end")],
+        )
+        .file("small", "small")
+        .file("again", "small")
+        .aged();
+    fill(&project, 14 << 20, 7);
+    sandbox.launch(&project, "rm blob");
+    let before = archives(&sandbox);
+    let tree = Tree::read(&project);
+    for _ in 0..2 {
+        sandbox.launch(&project, "echo x > x; rm x");
+    }
+    assert!(
+        archives(&sandbox) < before / 2,
+        "{} of {before}",
+        archives(&sandbox)
+    );
+    let log = sandbox.jackin(["log"]).ok();
+    log.has("packed 1 archive anew");
+    is_whole(&sandbox);
+    fs::remove_file(project.join("large")).unwrap();
+    fs::remove_file(project.join("holes")).unwrap();
+    let id = sandbox.launch(&project, "true");
+    sandbox.jackin(["restore", &id, "--yes"]).ok();
+    let all = listed(&sandbox);
+    let older = all
+        .iter()
+        .find(|found| found.id != id && !found.snapshots.is_empty());
+    assert!(older.is_none(), "{all:?}");
+    // The snapshot before that is gone with its session; this one never had them.
+    assert!(!project.join("large").exists());
+    let again = sandbox.launch(&project, "rm small again");
+    sandbox.jackin(["restore", &again, "--yes"]).ok();
+    assert_eq!(fs::read(project.join("again")).unwrap(), b"small");
+    drop(tree);
+}
+
 fn fill(project: &Path, bytes: usize, seed: u8) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(seed) + 1);
     let mut content = Vec::new();

@@ -12,7 +12,7 @@ use crate::cli::view;
 use crate::config::{JackinInstance, Unread, jackin_instances};
 use crate::session::{Docker, Sight, State, forked_from, state_by};
 use crate::store::{InstanceRow, SnapshotRow, Store};
-use crate::terminal::sanitize;
+use crate::terminal::{sanitize, size};
 
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
     let (mut rows, mut waiting, mut forks) = (Vec::new(), BTreeSet::new(), Vec::new());
@@ -45,11 +45,26 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
         return Ok(ExitCode::Done.into());
     }
     let width = context.terminal.width_out();
-    if rows.is_empty() {
+    let all = rows.len();
+    if let Some(store) = &store {
+        // What nothing is left of is told by `log`; here it would bury what there is.
+        let pruned = store.catalog().pruned_counts()?;
+        rows.retain(|(row, state, snapshots)| {
+            state.is_active() || !snapshots.is_empty() || !pruned.contains_key(&row.id)
+        });
+    }
+    if all == 0 {
         context.terminal.note("no sessions were recorded yet");
     } else {
         let table = view::instances::list(&rows, context.now(), width);
         context.terminal.out(&table);
+    }
+    let gone = (all - rows.len()) as u64;
+    if gone > 0 {
+        let sessions = size::counted(gone, "session", "sessions");
+        context.terminal.note(&format!(
+            "{sessions} more, of which every snapshot was pruned (see `log`)"
+        ));
     }
     if !forks.is_empty() {
         let table = view::forks::list(&forks, context.now(), width);

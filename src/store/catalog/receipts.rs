@@ -1,5 +1,7 @@
 //! Queries for receipts and restores.
 
+use std::collections::HashMap;
+
 use rusqlite::{OptionalExtension as _, Row};
 
 use super::Catalog;
@@ -77,20 +79,17 @@ impl Catalog {
         Ok(found.into_iter().filter_map(row::restore).collect())
     }
 
-    /// The last restore or undo of an instance that changed something.
+    /// The last restore or undo of each instance that had one.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
-    pub fn last_restore(&self, instance: &InstanceId) -> Result<Option<RestoreRow>, StoreError> {
-        let sql = "SELECT json FROM receipts WHERE instance = ?1 AND act = 'restore'
-                   ORDER BY number DESC LIMIT 1";
-        let found: Option<Receipt> = self.query(|connection| {
-            connection
-                .prepare_cached(sql)?
-                .query_row([instance.as_str()], receipt)
-                .optional()
-        })?;
-        Ok(found.and_then(row::restore))
+    pub fn last_restores(&self) -> Result<HashMap<InstanceId, RestoreRow>, StoreError> {
+        let sql = "SELECT json FROM receipts WHERE number IN
+                   (SELECT max(number) FROM receipts WHERE act = 'restore' GROUP BY instance)";
+        let found: Vec<Receipt> =
+            self.query(|connection| connection.prepare_cached(sql)?.query_map([], receipt)?.collect())?;
+        let pair = |receipt: Receipt| Some((receipt.instance.clone()?, row::restore(receipt)?));
+        Ok(found.into_iter().filter_map(pair).collect())
     }
 
     /// The snapshots of an instance that were captured before the receipt `number`, newest first, also those that were given up since.

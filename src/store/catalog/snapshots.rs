@@ -1,7 +1,7 @@
 //! Queries for snapshots; newest first, in the order of the chain. A snapshot counts when its record is
 //! there.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{OptionalExtension as _, Params, params};
 
@@ -122,6 +122,20 @@ impl Catalog {
             connection
                 .prepare_cached(sql)?
                 .query_map([instance.as_str()], pair)?
+                .collect()
+        })
+    }
+
+    /// How many snapshots of each instance were given up.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn pruned_counts(&self) -> Result<HashMap<InstanceId, u64>, StoreError> {
+        let pair = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Word<_>>(0)?.0, row.get::<_, Count>(1)?.0));
+        self.query(|connection| {
+            connection
+                .prepare_cached("SELECT instance, count(*) FROM pruned GROUP BY instance")?
+                .query_map([], pair)?
                 .collect()
         })
     }
