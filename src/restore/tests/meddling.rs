@@ -34,6 +34,13 @@ fn set_mode(place: &Place, name: &str, mode: u32) {
     fs::set_permissions(place.at(name), fs::Permissions::from_mode(mode)).unwrap();
 }
 
+/// Only that it was changed at all tells: nobody knows what else may be.
+fn touch_mode(place: &Place, name: &str) {
+    let mode = fs::metadata(place.at(name)).unwrap().permissions();
+    set_mode(place, name, 0o606);
+    fs::set_permissions(place.at(name), mode).unwrap();
+}
+
 /// Executes, and does `deed` when all is staged and nothing moved yet. Gives what the tree was then.
 fn meddle(
     session: &Wrecked,
@@ -70,6 +77,16 @@ fn a_surprise_at_any_path_takes_everything_back() {
     let deeds: &[Deed] = &[
         ("the last file is edited", |p| p.write("z", "edited"), "z"),
         ("the last file is edited unseen", |p| forge(p, "z"), "z"),
+        (
+            "the last file had another mode for a moment",
+            |p| touch_mode(p, "z"),
+            "z",
+        ),
+        (
+            "a file deep in what is removed had another mode for a moment",
+            |p| touch_mode(p, "x/in/side"),
+            "x",
+        ),
         (
             "the last file is gone",
             |p| fs::remove_file(p.at("z")).unwrap(),
