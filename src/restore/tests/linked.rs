@@ -112,3 +112,17 @@ fn a_name_that_goes_aside_shows_what_another_name_of_the_file_got_in_place() {
     assert_eq!(now.mode() & 0o7777, was.mode);
     assert!(!session.place.at("b").exists());
 }
+
+#[test]
+fn a_file_goes_aside_with_its_directory_and_under_its_other_name() {
+    let session = wrecked(&[("y", "before")], |place| {
+        place.write("x/in/file", "made");
+        fs::hard_link(place.at("x/in/file"), place.at("w")).unwrap();
+    });
+    let proposal = session.propose();
+    assert!(words(&proposal.mounts[0].plan).contains(&"delete w".to_owned()));
+    let report = session.execute(&proposal).unwrap();
+    assert_eq!(report.outcome, Outcome::Done, "{report:?}");
+    let names: Vec<_> = fs::read_dir(&session.place.root).unwrap().collect();
+    assert_eq!(names.len(), 1);
+}
