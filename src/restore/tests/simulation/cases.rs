@@ -135,6 +135,13 @@ pub(super) fn busy() -> Session {
     Session::of(before, damage)
 }
 
+/// One file that was written to.
+pub(super) fn edited() -> Session {
+    let before = |world: &mut World| world.put_file(&at("edit"), "before");
+    let damage = |world: &mut World| world.rewrite(&at("edit"), "after");
+    Session::of(before, damage)
+}
+
 /// Directories in directories where there was a file.
 pub(super) fn nested() -> Session {
     let before = |world: &mut World| world.put_file(&at("kind"), "a file");
