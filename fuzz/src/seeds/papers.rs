@@ -113,6 +113,8 @@ fn step(at: &str, deed: Deed, old: Option<u64>, new: Option<u64>) -> JournalMove
         deed,
         old: old.map(object),
         new: new.map(object),
+        old_mode: old.map(|_| 0o555),
+        new_mode: None,
     }
 }
 
