@@ -49,6 +49,8 @@ impl Meddling {
             let deeds: &[Deed] = match object.what.split(' ').next() {
                 Some("directory") if path.is_empty() => &[Deed::Add],
                 Some("directory") if path == "project" => &[Deed::Add, Deed::Shut],
+                // The staging directory itself goes in the end.
+                Some("directory") if !path.contains('/') => &[Deed::Replace, Deed::Add],
                 Some("directory") => &[Deed::Replace, Deed::Add, Deed::Shut],
                 Some("file") => &[Deed::Write, Deed::Replace],
                 _ => &[Deed::Replace],
