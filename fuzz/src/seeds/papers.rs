@@ -113,7 +113,7 @@ fn step(at: &str, deed: Deed, old: Option<u64>, new: Option<u64>) -> JournalMove
         deed,
         old: old.map(object),
         new: new.map(object),
-        old_mode: old.map(|_| 0o555),
+        old_mode: None,
         new_mode: None,
     }
 }
