@@ -19,6 +19,7 @@ mod journal;
 mod metadata;
 mod moves;
 mod names;
+mod opened;
 mod plan;
 mod prepare;
 mod progress;
@@ -265,7 +266,8 @@ impl RestoreError {
         }
     }
 
-    /// Whether something is left that may be cleared up another time: not what somebody put into a staging directory.
+    /// Whether something is left that each next command tries to clear up, and names until it can: what somebody put into a staging
+    /// directory is among that. Not a directory that should be empty and into which something came while it was removed.
     fn may_settle_later(&self) -> bool {
         match self {
             Self::Settle { source, .. } => source.kind() != io::ErrorKind::DirectoryNotEmpty,

@@ -152,6 +152,8 @@ pub(super) fn as_move(step: &AsideStep) -> JournalMove {
         },
         old: step.live,
         new: step.aside,
+        old_mode: None,
+        new_mode: None,
     }
 }
 

@@ -2,22 +2,22 @@
 //! by what exists: so the same code acts the first time, after a crash at any point, and after a crash of that.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::io;
 
 use super::RestoreError;
 use super::aside::{Known, is_as_before};
 use super::berth::{Berth, is_aside};
 use super::build::concerns_all;
-use super::metadata::set_metadata;
-use super::moves::{Exchange, aside_name, exchange, finish_steps, fits, relocate, with_metadata_of};
+use super::metadata::{is_between, set_metadata};
+use super::moves::{Exchange, aside_name, exchange, finish_steps, fits, is_same_object};
+use super::opened::is_made_anew;
 use super::progress::{Order, Other, Progress, Seat, place, progress, seat};
 use super::stage::Stage;
 use crate::capture::{is_gone, words};
 use crate::mount::Root;
 use crate::observer::Observer;
-use crate::platform::{self, NodeKind, Stat};
-use crate::snapshot::{Deed, Entry, JournalMount, JournalMove, JournalParent, Manifest, RelPath};
+use crate::platform::{self, Stat};
+use crate::snapshot::{Deed, Entry, JournalMount, JournalMove, Manifest, RelPath};
 
 /// The moves of one mount under way.
 pub(super) struct Carry<'a> {
@@ -192,7 +192,7 @@ impl Carry<'_> {
             }
             _ => false,
         };
-        if !expected {
+        if !expected || self.is_shut(step, seat).unwrap_or(false) {
             return Err(drift());
         }
         self.check_staged(step)?;
@@ -202,8 +202,7 @@ impl Carry<'_> {
     /// Whether a directory that will be removed can be one that was removed already, and made anew on the way back when a crash
     /// came. Its owner comes after it; what is in it would keep it from being removed.
     fn is_made_back(&self, step: &JournalMove, was: &Entry, is: &Stat) -> bool {
-        let is_ours = is.uid == was.uid || is.uid == platform::own_ids().0;
-        self.again && is_unmade(step) && is.kind == NodeKind::Directory && is_ours
+        self.again && is_unmade(step) && is_made_anew(was, is)
     }
 
     /// What a crash left is looked at as a whole: our own moves there and back have changed its times.
@@ -260,25 +259,28 @@ impl Carry<'_> {
         let Deed::Metadata { will, .. } = &step.deed else {
             return false;
         };
-        // Put back before a crash, or through another name of the same file.
-        fits(&with_metadata_of(was, &will.0), is, true)
+        // Put back before a crash, wholly or in part, or through another name of the same file.
+        is_same_object(was, is) && is_between(is, was, &will.0)
     }
 
     fn advance(&mut self, step: &JournalMove) -> Result<(), RestoreError> {
         let stand = self.stand(step)?;
         let outcome = match stand.progress {
-            Progress::After | Progress::Bereft => return Ok(()),
+            Progress::After | Progress::Bereft => Ok(()),
             Progress::Lost | Progress::PartedBereft => return Err(self.drift(&step.path)),
             Progress::Before => {
                 let seat = self.check(step, &stand)?;
-                self.open_parent(step, seat).and_then(|()| self.act(step, seat))
+                self.open_parent(step, seat)
+                    .and_then(|()| self.loosen(step))
+                    .and_then(|()| self.act(step, seat))
             }
             progress => {
                 self.check_waiting(step, progress)?;
                 self.rejoin(step)
             }
         };
-        match outcome {
+        // Whatever became of it, and also where a crash came after it was made.
+        match self.tighten(step).and(outcome) {
             Ok(()) => Ok(()),
             // Something came into the way, or went, between the look and the move.
             Err(error)
@@ -308,8 +310,8 @@ impl Carry<'_> {
         let other = self.other(step);
         let dir = other.dir()?;
         match &step.deed {
-            Deed::In(_) | Deed::Back(_) => relocate(dir, &other.name, &seat.dir, &seat.name),
-            Deed::Out(_) | Deed::Away(_) => relocate(&seat.dir, &seat.name, dir, &other.name),
+            Deed::In(_) | Deed::Back(_) => platform::rename_new(dir, &other.name, &seat.dir, &seat.name),
+            Deed::Out(_) | Deed::Away(_) => platform::rename_new(&seat.dir, &seat.name, dir, &other.name),
             Deed::Unmake(_) => platform::remove_dir(&seat.dir, &seat.name),
             Deed::Swap(_) | Deed::Exchange(_) => {
                 let how = exchange(dir, &other.name, &seat.dir, &seat.name, self.observer)?;
@@ -329,61 +331,17 @@ impl Carry<'_> {
     fn rejoin(&mut self, step: &JournalMove) -> io::Result<()> {
         let seat = self.seat(step)?;
         self.open_parent(step, &seat)?;
+        self.loosen(step)?;
         let other = self.other(step);
         let (dir, name) = (other.dir()?, &other.name);
         match progress(step, seat.look()?, &other)? {
-            Progress::BackParted => relocate(dir, &aside_name(name), &seat.dir, &seat.name),
+            Progress::BackParted => platform::rename_new(dir, &aside_name(name), &seat.dir, &seat.name),
             Progress::BackJoined => {
-                relocate(dir, &aside_name(name), dir, name)?;
+                platform::rename_new(dir, &aside_name(name), dir, name)?;
                 self.act(step, &seat)
             }
             _ => finish_steps(dir, name, &seat.dir, &seat.name),
         }
-    }
-
-    /// Makes a directory of ours writable for the time of the restore when its owner took that right away.
-    pub(super) fn open_parent(&self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
-        if platform::is_privileged() || matches!(step.deed, Deed::Metadata { .. }) {
-            return Ok(());
-        }
-        let stat = seat.dir.stat()?;
-        if stat.mode & 0o300 == 0o300 || stat.uid != platform::own_ids().0 {
-            return Ok(());
-        }
-        platform::chmod_handle(&seat.dir, stat.mode | 0o700)
-    }
-
-    /// Gives the directories that had to be opened their modes again.
-    fn close_parents(&mut self) {
-        for parent in self.mount.parents.iter().rev() {
-            if let Err(error) = self.as_it_was(parent, false) {
-                let note = format!("its mode could not be set: {}", words(&error));
-                self.failed.push((parent.path.clone(), note));
-            }
-        }
-    }
-
-    pub(super) fn as_it_was(&self, parent: &JournalParent, times: bool) -> io::Result<()> {
-        let Some(root) = self.root else { return Ok(()) };
-        let dir = match root.dir(&parent.path) {
-            // Somebody removed it since: there is nothing to put right.
-            Err(error) if is_gone(&error) => return Ok(()),
-            other => other?,
-        };
-        let stat = dir.stat()?;
-        if stat.mode != parent.mode && !self.sets_mode(&parent.path) {
-            platform::chmod_handle(&dir, parent.mode)?;
-        }
-        if times && stat.mtime != parent.mtime.into() {
-            platform::set_mtime(&dir, OsStr::new("."), parent.mtime.into())?;
-        }
-        Ok(())
-    }
-
-    /// Whether a move of its own gives the directory its mode.
-    fn sets_mode(&self, path: &RelPath) -> bool {
-        let mut own = self.mount.moves.iter().filter(|step| step.path == *path);
-        own.any(|step| matches!(step.deed, Deed::Metadata { .. }))
     }
 }
 

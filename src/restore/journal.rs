@@ -12,7 +12,7 @@ use super::plan::{Action, Step};
 use super::prepare::Move;
 use super::stage::Stage;
 use crate::mount::{Dir, Root};
-use crate::platform::Stat;
+use crate::platform::{NodeKind, Stat};
 use crate::snapshot::{
     AsideStep, ByteString, Deed, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep,
     Manifest, PathAct, Recorded, RelPath,
@@ -52,8 +52,13 @@ impl From<PathAct> for Action {
     }
 }
 
-fn found(dir: &Dir, name: &OsStr) -> io::Result<Option<Identity>> {
-    Ok(dir.look(name)?.as_ref().map(identity))
+/// The identity of what lies there, and the mode of a directory.
+type Found = (Option<Identity>, Option<u32>);
+
+fn found(dir: &Dir, name: &OsStr) -> io::Result<Found> {
+    let stat = dir.look(name)?;
+    let directory = stat.filter(|stat| stat.kind == NodeKind::Directory);
+    Ok((stat.as_ref().map(identity), directory.map(|stat| stat.mode)))
 }
 
 impl Draft<'_> {
@@ -74,11 +79,11 @@ impl Draft<'_> {
         let mut held: Option<(RelPath, Dir)> = None;
         for (path, step) in self.moves {
             let above = path.split();
-            let old = match (&above, self.root) {
+            let (old, old_mode) = match (&above, self.root) {
                 // Whatever is there goes first.
                 (Some((above, _)), Some(root)) if matches!(step, Move::In(_)) => {
                     note(&mut parents, above, || root.dir(above)?.stat())?;
-                    None
+                    (None, None)
                 }
                 (Some((above, name)), Some(root)) => {
                     if held.as_ref().is_none_or(|(path, _)| path != above) {
@@ -91,20 +96,28 @@ impl Draft<'_> {
                     found(dir, name.as_os_str())?
                 }
                 (None, Some(root)) => found(&root.dir(&RelPath::root())?, OsStr::new("."))?,
-                (_, None) => None,
+                (_, None) => (None, None),
             };
+            let (new, new_mode) = self.staged(step)?;
+            let is_moved = !matches!(step, Move::Unmake(_) | Move::Metadata(_));
             moves.push(JournalMove {
                 path: path.clone(),
                 deed: self.deed(path, step),
                 old,
-                new: self.staged(step)?,
+                new,
+                old_mode: old_mode.filter(|_| is_moved),
+                new_mode,
             });
         }
         for step in self.aside {
-            if let (Some((above, _)), Some(root)) = (step.path.split(), self.root) {
-                note(&mut parents, &above, || root.dir(&above)?.stat())?;
+            let mut moved = as_move(step);
+            if let (Some((above, name)), Some(root)) = (step.path.split(), self.root) {
+                let dir = root.dir(&above)?;
+                note(&mut parents, &above, || dir.stat())?;
+                (_, moved.old_mode) = found(&dir, name.as_os_str())?;
+                (_, moved.new_mode) = found(&Dir::open(&step.place.path())?, name.as_os_str())?;
             }
-            moves.push(as_move(step));
+            moves.push(moved);
         }
         Ok(JournalMount {
             label: self.label.to_owned(),
@@ -135,10 +148,10 @@ impl Draft<'_> {
         }
     }
 
-    fn staged(&self, step: &Move) -> io::Result<Option<Identity>> {
+    fn staged(&self, step: &Move) -> io::Result<Found> {
         match step {
             Move::In(name) | Move::Swap(name) => found(self.stage.dir(), name),
-            Move::Out(_) | Move::Unmake(_) | Move::Metadata(_) => Ok(None),
+            Move::Out(_) | Move::Unmake(_) | Move::Metadata(_) => Ok((None, None)),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use super::build::is_out_of_space;
 use super::identity::is_same;
+use super::opened::is_opened;
 use crate::capture::is_gone;
 use crate::mount::Dir;
 use crate::platform::{self, NodeKind, Stat};
@@ -175,6 +176,28 @@ pub(super) fn set_metadata(
         Err(error) if is_gone(&error) => Err(io::ErrorKind::NotFound.into()),
         Err(error) => Err(error),
     }
+}
+
+/// Whether mode and owner are those of one state or of the other, or what [`set_metadata`] makes of them on its way from one to the
+/// other: the owner changes first, which takes set-id bits away, then attributes, for which it must be writable, and of which
+/// an access list sets the mode.
+pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry) -> bool {
+    let owner = [was.uid, will.uid].contains(&is.uid) && [was.gid, will.gid].contains(&is.gid);
+    if matches!(was.kind, Kind::Symlink(_)) {
+        return owner;
+    }
+    let mut modes = vec![was.mode, will.mode];
+    if (was.uid, was.gid) != (will.uid, will.gid) {
+        modes.extend([was.mode & 0o1777, will.mode & 0o1777]);
+    }
+    if was.xattrs != will.xattrs {
+        let listed = |(by, rights): (u32, u32)| (by & 0o7000) | (rights & 0o777);
+        let pairs = modes.iter().flat_map(|by| [(*by, was.mode), (*by, will.mode)]);
+        let mixed: Vec<u32> = pairs.map(listed).collect();
+        modes.extend(mixed.iter().flat_map(|mode| [*mode, mode | 0o200]));
+    }
+    let is_open = |mode: &u32| was.is_dir() && is_opened(is.mode, *mode);
+    owner && (modes.contains(&is.mode) || modes.iter().any(is_open))
 }
 
 /// Sets the mode of what should be a directory, through a handle wherever its mode lets one be had: what came into its place keeps

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::carry::{Carry, is_unmade};
-use super::metadata::set_metadata;
-use super::moves::{aside_name, exchange, has_metadata_of, relocate};
+use super::metadata::{is_between, set_metadata};
+use super::moves::{aside_name, exchange};
+use super::opened::is_made_anew;
 use super::progress::{Order, Progress, progress};
 use crate::capture::is_gone;
 use crate::platform;
-use crate::snapshot::{Deed, Entry, JournalMove, RelPath};
+use crate::snapshot::{Deed, JournalMove, RelPath};
 
 impl Carry<'_> {
     /// Takes every move back that was made. Goes on where one cannot be, and says which: the old object of a path is then gone,
@@ -35,7 +36,9 @@ impl Carry<'_> {
                 Err(error) if is_gone(&error) => Ok(()),
                 opened => opened,
             };
-            if let Err(error) = opened.and_then(|()| self.retreat(step)) {
+            let back = opened.and_then(|()| self.retreat(step));
+            // Whatever became of it, and also where a crash came after it was made or taken back.
+            if let Err(error) = self.tighten(step).and(back) {
                 failed.push((step.path.clone(), error));
             }
         }
@@ -79,16 +82,19 @@ impl Carry<'_> {
         };
         let live = seat.look()?;
         let (progress, taken) = (progress(step, live, &other)?, live.is_some());
+        if !matches!(progress, Progress::Before | Progress::Lost | Progress::Bereft) {
+            self.loosen(step)?;
+        }
         match (&step.deed, progress) {
             (Deed::In(_) | Deed::Back(_), Progress::After) => {
-                relocate(&seat.dir, &seat.name, other.dir()?, name)
+                platform::rename_new(&seat.dir, &seat.name, other.dir()?, name)
             }
             // Whatever is there now goes aside: it is ours, or somebody's, and then it stays there and is named.
             (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) if taken => {
                 exchange(other.dir()?, name, &seat.dir, &seat.name, self.observer).map(drop)
             }
             (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) => {
-                relocate(other.dir()?, name, &seat.dir, &seat.name)
+                platform::rename_new(other.dir()?, name, &seat.dir, &seat.name)
             }
             (
                 Deed::Swap(_) | Deed::Exchange(_),
@@ -96,28 +102,30 @@ impl Carry<'_> {
             ) => {
                 // The place is free when the new object is at the path.
                 if taken {
-                    relocate(&seat.dir, &seat.name, other.dir()?, name)?;
+                    platform::rename_new(&seat.dir, &seat.name, other.dir()?, name)?;
                 }
-                relocate(other.dir()?, &aside_name(name), &seat.dir, &seat.name)
+                platform::rename_new(other.dir()?, &aside_name(name), &seat.dir, &seat.name)
             }
             (Deed::Swap(_) | Deed::Exchange(_), Progress::BackParted) => {
-                relocate(other.dir()?, name, &seat.dir, &seat.name)?;
-                relocate(other.dir()?, &aside_name(name), other.dir()?, name)
+                platform::rename_new(other.dir()?, name, &seat.dir, &seat.name)?;
+                platform::rename_new(other.dir()?, &aside_name(name), other.dir()?, name)
             }
             (Deed::Swap(_) | Deed::Exchange(_), Progress::BackJoined) => {
-                relocate(other.dir()?, &aside_name(name), other.dir()?, name)
+                platform::rename_new(other.dir()?, &aside_name(name), other.dir()?, name)
             }
             (Deed::Unmake(was), progress) => {
                 if progress == Progress::After {
                     platform::make_dir(&seat.dir, &seat.name)?;
+                } else if live.is_some_and(|live| !is_made_anew(&was.0, &live)) {
+                    // Somebody has set its mode or its owner since: that is later work.
+                    return Err(io::ErrorKind::ResourceBusy.into());
                 }
                 // It may have been made before a crash, and its metadata not yet.
                 set_metadata(&seat.dir, &seat.name, None, &was.0).map(drop)
             }
             (Deed::Metadata { was, will }, Progress::Before) => {
                 let now = seat.dir.look(&seat.name)?;
-                let is_like = |entry: &Entry| now.is_some_and(|now| has_metadata_of(&now, entry));
-                if !is_like(&will.0) && !is_like(&was.0) {
+                if !now.is_some_and(|now| is_between(&now, &was.0, &will.0)) {
                     // Somebody has set it since: that is later work.
                     return Err(io::ErrorKind::ResourceBusy.into());
                 }

@@ -9,6 +9,7 @@ mod knowing;
 mod linked;
 mod meddling;
 mod model;
+mod modes;
 mod nested;
 mod property;
 mod refused;

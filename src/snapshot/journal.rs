@@ -194,6 +194,12 @@ pub struct JournalMove {
     pub old: Option<Identity>,
     /// What is staged for it.
     pub new: Option<Identity>,
+    /// The mode of `old`, when that is a directory that is moved: it may have to be opened for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_mode: Option<u32>,
+    /// The same of `new`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_mode: Option<u32>,
 }
 
 /// What a move does. Places are names in the staging directory; directories that stay are named as a whole.

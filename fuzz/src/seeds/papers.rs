@@ -114,6 +114,8 @@ fn step(at: &str, deed: Deed, old: Option<u64>, new: Option<u64>) -> JournalMove
         deed,
         old: old.map(object),
         new: new.map(object),
+        old_mode: None,
+        new_mode: None,
     }
 }
 

@@ -151,6 +151,25 @@ fn only_what_is_known_is_removed_and_what_stays_is_named() {
     assert_eq!(fs::read(at("shut/inner")).unwrap(), b"changed");
 }
 
+/// Their owner opens them, where he is not allowed everything anyway.
+#[test]
+fn directories_that_keep_their_owner_out_are_emptied_too() {
+    for mode in [0o000, 0o300, 0o500, 0o555] {
+        let top = tempfile::tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        fs::create_dir_all(at("shut/in")).unwrap();
+        fs::write(at("shut/in/deep"), "d").unwrap();
+        fs::write(at("shut/file"), "f").unwrap();
+        let (dir, known) = known(top.path());
+        for shut in ["shut/in", "shut"] {
+            fs::set_permissions(at(shut), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let emptied = known.empty(&dir);
+        assert!(emptied.is_ok(), "{mode:o}: {emptied:?}");
+        assert_eq!(fs::read_dir(top.path()).unwrap().count(), 0, "{mode:o}");
+    }
+}
+
 /// An inode number alone is no identity: it is used again.
 #[test]
 fn an_object_is_known_by_its_birth_and_where_that_is_not_kept_by_its_last_change() {

@@ -1,12 +1,13 @@
-//! Flags that were in the way are there again when a restore is taken back.
+//! Flags that were in the way are there again when a restore is taken back; those that come into the way keep what they bind.
 
 use std::fs::{self, File};
 use std::path::Path;
 
-use super::{RestoreError, Wrecked, wrecked};
-use crate::capture::tests::{Meddler, Moment};
+use super::{RestoreError, Wrecked, path, wrecked};
+use crate::capture::tests::{Meddler, Moment, at};
 use crate::observer::Phase;
 use crate::platform::{set_inode_flags, stat_handle};
+use crate::restore::Outcome;
 use crate::snapshot::InodeFlags;
 
 const SEALED: [(&str, InodeFlags); 3] = [
@@ -77,4 +78,30 @@ fn flags_are_there_again_after_a_restore_was_taken_back() {
     assert!(matches!(result, Err(RestoreError::Drift { .. })), "{result:?}");
     assert_eq!(fs::read(&session_now).unwrap(), b"edited");
     assert_eq!(flags(&session_now), InodeFlags::IMMUTABLE);
+}
+
+#[test]
+fn a_directory_that_is_sealed_in_the_last_moment_keeps_its_paths_and_the_rest_is_done() {
+    let session = wrecked(&[("d/fixed", "before"), ("free", "before")], |place| {
+        place.write("d/fixed", "after!");
+        place.write("free", "after!");
+    });
+    let directory = session.place.at("d");
+    if seal(&directory, InodeFlags::IMMUTABLE).is_err() {
+        return;
+    }
+    seal(&directory, InodeFlags::default()).unwrap();
+    // After it was seen that nothing is in the way.
+    let meddler = at(Moment::Begin(Phase::Apply), || {
+        seal(&directory, InodeFlags::IMMUTABLE).unwrap();
+    });
+    let report = session.execute_by(&session.propose(), &meddler);
+    seal(&directory, InodeFlags::default()).unwrap();
+    let report = report.unwrap();
+    assert_eq!(report.outcome, Outcome::Partial);
+    let failed: Vec<_> = report.mounts[0].failed.iter().map(|f| f.path.clone()).collect();
+    assert_eq!(failed, [path("d/fixed")]);
+    assert_eq!(fs::read(session.place.at("d/fixed")).unwrap(), b"after!");
+    assert_eq!(fs::read(session.place.at("free")).unwrap(), b"before");
+    assert_eq!(session.beside(), ["data", "project"]);
 }

@@ -1,7 +1,13 @@
-//! Hard links in a plan: changed in place only where every name of the file is ours to change.
+//! Hard links: changed in place only where every name of the file is ours to change.
 
-use super::{NOTHING, Scope, below, planned, words};
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+use super::{NOTHING, Scope, below, path, planned, words, wrecked};
+use crate::capture::tests::only;
 use crate::diff::tests::{Tree, file, linked, symlink, tree, with_mode, with_xattr};
+use crate::platform;
+use crate::restore::Outcome;
 use crate::snapshot::Entry;
 
 fn pair(entry: &dyn Fn() -> Entry, nlink: u32) -> Tree {
@@ -81,4 +87,42 @@ fn a_link_with_attributes_is_made_anew() {
         words(&planned(&then, &now, &now, &Scope::All, NOTHING)),
         ["metadata l"]
     );
+}
+
+#[test]
+fn a_name_that_goes_aside_shows_what_another_name_of_the_file_got_in_place() {
+    let session = wrecked(&[("a", "kept")], |place| {
+        fs::hard_link(place.at("a"), place.at("b")).unwrap();
+        fs::set_permissions(place.at("a"), fs::Permissions::from_mode(0o600)).unwrap();
+        if platform::is_privileged() {
+            std::os::unix::fs::chown(place.at("a"), Some(5), Some(6)).unwrap();
+        }
+    });
+    let inode = fs::metadata(session.place.at("a")).unwrap().ino();
+    let proposal = session.propose();
+    assert_eq!(words(&proposal.mounts[0].plan), ["delete b", "metadata a"]);
+    let report = session.execute(&proposal).unwrap();
+    assert_eq!(report.outcome, Outcome::Done, "{report:?}");
+    let (was, now) = (
+        only(&session.baseline).entry(&path("a")).unwrap(),
+        fs::metadata(session.place.at("a")).unwrap(),
+    );
+    assert_eq!((now.ino(), now.nlink()), (inode, 1));
+    assert_eq!((now.uid(), now.gid()), (was.uid, was.gid));
+    assert_eq!(now.mode() & 0o7777, was.mode);
+    assert!(!session.place.at("b").exists());
+}
+
+#[test]
+fn a_file_goes_aside_with_its_directory_and_under_its_other_name() {
+    let session = wrecked(&[("y", "before")], |place| {
+        place.write("x/in/file", "made");
+        fs::hard_link(place.at("x/in/file"), place.at("w")).unwrap();
+    });
+    let proposal = session.propose();
+    assert!(words(&proposal.mounts[0].plan).contains(&"delete w".to_owned()));
+    let report = session.execute(&proposal).unwrap();
+    assert_eq!(report.outcome, Outcome::Done, "{report:?}");
+    let names: Vec<_> = fs::read_dir(&session.place.root).unwrap().collect();
+    assert_eq!(names.len(), 1);
 }

@@ -1,10 +1,12 @@
 //! What changes in the last moment, when everything is staged: every move is taken back.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Mutex;
 
 use super::{RestoreError, Wrecked, wrecked};
-use crate::capture::tests::{Meddler, Moment, Place};
+use crate::capture::tests::{Meddler, Moment, Place, at};
+use crate::contract::STAGING_PREFIX;
 use crate::observer::Phase;
 
 fn session() -> Wrecked {
@@ -23,8 +25,20 @@ fn session() -> Wrecked {
             }
             place.write("x/in/side", "made");
             place.write("x/other", "made");
+            set_mode(place, "mode", 0o600);
         },
     )
+}
+
+fn set_mode(place: &Place, name: &str, mode: u32) {
+    fs::set_permissions(place.at(name), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Only that it was changed at all tells: nobody knows what else may be.
+fn touch_mode(place: &Place, name: &str) {
+    let mode = fs::metadata(place.at(name)).unwrap().permissions();
+    set_mode(place, name, 0o606);
+    fs::set_permissions(place.at(name), mode).unwrap();
 }
 
 /// Executes, and does `deed` when all is staged and nothing moved yet. Gives what the tree was then.
@@ -64,6 +78,16 @@ fn a_surprise_at_any_path_takes_everything_back() {
         ("the last file is edited", |p| p.write("z", "edited"), "z"),
         ("the last file is edited unseen", |p| forge(p, "z"), "z"),
         (
+            "the last file had another mode for a moment",
+            |p| touch_mode(p, "z"),
+            "z",
+        ),
+        (
+            "a file deep in what is removed had another mode for a moment",
+            |p| touch_mode(p, "x/in/side"),
+            "x",
+        ),
+        (
             "the last file is gone",
             |p| fs::remove_file(p.at("z")).unwrap(),
             "z",
@@ -85,6 +109,16 @@ fn a_surprise_at_any_path_takes_everything_back() {
             |p| fs::remove_file(p.at("x/other")).unwrap(),
             "x",
         ),
+        (
+            "another file is where only the mode was to change",
+            |p| {
+                // Made while the old one is there still, so that it is another object.
+                p.write("other", "m");
+                set_mode(p, "other", 0o640);
+                fs::rename(p.at("other"), p.at("mode")).unwrap();
+            },
+            "mode",
+        ),
     ];
     for (about, deed, named) in deeds {
         let session = session();
@@ -95,6 +129,31 @@ fn a_surprise_at_any_path_takes_everything_back() {
         assert_eq!(path, session.place.at(named), "{about}");
         session.assert_untouched(&before, about);
     }
+}
+
+#[test]
+fn what_lies_aside_and_is_taken_away_stops_it_and_is_named() {
+    let session = wrecked(&[("y", "before")], |place| place.write("y", "after!"));
+    let take = at(Moment::Reached("moved"), || {
+        let beside = session.beside();
+        let stage = beside
+            .iter()
+            .find(|name| name.starts_with(STAGING_PREFIX))
+            .unwrap();
+        let stage = session.place.base.join(stage);
+        let mut names = fs::read_dir(stage).unwrap().map(|entry| entry.unwrap().path());
+        let aside = names.next().unwrap();
+        assert_eq!(fs::read(&aside).unwrap(), b"after!");
+        fs::remove_file(aside).unwrap();
+    });
+    let result = session.execute_by(&session.propose(), &take);
+    let Err(RestoreError::Left { cause, left }) = result else {
+        panic!("{result:?}");
+    };
+    assert!(matches!(*cause, RestoreError::Drift { .. }), "{cause:?}");
+    assert!(matches!(*left, RestoreError::Gone { .. }), "{left:?}");
+    assert_eq!(session.receipts(), 0);
+    assert_eq!(session.beside(), ["data", "project"]);
 }
 
 #[test]

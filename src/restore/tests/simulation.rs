@@ -7,6 +7,7 @@ mod errors;
 mod judge;
 mod meddled;
 mod outages;
+mod retried;
 mod session;
 
 use session::{Ended, Session, Verb, World};

@@ -75,6 +75,8 @@ fn step(path: &str, deed: Deed) -> JournalMove {
         deed,
         old: None,
         new: Some(object()),
+        old_mode: Some(0o555),
+        new_mode: None,
     }
 }
 

@@ -135,12 +135,23 @@ pub(super) fn busy() -> Session {
     Session::of(before, damage)
 }
 
+/// One file that was written to.
+pub(super) fn edited() -> Session {
+    let before = |world: &mut World| world.put_file(&at("edit"), "before");
+    let damage = |world: &mut World| world.rewrite(&at("edit"), "after");
+    Session::of(before, damage)
+}
+
 /// Directories in directories where there was a file.
 pub(super) fn nested() -> Session {
     let before = |world: &mut World| world.put_file(&at("kind"), "a file");
     let damage = |world: &mut World| {
         world.cut(&at("kind"));
         world.put_file(&at("kind/is/directory"), "now");
+        // Made anew it is the operator's until its owner is set.
+        if platform::is_privileged() {
+            world.set_owner(&at("kind/is"), (5, 6));
+        }
     };
     Session::of(before, damage)
 }
@@ -168,6 +179,64 @@ pub(super) fn linked() -> Session {
         world.put_file(&at("pipe"), "no pipe");
         world.set_mode(&at("shut"), 0o700);
         world.set_mode(ROOT, 0o711);
+    };
+    Session::of(before, damage)
+}
+
+/// Directories that their owner may not write: moved either way, with something that moves in them, and with other modes.
+pub(super) fn shut() -> Session {
+    let before = |world: &mut World| {
+        world.put_file(&at("lost/inside"), "inside");
+        world.put_file(&at("kind/inside"), "was a directory");
+        world.put_file(&at("other"), "was a file");
+        world.put_file(&at("room/edit"), "room before");
+        world.put_file(&at("wider/edit"), "wider before");
+        world.put_file(&at("narrower/edit"), "narrower before");
+        for path in ["lost", "kind", "room", "wider"] {
+            world.set_mode(&at(path), 0o555);
+        }
+    };
+    let damage = |world: &mut World| {
+        world.cut(&at("lost"));
+        world.cut(&at("kind"));
+        world.put_file(&at("kind"), "is a file");
+        world.cut(&at("other"));
+        world.put_file(&at("other/inside"), "is a directory");
+        world.put_file(&at("made/inside"), "made");
+        for path in ["room", "wider", "narrower"] {
+            world.rewrite(&at(&format!("{path}/edit")), "after");
+        }
+        for (path, mode) in [
+            ("other", 0o555),
+            ("made", 0o555),
+            ("wider", 0o750),
+            ("narrower", 0o500),
+        ] {
+            world.set_mode(&at(path), mode);
+        }
+    };
+    Session::of(before, damage)
+}
+
+/// Metadata that are set one after the other: owners, which take bits of a mode with them, attributes, modes.
+pub(super) fn dressed() -> Session {
+    let before = |world: &mut World| {
+        world.put_file(&at("file"), "x");
+        world.set_mode(&at("file"), 0o4444);
+        world.set_attribute(&at("file"), "user.key", "before");
+        world.put_file(&at("d/inside"), "inside");
+        world.set_mode(&at("d"), 0o555);
+        world.set_attribute(&at("d"), "user.key", "before");
+    };
+    let damage = |world: &mut World| {
+        world.set_attribute(&at("file"), "user.key", "after");
+        world.set_attribute(&at("d"), "user.key", "after");
+        world.set_mode(&at("d"), 0o500);
+        if platform::is_privileged() {
+            world.set_owner(&at("file"), (5, 6));
+            world.set_owner(&at("d"), (5, 6));
+            world.set_mode(&at("file"), 0o600);
+        }
     };
     Session::of(before, damage)
 }

@@ -241,6 +241,62 @@ fn what_clears_up_after_a_decision_may_be_killed_anywhere_and_leaves_nothing_aro
     assert!(counts.points > 10 && counts.new > 100, "{counts:?}");
 }
 
+/// Whether something may have moved, and nothing is decided.
+fn is_under_way(world: &World) -> bool {
+    let papers = world.tree("/data/recovery/restores");
+    let has = |paper: &str| papers.keys().any(|path| path.ends_with(paper));
+    has("/journal") && !has("/decision")
+}
+
+#[test]
+fn an_exchange_in_steps_may_be_killed_at_any_call_there_and_back() {
+    let depth = Depth {
+        losses: Losses::Kill,
+        nested: 1,
+        again: Losses::Kill,
+    };
+    let counts = Trial::run_from(cases::edited().in_steps(), depth, is_under_way);
+    println!("killed, in steps: {counts:?}");
+    assert!(counts.old > 50 && counts.new > 50, "{counts:?}");
+}
+
+/// As an ordinary user these are opened and shut again; root needs nothing of it.
+#[test]
+fn a_directory_that_its_owner_may_not_write_is_shut_again_wherever_a_crash_came() {
+    let kill = Depth {
+        losses: Losses::Kill,
+        nested: if wants_all() { 1 } else { 40 },
+        again: Losses::Kill,
+    };
+    let power = Depth {
+        losses: Losses::Power {
+            most: if wants_all() { 64 } else { 2 },
+        },
+        nested: 0,
+        again: Losses::Kill,
+    };
+    for depth in [kill, power] {
+        let sessions: Vec<Make> = vec![
+            Box::new(cases::shut),
+            Box::new(|| cases::shut().in_steps()),
+            Box::new(|| cases::shut().layered()),
+        ];
+        all("crashed, shut", sessions, depth);
+    }
+}
+
+#[test]
+fn metadata_that_are_set_one_after_the_other_may_be_killed_in_between() {
+    let depth = Depth {
+        losses: Losses::Kill,
+        nested: 1,
+        again: Losses::Kill,
+    };
+    let counts = Trial::run_from(cases::dressed(), depth, is_under_way);
+    println!("killed, dressed: {counts:?}");
+    assert!(counts.old > 50 && counts.new > 50, "{counts:?}");
+}
+
 #[test]
 fn what_takes_a_directory_apart_or_puts_it_together_may_meet_a_power_loss() {
     let depth = Depth {
@@ -250,11 +306,7 @@ fn what_takes_a_directory_apart_or_puts_it_together_may_meet_a_power_loss() {
             most: if wants_all() { 64 } else { 2 },
         },
     };
-    let counts = Trial::run_from(cases::nested().layered(), depth, |world| {
-        let papers = world.tree("/data/recovery/restores");
-        let has = |paper: &str| papers.keys().any(|path| path.ends_with(paper));
-        has("/journal") && !has("/decision")
-    });
+    let counts = Trial::run_from(cases::nested().layered(), depth, is_under_way);
     println!("killed, then power, taken apart: {counts:?}");
     assert!(counts.old > 100 && counts.new > 100, "{counts:?}");
 }

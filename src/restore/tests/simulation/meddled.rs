@@ -21,11 +21,16 @@ enum Deed {
     /// Sets its mode, or its owner.
     Mode,
     Own,
+    /// Sets the mode of a directory.
+    Shut,
 }
 
 /// What only the operator's own hand gives: no state of any session has it.
 const MODE: u32 = 0o604;
 const OWNER: (u32, u32) = (77, 78);
+
+/// The same for a directory. Its owner may not write it: what is opened for a move has this one nevertheless.
+const SHUT: u32 = 0o504;
 
 /// Where, below the disk, and what.
 #[derive(Clone, Debug)]
@@ -42,8 +47,11 @@ impl Meddling {
         let mut all = Vec::new();
         for (path, object) in tree {
             let deeds: &[Deed] = match object.what.split(' ').next() {
-                Some("directory") if path.is_empty() || path == "project" => &[Deed::Add],
-                Some("directory") => &[Deed::Replace, Deed::Add],
+                Some("directory") if path.is_empty() => &[Deed::Add],
+                Some("directory") if path == "project" => &[Deed::Add, Deed::Shut],
+                // The staging directory itself goes in the end.
+                Some("directory") if !path.contains('/') => &[Deed::Replace, Deed::Add],
+                Some("directory") => &[Deed::Replace, Deed::Add, Deed::Shut],
                 Some("file") => &[Deed::Write, Deed::Replace],
                 _ => &[Deed::Replace],
             };
@@ -70,6 +78,7 @@ impl Meddling {
             Deed::Remove => world.cut(&path),
             Deed::Mode => world.set_mode(&path, MODE),
             Deed::Own => world.set_owner(&path, OWNER),
+            Deed::Shut => world.set_mode(&path, SHUT),
             Deed::Add => world.put_file(&format!("{}/somebody", path.trim_end_matches('/')), TEXT),
         }
     }
@@ -146,6 +155,12 @@ impl Trial<'_> {
                         });
                         assert!(theirs, "{about}: it was set otherwise, {now:?}\n{ended:?}");
                     }
+                    Deed::Shut => {
+                        // What the restore made goes when it is taken back, with whatever mode.
+                        let is_gone = !self.was_there(meddling) && ended == Ok(Ended::Old);
+                        let is_theirs = everything.values().any(|object| object.mode == SHUT);
+                        assert!(is_gone || is_theirs, "{about}: it was set otherwise\n{ended:?}");
+                    }
                     Deed::Write | Deed::Replace | Deed::Add => {
                         let survives = everything.values().any(|object| object.what.contains(TEXT));
                         assert!(survives, "{about}: it is lost\n{ended:?}");
@@ -173,6 +188,15 @@ impl Trial<'_> {
                 }
                 world = left(&now, &now.disk());
             }
+        }
+    }
+
+    /// Whether it is about an old directory, wherever that lies by now.
+    fn was_there(&self, meddling: &Meddling) -> bool {
+        let old = |path: &str| self.session.old.get(path);
+        match meddling.in_project() {
+            Some(path) => old(path).is_some_and(|object| object.what == "directory"),
+            None => meddling.path.contains("/old-"),
         }
     }
 
@@ -283,6 +307,7 @@ fn what_somebody_writes_between_a_crash_and_its_taking_up_survives() {
         (cases::rooms(), 2),
         (cases::rooms().layered(), 2),
         (cases::linked(), 6),
+        (cases::shut(), 6),
     ] {
         let counts = meddled(&session, if wants_all() { 1 } else { every }, false);
         println!("meddled with: {counts:?}");
@@ -299,6 +324,7 @@ fn what_somebody_writes_while_a_restore_is_taken_back_survives() {
         (cases::busy(), 6),
         (cases::busy().in_steps(), 2),
         (cases::rooms().layered(), 2),
+        (cases::shut(), 6),
     ] {
         let counts = meddled(&session, if wants_all() { 1 } else { every }, true);
         println!("meddled with on the way back: {counts:?}");

@@ -1,0 +1,158 @@
+//! Directories that an ordinary user may not write, opened for a move and shut again. Only a mode that is recorded is opened: so
+//! what was made of it can be told from what somebody set, also after a crash at any point, and what somebody set stays.
+
+use std::ffi::OsStr;
+use std::io;
+
+use super::carry::Carry;
+use super::identity::is_same;
+use super::metadata::{is_between, set_directory_mode};
+use super::moves::aside_name;
+use super::progress::Seat;
+use crate::capture::{is_gone, words};
+use crate::platform::{self, NodeKind, Stat};
+use crate::snapshot::{Deed, Entry, JournalMove, JournalParent};
+
+/// The rights that a directory gets for what moves in it.
+const FOR_ENTRIES: u32 = 0o700;
+
+/// And for its own move, by which its entry `..` changes.
+const FOR_ITSELF: u32 = 0o200;
+
+/// Whether a mode is what a restore makes of the mode `was` of a directory to move it, or to move something in it.
+pub(super) fn is_opened(mode: u32, was: u32) -> bool {
+    mode == was | FOR_ENTRIES || mode == was | FOR_ITSELF
+}
+
+/// Whether a directory is as it was, or was removed and made anew, wherever a crash came before it had its metadata.
+pub(super) fn is_made_anew(was: &Entry, is: &Stat) -> bool {
+    let (uid, gid) = platform::own_ids();
+    // What is made in a directory may have the group of that one, and pass it on.
+    let is_bare = is.mode & !0o2000 == 0o700;
+    let bare = Entry {
+        mode: if is_bare { is.mode } else { 0o700 },
+        uid,
+        gid: if is_bare { is.gid } else { gid },
+        xattrs: Vec::new(),
+        ..was.clone()
+    };
+    is.kind == NodeKind::Directory && is_between(is, &bare, was)
+}
+
+impl Carry<'_> {
+    /// The mode of the directory that a move is made in, where that is ours and we may not write it.
+    fn closed(&self, step: &JournalMove, seat: &Seat) -> io::Result<Option<u32>> {
+        if platform::is_privileged() || matches!(step.deed, Deed::Metadata { .. }) {
+            return Ok(None);
+        }
+        let stat = seat.dir.stat()?;
+        let is_ours = stat.uid == platform::own_ids().0;
+        Ok(Some(stat.mode).filter(|mode| mode & 0o300 != 0o300 && is_ours))
+    }
+
+    /// Whether the directory that a move is made in has, or gets, a mode.
+    fn is_recorded(&self, step: &JournalMove, mode: u32) -> bool {
+        let above = step.path.split().map(|(above, _)| above).unwrap_or_default();
+        let gets = |step: &JournalMove| match &step.deed {
+            Deed::Metadata { will, .. } => step.path == above && will.0.mode == mode,
+            _ => false,
+        };
+        let had = |parent: &JournalParent| parent.path == above && parent.mode == mode;
+        self.mount.parents.iter().any(had) || self.mount.moves.iter().any(gets)
+    }
+
+    /// Whether somebody shut the directory that a move is made in.
+    pub(super) fn is_shut(&self, step: &JournalMove, seat: &Seat) -> io::Result<bool> {
+        let closed = self.closed(step, seat)?;
+        Ok(closed.is_some_and(|mode| !self.is_recorded(step, mode)))
+    }
+
+    /// Makes a directory of ours writable for the time of the restore when its owner took that right away before.
+    pub(super) fn open_parent(&self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
+        match self.closed(step, seat)? {
+            Some(mode) if self.is_recorded(step, mode) => {
+                platform::chmod_handle(&seat.dir, mode | FOR_ENTRIES)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the directories that had to be opened their modes again.
+    pub(super) fn close_parents(&mut self) {
+        for parent in self.mount.parents.iter().rev() {
+            if let Err(error) = self.as_it_was(parent, false) {
+                let note = format!("its mode could not be set: {}", words(&error));
+                self.failed.push((parent.path.clone(), note));
+            }
+        }
+    }
+
+    /// Gives a directory the mode that it had, when it was opened, and its time. A move of its own that gives it
+    /// another mode comes after that, and is taken back before.
+    pub(super) fn as_it_was(&self, parent: &JournalParent, times: bool) -> io::Result<()> {
+        let Some(root) = self.root else { return Ok(()) };
+        let dir = match root.dir(&parent.path) {
+            // Somebody removed it since: there is nothing to put right.
+            Err(error) if is_gone(&error) => return Ok(()),
+            other => other?,
+        };
+        let stat = dir.stat()?;
+        let is_open = stat.mode == parent.mode | FOR_ENTRIES;
+        if is_open && stat.mode != parent.mode {
+            platform::chmod_handle(&dir, parent.mode)?;
+        }
+        if times && stat.mtime != parent.mtime.into() {
+            platform::set_mtime(&dir, OsStr::new("."), parent.mtime.into())?;
+        }
+        Ok(())
+    }
+
+    /// Makes the directories that a move is about movable. One whose mode somebody set is not opened.
+    pub(super) fn loosen(&self, step: &JournalMove) -> io::Result<()> {
+        if platform::is_privileged() {
+            return Ok(());
+        }
+        let own = platform::own_ids().0;
+        self.change_moved(step, |is, mode| {
+            (is.mode == mode && is.uid == own).then_some(mode | FOR_ITSELF)
+        })
+    }
+
+    /// Gives them their modes again, wherever they lie.
+    pub(super) fn tighten(&self, step: &JournalMove) -> io::Result<()> {
+        self.change_moved(step, |is, mode| (is.mode == mode | FOR_ITSELF).then_some(mode))
+    }
+
+    /// Gives the directories that a move is about, and that their owner may not write, another mode; `change` is told what one is
+    /// now and which mode is recorded.
+    fn change_moved(&self, step: &JournalMove, change: impl Fn(&Stat, u32) -> Option<u32>) -> io::Result<()> {
+        let recorded = [step.old.zip(step.old_mode), step.new.zip(step.new_mode)];
+        let shut = recorded
+            .into_iter()
+            .flatten()
+            .filter(|(_, mode)| mode & FOR_ITSELF == 0);
+        if shut.clone().next().is_none() {
+            return Ok(());
+        }
+        let seat = match self.seat(step) {
+            Err(error) if is_gone(&error) => None,
+            seat => Some(seat?),
+        };
+        let other = self.other(step);
+        let aside = aside_name(&other.name);
+        let live = seat.as_ref().map(|seat| (&seat.dir, &seat.name, false));
+        let staged = other
+            .dir
+            .map(|dir| [(dir, &other.name, true), (dir, &aside, true)]);
+        for (dir, name, ours) in live.into_iter().chain(staged.into_iter().flatten()) {
+            let Some(is) = dir.look(name)?.filter(|is| is.kind == NodeKind::Directory) else {
+                continue;
+            };
+            let moved = shut.clone().find(|(identity, _)| is_same(identity, &is, ours));
+            if let Some(mode) = moved.and_then(|(_, mode)| change(&is, mode)) {
+                set_directory_mode(dir, name, mode)?;
+            }
+        }
+        Ok(())
+    }
+}

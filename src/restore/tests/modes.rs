@@ -1,0 +1,63 @@
+//! Directories that a restore goes through: opened only where something moves, shut again, and their times tell that it did.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, SystemTime};
+
+use super::wrecked;
+use crate::capture::tests::Place;
+use crate::restore::Outcome;
+
+fn set_mode(place: &Place, name: &str, mode: u32) {
+    fs::set_permissions(place.at(name), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn mode(place: &Place, name: &str) -> u32 {
+    fs::metadata(place.at(name)).unwrap().permissions().mode() & 0o7777
+}
+
+/// As root nothing has to be opened at all.
+#[test]
+fn a_mode_is_put_back_in_a_directory_that_its_owner_may_not_write() {
+    let session = wrecked(&[("shut/f", "kept"), ("shut/g", "kept")], |place| {
+        set_mode(place, "shut/f", 0o600);
+        set_mode(place, "shut", 0o555);
+    });
+    let was = mode(&session.place, "shut/g");
+    // The directory stays as the session left it.
+    let proposal = session.propose_with(super::below(&["shut/f"]), super::NOTHING);
+    let report = session.execute(&proposal).unwrap();
+    let modes = ["shut", "shut/f"].map(|name| mode(&session.place, name));
+    set_mode(&session.place, "shut", 0o755);
+    assert_eq!(report.outcome, Outcome::Done, "{report:?}");
+    assert_eq!(modes, [0o555, was]);
+}
+
+#[test]
+fn a_directory_is_shut_again_whatever_else_gets_another_mode() {
+    let session = wrecked(&[("shut/f", "before"), ("other", "kept")], |place| {
+        place.write("shut/f", "after!");
+        set_mode(place, "other", 0o600);
+        set_mode(place, "shut", 0o555);
+    });
+    let scope = super::below(&["other", "shut/f"]);
+    let report = session.execute(&session.propose_with(scope, super::NOTHING));
+    let now = mode(&session.place, "shut");
+    set_mode(&session.place, "shut", 0o755);
+    assert_eq!(report.unwrap().outcome, Outcome::Done);
+    assert_eq!(now, 0o555);
+    assert_eq!(fs::read(session.place.at("shut/f")).unwrap(), b"before");
+}
+
+#[test]
+fn a_directory_whose_entries_changed_has_changed_since() {
+    let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let session = wrecked(&[("d/f", "before")], |place| {
+        place.write("d/f", "after!");
+        let directory = fs::File::open(place.at("d")).unwrap();
+        directory.set_modified(long_ago).unwrap();
+    });
+    session.execute(&session.propose()).unwrap();
+    let now = fs::metadata(session.place.at("d")).unwrap().modified().unwrap();
+    assert_ne!(now, long_ago);
+}
