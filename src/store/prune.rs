@@ -191,7 +191,10 @@ impl Needs {
             match self.moved.get(&at) {
                 Some(Some(into)) => at = into.id.clone(),
                 // A name that cannot be read may stand for any archive.
-                Some(None) => return Ok(self.unreadable.push(id.clone())),
+                Some(None) => {
+                    self.unreadable.push(id.clone());
+                    return Ok(());
+                }
                 None => return Ok(()),
             }
         }

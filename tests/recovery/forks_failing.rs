@@ -1,7 +1,7 @@
 //! A fork that is killed, and one of what cannot be made there.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 
 use crate::forks::{directory, forks, reference, session};
 use crate::support::build::Build;

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::{Instance, instances};
 use crate::support::machine::{has_points, run_tool, skip};
@@ -270,7 +271,11 @@ fn what_is_left_of_large_archives_is_packed_anew() {
         .sparse(
             "holes",
             64 << 20,
-            &[(0, b"begin"), (9 << 20, b"middle"), ((64 << 20) - 3, b"end")],
+            &[
+                (0, b"begin" as &[u8]),
+                (9 << 20, b"middle"),
+                ((64 << 20) - 3, b"end"),
+            ],
         )
         .file("small", "small")
         .file("again", "small")

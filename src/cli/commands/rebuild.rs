@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, C
             CliError::new(ErrorKind::Integrity, message)
                 .hint("if you have a copy of receipts.log, put it back")
                 .command(
-                    &format!(
+                    format!(
                         "or go on with the {} before it; the damaged log is laid aside",
                         number - 1
                     ),

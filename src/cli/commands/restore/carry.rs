@@ -53,10 +53,11 @@ impl Asked {
         store: &Store,
         row: &InstanceRow,
     ) -> Result<(), CliError> {
-        Ok(match self {
+        match self {
             Self::Outside => refuse_living(store, context.environment, row)?,
             Self::Inside => refuse_beside(store, row)?,
-        })
+        }
+        Ok(())
     }
 }
 
