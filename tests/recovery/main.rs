@@ -44,6 +44,7 @@ mod file_systems;
 mod flags;
 mod flags_killed;
 mod forks;
+mod forks_named;
 mod full_disk;
 mod git_busy;
 mod git_class;
