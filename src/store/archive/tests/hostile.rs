@@ -180,7 +180,7 @@ fn an_index_frame_of_another_form_is_refused() {
         "its length is not that of its blobs"
     );
     assert_eq!(
-        index_error(changed(532 + 32 + 32, 6)),
+        index_error(changed(532 + 32 + 32, 7)),
         "a blob has an unknown kind"
     );
     let tail = "more stands behind it than the end of the tar stream";
