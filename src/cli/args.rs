@@ -132,7 +132,7 @@ pub enum Verb {
     Fork(ForkArgs),
     /// Write a snapshot into one file that needs no store
     Export(ExportArgs),
-    /// Take over a snapshot that `export` wrote, on this machine or another
+    /// Take over a snapshot that `export` wrote, here or elsewhere
     Import(ImportArgs),
     /// Check that the store is whole
     Verify(VerifyArgs),

@@ -48,6 +48,7 @@ mod flags;
 mod flags_killed;
 mod forks;
 mod forks_failing;
+mod forks_named;
 mod full_disk;
 mod git_busy;
 mod git_class;

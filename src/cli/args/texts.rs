@@ -104,11 +104,12 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
             ),
             (
                 "Two agents side by side, each from the same moment:",
-                "jackin recovery fork shop ../shop-codex --branch codex\njackin recovery fork shop ../shop-claude --branch claude",
+                "jackin recovery fork shop ../shop-codex --branch codex",
             ),
+            ("", "jackin recovery fork shop ../shop-claude --branch claude"),
             (
                 "Once more the snapshot of a fork that was made:",
-                "ref=$(jackin recovery fork shop --from closing)\njackin recovery fork \"$ref\" /tmp/again",
+                "jackin recovery fork \"$reference\" ../again",
             ),
         ],
         "export" => &[
@@ -117,8 +118,8 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "jackin recovery export @latest before.tar.zst",
             ),
             (
-                "Any tar that knows zstd unpacks it:",
-                "jackin recovery export shop shop.tar.zst --from closing\ntar --zstd -xf shop.tar.zst",
+                "The files as they were at the end:",
+                "jackin recovery export shop shop.tar.zst --from closing",
             ),
         ],
         "import" => &[
@@ -126,10 +127,7 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "See what is in it, and what would be dropped:",
                 "jackin recovery import before.tar.zst --dry-run",
             ),
-            (
-                "Take it over, and have its files:",
-                "jackin recovery import before.tar.zst\njackin recovery list",
-            ),
+            ("Take it over:", "jackin recovery import before.tar.zst"),
         ],
         "verify" => &[("", "jackin recovery verify --read-data")],
         "log" => &[
@@ -231,7 +229,7 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
         }
         "export" => {
             "Writes all files of a snapshot into one compressed archive that depends on nothing: its files lie at LABEL/PATH, one label a \
-            mount. Only you may read it. It gets its name when it is whole, on disk, and read back. Credentials that the snapshot \
+            mount, and `tar --zstd -xf FILE` unpacks them. Only you may read it. It gets its name when it is whole, on disk, and read back. Credentials that the snapshot \
             withholds are not in it, and what is encrypted stays so."
         }
         "import" => {

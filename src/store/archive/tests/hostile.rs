@@ -160,10 +160,10 @@ fn an_index_frame_of_another_form_is_refused() {
     assert_eq!(index_error(changed(512, b'X')), "it does not begin as an index");
     assert_eq!(index_error(changed(519, 0)), "its version is 0");
     assert!(matches!(
-        changed(519, 3),
+        changed(519, 4),
         Err(ArchiveError::Newer {
-            found: 3,
-            known: 2,
+            found: 4,
+            known: 3,
             ..
         })
     ));
@@ -180,7 +180,7 @@ fn an_index_frame_of_another_form_is_refused() {
         "its length is not that of its blobs"
     );
     assert_eq!(
-        index_error(changed(532 + 32 + 32, 6)),
+        index_error(changed(532 + 32 + 32, 7)),
         "a blob has an unknown kind"
     );
     let tail = "more stands behind it than the end of the tar stream";
