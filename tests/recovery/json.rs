@@ -69,6 +69,10 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["list", "--json"], 0);
     run(&["verify", "--read-data", "--json"], 0);
     run(&["log", "--json"], 0);
+    run(&["log", "--anchor", "--json"], 0);
+    run(&["pin", id, "--json"], 0);
+    run(&["unpin", id, "--json"], 0);
+    run(&["prune", "--dry-run", "--json"], 0);
     run(&["import", &exported, "--dry-run", "--json"], 0);
     run(&["rebuild", "--json"], 0);
     run(&["doctor", "--json"], 0);

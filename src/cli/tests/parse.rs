@@ -249,13 +249,7 @@ fn the_store_and_the_rest() {
     assert!(
         matches!(understood("jackin recovery man undo").verb, Verb::Man(a) if a.verb.as_deref() == Some("undo"))
     );
-    for line in [
-        "completions",
-        "completions csh",
-        "man nonsense",
-        "log --anchor x",
-        "list extra",
-    ] {
+    for line in ["completions", "completions csh", "man nonsense", "list extra"] {
         wrong(&format!("jackin recovery {line}"));
     }
 }

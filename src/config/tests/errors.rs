@@ -192,7 +192,7 @@ fn later_features_are_known_and_refused() {
         ("retention.days = \"x\"", "must be a whole number"),
         ("retention.keep = 3", "not a known key"),
         ("retention.max_bytes = \"1GiB\"", "of config.toml"),
-        ("retention.min_free = 0", "of config.toml"),
+        ("retention.min_free = 1", "of config.toml"),
         ("state.secrets = \"plain\"", "nearest valid value"),
         ("store.replicate = 5", "must be a string"),
     ] {

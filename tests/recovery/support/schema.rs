@@ -73,9 +73,16 @@ pub(crate) fn printed_by(args: &[OsString]) -> Option<&'static str> {
     }
     let name = match verb {
         "restore" if words.contains(&"--to") => "restore-to",
+        "log" if is_bare(&words, "--anchor") => "log-anchor",
         verb => verb,
     };
     DOCUMENTS.keys().map(String::as_str).find(|known| *known == name)
+}
+
+/// Whether a flag stands there without a value.
+fn is_bare(words: &[&str], flag: &str) -> bool {
+    let at = words.iter().position(|word| *word == flag);
+    at.is_some_and(|at| words.get(at + 1).is_none_or(|next| next.starts_with('-')))
 }
 
 /// Every document of the schema, sorted.
