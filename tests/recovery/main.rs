@@ -96,6 +96,7 @@ mod real_scenarios;
 mod real_tree;
 mod repeat;
 mod retention;
+mod retention_killed;
 mod room;
 mod second_names;
 mod set_aside;

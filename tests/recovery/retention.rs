@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::{Instance, instances};
-use crate::support::machine::{has_points, run_tool, skip};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
-fn rules(sandbox: &Sandbox, text: &str) {
+pub(crate) fn rules(sandbox: &Sandbox, text: &str) {
     let path = sandbox.home().join(".config/jackin/config.toml");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, format!("[recovery.retention]\n{text}\n")).unwrap();
@@ -30,20 +28,20 @@ fn archives(sandbox: &Sandbox) -> u64 {
     all.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
 }
 
-fn is_whole(sandbox: &Sandbox) {
+pub(crate) fn is_whole(sandbox: &Sandbox) {
     sandbox.jackin(["verify", "--read-data"]).ok().shows("whole");
     sandbox.jackin(["log", "--verify"]).ok().shows("every link holds");
 }
 
 /// A session with checkpoints, and the tree as it was at each of them.
-struct Session {
+pub(crate) struct Session {
     project: PathBuf,
     id: String,
     trees: BTreeMap<String, Tree>,
 }
 
 impl Session {
-    fn begin(sandbox: &Sandbox) -> Self {
+    pub(crate) fn begin(sandbox: &Sandbox) -> Self {
         let project = sandbox.project("work");
         for number in 0..12 {
             let content = vec![b'a' + number; 3000 + usize::from(number)];
@@ -80,7 +78,7 @@ impl Session {
         )));
     }
 
-    fn checkpoint(&mut self, sandbox: &Sandbox, number: usize) -> Run {
+    pub(crate) fn checkpoint(&mut self, sandbox: &Sandbox, number: usize) -> Run {
         self.change(number);
         let name = format!("c{number}");
         self.trees.insert(name.clone(), Tree::read(&self.project));
@@ -88,7 +86,7 @@ impl Session {
     }
 
     /// Every checkpoint that is listed can be written elsewhere, and is what it was. Gives how many there are.
-    fn all_restore(&self, sandbox: &Sandbox) -> usize {
+    pub(crate) fn all_restore(&self, sandbox: &Sandbox) -> usize {
         let shown = sandbox.jackin(["show", &self.id, "--json"]).ok().json();
         let mut count = 0;
         for snapshot in shown["instance"]["snapshots"].as_array().unwrap() {
@@ -322,90 +320,6 @@ fn fill(project: &Path, bytes: usize, seed: u8) {
         content.extend_from_slice(&state.to_le_bytes());
     }
     fs::write(project.join("blob"), content).unwrap();
-}
-
-#[test]
-fn killed_at_every_point_nothing_that_is_listed_is_lost() {
-    if !has_points() {
-        return skip("kills in a prune", "the program has no points");
-    }
-    let sandbox = Sandbox::new();
-    rules(&sandbox, "checkpoints = 0");
-    let mut session = Session::begin(&sandbox);
-    for number in 0..45 {
-        session.checkpoint(&sandbox, number).ok();
-    }
-    let store = sandbox.store();
-    let saved = sandbox.scratch("saved");
-    fs::create_dir_all(&saved).unwrap();
-    copy(&store, &saved.join("store"));
-    rules(&sandbox, "checkpoints = 7");
-    let mut points = 0;
-    for point in 1.. {
-        fs::remove_dir_all(&store).unwrap();
-        copy(&saved.join("store"), &store);
-        let run = sandbox
-            .command(["prune", "--yes"])
-            .with("JACKIN_RECOVERY_FAIL_AT", format!("any:{point}"))
-            .run();
-        if run.exit() == Some(0) {
-            break;
-        }
-        assert_eq!(run.exit(), None, "{run}");
-        points += 1;
-        let count = session.all_restore(&sandbox);
-        assert!(count == 45 || count == 7, "{count} at {point}");
-        is_whole(&sandbox);
-        sandbox.jackin(["prune", "--yes"]).ok();
-        assert_eq!(session.all_restore(&sandbox), 7, "at {point}");
-        is_whole(&sandbox);
-        sandbox.jackin(["doctor"]).ok();
-        let names = fs::read_dir(store.join("tmp")).unwrap().count();
-        assert_eq!(names, 0, "a draft stays at {point}");
-    }
-    assert!(points >= 5, "{points}");
-    assert_eq!(session.all_restore(&sandbox), 7);
-}
-
-fn copy(from: &Path, to: &Path) {
-    run_tool(Command::new("cp").arg("-a").arg(from).arg(to));
-}
-
-#[test]
-fn captures_prunes_and_checks_at_the_same_time_do_not_disturb_each_other() {
-    let sandbox = Sandbox::new();
-    rules(&sandbox, "checkpoints = 4");
-    let mut session = Session::begin(&sandbox);
-    std::thread::scope(|scope| {
-        let looking = scope.spawn(|| {
-            for _ in 0..12 {
-                sandbox.jackin(["verify", "--read-data"]).ok().shows("whole");
-            }
-        });
-        let pruning = scope.spawn(|| {
-            for _ in 0..12 {
-                sandbox.jackin(["prune", "--yes"]).ok();
-            }
-        });
-        for number in 0..40 {
-            session.checkpoint(&sandbox, number).ok();
-        }
-        looking.join().unwrap();
-        pruning.join().unwrap();
-    });
-    sandbox.jackin(["prune", "--yes"]).ok();
-    assert_eq!(session.all_restore(&sandbox), 4);
-    is_whole(&sandbox);
-    let locks: Vec<_> = fs::read_dir(sandbox.store().join("locks"))
-        .unwrap()
-        .map(|e| e.unwrap().file_name())
-        .collect();
-    assert!(
-        locks
-            .iter()
-            .all(|name| !name.to_string_lossy().starts_with("root-")),
-        "{locks:?}"
-    );
 }
 
 #[test]
