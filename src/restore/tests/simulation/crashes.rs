@@ -218,7 +218,7 @@ fn small(every: usize) -> Vec<Make> {
 fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
     let depth = Depth {
         losses: Losses::Kill,
-        nested: if wants_all() { 1 } else { 40 },
+        nested: if wants_all() { 1 } else { 120 },
         again: Losses::Kill,
     };
     let mut sessions = cases::rich();
@@ -265,16 +265,18 @@ fn an_exchange_in_steps_may_be_killed_at_any_call_there_and_back() {
 fn a_directory_that_its_owner_may_not_write_is_shut_again_wherever_a_crash_came() {
     let kill = Depth {
         losses: Losses::Kill,
-        nested: if wants_all() { 1 } else { 40 },
+        nested: if wants_all() { 1 } else { 120 },
         again: Losses::Kill,
     };
     let power = Depth {
-        losses: Losses::Power {
-            most: if wants_all() { 64 } else { 2 },
-        },
+        losses: Losses::Power { most: 64 },
         nested: 0,
         again: Losses::Kill,
     };
+    // Minutes, all of it; `bench/simulate` has them.
+    if !wants_all() {
+        return all("crashed, shut", vec![Box::new(cases::shut)], kill);
+    }
     for depth in [kill, power] {
         let sessions: Vec<Make> = vec![
             Box::new(cases::shut),
