@@ -28,7 +28,7 @@ pub(crate) use mounted::{missing as missing_mount, record as mount_record};
 pub use private::{Loss, Note, PrivateFile, Reveal, Show};
 pub use repositories::{glance, tracked_by_git};
 pub use source::{LayoutHasher, Source};
-pub use take::{Captured, Request, take};
+pub use take::{Captured, CountChanges, Request, take};
 pub use walk::Skipped;
 
 use crate::mount::MountError;

@@ -24,7 +24,7 @@ pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix
 pub use target::Target;
 pub use terms::{
     AgentTerms, BroadReason, Contract, KeptExclude, MountState, MountTerms, NotCovered, RestoreTerms,
-    SnapshotTerms, StackWarning, StatePath, StateSource, StateTerms, Unavailable,
+    RetentionTerms, SnapshotTerms, StackWarning, StatePath, StateSource, StateTerms, Unavailable,
 };
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! What cannot be told is never taken for "dead": a caller treats unknown as active. These checks guard against
 //! accidents; a process of the same user that means harm can get round them.
 
+mod behind;
 mod caller;
 mod docker;
 mod fatal;
@@ -27,6 +28,7 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use other as system;
 
+pub use behind::{leave_behind, leave_terminal};
 pub use caller::{Caller, caller};
 pub use docker::containers;
 pub use fatal::die;

@@ -19,6 +19,7 @@ mod receipt;
 mod record;
 mod repository;
 mod rules;
+mod step;
 mod time;
 
 pub use aside::{AsideAct, AsideChange, AsideStep};
@@ -51,6 +52,7 @@ pub use repository::{
     Differs, DirtyPath, GitCoverage, RemoteFacts, RepositoryClass, RepositoryFacts, RepositoryState,
     UnpushedBranch,
 };
+pub use step::{Step, StepCounts};
 pub use time::Time;
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use jackin_recovery::snapshot::{
     Act, ArchiveRef, AsideChange, ByteString, Chunk, Digest, Directory, Ending, Entry, ExcludeRule,
     ExcludeSource, ForkId, Gap, GapReason, InodeFlags, InstanceId, Kind, Listing, Manifest, ManifestList,
     MountRecord, Name, PathAct, PathChange, ProcessRef, PruneReason, PrunedSnapshot, Receipt, RecordedGap,
-    RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, Time, WatchedMount, WithheldPath,
-    WithheldReason, runs,
+    RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, Step, StepCounts, Time, WatchedMount,
+    WithheldPath, WithheldReason, runs,
 };
 use jackin_recovery::store::archive::BlobKind;
 
@@ -254,6 +254,14 @@ fn receipts() -> Vec<u8> {
             record: Digest::of(b"record"),
             withheld: 2,
             sealed_to: vec!["age1".to_owned()],
+            step: Some(Step {
+                since: target.clone(),
+                counts: StepCounts {
+                    added: 1,
+                    changed: 2,
+                    deleted: 3,
+                },
+            }),
         },
         Act::CaptureFailed {
             kind: SnapshotKind::Closing,

@@ -199,6 +199,7 @@ fn snapshot(home: &Home, entropy: &Counter, root: &Path, kind: SnapshotKind) -> 
         limits: Limits::NONE,
         must_fit: false,
         check_content: false,
+        count: None,
         now: Time::default(),
         uid: 0,
     };

@@ -4,11 +4,12 @@ use super::Earlier;
 use super::private::Before as PrivateBefore;
 use super::repositories::Before;
 use super::walk::Reference;
-use crate::snapshot::{ArchiveRef, Coverage, Manifest, MountRecord, SnapshotRecord, Time};
+use crate::snapshot::{ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotRecord, Time};
 use crate::store::{Blobs, Store};
 
 /// The latest snapshot of a mount root, whichever instance it belongs to.
 pub(crate) struct Latest {
+    id: SnapshotId,
     manifest: Manifest,
     mount: MountRecord,
     /// Whether it has the coverage of now.
@@ -50,6 +51,7 @@ impl Latest {
             .archives
             .retain(|archive| archive.id.is_state() == is_state);
         Some(Self {
+            id: record.id,
             manifest: blobs.manifest(mount.manifest.as_ref()?).ok()?,
             same_rules: mount.coverage == *coverage,
             mount,
@@ -150,6 +152,12 @@ impl Known {
     /// Whether the latest snapshot of the mount with this number has some of its content in no archive.
     pub(super) fn is_by_commit(&self, at: usize) -> bool {
         self.latest(at).is_some_and(Latest::is_by_commit)
+    }
+
+    /// What the mount with this number was, when its latest snapshot is this one.
+    pub(super) fn manifest_of(&self, at: usize, snapshot: &SnapshotId) -> Option<&Manifest> {
+        let latest = self.latest(at).filter(|latest| latest.id == *snapshot)?;
+        Some(&latest.manifest)
     }
 
     /// What was recorded of the repositories of the mount with this number.

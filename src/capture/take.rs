@@ -4,12 +4,14 @@ mod commits;
 mod held;
 mod private;
 mod steady;
+mod step;
 
 use std::collections::BTreeSet;
 
 use self::commits::Read;
 use self::private::keep_private;
 use self::steady::Taken;
+pub use self::step::CountChanges;
 use super::contents::complete;
 use super::known::Known;
 use super::limit::biggest;
@@ -51,6 +53,8 @@ pub struct Request<'a> {
     pub must_fit: bool,
     /// Read every file, whatever its stat data say.
     pub check_content: bool,
+    /// Counts what changed since the snapshot of the instance before this one; its receipt tells.
+    pub count: Option<CountChanges>,
     /// Wall clock now.
     pub now: Time,
     /// Who acts.
@@ -257,8 +261,9 @@ impl<'a> Capture<'a> {
         }
         let complete = manifests.iter().flatten().all(Manifest::is_complete);
         let record = self.record(id, mounts, archives, complete);
+        let step = self.step(&record, &manifests);
         self.store
-            .publish(draft, &record, self.request.now, self.request.uid)?;
+            .publish(draft, &record, step, self.request.now, self.request.uid)?;
         Ok(Some(Captured {
             record,
             manifests,

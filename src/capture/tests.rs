@@ -186,6 +186,7 @@ impl Place {
             limits,
             must_fit: false,
             check_content: false,
+            count: None,
             now: self.clock.now(),
             uid: 1000,
         };

@@ -27,7 +27,7 @@ pub(super) use help::VERBS;
 pub use help::command_for;
 pub use import::ImportArgs;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
-pub use meta::{CompleteArgs, CompletionsArgs, ManArgs};
+pub use meta::{CheckpointsArgs, CompleteArgs, CompletionsArgs, ManArgs};
 pub use parse::{CalledAs, Invocation, ParseOutcome, parse, wanted_color, wants_json};
 pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, WaitingArgs};
 pub use session::{BeginArgs, EndArgs, ExplainArgs, LaunchArgs, Scope};
@@ -157,6 +157,9 @@ pub enum Verb {
     /// What could stand at the cursor: for the completions
     #[command(name = "__complete", hide = true)]
     Complete(CompleteArgs),
+    /// Take checkpoints of a session until it ends: what `begin --checkpoint-every` leaves behind
+    #[command(name = "__checkpoints", hide = true)]
+    Checkpoints(CheckpointsArgs),
 }
 
 impl Verb {
@@ -197,7 +200,7 @@ impl Verb {
             Self::Init(args) => args.json,
             Self::Completions(args) => args.json,
             Self::Man(args) => args.json,
-            Self::Launch(_) | Self::Complete(_) => false,
+            Self::Launch(_) | Self::Complete(_) | Self::Checkpoints(_) => false,
         }
     }
 }

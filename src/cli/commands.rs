@@ -87,5 +87,6 @@ pub(super) fn perform(
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
         Verb::Complete(args) => complete::run(&context, args),
+        Verb::Checkpoints(args) => every::run(&context, args),
     }
 }

@@ -190,6 +190,7 @@ impl Layer {
                 max_entries: self.max_entries.unwrap_or(defaults.max_entries),
                 max_bytes: self.max_bytes.unwrap_or(defaults.max_bytes),
             },
+            room: self.retention.room(),
             retention: self.retention.resolve(),
         }
     }

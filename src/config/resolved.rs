@@ -103,7 +103,7 @@ impl Retention {
 }
 
 /// How large the store may be. In each 0 means no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Room {
     /// Bytes of archives.
     pub max_bytes: u64,
@@ -177,4 +177,6 @@ pub struct Resolved {
     pub limits: Limits,
     /// How much is kept for how long.
     pub retention: Retention,
+    /// How large the store may be.
+    pub room: Room,
 }

@@ -70,7 +70,7 @@ impl RetentionLayer {
         }
     }
 
-    fn room(&self) -> Room {
+    pub(super) fn room(&self) -> Room {
         let usual = Room::default();
         let given = |value: &Option<(Place, u64)>| value.as_ref().map(|(_, value)| *value);
         Room {

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use super::places::{Places, below};
 use super::seen::{Kind, Seen, look, not_covered, uncaptured, why_not};
-use super::terms::{Contract, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable};
+use super::terms::{
+    Contract, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms, Unavailable,
+};
 use super::{ContractError, Verdict, coverage, overlap, state};
 use crate::config::{Isolation, Mode, MountConfig, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
@@ -22,6 +24,8 @@ pub struct Options {
     pub allow_broad: bool,
     /// What git tracks is not left out automatically.
     pub in_git: Option<TrackedByGit>,
+    /// `--checkpoint-every`, in seconds.
+    pub checkpoint_every: Option<u64>,
 }
 
 /// Makes the contract.
@@ -108,6 +112,11 @@ pub fn resolve(
         jackin: resolved.jackin.clone(),
         state,
         store: places.store().filter(|_| mode != Mode::Off).map(ByteString::from),
+        retention: captures.then(|| RetentionTerms {
+            kept: resolved.retention.clone(),
+            room: resolved.room,
+        }),
+        checkpoint_every: options.checkpoint_every.filter(|_| captures),
         restore: RestoreTerms {
             available: captures,
             reason,

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::Foreign;
 use crate::config::{
-    Isolation, JackinTerms, Limits, Mode, OnFailure, Sensitive, Source, Sourced, StateSecrets, Subject,
-    Unread,
+    Isolation, JackinTerms, Limits, Mode, OnFailure, Retention, Room, Sensitive, Source, Sourced,
+    StateSecrets, Subject, Unread,
 };
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 
@@ -32,6 +32,10 @@ pub struct Contract {
     pub state: Option<StateTerms>,
     /// Where the metadata and the archives are stored; none when nothing is written (`off`).
     pub store: Option<ByteString>,
+    /// How long snapshots are kept, and how large the store may be; none when there will be no snapshot.
+    pub retention: Option<RetentionTerms>,
+    /// Seconds between checkpoints that are taken by themselves when something changed; none when nobody asked for them.
+    pub checkpoint_every: Option<u64>,
     /// Whether a restore will be possible.
     pub restore: RestoreTerms,
     /// How much a capture may take.
@@ -50,6 +54,17 @@ impl Contract {
         let mounts = self.mounts.iter().filter_map(|mount| mount.coverage.as_ref());
         mounts.chain(self.state.iter().filter_map(|state| state.coverage.as_ref()))
     }
+}
+
+/// How long snapshots are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RetentionTerms {
+    /// Of this workspace or directory.
+    #[serde(flatten)]
+    pub kept: Retention,
+    /// Of the whole store.
+    #[serde(flatten)]
+    pub room: Room,
 }
 
 /// Whose state is covered.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::capture::Skipped;
-use crate::snapshot::{Directory, Entry, Kind, Listing, Manifest, Name, RelPath};
+use crate::snapshot::{Directory, Entry, Kind, Listing, Manifest, Name, RelPath, StepCounts};
 
 /// One of the two states.
 #[derive(Clone, Copy)]
@@ -97,6 +97,24 @@ impl<'a> Ahead<'a> {
         }
         None
     }
+}
+
+/// Counts how two manifests differ; `None` stands for a mount root that did not exist.
+#[must_use]
+pub fn count_changes(from: Option<&Manifest>, to: Option<&Manifest>) -> StepCounts {
+    let side = |manifest| Side {
+        manifest,
+        skipped: &[],
+    };
+    let mut counts = StepCounts::default();
+    for change in compare(&side(from), &side(to)).changes {
+        match change.kind {
+            ChangeKind::Added => counts.added += 1,
+            ChangeKind::Deleted => counts.deleted += 1,
+            _ => counts.changed += 1,
+        }
+    }
+    counts
 }
 
 /// Compares `from` with `to`.

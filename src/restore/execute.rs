@@ -229,6 +229,7 @@ fn emergency(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<
         limits: Limits::NONE,
         must_fit: false,
         check_content: false,
+        count: None,
         now: acting.now,
         uid: acting.uid,
     };

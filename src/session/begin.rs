@@ -111,6 +111,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         limits: request.limits,
         must_fit: true,
         check_content: false,
+        count: None,
         now: world.clock.now(),
         uid: world.uid,
     };

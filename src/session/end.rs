@@ -5,6 +5,7 @@ use super::pending::is_torn;
 use super::state::state;
 use super::{SessionError, State, World};
 use crate::capture::{CaptureError, Captured, Limits, Request, take};
+use crate::diff::count_changes;
 use crate::snapshot::{Act, Coverage, Ending, ProcessRef, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 
@@ -53,6 +54,7 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
             limits: Limits::NONE,
             must_fit: false,
             check_content: false,
+            count: Some(count_changes),
             now: world.clock.now(),
             uid: world.uid,
         };

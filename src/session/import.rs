@@ -59,7 +59,7 @@ pub fn import(
         watched: Vec::new(),
     })?;
     world.observer.reached("import-begun");
-    if let Err(error) = store.publish(draft, &record, world.clock.now(), world.uid) {
+    if let Err(error) = store.publish(draft, &record, None, world.clock.now(), world.uid) {
         let ending = Ending::Failed(error.to_string());
         // What failed first is what the operator must hear of.
         let _ = tell(Act::End {

@@ -1,10 +1,43 @@
-//! Checkpoints that nobody asks for by name: they are taken when something changed since the last snapshot.
+//! Checkpoints of a running session: those that somebody asks for, and those that are taken when something changed.
 
 use super::{SessionError, World};
 use crate::capture::{Captured, Earlier, Limits, Look, Request, look, take};
-use crate::diff::{Side, compare};
+use crate::diff::{Side, compare, count_changes};
 use crate::snapshot::{SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
+
+/// Takes a checkpoint of a session.
+///
+/// # Errors
+/// [`SessionError::Capture`].
+pub fn checkpoint(
+    store: &Store,
+    world: World<'_>,
+    row: &InstanceRow,
+    name: Option<&str>,
+    message: Option<&str>,
+) -> Result<Captured, SessionError> {
+    let request = Request {
+        instance: &row.id,
+        workspace: row.workspace.as_deref(),
+        kind: SnapshotKind::Checkpoint,
+        late: false,
+        name,
+        message,
+        coverages: &row.mounts,
+        limits: Limits::NONE,
+        must_fit: true,
+        check_content: false,
+        count: Some(count_changes),
+        now: world.clock.now(),
+        uid: world.uid,
+    };
+    take(store, &request, world.observer, world.entropy).map_err(|source| SessionError::Capture {
+        kind: "checkpoint",
+        instance: row.id.clone(),
+        source: Box::new(source),
+    })
+}
 
 /// Takes a checkpoint of a session with this message; `None`: nothing changed since its last snapshot.
 ///
@@ -22,26 +55,7 @@ pub fn checkpoint_if_changed(
     {
         return Ok(None);
     }
-    let request = Request {
-        instance: &row.id,
-        workspace: row.workspace.as_deref(),
-        kind: SnapshotKind::Checkpoint,
-        late: false,
-        name: None,
-        message: Some(message),
-        coverages: &row.mounts,
-        limits: Limits::NONE,
-        must_fit: true,
-        check_content: false,
-        now: world.clock.now(),
-        uid: world.uid,
-    };
-    let captured = take(store, &request, world.observer, world.entropy);
-    captured.map(Some).map_err(|source| SessionError::Capture {
-        kind: "checkpoint",
-        instance: row.id.clone(),
-        source: Box::new(source),
-    })
+    checkpoint(store, world, row, None, Some(message)).map(Some)
 }
 
 /// Whether any mount is not what `record` shows.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ArchiveId, ArchiveRef, AsideChange, ByteString, Coverage, Digest, ForkId, InstanceId, RelPath,
-    RepositoryFacts, SnapshotId, SnapshotKind, Time,
+    RepositoryFacts, SnapshotId, SnapshotKind, Step, Time,
 };
 
 /// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.
@@ -168,6 +168,9 @@ pub enum Act {
         /// The public keys that private files were encrypted to.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sealed_to: Vec<String>,
+        /// How many paths changed since the snapshot of the session before it; none for the first, and where nobody counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<Step>,
     },
     /// A snapshot could not be taken.
     CaptureFailed {

@@ -1,7 +1,7 @@
 //! The chain of receipts as the store offers it: read whole, and appended to together with what it tells of.
 
 use super::{Anchor, Draft, RECEIPTS, Store, StoreError, draft, lock, log, projection};
-use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotRecord, Time};
+use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotRecord, Step, Time};
 
 impl Store {
     /// The whole chain of receipts, oldest first, every link checked.
@@ -89,6 +89,7 @@ impl Store {
         &self,
         draft: Draft,
         record: &SnapshotRecord,
+        step: Option<Step>,
         at: Time,
         uid: u32,
     ) -> Result<(), StoreError> {
@@ -98,6 +99,7 @@ impl Store {
             record: draft.publish(record)?,
             withheld: record.withheld(),
             sealed_to: record.sealed_to(),
+            step,
         };
         if let Err(error) = self.append(at, uid, &record.instance, act) {
             let _ = self.withdraw(&record.id);

@@ -151,6 +151,7 @@ pub(in crate::store) fn capture(store: &Store, record: &SnapshotRecord) -> Recei
         record: digest,
         withheld: 0,
         sealed_to: Vec::new(),
+        step: None,
     };
     store
         .append(record.taken_at, 1000, &record.instance, act)

@@ -67,6 +67,22 @@ pub fn duration(taken: std::time::Duration) -> String {
     }
 }
 
+/// A number of seconds in the largest unit that it is a multiple of: `10 minutes`, `90 seconds`.
+#[must_use]
+pub fn interval(seconds: u64) -> String {
+    const UNITS: [(u64, &str, &str); 3] = [
+        (3600, "hour", "hours"),
+        (60, "minute", "minutes"),
+        (1, "second", "seconds"),
+    ];
+    let unit = UNITS.into_iter().find(|(length, ..)| seconds % length == 0);
+    let (length, one, many) = unit.unwrap_or((1, "second", "seconds"));
+    match seconds / length {
+        1 => one.to_owned(),
+        several => counted(several, one, many),
+    }
+}
+
 /// A point in time to the second: `2026-11-20 23:03:21 UTC`.
 #[must_use]
 pub fn moment(time: Time) -> String {

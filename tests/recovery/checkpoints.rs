@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::compare::assert_same_tree;
-use crate::support::documents::{Restored, instances};
+use crate::support::documents::Restored;
 use crate::support::machine::binary;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
@@ -215,56 +215,23 @@ fn what_each_step_changed_is_shown_with_its_message() {
         .has("nothing");
     let document = sandbox.jackin(["show", &id, "--json"]).ok().json();
     assert_eq!(document["steps"].as_object().unwrap().len(), 4);
-    sandbox.jackin(["checkpoint", &id, "--name", "one"]).refused();
-}
-
-#[test]
-fn checkpoints_come_by_themselves_when_something_changed() {
-    let sandbox = Sandbox::new();
-    let project = sandbox.project("work");
-    let launch = |script: &str| {
-        let directory = project.to_str().unwrap();
-        let args = [
-            "launch",
-            "--checkpoint-every",
-            "1s",
-            "--snapshot",
-            "project",
-            directory,
-            "--",
-            "sh",
-            "-c",
-            script,
-        ];
-        sandbox.command(args).inside(&project).run()
-    };
-    launch("echo 1 > one; sleep 3; echo 2 > two; sleep 3").ok();
-    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
-    let taken: Vec<&str> = all[0]
-        .snapshots
+    // They stand in the receipts, so that no manifest is read for them, and stay when the snapshot is gone.
+    let log = sandbox.jackin(["log", "--json"]).ok().json();
+    let acts = log["receipts"]
+        .as_array()
+        .unwrap()
         .iter()
-        .map(|snapshot| snapshot.kind.as_str())
-        .collect();
-    // One for each change, though six times a second passed.
-    assert_eq!(taken, ["closing", "checkpoint", "checkpoint", "baseline"]);
-    launch("sleep 3; exit 7").code(7);
-    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
-    assert_eq!(all[0].snapshots.len(), 2);
-    sandbox.jackin(["verify", "--read-data"]).ok();
-    for wrong in ["10", "0s", "x", "-1m", "1d", ""] {
-        sandbox
-            .jackin([
-                "launch",
-                "--checkpoint-every",
-                wrong,
-                "--snapshot",
-                "project",
-                "/",
-                "--",
-                "true",
-            ])
-            .code(2);
+        .map(|receipt| &receipt["act"]);
+    let told: Vec<_> = acts.filter(|act| act["step"].is_object()).collect();
+    assert_eq!(told.len(), 4);
+    for act in told {
+        let (of, step) = (act["snapshot"].as_str().unwrap(), &act["step"]);
+        for count in ["added", "changed", "deleted"] {
+            assert_eq!(document["steps"][of][count], step[count], "{act}");
+        }
     }
+    sandbox.jackin(["log"]).ok().has("(+2 ~1)").has("(nothing)");
+    sandbox.jackin(["checkpoint", &id, "--name", "one"]).refused();
 }
 
 #[test]

@@ -68,6 +68,7 @@ mod imports;
 mod init;
 mod integrations;
 mod interrupted;
+mod intervals;
 mod jackin_instances;
 mod json;
 mod kills;

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::help::VERBS;
-use super::values::Shell;
+use super::values::{Shell, some_text};
 use crate::cli::generate::CONFIG;
 
 /// Arguments of `completions`.
@@ -40,6 +40,17 @@ pub struct CompleteArgs {
     /// The command line up to the cursor
     #[arg(last = true, num_args = 0.., value_name = "WORD")]
     pub words: Vec<OsString>,
+}
+
+/// Arguments of the hidden verb that `begin --checkpoint-every` leaves behind.
+#[derive(Clone, Debug, Args)]
+pub struct CheckpointsArgs {
+    /// The session's id
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Between two checkpoints
+    #[arg(value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub seconds: u64,
 }
 
 fn pages() -> PossibleValuesParser {

@@ -38,6 +38,9 @@ pub struct Scope {
     /// Without it, what the configuration says, else `block`.
     #[arg(long, value_enum, value_name = "ACTION")]
     pub on_failure: Option<OnFailure>,
+    /// Take a checkpoint each time this long has passed and something changed: 30s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub checkpoint_every: Option<Duration>,
 }
 
 /// Arguments of `explain`.
@@ -57,9 +60,6 @@ pub struct LaunchArgs {
     /// What is protected.
     #[command(flatten)]
     pub scope: Scope,
-    /// Take a checkpoint each time this long has passed and something changed: 30s, 10m, 2h
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub checkpoint_every: Option<Duration>,
     /// Write a report of the session to FILE, as JSON
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub report: Option<OsString>,

@@ -1,7 +1,7 @@
 //! `begin`: the first moment of a session, for a launcher that starts the agent itself.
 
 use super::repositories::warn_of_unsteady;
-use super::scope;
+use super::{every, scope};
 use crate::capture::Limits;
 use crate::cli::args::BeginArgs;
 use crate::cli::context::Context;
@@ -44,6 +44,13 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
     warn_of_absent(context, &contract);
     let begun = begin_instance(context, &store, &contract, keeper, None)?;
     warn_about(context, &begun);
+    if let Some(interval) = args.scope.checkpoint_every.filter(|_| begun.baseline.is_some())
+        && let Err(error) = every::leave(&begun.instance, interval)
+    {
+        context
+            .terminal
+            .warn(&format!("no checkpoints are taken by themselves: {error}"));
+    }
     let id = begun.instance.to_string();
     let record = begun.baseline.as_ref().map(|captured| &captured.record);
     if args.json {

@@ -3,15 +3,13 @@
 use super::diff::no_store;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
-use crate::capture::{Limits, Request, take};
 use crate::cli::args::CheckpointArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{CheckpointDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{Allowed, SessionError, check_name, find_called, is_active, refuse_inside};
-use crate::snapshot::SnapshotKind;
+use crate::session::{Allowed, check_name, checkpoint, find_called, is_active, refuse_inside};
 
 pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
     let own = context
@@ -58,27 +56,8 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
         return Err(CliError::new(ErrorKind::Usage, message)
             .hint("checkpoints are never overwritten; take another name"));
     }
-    let request = Request {
-        instance: &row.id,
-        workspace: row.workspace.as_deref(),
-        kind: SnapshotKind::Checkpoint,
-        late: false,
-        name: args.name.as_deref(),
-        message: args.message.as_deref(),
-        coverages: &row.mounts,
-        limits: Limits::NONE,
-        must_fit: true,
-        check_content: false,
-        now: context.now(),
-        uid: context.world().uid,
-    };
-    let world = context.world();
-    let captured =
-        take(&store, &request, world.observer, world.entropy).map_err(|source| SessionError::Capture {
-            kind: "checkpoint",
-            instance: row.id.clone(),
-            source: Box::new(source),
-        })?;
+    let (name, message) = (args.name.as_deref(), args.message.as_deref());
+    let captured = checkpoint(&store, context.world(), &row, name, message)?;
     let record = captured.record;
     // The process ends now; to give a million names back one by one would take longer than what is left to do.
     std::mem::forget(captured.manifests);

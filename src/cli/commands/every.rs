@@ -1,18 +1,24 @@
-//! `launch --checkpoint-every`: checkpoints beside a command that runs. They say nothing while it does: the terminal is its own.
+//! `--checkpoint-every`: checkpoints beside a session that runs. They say nothing while it does: the terminal is its own. `launch` takes
+//! them in a thread; `begin` leaves a process behind, which is gone soon after the session is.
 
+use std::ffi::OsString;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 use super::retain::quietly;
-use crate::cli::context::{SystemClock, SystemEntropy};
+use crate::cli::args::{CalledAs, CheckpointsArgs};
+use crate::cli::context::{Context, SystemClock, SystemEntropy};
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
 use crate::environment::Environment;
 use crate::observer::{Observer, Phase};
-use crate::platform;
-use crate::session::{World, checkpoint_if_changed};
-use crate::snapshot::InstanceId;
+use crate::session::{World, checkpoint_if_changed, find_instance, is_active};
+use crate::snapshot::{Act, InstanceId, SnapshotKind};
 use crate::store::Store;
+use crate::{platform, process};
 
 /// What became of the checkpoints.
 #[derive(Debug, Default)]
@@ -51,6 +57,83 @@ pub(super) fn beside<T>(
         });
         (done, taken)
     })
+}
+
+/// How often the process that was left behind looks whether the session has ended.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// So long it goes on although the store cannot be read.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Leaves the process behind.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn leave(instance: &InstanceId, interval: Duration) -> io::Result<()> {
+    let words = [
+        "__checkpoints",
+        instance.as_str(),
+        &interval.as_secs().to_string(),
+    ];
+    let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    process::leave_behind(CalledAs::JackinRecovery.prefix(), &words)
+}
+
+/// What the process does that was left behind: it takes checkpoints until the session has ended. Nobody reads what it says, so a failure
+/// gets a receipt, each reason once. A store that cannot be read for a while is no reason to stop.
+pub(super) fn run(context: &Context<'_>, args: &CheckpointsArgs) -> Result<Status, CliError> {
+    process::leave_terminal();
+    let (interval, quiet) = (Duration::from_secs(args.seconds), Quiet::default());
+    let mut taken = Taken::default();
+    let (mut passed, mut blind) = (Duration::ZERO, Duration::ZERO);
+    while !context.world().observer.cancelled() && blind < PATIENCE {
+        let nap = LOOK.min(interval.saturating_sub(passed));
+        thread::sleep(nap);
+        passed += nap;
+        let is_time = passed >= interval;
+        if is_time {
+            passed = Duration::ZERO;
+        }
+        match tick(context, &args.instance, is_time, &mut taken, &quiet) {
+            Ok(true) => blind = Duration::ZERO,
+            Ok(false) => break,
+            Err(_) => blind += nap,
+        }
+    }
+    Ok(ExitCode::Done.into())
+}
+
+/// One look, and a checkpoint when it is time. Whether the session goes on.
+fn tick(
+    context: &Context<'_>,
+    instance: &str,
+    is_time: bool,
+    taken: &mut Taken,
+    quiet: &Quiet,
+) -> Result<bool, CliError> {
+    // Without a store there is no session.
+    let Some(store) = context.store_for_reading()? else {
+        return Ok(false);
+    };
+    let row = find_instance(&store, instance)?;
+    if row.ended_at.is_some() || is_time && !is_active(&store, &row) {
+        return Ok(false);
+    }
+    if !is_time {
+        return Ok(true);
+    }
+    let store = context.store_for_writing()?;
+    let told = taken.failures.len();
+    taken.once(&store, context.environment, &row.id, quiet);
+    for error in taken.failures.iter().skip(told) {
+        let failed = Act::CaptureFailed {
+            kind: SnapshotKind::Checkpoint,
+            error: error.clone(),
+        };
+        let world = context.world();
+        store.append(world.clock.now(), world.uid, &row.id, failed)?;
+    }
+    Ok(true)
 }
 
 impl Taken {

@@ -86,7 +86,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let environment = context.environment;
     let mut taken = Taken::default();
     let started = start(context, program, arguments, &[variable]).map(|running| {
-        match args.checkpoint_every.filter(|_| begun.baseline.is_some()) {
+        match args.scope.checkpoint_every.filter(|_| begun.baseline.is_some()) {
             None => running.wait(),
             Some(interval) => {
                 let (ended, beside) =

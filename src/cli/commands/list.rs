@@ -20,8 +20,9 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
     if let Some(store) = &store {
         waiting = waiting_instances(store);
         let sight = Sight::now();
+        let mut snapshots_of = store.catalog().snapshots_by_instance()?;
         for row in store.catalog().instances()? {
-            let snapshots = store.catalog().snapshots(&row.id)?;
+            let snapshots = snapshots_of.remove(&row.id).unwrap_or_default();
             let state = state_by(&sight, store, &row);
             rows.push((row, state, snapshots));
         }

@@ -49,6 +49,7 @@ pub(super) fn contract(
     let options = Options {
         allow_broad: scope.allow_broad,
         in_git: Some(tracked_by_git),
+        checkpoint_every: scope.checkpoint_every.map(|every| every.as_secs()),
     };
     let mut contract = resolve(context.environment, &resolved, options)?;
     check_recipients(&contract)?;

@@ -75,6 +75,9 @@ impl Words {
         words = words
             .switch("--allow-broad", scope.allow_broad)
             .flag("--on-failure", action.as_ref().map(|value| value.get_name()));
+        if let Some(every) = scope.checkpoint_every {
+            words = words.flag("--checkpoint-every", Some(&format!("{}s", every.as_secs())));
+        }
         match &scope.target {
             Some(target) => words.arg(target),
             None => words,

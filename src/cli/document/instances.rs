@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use super::RepositoryStateDocument;
 use super::{ForkedDocument, Head, ReasonDocument};
-use crate::cli::view::instances::StepCounts;
 use crate::config::Unread;
 use crate::session::State;
-use crate::snapshot::{AsideChange, ContainerRef, Coverage, RestoreKind, SnapshotKind, Time, WatchedMount};
+use crate::snapshot::{
+    AsideChange, ContainerRef, Coverage, RestoreKind, SnapshotKind, StepCounts, Time, WatchedMount,
+};
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
 
 /// `list --json`.

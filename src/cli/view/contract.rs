@@ -5,6 +5,7 @@ mod excludes;
 mod gaps;
 mod git;
 mod jackin;
+mod kept;
 mod mounts;
 mod sheet;
 mod state;
@@ -28,6 +29,7 @@ pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
         gaps::withheld(&mut sheet, contract);
     }
     stored(&mut sheet, contract);
+    kept::write(&mut sheet, contract);
     restore(&mut sheet, contract);
     if contract.snapshot.created {
         limits(&mut sheet, contract);
@@ -88,6 +90,14 @@ fn snapshot(sheet: &mut Sheet, contract: &Contract) {
         ]),
         Mode::Project | Mode::ProjectAndState => {}
     }
+    if let Some(seconds) = contract.checkpoint_every {
+        let every = size::interval(seconds);
+        sheet.say(&[
+            Part::Text("A checkpoint every "),
+            Part::Whole(every),
+            Part::Text(" while it runs, when something changed."),
+        ]);
+    }
 }
 
 fn stored(sheet: &mut Sheet, contract: &Contract) {
@@ -95,10 +105,9 @@ fn stored(sheet: &mut Sheet, contract: &Contract) {
     sheet.section("Stored in");
     sheet.say(&[Part::name(&store.0)]);
     sheet.say(&[Part::Text(if contract.snapshot.created {
-        "Metadata and archives, readable by you alone. This version prunes nothing: the store grows until you \
-         remove it."
+        "Metadata and archives, readable by you alone."
     } else {
-        "Metadata, readable by you alone. This version prunes nothing."
+        "Metadata, readable by you alone; it stays."
     })]);
 }
 

@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::{aside, changes, forks, repository};
 use crate::cli::document::JackinDocument;
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
 use crate::snapshot::{
-    ContainerRef, Coverage, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, Time, WatchedMount,
+    ContainerRef, Coverage, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, StepCounts, Time,
+    WatchedMount,
 };
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
 use crate::terminal::table::{Cell, Column, Fit, Table};
@@ -94,29 +92,17 @@ pub(in crate::cli) struct Begun {
     pub(in crate::cli) watched: Vec<WatchedMount>,
 }
 
-/// How many paths are different from one snapshot to the next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub(in crate::cli) struct StepCounts {
-    /// New paths.
-    pub(in crate::cli) added: u64,
-    /// Paths whose content, type or metadata differ.
-    pub(in crate::cli) changed: u64,
-    /// Paths that are gone.
-    pub(in crate::cli) deleted: u64,
-}
-
-impl StepCounts {
-    fn words(self) -> String {
-        let parts = [('+', self.added), ('~', self.changed), ('-', self.deleted)];
-        let told = parts.iter().filter(|(_, count)| *count > 0);
-        let told: Vec<String> = told
-            .map(|(sign, count)| format!("{sign}{}", size::count(*count)))
-            .collect();
-        if told.is_empty() {
-            "nothing".to_owned()
-        } else {
-            told.join(" ")
-        }
+/// How many paths a step changed, in words.
+pub(in crate::cli) fn step_words(counts: StepCounts) -> String {
+    let parts = [('+', counts.added), ('~', counts.changed), ('-', counts.deleted)];
+    let told = parts.iter().filter(|(_, count)| *count > 0);
+    let told: Vec<String> = told
+        .map(|(sign, count)| format!("{sign}{}", size::count(*count)))
+        .collect();
+    if told.is_empty() {
+        "nothing".to_owned()
+    } else {
+        told.join(" ")
     }
 }
 
@@ -309,7 +295,7 @@ fn snapshots(shown: &Shown<'_>, now: Time, columns: usize) -> String {
             shown
                 .steps
                 .get(&row.id)
-                .map(|step| step.words())
+                .map(|step| step_words(*step))
                 .unwrap_or_default()
                 .into(),
             Cell::new(

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::aside;
+use super::instances::step_words;
 use crate::snapshot::{Act, Ending, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, Time};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{sanitize, size};
@@ -59,9 +60,14 @@ fn words(act: &Act) -> String {
             kind,
             withheld,
             sealed_to,
+            step,
             ..
         } => {
-            let taken = format!("{} snapshot {snapshot}", kind.word());
+            let changed = step
+                .as_ref()
+                .map(|step| format!(" ({})", step_words(step.counts)));
+            let changed = changed.unwrap_or_default();
+            let taken = format!("{} snapshot {snapshot}{changed}", kind.word());
             let private = size::counted(*withheld, "private file", "private files");
             match (*withheld, sealed_to.is_empty()) {
                 (0, _) => taken,

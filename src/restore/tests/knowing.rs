@@ -52,6 +52,7 @@ fn capture(place: &Place, instance: &InstanceId, kind: SnapshotKind, late: bool)
         limits: Limits::NONE,
         must_fit: false,
         check_content: false,
+        count: None,
         now: place.clock.now(),
         uid: 1000,
     };

@@ -106,6 +106,7 @@ fn capture(place: &Place, id: &InstanceId, kind: SnapshotKind, name: Option<&str
         limits: Limits::NONE,
         must_fit: false,
         check_content: false,
+        count: None,
         now: place.clock.now(),
         uid: 1000,
     };

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension as _, Row};
 
 use super::Catalog;
 use super::row::{self, Count, Json, RestoreRow, Word};
-use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotKind};
+use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotKind, Step};
 use crate::store::StoreError;
 use crate::store::log::Place;
 
@@ -109,6 +109,34 @@ impl Catalog {
             connection
                 .prepare_cached(sql)?
                 .query_map(rusqlite::params![instance.as_str(), number], pair)?
+                .collect()
+        })
+    }
+
+    /// Every snapshot of an instance that was captured, newest first, also those that were given up since, with its step as its receipt
+    /// tells of it.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn captures(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Vec<(SnapshotId, SnapshotKind, Option<Step>)>, StoreError> {
+        let sql =
+            "SELECT json ->> '$.act.snapshot', json ->> '$.act.kind', json -> '$.act.step' FROM receipts
+                   WHERE instance = ?1 AND act = 'capture' ORDER BY number DESC";
+        let captured = |row: &Row<'_>| {
+            let step = row.get::<_, Option<Json<Step>>>(2)?;
+            Ok((
+                row.get::<_, Word<_>>(0)?.0,
+                row.get::<_, Word<_>>(1)?.0,
+                step.map(|json| json.0),
+            ))
+        };
+        self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_map([instance.as_str()], captured)?
                 .collect()
         })
     }

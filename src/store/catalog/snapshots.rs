@@ -43,6 +43,18 @@ impl Catalog {
         self.snapshots_where("true", [])
     }
 
+    /// All snapshots, by their instance.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn snapshots_by_instance(&self) -> Result<HashMap<InstanceId, Vec<SnapshotRow>>, StoreError> {
+        let mut found: HashMap<InstanceId, Vec<SnapshotRow>> = HashMap::new();
+        for row in self.all_snapshots()? {
+            found.entry(row.instance.clone()).or_default().push(row);
+        }
+        Ok(found)
+    }
+
     /// One snapshot.
     ///
     /// # Errors

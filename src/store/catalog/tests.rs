@@ -203,6 +203,7 @@ fn a_thousand_snapshots_answer_quickly() {
                     record: Digest([0; 32]),
                     withheld: 0,
                     sealed_to: Vec::new(),
+                    step: None,
                 };
                 let act = if n % 10 == 0 { end() } else { act };
                 tables.apply_receipt(&link(n + 1, act, 0, of))?;
@@ -251,6 +252,7 @@ fn step() -> impl Strategy<Value = Step> {
             record: Digest([n; 32]),
             withheld: 0,
             sealed_to: Vec::new(),
+            step: None,
         }),
         (0_u8..12).prop_map(|n| restore(n, n)),
     ];

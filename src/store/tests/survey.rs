@@ -30,6 +30,7 @@ fn filled() -> Place {
         record: digest,
         withheld: 0,
         sealed_to: Vec::new(),
+        step: None,
     };
     store.append(at(1), 1000, &instance(1), act).unwrap();
     capture(&store, &record(2));

@@ -5,9 +5,12 @@ mod hostile;
 mod scope;
 
 use crate::cli::view::contract::contract;
-use crate::config::{Isolation, Limits, Mode, OnFailure, Sensitive, Source, Sourced, Subject};
+use crate::config::{
+    Isolation, Limits, Mode, OnFailure, Retention, Room, Sensitive, Source, Sourced, Subject,
+};
 use crate::contract::{
-    Contract, Foreign, MountState, MountTerms, NotCovered, RestoreTerms, SnapshotTerms, Unavailable,
+    Contract, Foreign, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms,
+    Unavailable,
 };
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource};
 use crate::terminal::recorded::{facts, terminal};
@@ -137,6 +140,11 @@ fn project(mounts: Vec<MountTerms>) -> Contract {
         jackin: None,
         state: None,
         store: Some(bytes("/home/ann/.jackin/data/recovery")),
+        retention: Some(RetentionTerms {
+            kept: Retention::default(),
+            room: Room::default(),
+        }),
+        checkpoint_every: None,
         limits: Limits::default(),
         sensitive: Sourced::built_in(Sensitive::Withhold),
         on_failure: Sourced::built_in(OnFailure::Block),
@@ -168,6 +176,7 @@ fn without(mode: Mode, reason: Unavailable) -> Contract {
         mode,
         source: Source::Default,
     };
+    contract.retention = None;
     contract.restore = RestoreTerms {
         available: false,
         reason: Some(reason),
@@ -247,7 +256,7 @@ Snapshot     NO: mode metadata (/home/ann/.config/jackin/workspaces/shop.toml,
              be able to undo the session, give --snapshot project
 Mounts       not captured  /home/ann/src/shop
 Stored in    /home/ann/.jackin/data/recovery
-             Metadata, readable by you alone. This version prunes nothing.
+             Metadata, readable by you alone; it stays.
 Restore      not possible: the mode is metadata, so there are no files to
              restore from.
 "

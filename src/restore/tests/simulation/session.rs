@@ -87,6 +87,7 @@ fn capture(store: &Store, kind: SnapshotKind) -> Result<Captured, CaptureError> 
         limits: Limits::NONE,
         must_fit: false,
         check_content: false,
+        count: None,
         now: now(),
         uid: 1000,
     };

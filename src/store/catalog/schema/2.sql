@@ -8,6 +8,9 @@ CREATE TABLE pruned (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pruned_by_instance ON pruned (instance);
 
+-- What is asked for by its act alone: forks, and the last restores.
+CREATE INDEX receipts_by_act ON receipts (act, number);
+
 -- What is kept until it is unpinned. An empty snapshot stands for the whole session.
 CREATE TABLE pins (
     instance TEXT NOT NULL,

@@ -1,0 +1,47 @@
+//! How much a step of the session changed: counted once, when its snapshot is taken and both manifests are at hand.
+
+use super::Capture;
+use crate::snapshot::{Manifest, SnapshotId, SnapshotKind, SnapshotRecord, Step, StepCounts};
+
+/// Counts how two states of one mount differ; `None` stands for a root that did not exist.
+pub type CountChanges = fn(from: Option<&Manifest>, to: Option<&Manifest>) -> StepCounts;
+
+impl Capture<'_> {
+    /// What changed since the snapshot of the instance before this one. `None` when nobody asked, when there is none, when it cannot be
+    /// read, and where agents' state is covered: what of that is withheld stands in no manifest.
+    pub(super) fn step(&self, record: &SnapshotRecord, manifests: &[Option<Manifest>]) -> Option<Step> {
+        let count = self.request.count?;
+        if record.mounts.iter().any(|mount| mount.coverage.state) {
+            return None;
+        }
+        let since = self.before()?;
+        let mut counts = StepCounts::default();
+        let mut earlier: Option<SnapshotRecord> = None;
+        for (at, (mount, now)) in record.mounts.iter().zip(manifests).enumerate() {
+            if let Some(known) = self.known.manifest_of(at, &since) {
+                counts += count(Some(known), now.as_ref());
+                continue;
+            }
+            let earlier = match &mut earlier {
+                Some(earlier) => earlier,
+                none => none.insert(self.store.record(&since).ok()?),
+            };
+            let mut mounts = earlier.mounts.iter();
+            let before = match mounts.find(|other| other.coverage.label == mount.coverage.label) {
+                Some(before) => self.store.manifest(earlier, before).ok()?,
+                None => None,
+            };
+            counts += count(before.as_ref(), now.as_ref());
+        }
+        Some(Step { since, counts })
+    }
+
+    fn before(&self) -> Option<SnapshotId> {
+        let catalog = self.store.catalog();
+        let captured = catalog.captured_before(self.request.instance, u64::MAX).ok()?;
+        let mut steps = captured
+            .into_iter()
+            .filter(|(_, kind)| *kind != SnapshotKind::Emergency);
+        steps.next().map(|(id, _)| id)
+    }
+}

@@ -1,0 +1,34 @@
+//! A process of our own that goes on when we are done: it has no terminal, holds nothing open, and belongs to no session of an agent.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use super::probe::INSTANCE_VARIABLE;
+
+/// Starts this program anew with these arguments, called `name`, and leaves it behind. Its streams lead nowhere, its directory is the
+/// root, and no signal of the terminal reaches it.
+///
+/// # Errors
+/// When our own file cannot be found or started.
+pub fn leave_behind(name: &str, arguments: &[OsString]) -> io::Result<()> {
+    Command::new(std::env::current_exe()?)
+        .arg0(name)
+        .args(arguments)
+        .env_remove(INSTANCE_VARIABLE)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        // Whoever started us collects it.
+        .map(drop)
+}
+
+/// Leaves the terminal's session (setsid(2)); for the process that was left behind.
+pub fn leave_terminal() {
+    // It fails only for the leader of a group, who has that to itself already.
+    let _ = rustix::process::setsid();
+}

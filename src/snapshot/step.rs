@@ -1,0 +1,35 @@
+//! What a step of a session changed: from one of its snapshots to the next.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::SnapshotId;
+
+/// How many paths are different from one snapshot to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepCounts {
+    /// New paths.
+    pub added: u64,
+    /// Paths whose content, type or metadata differ.
+    pub changed: u64,
+    /// Paths that are gone.
+    pub deleted: u64,
+}
+
+impl std::ops::AddAssign for StepCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.added += other.added;
+        self.changed += other.changed;
+        self.deleted += other.deleted;
+    }
+}
+
+/// What changed up to a snapshot, and from which one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// The snapshot before.
+    pub since: SnapshotId,
+    /// What changed since.
+    #[serde(flatten)]
+    pub counts: StepCounts,
+}
