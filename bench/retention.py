@@ -97,6 +97,10 @@ class World:
                 names.update(one.get("name") for one in act["snapshots"])
         return names
 
+    def count(self, kind):
+        lines = (self.store / "receipts.log").read_text().splitlines()
+        return sum(1 for line in lines if json.loads(line.split(" ", 1)[1])["act"]["act"] == kind)
+
     def sound(self):
         verified = self.run("verify", "--read-data", check=False)
         chain = self.run("log", "--verify", check=False)
@@ -151,7 +155,8 @@ def kills(world, rounds):
     wrong += world.check(names)
     is_sound, said = world.sound()
     left = sum(1 for _ in (world.store / "tmp").iterdir())
-    print(f"{rounds} rounds, {landed} kills while it ran; lost {len(lost)}, wrong {len(wrong)}, drafts left {left}")
+    acts = f"{world.count('capture')} captures, {world.count('prune')} prunes, {world.count('repack')} repacks"
+    print(f"{rounds} rounds, {landed} kills while it ran, {acts}; lost {len(lost)}, wrong {len(wrong)}, drafts left {left}")
     print(said.strip())
     return not lost and not wrong and is_sound and left == 0
 

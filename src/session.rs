@@ -126,6 +126,14 @@ pub enum SessionError {
         /// The receipt that tells of it.
         receipt: u64,
     },
+    /// A checkpoint of the session has this name already.
+    #[error("{instance} has a checkpoint {name:?} already")]
+    NameTaken {
+        /// The instance.
+        instance: InstanceId,
+        /// The name.
+        name: String,
+    },
     /// What came before a snapshot was given up.
     #[error("what {snapshot} of {instance} changed is not known any more: the snapshot before it was pruned")]
     StepPruned {

@@ -59,7 +59,7 @@ pub use tree::StoredTree;
 pub use verify::{Finding, Verified};
 
 use crate::platform;
-use crate::snapshot::{InstanceId, SnapshotId, SnapshotRecord};
+use crate::snapshot::{Digest, InstanceId, SnapshotId, SnapshotRecord};
 
 /// The lock under which the chain grows and the catalog is caught up.
 const RECEIPTS: &str = "receipts";
@@ -252,6 +252,23 @@ impl Store {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         lock::instance(&self.layout, id)
+    }
+
+    /// Says that a checkpoint of `instance` with this name is being taken, so that no other one gets it.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] while another process takes one; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    pub fn lock_checkpoint(&self, instance: &InstanceId, name: &str) -> Result<LockGuard, StoreError> {
+        let _kept = self.layout.enter()?;
+        self.must_be_writable()?;
+        // A checkpoint's name has more bytes than may stand behind an id.
+        let file = format!(
+            "checkpoint-{}",
+            Digest::of(format!("{instance}/{name}").as_bytes())
+        );
+        lock::fork(&self.layout, &file)?.ok_or_else(|| StoreError::Locked {
+            object: LockedObject::Checkpoint(name.to_owned()),
+        })
     }
 
     /// Whether somebody (also this process) holds the lock of an instance. Makes nothing.

@@ -220,6 +220,8 @@ impl From<SessionError> for CliError {
             SessionError::Inside(_) => Self::from_error(ErrorKind::RefusedInside, &error)
                 .hint("inside a session only list, show, diff, explain and checkpoint are allowed"),
             SessionError::AlreadyEnded(_) => Self::from_error(ErrorKind::Failed, &error),
+            SessionError::NameTaken { .. } => Self::from_error(ErrorKind::Usage, &error)
+                .hint("checkpoints are never overwritten; take another name"),
             SessionError::CheckpointName { .. } | SessionError::BranchName { .. } => {
                 Self::from_error(ErrorKind::Usage, &error)
                     .hint("letters, digits, `_`, `.` and `-`, at most 128, not beginning with `.` or `-`")

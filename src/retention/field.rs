@@ -99,10 +99,7 @@ impl Field {
         };
         let rows = catalog.instances()?;
         let mut restores = catalog.last_restores()?;
-        let mut of_instance: HashMap<InstanceId, Vec<SnapshotRow>> = HashMap::new();
-        for shot in catalog.all_snapshots()? {
-            of_instance.entry(shot.instance.clone()).or_default().push(shot);
-        }
+        let mut of_instance = catalog.snapshots_by_instance()?;
         let pins: HashSet<(InstanceId, Option<SnapshotId>)> = catalog.pins()?.into_iter().collect();
         let mut numbers: HashMap<Group, usize> = HashMap::new();
         let mut last: HashMap<usize, (u64, [SnapshotId; 2])> = HashMap::new();

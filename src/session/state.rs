@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::process::{self, Member, ProbeError};
-use crate::snapshot::{Act, Ending, ProcessRef, Receipt};
+use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
 
 /// Why an instance counts as active.
@@ -136,10 +136,5 @@ fn members(sight: &Sight, row: &InstanceRow) -> Result<Vec<Member>, ProbeError> 
 /// Whether `begin` came to its end: a killed one told nobody an id, so nobody will call `end` for it. What cannot be
 /// told counts as yes.
 fn has_begun(store: &Store, row: &InstanceRow) -> bool {
-    let tried = |receipts: Vec<Receipt>| {
-        receipts
-            .iter()
-            .any(|receipt| matches!(receipt.act, Act::Capture { .. } | Act::CaptureFailed { .. }))
-    };
-    row.mounts.is_empty() || store.catalog().receipts_of(&row.id).map_or(true, tried)
+    row.mounts.is_empty() || store.catalog().was_captured(&row.id).unwrap_or(true)
 }

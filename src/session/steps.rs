@@ -4,12 +4,12 @@ use super::{SessionError, World};
 use crate::capture::{Captured, Earlier, Limits, Look, Request, look, take};
 use crate::diff::{Side, compare, count_changes};
 use crate::snapshot::{SnapshotKind, SnapshotRecord};
-use crate::store::{InstanceRow, Store};
+use crate::store::{InstanceRow, LockGuard, LockedObject, Store, StoreError};
 
-/// Takes a checkpoint of a session.
+/// Takes a checkpoint of a session. No two of it have the same name, whoever takes them at the same time.
 ///
 /// # Errors
-/// [`SessionError::Capture`].
+/// [`SessionError::NameTaken`]; [`SessionError::Capture`]; [`SessionError::Store`].
 pub fn checkpoint(
     store: &Store,
     world: World<'_>,
@@ -17,6 +17,10 @@ pub fn checkpoint(
     name: Option<&str>,
     message: Option<&str>,
 ) -> Result<Captured, SessionError> {
+    let _own_name = match name {
+        Some(name) => Some(own_name(store, row, name)?),
+        None => None,
+    };
     let request = Request {
         instance: &row.id,
         workspace: row.workspace.as_deref(),
@@ -37,6 +41,30 @@ pub fn checkpoint(
         instance: row.id.clone(),
         source: Box::new(source),
     })
+}
+
+/// Keeps a name for a checkpoint until it is taken.
+fn own_name(store: &Store, row: &InstanceRow, name: &str) -> Result<LockGuard, SessionError> {
+    let taken = || SessionError::NameTaken {
+        instance: row.id.clone(),
+        name: name.to_owned(),
+    };
+    let lock = match store.lock_checkpoint(&row.id, name) {
+        Err(StoreError::Locked {
+            object: LockedObject::Checkpoint(_),
+        }) => return Err(taken()),
+        other => other?,
+    };
+    // Asked under the lock: whoever had it before has its checkpoint in the catalog.
+    match store
+        .catalog()
+        .names_taken(&row.id)?
+        .iter()
+        .any(|other| other == name)
+    {
+        true => Err(taken()),
+        false => Ok(lock),
+    }
 }
 
 /// Takes a checkpoint of a session with this message; `None`: nothing changed since its last snapshot.

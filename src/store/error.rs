@@ -17,6 +17,8 @@ pub enum LockedObject {
     Root(PathBuf),
     /// A branch of forks: one with it is being written.
     Branch(String),
+    /// A checkpoint's name: one with it is being taken.
+    Checkpoint(String),
     /// The whole store: a capture or a prune is under way.
     Store(PathBuf),
     /// A lock that is held for moments only, and was not let go in time.
@@ -33,6 +35,9 @@ impl fmt::Display for LockedObject {
             ),
             Self::Branch(branch) => {
                 write!(f, "another process is writing a fork with the branch {branch:?}")
+            }
+            Self::Checkpoint(name) => {
+                write!(f, "another process is taking the checkpoint {name:?}")
             }
             Self::Store(root) => {
                 write!(

@@ -24,12 +24,17 @@ impl State {
     fn of(catalog: &Catalog, layout: &Layout) -> Result<Self, StoreError> {
         // The catalog first: what it has was on disk before it had it.
         let last = catalog.last_receipt()?;
-        let mut applied = catalog.applied_records()?;
+        let applied = catalog.applied_records()?;
         let more_receipts = log::scan(&layout.receipts(), last, |_| Ok(()))? != last;
-        let mut missing: Vec<SnapshotId> = record::ids(layout)?
-            .into_iter()
-            .filter(|id| !applied.remove(id))
-            .collect();
+        let there = record::ids(layout)?;
+        // Every command comes by here, and nearly always both are the same.
+        let (mut missing, strange) = match there == applied {
+            true => (Vec::new(), false),
+            false => (
+                but(&there, &applied).cloned().collect(),
+                but(&applied, &there).next().is_some(),
+            ),
+        };
         if !missing.is_empty() {
             // What was given up is not missing, even while its record is still there.
             let pruned = catalog.pruned()?;
@@ -39,13 +44,18 @@ impl State {
             last,
             more_receipts,
             missing,
-            strange: !applied.is_empty(),
+            strange,
         })
     }
 
     fn is_whole(&self) -> bool {
         !self.more_receipts && self.missing.is_empty() && !self.strange
     }
+}
+
+/// What is in the one and not in the other; both are sorted.
+fn but<'a>(all: &'a [SnapshotId], without: &'a [SnapshotId]) -> impl Iterator<Item = &'a SnapshotId> {
+    all.iter().filter(|id| without.binary_search(id).is_err())
 }
 
 /// Applies the receipts behind `from`, then `records`. A record that cannot be read is left out and told: it

@@ -129,7 +129,7 @@ pub(super) fn left_over(layout: &Layout, catalog: &Catalog) -> Result<HashSet<Sn
     let listed = catalog.applied_records()?;
     let mut left: HashSet<SnapshotId> = record::ids(layout)?
         .into_iter()
-        .filter(|id| !listed.contains(id))
+        .filter(|id| listed.binary_search(id).is_err())
         .collect();
     // There are few that are not listed, and many that were given up.
     if !left.is_empty() {

@@ -309,3 +309,30 @@ fn the_head_of_the_chain_shows_whether_it_was_written_anew() {
         .code(2)
         .has("log --anchor");
 }
+
+#[test]
+fn of_those_who_take_one_name_at_the_same_time_one_gets_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("work");
+    for number in 0..200 {
+        fs::write(project.join(number.to_string()), number.to_string()).unwrap();
+    }
+    let run = session(
+        &sandbox,
+        &project,
+        "for n in 1 2 3 4 5 6 7 8; do ($J checkpoint --name same >/dev/null 2>&1; echo status $?) & done; wait",
+    )
+    .ok();
+    let text = run.text();
+    assert_eq!(text.matches("status 0").count(), 1, "{text}");
+    assert_eq!(text.matches("status 2").count(), 7, "{text}");
+    sandbox.jackin(["verify"]).ok();
+    assert_eq!(
+        fs::read_dir(sandbox.store().join("locks"))
+            .unwrap()
+            .flatten()
+            .filter(|entry| { entry.file_name().to_string_lossy().starts_with("checkpoint-") })
+            .count(),
+        0
+    );
+}

@@ -49,6 +49,7 @@ mod flags_killed;
 mod forks;
 mod forks_failing;
 mod forks_named;
+mod frozen;
 mod full_disk;
 mod git_busy;
 mod git_class;

@@ -50,12 +50,6 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
         );
         return Err(CliError::new(ErrorKind::NothingToRestore, message));
     }
-    let taken = store.catalog().names_taken(&row.id)?;
-    if let Some(name) = args.name.as_ref().filter(|name| taken.contains(name)) {
-        let message = format!("{} has a checkpoint {name:?} already", row.id);
-        return Err(CliError::new(ErrorKind::Usage, message)
-            .hint("checkpoints are never overwritten; take another name"));
-    }
     let (name, message) = (args.name.as_deref(), args.message.as_deref());
     let captured = checkpoint(&store, context.world(), &row, name, message)?;
     let record = captured.record;

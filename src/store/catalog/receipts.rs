@@ -46,6 +46,20 @@ impl Catalog {
         })
     }
 
+    /// Whether a snapshot of an instance was taken, or was to be taken and failed.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn was_captured(&self, instance: &InstanceId) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM receipts
+                   WHERE instance = ?1 AND act IN ('capture', 'capture-failed'))";
+        self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([instance.as_str()], |row| row.get(0))
+        })
+    }
+
     /// The numbers of the receipts with which an instance began and ended, as far as there are any. What the clock said then proves
     /// no order: it may have been set in between.
     ///

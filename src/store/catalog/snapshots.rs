@@ -174,13 +174,13 @@ impl Catalog {
         self.ids("SELECT snapshot FROM pruned")
     }
 
-    fn ids(&self, sql: &str) -> Result<HashSet<SnapshotId>, StoreError> {
+    fn ids<T: FromIterator<SnapshotId>>(&self, sql: &str) -> Result<T, StoreError> {
         let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<SnapshotId>>(0).map(|word| word.0);
         self.ask(|connection| connection.prepare_cached(sql)?.query_map([], id)?.collect())
     }
 
-    /// Every snapshot whose record was applied.
-    pub(in crate::store) fn applied_records(&self) -> Result<HashSet<SnapshotId>, StoreError> {
-        self.ids("SELECT id FROM snapshots")
+    /// Every snapshot whose record was applied, sorted.
+    pub(in crate::store) fn applied_records(&self) -> Result<Vec<SnapshotId>, StoreError> {
+        self.ids("SELECT id FROM snapshots ORDER BY id")
     }
 }
