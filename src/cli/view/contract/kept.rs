@@ -18,49 +18,40 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
         .into_iter()
         .chain(room(terms.room))
         .collect();
-    sheet.say(&[Part::Text(&format!("{}.", rules.join("; ")))]);
-    sheet.say(&[Part::Text(
-        "What goes beyond that goes by itself when a session ends, the oldest first; never the newest session, what is \
-         pinned, or what an undo needs.",
-    )]);
+    let rules = format!("{}. ", rules.join(", "));
+    sheet.say(&[
+        Part::Text(&rules),
+        Part::Text(
+            "Older ones go by themselves; never the newest session, what is pinned, or what `undo` needs.",
+        ),
+    ]);
 }
 
 fn sessions(kept: &Retention, of: &str) -> String {
-    let (most, days) = (kept.instances.value, kept.days.value);
-    let which = match most {
-        0 => format!("every session of this {of}"),
-        _ => format!(
-            "the newest {} of this {of}",
-            size::counted(most, "session", "sessions")
-        ),
+    let which = match kept.instances.value {
+        0 => "every session".to_owned(),
+        most => format!("the newest {}", size::counted(most, "session", "sessions")),
     };
-    format!("{which}{}", for_days(days))
+    format!("{which} of this {of}{}", for_days(kept.days.value))
 }
 
 fn checkpoints(kept: &Retention) -> String {
-    let (most, days) = (kept.checkpoints.value, kept.checkpoint_days.value);
-    let which = match most {
+    let which = match kept.checkpoints.value {
         0 => "every checkpoint".to_owned(),
-        _ => format!("the newest {}", size::counted(most, "checkpoint", "checkpoints")),
+        most => size::counted(most, "checkpoint", "checkpoints"),
     };
-    format!("{which}{}", for_days(days))
+    format!("{which}{}", for_days(kept.checkpoint_days.value))
 }
 
 fn for_days(days: u64) -> String {
     match days {
         0 => String::new(),
-        _ => format!(", for {}", size::counted(days, "day", "days")),
+        _ => format!(" for {}", size::counted(days, "day", "days")),
     }
 }
 
-fn room(room: Room) -> Option<String> {
-    let (most, free) = (size::bytes(room.max_bytes), size::bytes(room.min_free));
-    match (room.max_bytes, room.min_free) {
-        (0, 0) => None,
-        (_, 0) => Some(format!("at most {most} in the whole store")),
-        (0, _) => Some(format!("as much as leaves {free} free on the disk")),
-        _ => Some(format!(
-            "at most {most} in the whole store, and as much as leaves {free} free on the disk"
-        )),
-    }
+fn room(room: Room) -> impl Iterator<Item = String> {
+    let most = (room.max_bytes > 0).then(|| format!("at most {} in all", size::bytes(room.max_bytes)));
+    let free = (room.min_free > 0).then(|| format!("{} left free", size::bytes(room.min_free)));
+    most.into_iter().chain(free)
 }

@@ -201,8 +201,11 @@ Withheld     nothing: none of your own secret places (~/.ssh and the like) lies
              inside. Other secrets, such as a project's .env, are captured like
              any file.
 Stored in    /home/ann/.jackin/data/recovery
-             Metadata and archives, readable by you alone. This version prunes
-             nothing: the store grows until you remove it.
+             Metadata and archives, readable by you alone.
+Kept         the newest 20 sessions of this directory for 30 days, 100
+             checkpoints, at most 50.0 GiB in all, 5.0 GiB left free. Older ones
+             go by themselves; never the newest session, what is pinned, or what
+             `undo` needs.
 Restore      possible once the session has ended: `restore` shows its plan and
              asks first. It may overwrite (create, replace, delete) at and below
                /home/ann/src/shop
@@ -273,7 +276,7 @@ fn lines_fit_and_an_ordinary_contract_is_short() {
             assert_eq!(line, line.trim_end());
         }
     }
-    assert!(at(&ordinary(), 80).lines().count() <= 30);
+    assert!(at(&ordinary(), 80).lines().count() <= 32);
     assert!(at(&ordinary(), 200).lines().count() < at(&ordinary(), 80).lines().count());
     assert!(!contract(&ordinary(), 0).is_empty());
 }
