@@ -13,7 +13,7 @@ use crate::clock::letters;
 use crate::contract::{ASIDE_SUFFIX, staging_prefix};
 use crate::mount::Dir;
 use crate::platform::{self, NodeKind};
-use crate::snapshot::{ByteString, Identity, StagePlace, Stamp, Time};
+use crate::snapshot::{ByteString, Identity, Name, StagePlace, Stamp, Time};
 
 /// Where the staging directory of a mount goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -238,6 +238,30 @@ impl Stage {
         self.unmake(&known)
     }
 
+    /// Something in it that only a move can have put there: an old object, or what is older than the directory is and has no other
+    /// name.
+    pub(super) fn moved(&self) -> Result<Option<Name>, RestoreError> {
+        let look = || -> io::Result<Option<Name>> {
+            let since = self.dir.stat()?.born;
+            for name in self.dir.names()? {
+                let Some(stat) = self.dir.look(name.as_os_str())? else {
+                    continue;
+                };
+                let older = since.zip(stat.born).is_some_and(|(since, born)| born < since);
+                let is_alone = stat.nlink < 2 || stat.kind == NodeKind::Directory;
+                let is = |prefix: &str| name.as_bytes().starts_with(prefix.as_bytes());
+                if is(OLD) || is(NEW) && older && is_alone {
+                    return Ok(Some(name));
+                }
+            }
+            Ok(None)
+        };
+        look().map_err(|source| RestoreError::Stage {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
     /// Makes what was staged durable.
     pub(super) fn sync(&self) -> Result<(), RestoreError> {
         platform::sync_file_system(&self.dir).map_err(|source| RestoreError::Stage {
@@ -273,12 +297,18 @@ pub(super) fn make_private(parent: &Dir, name: &OsStr) -> Result<Dir, Unmade> {
     })
 }
 
+/// How the names of new objects begin.
+const NEW: &str = "new-";
+
 /// The name of the `number`-th new object.
 pub(super) fn new_name(number: usize) -> OsString {
-    OsString::from(format!("new-{number}"))
+    OsString::from(format!("{NEW}{number}"))
 }
+
+/// How the names of old objects begin.
+const OLD: &str = "old-";
 
 /// The name of the `number`-th old object.
 pub(super) fn old_name(number: usize) -> OsString {
-    OsString::from(format!("old-{number}"))
+    OsString::from(format!("{OLD}{number}"))
 }

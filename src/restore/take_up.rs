@@ -97,7 +97,7 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
         }
         // The papers were being thrown away: everything is done.
         (Some(_), None) | (Some(Decision::Left), _) => (Vec::new(), false),
-        (None, _) => told(forget(&intent)),
+        (None, _) => told(forget(&papers)?),
     };
     if !unsettled {
         papers.close()?;
@@ -110,8 +110,20 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
 }
 
 /// Removes the staging directories of a restore that moved nothing. What is older than they are was never staged there.
-fn forget(intent: &Intent) -> Vec<RestoreError> {
-    let mut left = Vec::new();
+///
+/// # Errors
+/// [`StoreError::Damaged`] when something was moved there after all, so there was a journal: nothing is touched then.
+fn forget(papers: &Papers) -> Result<Vec<RestoreError>, RestoreError> {
+    let (mut left, intent) = (Vec::new(), papers.intent());
+    for place in intent.mounts.iter().filter_map(|mount| mount.stage.as_ref()) {
+        // One that cannot be opened is told below.
+        if let Ok(Some(stage)) = Stage::reopen(place, None)
+            && let Some(name) = stage.moved()?
+        {
+            let moved = place.path().join(name.as_os_str());
+            return Err(papers.journal_is_gone(&moved).into());
+        }
+    }
     for mount in &intent.mounts {
         let Some(place) = &mount.stage else { continue };
         let emptied = Stage::reopen(place, None).and_then(|stage| match stage {
@@ -126,7 +138,7 @@ fn forget(intent: &Intent) -> Vec<RestoreError> {
             left.extend(flags::put_back(&root, &mount.bound));
         }
     }
-    left
+    Ok(left)
 }
 
 /// Finishes an interrupted restore: afterwards the tree is the new one.
@@ -191,7 +203,7 @@ pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Taken
             };
             back.emergency = Some(journal.emergency);
         }
-        None => left = forget(&intent),
+        None => left = forget(&papers)?,
     }
     if !left.iter().any(RestoreError::may_settle_later) {
         papers.close()?;

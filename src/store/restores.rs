@@ -156,6 +156,15 @@ impl Papers {
         read(&self.directory, DECISION)
     }
 
+    /// For a restore without a journal that moved something all the same, which lies at `moved` now.
+    #[must_use]
+    pub fn journal_is_gone(&self, moved: &Path) -> StoreError {
+        StoreError::Damaged {
+            path: self.directory.join(JOURNAL),
+            why: format!("it is gone, although the restore had moved something already, to {moved:?}"),
+        }
+    }
+
     /// Writes the journal; it is on disk when this returns.
     ///
     /// # Errors

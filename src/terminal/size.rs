@@ -75,7 +75,9 @@ pub fn interval(seconds: u64) -> String {
         (60, "minute", "minutes"),
         (1, "second", "seconds"),
     ];
-    let unit = UNITS.into_iter().find(|(length, ..)| seconds % length == 0);
+    let unit = UNITS
+        .into_iter()
+        .find(|(length, ..)| seconds.is_multiple_of(*length));
     let (length, one, many) = unit.unwrap_or((1, "second", "seconds"));
     match seconds / length {
         1 => one.to_owned(),

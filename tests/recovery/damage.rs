@@ -135,9 +135,15 @@ impl Two {
 #[test]
 fn s41_archives_that_are_hurt_are_named_and_the_others_restore() {
     let two = Two::new();
-    // The body, the index, the seek table.
-    for place in [600, -220, -6] {
-        for harm in HARMS {
+    let length = fs::metadata(two.files("archives", "ar-", ".tar.zst").0)
+        .unwrap()
+        .len();
+    let eighth = i64::try_from(length / 8).unwrap();
+    // The body, with what is said of it (manifest) behind the contents; the index; the seek table.
+    let body = (1..8).map(|part| (part * eighth, [Harm::Flip, Harm::Truncate].as_slice()));
+    let ends = [600, -220, -6].map(|place| (place, HARMS.as_slice()));
+    for (place, harms) in body.chain(ends) {
+        for &harm in harms {
             two.again();
             let about = format!("{harm:?} at {place}");
             let (archive, other) = two.files("archives", "ar-", ".tar.zst");
@@ -265,17 +271,24 @@ fn papers_of_a_restore_that_are_hurt_are_named() {
     let journal = papers.join("journal");
     let good = fs::read(&journal).unwrap();
     let torn = Tree::read(project);
+    let other = two.sandbox.scratch("other");
     for place in [10, 200, -10] {
-        for harm in [Harm::Flip, Harm::Truncate] {
-            fs::write(&journal, &good).unwrap();
-            hurt(&journal, place, harm, &papers);
-            for verb in ["resume", "abort"] {
-                two.sandbox.jackin([verb, id, "--yes"]).code(7).has("journal");
+        for harm in HARMS {
+            fs::write(&other, "nothing of the kind").unwrap();
+            hurt(&journal, place, harm, &other);
+            for verb in ["resume", "abort", "restore"] {
+                let run = two.sandbox.jackin([verb, id, "--yes"]);
+                // One that is there and cannot be read still says that the restore waits.
+                let codes = if verb == "restore" { [7, 8] } else { [7, 7] };
+                run.code_in(&codes)
+                    .has(if verb == "restore" { "" } else { "journal" });
             }
+            // The other directory has nothing to do with it.
+            two.whole_restores(&format!("{harm:?} at {place}"));
             assert_same_tree(&torn, &Tree::read(project));
+            fs::write(&journal, &good).unwrap();
         }
     }
-    fs::write(&journal, &good).unwrap();
     two.sandbox.jackin(["resume", id, "--yes"]).ok();
     assert_same_tree(before, &Tree::read(project));
 }
