@@ -24,6 +24,7 @@ pub(crate) use tree::{Object, Tree};
 pub(crate) use world::{Moment, World};
 
 use super::kernel::Bearer;
+use crate::clock::Entropy;
 
 thread_local! {
     static HERE: RefCell<Option<Shared>> = const { RefCell::new(None) };
@@ -69,6 +70,29 @@ pub(crate) fn world() -> Option<Shared> {
 /// The content of the file at `path`; none outside of a world.
 pub(crate) fn content(path: &Path) -> Option<Arc<Vec<u8>>> {
     world().map(|world| world.lock().content(path).unwrap_or_default())
+}
+
+/// Runs `work` in a world; gives its answer and the world.
+pub(crate) fn within<T>(world: World, work: impl FnOnce() -> T) -> (T, Shared) {
+    let shared = Shared::new(world);
+    let inside = shared.enter();
+    let done = work();
+    drop(inside);
+    (done, shared)
+}
+
+/// Bytes that are the same in every run of a world, and never the same twice in it.
+pub(crate) struct Letters;
+
+impl Entropy for Letters {
+    fn fill(&self, bytes: &mut [u8]) {
+        let Some(world) = world() else { return };
+        let mut number = world.lock().draw();
+        for byte in bytes.iter_mut().rev() {
+            *byte = (number % 32) as u8;
+            number /= 32;
+        }
+    }
 }
 
 /// Who bears attributes: an open object, or a child of an open directory.

@@ -1,5 +1,7 @@
 //! The rules on small fields that are made by hand.
 
+mod simulation;
+
 use super::Rules;
 use super::choose::Choice;
 use super::field::{Field, Group, Held, Session, Shot};

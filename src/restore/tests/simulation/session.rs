@@ -6,10 +6,9 @@ use std::rc::Rc;
 use super::done::Done;
 use crate::capture::tests::coverage;
 use crate::capture::{CaptureError, Captured, Limits, Request, take};
-use crate::clock::Entropy;
 use crate::observer::Silent;
-pub(super) use crate::platform::simulated::World;
-use crate::platform::simulated::{Disk, Moment, Node, Shared, Tree};
+use crate::platform::simulated::{Disk, Letters, Moment, Node, Shared, Tree};
+pub(super) use crate::platform::simulated::{World, within};
 use crate::restore::{
     Acting, Allow, MountRequest, Outcome, Proposal, Purpose, Report, RestoreError, Scope, Witness, abort,
     execute, of_restore, proposal as planned, propose, resume, settle,
@@ -20,20 +19,6 @@ use crate::store::{RestoreStage, Store};
 /// The mount's root; what a restore stages lies beside it.
 pub(super) const ROOT: &str = "/disk/project";
 pub(super) const STORE: &str = "/data/recovery";
-
-/// Bytes that are the same in every run of a world, and never the same twice in it.
-struct Letters;
-
-impl Entropy for Letters {
-    fn fill(&self, bytes: &mut [u8]) {
-        let world = crate::platform::simulated::world().unwrap();
-        let mut number = world.lock().draw();
-        for byte in bytes.iter_mut().rev() {
-            *byte = (number % 32) as u8;
-            number /= 32;
-        }
-    }
-}
 
 /// A session that is over.
 #[derive(Clone)]
@@ -377,15 +362,6 @@ fn whole(report: &Report) -> Result<(), Trouble> {
         return Err(Trouble::Left(format!("{report:?}")));
     }
     Ok(())
-}
-
-/// Runs `work` in a world that begins as `disk`; gives its answer and the world.
-pub(super) fn within<T>(world: World, work: impl FnOnce() -> T) -> (T, Shared) {
-    let shared = Shared::new(world);
-    let inside = shared.enter();
-    let done = work();
-    drop(inside);
-    (done, shared)
 }
 
 /// A world after a crash.

@@ -1,0 +1,336 @@
+//! A prune in a simulated file system: a crash, a power loss or an error at every call. What is listed is whole, what the rules keep is
+//! listed, and another prune brings everything to its end.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use crate::capture::tests::coverage;
+use crate::capture::{Limits, Request, take};
+use crate::config::{Retention, Room};
+use crate::observer::Silent;
+use crate::platform::simulated::{
+    Disk, Fault, Letters, Losses, Moment, Node, Shared, World, outcomes, within, world,
+};
+use crate::retention::{Acting, Care, PrunePlan, Rules, carry_out, plan};
+use crate::snapshot::{Act, Ending, InstanceId, SnapshotId, SnapshotKind, Time};
+use crate::store::{Store, StoreError};
+
+const ROOT: &str = "/disk/project";
+const STORE: &str = "/data/recovery";
+/// Files of the project before the first session.
+const FILES: usize = 5;
+
+const ERRORS: [Errno; 8] = [
+    Errno::NOSPC,
+    Errno::DQUOT,
+    Errno::IO,
+    Errno::ACCESS,
+    Errno::ROFS,
+    Errno::MFILE,
+    Errno::INTR,
+    Errno::STALE,
+];
+
+fn wants_all() -> bool {
+    std::env::var("JACKIN_SIMULATION").is_ok_and(|wanted| wanted == "all")
+}
+
+fn now() -> Time {
+    crate::platform::fine_clock()
+}
+
+/// Puts a file there that nothing compresses and nothing else is like.
+fn write(name: &str) {
+    let mut state = name
+        .bytes()
+        .fold(7_u64, |state, byte| state * 31 + u64::from(byte));
+    let mut byte = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    let bytes: Vec<u8> = (0..1500).map(|_| byte()).collect();
+    let world = world().unwrap();
+    let mut world = world.lock();
+    world.put(&format!("{ROOT}/{name}"), Node::File(Arc::new(bytes)), 0o644);
+    world.pass(1_000_000_000);
+}
+
+/// One session: a baseline, so many checkpoints, a closing snapshot, each with one file more.
+fn session(store: &Store, number: u8, checkpoints: usize) {
+    let instance = InstanceId::new([number; 8], "demo");
+    let coverages = vec![coverage(Path::new(ROOT), "project")];
+    let begin = Act::Begin {
+        workspace: None,
+        mode: "project".to_owned(),
+        mounts: coverages.clone(),
+        keeper: None,
+        boot: String::new(),
+        command: None,
+        cleanup_policy: None,
+        container: None,
+        watched: Vec::new(),
+    };
+    store.append(now(), 1000, &instance, begin).unwrap();
+    let snapshot = |kind| {
+        let request = Request {
+            instance: &instance,
+            workspace: None,
+            kind,
+            late: false,
+            name: None,
+            message: None,
+            coverages: &coverages,
+            limits: Limits::NONE,
+            must_fit: false,
+            check_content: false,
+            count: None,
+            now: now(),
+            uid: 1000,
+        };
+        take(store, &request, &Silent, &Letters).unwrap();
+    };
+    // Of the older session's first archive most is dead once that session is gone.
+    if number == 1 {
+        (0..3 * FILES).for_each(|at| write(&format!("passing-{at}")));
+    }
+    snapshot(SnapshotKind::Baseline);
+    if number == 1 {
+        let world = world().unwrap();
+        (0..3 * FILES).for_each(|at| world.lock().cut(&format!("{ROOT}/passing-{at}")));
+    }
+    for at in 0..checkpoints {
+        write(&format!("step-{number}-{at}"));
+        snapshot(SnapshotKind::Checkpoint);
+    }
+    write(&format!("last-{number}"));
+    snapshot(SnapshotKind::Closing);
+    let end = Act::End {
+        ending: Ending::Ended,
+        survivors: Vec::new(),
+    };
+    store.append(now(), 1000, &instance, end).unwrap();
+}
+
+/// A store that the rules have something to do with.
+struct Scene {
+    from: Moment,
+    kept: BTreeSet<SnapshotId>,
+    chosen: BTreeSet<SnapshotId>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let mut world = World::new(&["/disk", "/data"]);
+        world.put(ROOT, Node::Directory(std::collections::BTreeMap::new()), 0o755);
+        let ((kept, chosen), world) = within(world, || {
+            (0..FILES).for_each(|number| write(&format!("file-{number}")));
+            let store = Store::open_write(Path::new(STORE)).unwrap();
+            session(&store, 1, 3);
+            session(&store, 2, 3);
+            let plan = planned(&store).unwrap();
+            assert!(plan.repacks(), "something is to be packed anew");
+            let chosen = plan.chosen.iter().map(|one| one.snapshot.id.clone());
+            let chosen: BTreeSet<SnapshotId> = chosen.collect();
+            assert_eq!(chosen.len(), 7, "the older session, two checkpoints of the newer");
+            let kept = listed(&store).difference(&chosen).cloned().collect();
+            (kept, chosen)
+        });
+        let mut world = world.lock();
+        world.settle();
+        Self {
+            from: world.moment(),
+            kept,
+            chosen,
+        }
+    }
+
+    /// What is wrong, in words.
+    fn judge(&self, world: &Shared, is_finished: bool) -> Vec<String> {
+        let _inside = world.enter();
+        let store = match Store::open_write(Path::new(STORE)) {
+            Ok(store) => store,
+            Err(error) => return vec![format!("the store does not open: {error}")],
+        };
+        let mut wrong: Vec<String> = store.warnings().iter().map(ToString::to_string).collect();
+        let listed = listed(&store);
+        let lost = self.kept.difference(&listed);
+        wrong.extend(lost.map(|id| format!("{id} is lost")));
+        let known: BTreeSet<_> = self.kept.union(&self.chosen).cloned().collect();
+        wrong.extend(listed.difference(&known).map(|id| format!("{id} is listed")));
+        let verified = store.verify(true, &Silent).unwrap();
+        wrong.extend(verified.findings.iter().map(|finding| format!("{finding:?}")));
+        if verified.snapshots != listed.len() as u64 {
+            wrong.push(format!("{} records are there", verified.snapshots));
+        }
+        if is_finished {
+            let there = self.chosen.intersection(&listed);
+            wrong.extend(there.map(|id| format!("{id} is there still")));
+            let plan = planned(&store).unwrap();
+            if !plan.is_empty() {
+                let (chosen, gain) = (plan.chosen.len(), plan.repack_gain());
+                wrong.push(format!(
+                    "not done: {chosen} chosen, {} idle, {gain} to gain",
+                    plan.idle
+                ));
+            }
+            let litter = world.lock().names_in(&format!("{STORE}/tmp"));
+            wrong.extend(litter.iter().map(|name| format!("litter: {name}")));
+        }
+        wrong
+    }
+
+    /// Another prune after a crash or an error, to its end.
+    fn finish(&self, world: World, about: &str) {
+        let (done, world) = within(world, prune);
+        world.lock().end_process();
+        if let Err(error) = done {
+            panic!("{about}: the next prune: {error}");
+        }
+        let wrong = self.judge(&world, true);
+        assert!(wrong.is_empty(), "{about}, finished: {wrong:#?}");
+    }
+
+    /// The moments before each call of a prune that changes something, and the one after it.
+    fn moments(&self, mut world: World) -> Vec<Moment> {
+        world.moments = Some(Vec::new());
+        let (done, world) = within(world, prune);
+        done.unwrap();
+        let mut moments = {
+            let mut world = world.lock();
+            world.end_process();
+            world.moments.take().unwrap()
+        };
+        moments.push(world.lock().moment());
+        let wrong = self.judge(&world, true);
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        moments
+    }
+
+    /// What a crash left is whole, and another prune ends it, be it killed at each `nested`th of its calls, too.
+    fn crash(&self, moment: &Moment, disk: &Disk, nested: usize, about: &str) -> u64 {
+        let world = || World::after(moment, disk.clone());
+        let wrong = self.judge(&Shared::new(world()), false);
+        assert!(wrong.is_empty(), "{about}: {wrong:#?}");
+        self.finish(world(), about);
+        if nested == 0 {
+            return 1;
+        }
+        let again = self.moments(world());
+        let again = again.iter().step_by(nested);
+        let states = again.map(|again| {
+            let about = format!("{about}, then call {}", again.call);
+            self.crash(again, &again.disk(), 0, &about)
+        });
+        1 + states.sum::<u64>()
+    }
+}
+
+fn listed(store: &Store) -> BTreeSet<SnapshotId> {
+    let all = store.catalog().all_snapshots().unwrap();
+    all.into_iter().map(|row| row.id).collect()
+}
+
+fn planned(store: &Store) -> Result<PrunePlan, StoreError> {
+    let mut kept = Retention::unlimited();
+    (kept.instances.value, kept.checkpoints.value) = (1, 1);
+    let rules = Rules {
+        of: &|_| kept.clone(),
+        room: Room {
+            max_bytes: 0,
+            min_free: 0,
+        },
+    };
+    plan(store, &rules, Care::Thorough, now(), &Silent)
+}
+
+/// What the verb `prune` does.
+fn prune() -> Result<(), StoreError> {
+    let store = Store::open_write(Path::new(STORE))?;
+    let plan = planned(&store)?;
+    let acting = Acting {
+        entropy: &Letters,
+        observer: &Silent,
+        now: now(),
+        uid: 1000,
+        automatic: false,
+    };
+    carry_out(&store, plan, &acting).map(drop)
+}
+
+fn crashed(losses: Losses, every: usize, nested: usize) {
+    let scene = Scene::new();
+    let (mut states, mut calls) = (0_u64, 0_u64);
+    let moments = scene.moments(World::after(&scene.from, scene.from.disk()));
+    for moment in moments.iter().step_by(every) {
+        calls += 1;
+        for disk in outcomes(moment, losses) {
+            states += scene.crash(moment, &disk, nested, &format!("call {}", moment.call));
+        }
+    }
+    println!(
+        "prune, {losses:?}: {calls} of {} calls, {states} states",
+        moments.len()
+    );
+    assert!(moments.len() > 40 && states > calls);
+}
+
+#[test]
+fn a_prune_that_is_killed_at_any_call_and_again_loses_nothing() {
+    let (every, nested) = if wants_all() { (1, 1) } else { (3, 13) };
+    crashed(Losses::Kill, every, nested);
+}
+
+#[test]
+fn a_prune_that_meets_a_power_loss_at_any_call_loses_nothing() {
+    let (most, every) = if wants_all() { (64, 1) } else { (4, 7) };
+    crashed(Losses::Power { most }, every, 0);
+}
+
+/// `None`: it was done before it came so far.
+fn struck(scene: &Scene, fault: Fault) -> Option<Result<(), StoreError>> {
+    let about = format!("{fault:?}");
+    let mut world = World::after(&scene.from, scene.from.disk());
+    world.fault = Some(fault);
+    let (done, world) = within(world, prune);
+    let has_struck = {
+        let mut world = world.lock();
+        world.end_process();
+        world.fault.take().unwrap().struck()
+    };
+    if !has_struck {
+        return None;
+    }
+    let moment = world.lock().moment();
+    let wrong = scene.judge(&world, false);
+    assert!(wrong.is_empty(), "{about}: {done:?}: {wrong:#?}");
+    scene.finish(World::after(&moment, moment.disk()), &about);
+    Some(done)
+}
+
+#[test]
+fn a_prune_that_meets_an_error_loses_nothing() {
+    let scene = Scene::new();
+    let every = if wants_all() { 1 } else { 23 };
+    let (mut runs, mut refused) = (0_u64, 0_u64);
+    for (number, error) in (0..).zip(ERRORS) {
+        // A call that is always interrupted would rightly be repeated for ever.
+        let lasting: &[bool] = if error == Errno::INTR {
+            &[false]
+        } else {
+            &[false, true]
+        };
+        for stays in lasting.iter().copied() {
+            let mut at = 1 + number % every;
+            while let Some(done) = struck(&scene, Fault::new(error, at, stays)) {
+                runs += 1;
+                refused += u64::from(done.is_err());
+                at += every;
+            }
+        }
+    }
+    println!("prune, errors: {runs} runs, {refused} refused");
+    assert!(refused > 0);
+}
