@@ -1,9 +1,10 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
 //! Data flows one way, and a lower layer never imports a higher one:
-//! `snapshot` (nouns), `parted` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `transfer` < `diff` < `restore` < `session` < `retention` < `checkup` < `cli`.
+//! `snapshot` (nouns), `parted` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `transfer` < `diff` < `restore` < `session` < `retention` < `agents` < `checkup` < `cli`.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
+pub mod agents;
 pub mod capture;
 pub mod checkup;
 pub mod cli;

@@ -16,6 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["restore"],
     &["session"],
     &["retention"],
+    &["agents"],
     &["checkup"],
     &["terminal"],
     &["cli"],

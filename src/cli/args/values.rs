@@ -131,6 +131,46 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     }
 }
 
+/// An agent's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AgentName {
+    /// Claude Code
+    Claude,
+    /// Codex CLI
+    Codex,
+    /// Gemini CLI
+    Gemini,
+    /// opencode
+    Opencode,
+    /// Cursor
+    Cursor,
+    /// Copilot CLI
+    Copilot,
+}
+
+impl From<AgentName> for crate::agents::Agent {
+    fn from(name: AgentName) -> Self {
+        match name {
+            AgentName::Claude => Self::Claude,
+            AgentName::Codex => Self::Codex,
+            AgentName::Gemini => Self::Gemini,
+            AgentName::Opencode => Self::Opencode,
+            AgentName::Cursor => Self::Cursor,
+            AgentName::Copilot => Self::Copilot,
+        }
+    }
+}
+
+/// Whose hooks are meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum HookScope {
+    /// Yours, for every project
+    #[default]
+    User,
+    /// Those of the project in the current directory
+    Project,
+}
+
 /// A path in any bytes. The empty one is refused: it would silently mean the current directory.
 pub(super) fn some_path() -> impl TypedValueParser<Value = OsString> {
     OsStringValueParser::new().try_map(|path| {
