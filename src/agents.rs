@@ -2,5 +2,10 @@
 //! commands may change files. Nothing here takes a snapshot.
 
 mod agent;
+mod classify;
+mod event;
+mod shell;
 
 pub use agent::{Agent, Scope};
+pub use classify::{Effect, of_arguments, of_command};
+pub use event::{Event, EventError, Happening, LARGEST, ToolCall};

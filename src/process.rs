@@ -29,7 +29,7 @@ use linux as system;
 use other as system;
 
 pub use behind::{leave_behind, leave_terminal};
-pub use caller::{Caller, caller};
+pub use caller::{Caller, caller, is_shell};
 pub use docker::containers;
 pub use fatal::die;
 pub use holder::holder;

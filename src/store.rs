@@ -59,7 +59,7 @@ pub use tree::StoredTree;
 pub use verify::{Finding, Verified};
 
 use crate::platform;
-use crate::snapshot::{Digest, InstanceId, SnapshotId, SnapshotRecord};
+use crate::snapshot::{AgentRef, Digest, InstanceId, SnapshotId, SnapshotRecord};
 
 /// The lock under which the chain grows and the catalog is caught up.
 const RECEIPTS: &str = "receipts";
@@ -268,6 +268,20 @@ impl Store {
         );
         lock::fork(&self.layout, &file)?.ok_or_else(|| StoreError::Locked {
             object: LockedObject::Checkpoint(name.to_owned()),
+        })
+    }
+
+    /// Says that a hook of an agent begins, marks or ends its session: hooks run at the same time, and wait for each other.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] after half a minute; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    pub fn lock_agent(&self, agent: &AgentRef) -> Result<LockGuard, StoreError> {
+        let _kept = self.layout.enter()?;
+        self.must_be_writable()?;
+        let name = format!("{}/{}", agent.name, agent.session);
+        let file = format!("agent-{}", Digest::of(name.as_bytes()));
+        lock::patient(&self.layout, &file)?.ok_or_else(|| StoreError::Locked {
+            object: LockedObject::File(self.layout.lock(&file)),
         })
     }
 

@@ -200,6 +200,7 @@ impl Place {
             cleanup_policy: None,
             container: None,
             watched: Vec::new(),
+            agent: None,
             run_without_baseline: false,
         }
     }

@@ -247,6 +247,10 @@ fn receipts() -> Vec<u8> {
                 more: 3,
                 error: Some("no room".to_owned()),
             }],
+            agent: Some(jackin_recovery::snapshot::AgentRef {
+                name: "claude".to_owned(),
+                session: "s-1".to_owned(),
+            }),
         },
         Act::Capture {
             snapshot: target.clone(),

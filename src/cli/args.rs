@@ -4,6 +4,7 @@ mod care;
 mod export;
 mod fork;
 mod help;
+mod hook;
 mod import;
 mod inspect;
 mod meta;
@@ -25,15 +26,16 @@ pub use export::ExportArgs;
 pub use fork::ForkArgs;
 pub(super) use help::VERBS;
 pub use help::command_for;
+pub use hook::{HookAction, HookArgs, HookEditArgs, HookRunArgs, HookStatusArgs};
 pub use import::ImportArgs;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
 pub use meta::{CheckpointsArgs, CompleteArgs, CompletionsArgs, ManArgs};
 pub use parse::{CalledAs, Invocation, ParseOutcome, parse, wanted_color, wants_json};
 pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, WaitingArgs};
-pub use session::{BeginArgs, EndArgs, ExplainArgs, LaunchArgs, Scope};
+pub use session::{BeginArgs, EndArgs, ExecArgs, ExplainArgs, LaunchArgs, Scope};
 pub use store::{LogArgs, PinArgs, PruneArgs, RebuildArgs, VerifyArgs};
 pub(super) use texts::examples;
-pub use values::{Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
+pub use values::{AgentName, Check, Color, HookScope, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
 
 use crate::terminal::Verbosity;
 use values::some_path;
@@ -114,6 +116,8 @@ pub enum Verb {
     End(EndArgs),
     /// Take a named snapshot inside a running session
     Checkpoint(CheckpointArgs),
+    /// Take a checkpoint of a session, then run a command
+    Exec(ExecArgs),
     /// List sessions and their snapshots
     List(ListArgs),
     /// Show one session in full
@@ -150,6 +154,8 @@ pub enum Verb {
     Doctor(DoctorArgs),
     /// Turn recovery on for a workspace
     Init(InitArgs),
+    /// Checkpoints by themselves inside the agents that you run
+    Hook(HookArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
     /// Print a manual page
@@ -200,7 +206,12 @@ impl Verb {
             Self::Init(args) => args.json,
             Self::Completions(args) => args.json,
             Self::Man(args) => args.json,
-            Self::Launch(_) | Self::Complete(_) | Self::Checkpoints(_) => false,
+            Self::Hook(args) => match &args.action {
+                HookAction::Install(args) | HookAction::Uninstall(args) => args.json,
+                HookAction::Status(args) => args.json,
+                HookAction::Run(_) => false,
+            },
+            Self::Launch(_) | Self::Exec(_) | Self::Complete(_) | Self::Checkpoints(_) => false,
         }
     }
 }

@@ -9,10 +9,12 @@ mod doctor;
 mod elsewhere;
 mod end;
 mod every;
+mod exec;
 mod explain;
 mod export;
 mod fork;
 mod generated;
+mod hook;
 mod import;
 mod init;
 mod launch;
@@ -38,7 +40,7 @@ mod words;
 pub(super) use diff::Compared;
 pub(super) use pending::warn_of_pending;
 
-use super::args::{Invocation, Verb};
+use super::args::{HookAction, Invocation, Verb};
 use super::context::Context;
 use super::error::CliError;
 use super::exit_code::Status;
@@ -54,6 +56,12 @@ pub(super) fn perform(
     environment: &Environment,
     terminal: &Terminal,
 ) -> Result<Status, CliError> {
+    // An agent says itself where it works.
+    if let Verb::Hook(args) = &invocation.verb
+        && let HookAction::Run(args) = &args.action
+    {
+        return hook::run::run(invocation, environment, terminal, args);
+    }
     let mut context = Context::new(environment, terminal, invocation.called_as)?;
     // What is read of a tree that is half restored is half true; what changes something refuses.
     context.tells_pending = matches!(
@@ -76,6 +84,8 @@ pub(super) fn perform(
         Verb::Import(args) => import::run(&context, args),
         Verb::Fork(args) => fork::run(&context, args),
         Verb::Checkpoint(args) => checkpoint::run(&context, args),
+        Verb::Exec(args) => exec::run(&mut context, args),
+        Verb::Hook(args) => hook::run(&context, args),
         Verb::Verify(args) => verify::run(&context, args),
         Verb::Log(args) => log::run(&context, args),
         Verb::Prune(args) => prune::run(&context, args),

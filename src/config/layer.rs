@@ -25,6 +25,7 @@ pub(super) struct Layer {
     integrations: Option<Sourced<bool>>,
     sensitive: Option<Sourced<Sensitive>>,
     on_failure: Option<Sourced<OnFailure>>,
+    agent_on_failure: Option<Sourced<OnFailure>>,
     git_dir: Option<Sourced<GitCoverage>>,
     git_clean: Option<Sourced<GitClean>>,
     state_home: Option<Sourced<bool>>,
@@ -68,6 +69,9 @@ impl Layer {
             }
             ("on_failure", Setting::Word(word)) => {
                 self.on_failure = OnFailure::parse(word).map(|value| at(place, value));
+            }
+            ("agent.on_failure", Setting::Word(word)) => {
+                self.agent_on_failure = OnFailure::parse(word).map(|value| at(place, value));
             }
             ("git.dir", Setting::Word(word)) => {
                 self.git_dir = GitCoverage::parse(word).map(|value| at(place, value));
@@ -144,6 +148,7 @@ impl Layer {
             integrations: self.integrations.or(lower.integrations),
             sensitive: self.sensitive.or(lower.sensitive),
             on_failure: self.on_failure.or(lower.on_failure),
+            agent_on_failure: self.agent_on_failure.or(lower.agent_on_failure),
             git_dir: self.git_dir.or(lower.git_dir),
             git_clean: self.git_clean.or(lower.git_clean),
             state_home: self.state_home.or(lower.state_home),
@@ -171,6 +176,9 @@ impl Layer {
             on_failure: self
                 .on_failure
                 .unwrap_or_else(|| Sourced::built_in(OnFailure::Block)),
+            agent_on_failure: self
+                .agent_on_failure
+                .unwrap_or_else(|| Sourced::built_in(OnFailure::Run)),
             git_dir: self
                 .git_dir
                 .unwrap_or_else(|| Sourced::built_in(GitCoverage::Full)),

@@ -156,6 +156,8 @@ pub struct Resolved {
     pub sensitive: Sourced<Sensitive>,
     /// What a launch does without a baseline.
     pub on_failure: Sourced<OnFailure>,
+    /// What becomes of a tool call whose automatic checkpoint failed.
+    pub agent_on_failure: Sourced<OnFailure>,
     /// How much of what is git's own is captured.
     pub git_dir: Sourced<GitCoverage>,
     /// What becomes of the contents of a clean work tree.

@@ -260,9 +260,9 @@ const AGENT: &[Key] = &[
     key(
         "on_failure",
         Shape::Words(&["run", "block"]),
-        Now::No,
+        Now::Yes,
         "\"run\"",
-        "A tool call whose automatic checkpoint failed: \"run\" lets it run, \"block\" does not.",
+        "A tool call of an agent with our hooks, whose automatic checkpoint failed: \"run\" lets it run, \"block\" does not.",
     ),
 ];
 

@@ -23,6 +23,14 @@ pub struct Caller {
     pub complete: bool,
 }
 
+/// Whether a process is a shell by what it calls itself: it only runs what another one wants.
+#[must_use]
+pub fn is_shell(process: &ProcessRef) -> bool {
+    const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "env"];
+    let seen = system::look(process.pid).ok().flatten();
+    seen.is_some_and(|seen| SHELLS.contains(&seen.name.trim_start_matches('-')))
+}
+
 /// Looks up where the calling process comes from. Environments that we may not read (another user's) are passed over.
 #[must_use]
 pub fn caller(environment: &Environment) -> Caller {

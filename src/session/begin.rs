@@ -8,7 +8,7 @@ use crate::clock::random;
 use crate::observer::Observer;
 use crate::process;
 use crate::snapshot::{
-    Act, ContainerRef, Coverage, Ending, InstanceId, ProcessRef, SnapshotKind, WatchedMount,
+    Act, AgentRef, ContainerRef, Coverage, Ending, InstanceId, ProcessRef, SnapshotKind, WatchedMount,
 };
 use crate::store::{LockGuard, Store};
 
@@ -37,6 +37,8 @@ pub struct BeginRequest<'a> {
     pub container: Option<ContainerRef>,
     /// Mounts of which no file is kept, but the state of their git repositories.
     pub watched: Vec<Coverage>,
+    /// The agent whose hook it is.
+    pub agent: Option<AgentRef>,
     /// Begin even when the baseline cannot be taken.
     pub run_without_baseline: bool,
 }
@@ -87,6 +89,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         cleanup_policy: request.cleanup_policy,
         container: request.container,
         watched: watched.clone(),
+        agent: request.agent,
     };
     store.append(world.clock.now(), world.uid, &instance, act)?;
     drop(no_restore);

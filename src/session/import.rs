@@ -57,6 +57,7 @@ pub fn import(
         cleanup_policy: None,
         container: None,
         watched: Vec::new(),
+        agent: None,
     })?;
     world.observer.reached("import-begun");
     if let Err(error) = store.publish(draft, &record, None, world.clock.now(), world.uid) {

@@ -36,6 +36,7 @@ fn request(coverages: Vec<Coverage>) -> BeginRequest<'static> {
         cleanup_policy: None,
         container: None,
         watched: Vec::new(),
+        agent: None,
         run_without_baseline: false,
     }
 }
@@ -66,6 +67,7 @@ fn record(place: &Place, id: &str, workspace: Option<&str>, mounts: Vec<Coverage
         cleanup_policy: None,
         container: None,
         watched: Vec::new(),
+        agent: None,
     };
     place.store.append(place.clock.now(), 1000, &id, act).unwrap();
     row(place, &id)

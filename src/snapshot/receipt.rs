@@ -47,6 +47,15 @@ pub struct ContainerRef {
     pub id: Option<String>,
 }
 
+/// A session of an agent, as the agent calls it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentRef {
+    /// Which agent.
+    pub name: String,
+    /// The agent's own id of it; empty when it gives none.
+    pub session: String,
+}
+
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -153,6 +162,9 @@ pub enum Act {
         /// Mounts of which no file is kept, with their git repositories: in mode `metadata`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         watched: Vec<WatchedMount>,
+        /// The agent whose hook began it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentRef>,
     },
     /// A snapshot was taken.
     Capture {

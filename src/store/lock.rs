@@ -139,6 +139,11 @@ pub(super) fn fork(layout: &Layout, name: &str) -> Result<Option<LockGuard>, Sto
     Ok(acquire(layout, &layout.lock(name), Mode::Exclusive, 1, true)?.map(LockGuard::one))
 }
 
+/// As [`fork`], by whoever can wait a while: half a minute.
+pub(super) fn patient(layout: &Layout, name: &str) -> Result<Option<LockGuard>, StoreError> {
+    Ok(acquire(layout, &layout.lock(name), Mode::Exclusive, WAIT, true)?.map(LockGuard::one))
+}
+
 fn instance_path(layout: &Layout, id: &InstanceId) -> PathBuf {
     layout.lock(&format!("instance-{id}"))
 }

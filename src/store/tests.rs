@@ -132,6 +132,7 @@ pub(in crate::store) fn begin(root: &str) -> Act {
         cleanup_policy: None,
         container: None,
         watched: Vec::new(),
+        agent: None,
     }
 }
 

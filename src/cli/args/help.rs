@@ -8,12 +8,13 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 25] = [
+pub(in crate::cli) const VERBS: [&str; 27] = [
     "explain",
     "launch",
     "begin",
     "end",
     "checkpoint",
+    "exec",
     "list",
     "show",
     "diff",
@@ -32,6 +33,7 @@ pub(in crate::cli) const VERBS: [&str; 25] = [
     "rebuild",
     "doctor",
     "init",
+    "hook",
     "completions",
     "man",
 ];
@@ -40,7 +42,7 @@ pub(in crate::cli) const VERBS: [&str; 25] = [
 const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Around a session",
-        &["explain", "launch", "begin", "end", "checkpoint"],
+        &["explain", "launch", "begin", "end", "checkpoint", "exec"],
     ),
     ("Look", &["list", "show", "diff"]),
     ("Go back", &["restore", "undo", "resume", "abort", "fork"]),
@@ -50,7 +52,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "export", "import", "verify", "log", "prune", "pin", "unpin", "rebuild", "doctor",
         ],
     ),
-    ("Fitting it in", &["init", "completions", "man"]),
+    ("Fitting it in", &["init", "hook", "completions", "man"]),
 ];
 
 /// Help wider than this is hard to read.

@@ -32,7 +32,13 @@ pub struct HookEditArgs {
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
     pub agent: AgentName,
     /// Whose hooks: `user`, yours for every project, or `project`, those in the current directory, which the agent can write
-    #[arg(long, value_enum, value_name = "SCOPE", hide_possible_values = true, default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "SCOPE",
+        hide_possible_values = true,
+        default_value_t
+    )]
     pub scope: HookScope,
     /// Show what would be written and stop
     #[arg(long)]

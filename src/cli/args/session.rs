@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use super::values::{OnFailure, SnapshotMode, duration, some_path, some_text};
 
 /// What is protected, and how: the same for `explain`, `launch` and `begin`, so that the first tells what the others do.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Scope {
     /// A directory, a workspace, or a container of jackin's
     ///
@@ -63,6 +63,17 @@ pub struct LaunchArgs {
     /// Write a report of the session to FILE, as JSON
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub report: Option<OsString>,
+    /// The command and its arguments, taken as they are
+    #[arg(last = true, required = true, num_args = 1.., value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+}
+
+/// Arguments of `exec`.
+#[derive(Clone, Debug, Args)]
+pub struct ExecArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
     /// The command and its arguments, taken as they are
     #[arg(last = true, required = true, num_args = 1.., value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,

@@ -53,6 +53,10 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "jackin recovery checkpoint @latest --message \"tests pass\"",
             ),
         ],
+        "exec" => &[(
+            "From a script, in a session that was begun before:",
+            "jackin recovery exec \"$id\" -- make generate",
+        )],
         "list" => &[("", "jackin recovery list")],
         "show" => &[("", "jackin recovery show @latest")],
         "diff" => &[
@@ -153,6 +157,14 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "For a script, which looks at the exit code:",
                 "jackin recovery doctor --json",
             ),
+        ],
+        "hook" => &[
+            (
+                "Checkpoints before what Claude Code does, in every workspace that is captured:",
+                "jackin recovery hook install claude",
+            ),
+            ("Who has them:", "jackin recovery hook status"),
+            ("Take them out again:", "jackin recovery hook uninstall claude"),
         ],
         "init" => &[
             (
@@ -260,6 +272,11 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
             "Looks at configuration, store, locks, sessions, mounts and versions, and changes nothing. Each finding comes with the \
             command or step that deals with it. Exit code 0 without an error, 7 when stored data is damaged or comes from a newer \
             version, else 1. Contents are read by `verify --read-data`."
+        }
+        "exec" => {
+            "A checkpoint is taken only when something changed since the last snapshot, and none before a command that only reads. The \
+            command's status is the status. When no checkpoint can be taken the command runs all the same, with a warning, unless \
+            [recovery.agent] on_failure says \"block\"."
         }
         "init" => {
             "Adds a [recovery] table to the file that defines the workspace, shows what is added, and asks. Every other byte of the file \

@@ -13,7 +13,9 @@ use crate::config::{Mode, OnFailure};
 use crate::contract::Contract;
 use crate::process;
 use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
-use crate::snapshot::{ContainerRef, Coverage, ProcessRef, RepositoryFacts, SnapshotRecord, WatchedMount};
+use crate::snapshot::{
+    AgentRef, ContainerRef, Coverage, ProcessRef, RepositoryFacts, SnapshotRecord, WatchedMount,
+};
 use crate::store::Store;
 use crate::terminal::sanitize;
 
@@ -42,7 +44,7 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
     let width = context.terminal.width_err();
     context.terminal.note(&view::contract::contract(&contract, width));
     warn_of_absent(context, &contract);
-    let begun = begin_instance(context, &store, &contract, keeper, None)?;
+    let begun = begin_instance(context, &store, &contract, keeper, None, None)?;
     warn_about(context, &begun);
     if let Some(interval) = args.scope.checkpoint_every.filter(|_| begun.baseline.is_some())
         && let Err(error) = every::leave(&begun.instance, interval)
@@ -74,6 +76,7 @@ pub(super) fn begin_instance(
     contract: &Contract,
     keeper: Option<ProcessRef>,
     command: Option<(String, u32)>,
+    agent: Option<AgentRef>,
 ) -> Result<Begun, CliError> {
     let limits = Limits {
         max_entries: contract.limits.max_entries.value,
@@ -95,6 +98,7 @@ pub(super) fn begin_instance(
             })
         }),
         watched: contract.watched.clone(),
+        agent,
         run_without_baseline: contract.on_failure.value == OnFailure::Run,
     };
     Ok(begin(store, context.world(), request)?)

@@ -77,7 +77,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
     let command = Some((name.to_string_lossy().into_owned(), count));
     let keeper = process::reference(std::process::id());
-    let begun = begin_instance(context, &store, &contract, keeper, command)?;
+    let begun = begin_instance(context, &store, &contract, keeper, command, None)?;
     warn_about(context, &begun);
     let variable = (
         OsString::from(INSTANCE_VARIABLE),
@@ -132,14 +132,14 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     Ok(status(ended.exit))
 }
 
-fn status(exit: Exit) -> Status {
+pub(super) fn status(exit: Exit) -> Status {
     match exit {
         Exit::Code(code) => Status::of_command(code),
         Exit::Signal(signal) => Status::of_signal(signal),
     }
 }
 
-fn start<'a>(
+pub(super) fn start<'a>(
     context: &'a mut Context<'_>,
     program: &OsString,
     arguments: &[OsString],

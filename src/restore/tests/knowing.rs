@@ -22,6 +22,7 @@ fn begin(place: &Place, instance: &InstanceId) {
         cleanup_policy: None,
         container: None,
         watched: Vec::new(),
+        agent: None,
     };
     place
         .store

@@ -72,6 +72,7 @@ fn session(store: &Store, number: u8, checkpoints: usize) {
         cleanup_policy: None,
         container: None,
         watched: Vec::new(),
+        agent: None,
     };
     store.append(now(), 1000, &instance, begin).unwrap();
     let snapshot = |kind| {

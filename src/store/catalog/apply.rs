@@ -114,6 +114,7 @@ impl<'a> Tables<'a> {
                 cleanup_policy: _,
                 container: _,
                 watched: _,
+                agent: _,
             } => {
                 let added = self.transaction.execute(
                     "INSERT OR IGNORE INTO instances

@@ -4,7 +4,7 @@ use rusqlite::{Params, params};
 
 use super::Catalog;
 use super::row::{self, InstanceRow};
-use crate::snapshot::InstanceId;
+use crate::snapshot::{AgentRef, InstanceId};
 use crate::store::StoreError;
 
 /// The order of the chain; what the chain does not order goes by time, then by id, so that it is always the
@@ -74,6 +74,16 @@ impl Catalog {
         let condition = "id IN (SELECT instance FROM receipts WHERE act = 'begin'
              AND ?1 IN (json ->> '$.act.container.name', json ->> '$.act.container.id'))";
         self.instances_where(condition, params![called])
+    }
+
+    /// The instances that a hook of this agent began for this session of its own.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_of_agent(&self, agent: &AgentRef) -> Result<Vec<InstanceRow>, StoreError> {
+        let condition = "id IN (SELECT instance FROM receipts WHERE act = 'begin'
+             AND json ->> '$.act.agent.name' = ?1 AND json ->> '$.act.agent.session' = ?2)";
+        self.instances_where(condition, params![agent.name, agent.session])
     }
 
     /// The instances with a mount at exactly this root (canonical host path, as bytes).

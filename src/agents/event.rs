@@ -1,0 +1,327 @@
+//! What an agent tells a hook: JSON on standard input, named a little differently by each. Hostile as anything that an agent writes:
+//! what is not understood is an error, and a tool that is not known may change files.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::Agent;
+use super::classify::{Effect, of_arguments, of_command};
+
+/// More is not read: a tool call may hold a whole file (bytes).
+pub const LARGEST: u64 = 32 << 20;
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// A session of the agent began, or goes on.
+    Start,
+    /// A tool is about to be called.
+    Tool(ToolCall),
+    /// The session is over; many never say so.
+    End,
+    /// Nothing that concerns files.
+    Other,
+}
+
+/// A tool that is about to be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// As the agent calls it.
+    pub tool: String,
+    /// The agent's id of the call.
+    pub id: Option<String>,
+    /// Whether it may change files.
+    pub effect: Effect,
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What happened.
+    pub happening: Happening,
+    /// The agent's id of its session; empty when it gives none.
+    pub session: String,
+    /// Where the agent works; none when it does not say.
+    pub directory: Option<PathBuf>,
+}
+
+/// Why an event cannot be understood.
+#[derive(Debug, thiserror::Error)]
+pub enum EventError {
+    /// It is no JSON object.
+    #[error("what {agent} said is not a JSON object: {why}")]
+    Shape {
+        /// Which agent.
+        agent: Agent,
+        /// What is wrong.
+        why: String,
+    },
+    /// The agent has no such event.
+    #[error("{agent} has no event {event:?} that is known")]
+    Unknown {
+        /// Which agent.
+        agent: Agent,
+        /// The event's name.
+        event: String,
+    },
+}
+
+impl Event {
+    /// Understands what an agent said of `event`.
+    ///
+    /// # Errors
+    /// [`EventError`].
+    pub fn parse(agent: Agent, event: &str, bytes: &[u8]) -> Result<Self, EventError> {
+        let shape = |why: String| EventError::Shape { agent, why };
+        let value: Value = serde_json::from_slice(bytes).map_err(|error| shape(error.to_string()))?;
+        if !value.is_object() {
+            return Err(shape("it is something else".to_owned()));
+        }
+        let text = |names: &[&str]| -> Option<String> {
+            let found = names.iter().find_map(|name| value.get(*name)?.as_str());
+            found.filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let first_root = || value.get("workspace_roots")?.get(0)?.as_str().map(str::to_owned);
+        let directory = text(&["cwd", "directory"]).or_else(first_root);
+        let happening = match plain(event).as_str() {
+            "sessionstart" | "sessioncreated" => Happening::Start,
+            "sessionend" | "sessiondeleted" => Happening::End,
+            "pretooluse"
+            | "beforetool"
+            | "toolexecutebefore"
+            | "beforeshellexecution"
+            | "beforemcpexecution" => Happening::Tool(call(&value, &text)),
+            "stop" | "posttooluse" | "aftertool" | "userpromptsubmit" | "beforesubmitprompt" => {
+                Happening::Other
+            }
+            _ => {
+                return Err(EventError::Unknown {
+                    agent,
+                    event: event.to_owned(),
+                });
+            }
+        };
+        Ok(Self {
+            happening,
+            session: text(&["session_id", "sessionId", "sessionID", "conversation_id"]).unwrap_or_default(),
+            directory: directory.map(PathBuf::from).filter(|path| path.is_absolute()),
+        })
+    }
+}
+
+/// The same name, however it is written.
+fn plain(event: &str) -> String {
+    event
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}
+
+fn call(value: &Value, text: &dyn Fn(&[&str]) -> Option<String>) -> ToolCall {
+    let given = ["tool_input", "toolArgs", "tool_args", "args", "arguments"]
+        .into_iter()
+        .find_map(|name| value.get(name));
+    // Some hand the arguments over as a text of JSON.
+    let inner: Option<Value> = given
+        .and_then(Value::as_str)
+        .and_then(|text| serde_json::from_str(text).ok());
+    let input = inner.as_ref().or(given).unwrap_or(value);
+    let tool = text(&["tool_name", "toolName", "tool"]).unwrap_or_else(|| "shell".to_owned());
+    ToolCall {
+        effect: effect(&tool, input),
+        id: text(&["tool_use_id", "toolUseId", "call_id", "callID", "tool_call_id"]),
+        tool,
+    }
+}
+
+/// Tools of the agents that look at files, or at nothing here.
+const READS: [&str; 34] = [
+    "read",
+    "readfile",
+    "readmanyfiles",
+    "notebookread",
+    "view",
+    "viewimage",
+    "glob",
+    "grep",
+    "grepsearch",
+    "searchfilecontent",
+    "codebasesearch",
+    "filesearch",
+    "ls",
+    "list",
+    "listdir",
+    "listdirectory",
+    "listfiles",
+    "webfetch",
+    "fetch",
+    "websearch",
+    "googlewebsearch",
+    "todoread",
+    "todowrite",
+    "updateplan",
+    "exitplanmode",
+    "enterplanmode",
+    "askuserquestion",
+    "bashoutput",
+    "readbash",
+    "taskoutput",
+    "toolsearch",
+    "readlints",
+    "reportintent",
+    "skill",
+];
+/// Tools that run a command line.
+const SHELLS: [&str; 8] = [
+    "bash",
+    "shell",
+    "localshell",
+    "runshellcommand",
+    "runterminalcmd",
+    "execcommand",
+    "runcommand",
+    "exec",
+];
+
+fn effect(tool: &str, input: &Value) -> Effect {
+    let name = plain(tool);
+    if READS.contains(&name.as_str()) {
+        return Effect::Reads;
+    }
+    if !SHELLS.contains(&name.as_str()) {
+        return Effect::Changes;
+    }
+    match input.get("command").or_else(|| input.get("cmd")) {
+        Some(Value::String(line)) => of_command(line),
+        Some(Value::Array(words)) => {
+            let words: Option<Vec<String>> = words
+                .iter()
+                .map(|word| word.as_str().map(str::to_owned))
+                .collect();
+            words.map_or(Effect::Changes, |words| of_arguments(&words))
+        }
+        _ => Effect::Changes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What each agent sends, as its documentation has it.
+
+    use super::{Event, Happening};
+    use crate::agents::{Agent, Effect};
+
+    fn tool(
+        agent: Agent,
+        event: &str,
+        json: &str,
+    ) -> (String, Option<String>, Effect, String, Option<String>) {
+        let event = Event::parse(agent, event, json.as_bytes()).unwrap();
+        let Happening::Tool(call) = event.happening else {
+            panic!("{event:?}")
+        };
+        let directory = event.directory.map(|path| path.display().to_string());
+        (call.tool, call.id, call.effect, event.session, directory)
+    }
+
+    #[test]
+    fn each_agent_is_understood() {
+        let claude = r#"{"session_id":"s1","transcript_path":"/t","cwd":"/w","permission_mode":"default",
+            "hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf x","description":"d"},
+            "tool_use_id":"toolu_1"}"#;
+        let of = |id: Option<&str>| id.map(str::to_owned);
+        assert_eq!(
+            tool(Agent::Claude, "PreToolUse", claude),
+            (
+                "Bash".to_owned(),
+                of(Some("toolu_1")),
+                Effect::Changes,
+                "s1".to_owned(),
+                of(Some("/w"))
+            )
+        );
+        let codex = r#"{"session_id":"c1","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"shell",
+            "tool_input":{"command":["bash","-lc","ls | head"]}}"#;
+        assert_eq!(tool(Agent::Codex, "PreToolUse", codex).2, Effect::Reads);
+        let gemini = r#"{"session_id":"g1","cwd":"/w","hook_event_name":"BeforeTool","timestamp":"t",
+            "tool_name":"run_shell_command","tool_input":{"command":"git clean -fdx"}}"#;
+        assert_eq!(tool(Agent::Gemini, "BeforeTool", gemini).2, Effect::Changes);
+        let cursor = r#"{"conversation_id":"k1","generation_id":"x","hook_event_name":"beforeShellExecution",
+            "workspace_roots":["/w","/v"],"command":"cat a"}"#;
+        assert_eq!(
+            tool(Agent::Cursor, "beforeShellExecution", cursor),
+            (
+                "shell".to_owned(),
+                None,
+                Effect::Reads,
+                "k1".to_owned(),
+                of(Some("/w"))
+            )
+        );
+        let copilot =
+            r#"{"timestamp":1,"cwd":"/w","toolName":"bash","toolArgs":"{\"command\":\"touch a\"}"}"#;
+        assert_eq!(
+            tool(Agent::Copilot, "preToolUse", copilot),
+            (
+                "bash".to_owned(),
+                None,
+                Effect::Changes,
+                String::new(),
+                of(Some("/w"))
+            )
+        );
+        let opencode = r#"{"session_id":"o1","cwd":"/w","tool_name":"edit","tool_input":{"filePath":"/w/a"},"tool_use_id":"c"}"#;
+        assert_eq!(
+            tool(Agent::Opencode, "tool.execute.before", opencode).2,
+            Effect::Changes
+        );
+        for reading in ["Read", "Grep", "read_file", "list_directory", "todo_write"] {
+            let json = format!(r#"{{"tool_name":"{reading}","tool_input":{{}}}}"#);
+            assert_eq!(
+                tool(Agent::Claude, "PreToolUse", &json).2,
+                Effect::Reads,
+                "{reading}"
+            );
+        }
+        for other in [
+            "Write",
+            "Edit",
+            "MultiEdit",
+            "NotebookEdit",
+            "apply_patch",
+            "mcp__x__read",
+            "Task",
+            "Unheard",
+        ] {
+            let json = format!(r#"{{"tool_name":"{other}","tool_input":{{}}}}"#);
+            assert_eq!(
+                tool(Agent::Claude, "PreToolUse", &json).2,
+                Effect::Changes,
+                "{other}"
+            );
+        }
+    }
+
+    #[test]
+    fn starts_ends_and_what_is_no_event_are_told_apart() {
+        let of = |event: &str| Event::parse(Agent::Claude, event, b"{\"session_id\":\"s\",\"cwd\":\"rel\"}");
+        assert_eq!(of("SessionStart").unwrap().happening, Happening::Start);
+        assert_eq!(of("session.created").unwrap().happening, Happening::Start);
+        assert_eq!(of("sessionEnd").unwrap().happening, Happening::End);
+        assert_eq!(of("stop").unwrap().happening, Happening::Other);
+        // A relative directory says nothing.
+        assert_eq!(of("stop").unwrap().directory, None);
+        assert!(of("Unheard").is_err());
+        for odd in [&b""[..], b"[]", b"{", b"\xff", b"null", b"3"] {
+            assert!(Event::parse(Agent::Claude, "stop", odd).is_err());
+        }
+        // A shell without a command line it understands.
+        let json = br#"{"tool_name":"Bash","tool_input":{"command":[1]}}"#;
+        let Happening::Tool(call) = Event::parse(Agent::Claude, "PreToolUse", json).unwrap().happening else {
+            panic!()
+        };
+        assert_eq!(call.effect, Effect::Changes);
+    }
+}

@@ -1,0 +1,78 @@
+//! `exec`: a checkpoint of a session, then a command. What an agent's hooks do, for scripts.
+
+use std::ffi::OsString;
+
+use super::launch::{start, status};
+use super::retain::by_the_rules;
+use crate::agents::{Effect, of_arguments};
+use crate::cli::args::ExecArgs;
+use crate::cli::context::Context;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::Status;
+use crate::config::{Config, Flags, OnFailure};
+use crate::process::{self, INSTANCE_VARIABLE, Invocation};
+use crate::session::{Allowed, checkpoint_if_changed, find_called, is_active, refuse_inside};
+use crate::store::InstanceRow;
+use crate::terminal::sanitize;
+
+pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, CliError> {
+    let (program, arguments) = args
+        .command
+        .split_first()
+        .ok_or_else(|| CliError::new(ErrorKind::Usage, "no command was given"))?;
+    let invocation = Invocation {
+        program,
+        arguments,
+        environment: &[],
+        directory: &context.environment.current,
+    };
+    process::check(&invocation, context.environment.get("PATH"))?;
+    if !context.has_store()? {
+        return Err(super::diff::no_store(&args.instance));
+    }
+    let store = context.store_for_writing()?;
+    let row = find_called(&store, context.environment, &args.instance)?;
+    refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
+    if !is_active(&store, &row) {
+        let message = format!(
+            "{} is not active; a checkpoint shows a moment within a session",
+            row.id
+        );
+        return Err(CliError::new(ErrorKind::Failed, message).command(
+            "begin another one around the command",
+            "launch --snapshot project DIR -- COMMAND",
+        ));
+    }
+    let words: Option<Vec<String>> = args
+        .command
+        .iter()
+        .map(|word| word.to_str().map(str::to_owned))
+        .collect();
+    let may_change = words.is_none_or(|words| of_arguments(&words) == Effect::Changes);
+    if may_change {
+        let name = sanitize::os(program);
+        let message = format!("before {name}");
+        if let Err(error) = checkpoint_if_changed(&store, context.world(), &row, &message) {
+            let error = CliError::from(error);
+            if blocks(context, &row)? {
+                return Err(error.hint("[recovery.agent] on_failure = \"block\": the command was not run"));
+            }
+            let what = sanitize::text(&error.message);
+            context.terminal.warn(&format!("no checkpoint was taken: {what}"));
+        }
+        by_the_rules(context, &store);
+    }
+    let variable = (OsString::from(INSTANCE_VARIABLE), OsString::from(row.id.as_str()));
+    drop(store);
+    let running = start(context, program, arguments, &[variable])?;
+    Ok(status(running.wait()?.exit))
+}
+
+fn blocks(context: &Context<'_>, row: &InstanceRow) -> Result<bool, CliError> {
+    let Some(workspace) = &row.workspace else {
+        return Ok(false);
+    };
+    let config = Config::load(context.environment)?;
+    let resolved = config.for_workspace(workspace, &Flags::default());
+    Ok(resolved.is_ok_and(|resolved| resolved.agent_on_failure.value == OnFailure::Block))
+}

@@ -1,0 +1,274 @@
+//! `hook run`: what an agent calls. It must never break the agent: nothing stands on standard output, what goes wrong is said once in a
+//! session and is no reason to stop, unless the operator wants it to be.
+
+use std::io::Read as _;
+
+use crate::agents::{Agent, Effect, Event, Happening, LARGEST, ToolCall};
+use crate::cli::args::{HookRunArgs, Invocation, Scope};
+use crate::cli::commands::begin::begin_instance;
+use crate::cli::commands::retain::quietly;
+use crate::cli::commands::scope::{Asking, contract};
+use crate::cli::context::Context;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::config::{Config, Flags, OnFailure, Resolved};
+use crate::contract::{ContractError, Target};
+use crate::environment::Environment;
+use crate::process::{self, INSTANCE_VARIABLE};
+use crate::session::{EndRequest, checkpoint_if_changed, end, find_instance, is_active};
+use crate::snapshot::{Act, AgentRef, Ending, ProcessRef, SnapshotKind};
+use crate::store::{InstanceRow, Store};
+use crate::terminal::{Terminal, sanitize};
+
+/// What an agent takes for "do not", with the reason on standard error.
+const BLOCK: i32 = 2;
+/// What it takes for a warning.
+const WARN: i32 = 1;
+
+/// Why a checkpoint is not there.
+struct Failure {
+    error: CliError,
+    /// The operator wants the tool call not to happen then.
+    blocks: bool,
+    /// It was said before.
+    is_told: bool,
+}
+
+impl<E: Into<CliError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self {
+            error: error.into(),
+            blocks: false,
+            is_told: false,
+        }
+    }
+}
+
+pub(in crate::cli) fn run(
+    invocation: &Invocation,
+    environment: &Environment,
+    terminal: &Terminal,
+    args: &HookRunArgs,
+) -> Result<Status, CliError> {
+    let failure = match happened(invocation, environment, terminal, args) {
+        Ok(()) => return Ok(ExitCode::Done.into()),
+        Err(failure) => failure,
+    };
+    if failure.blocks || !failure.is_told {
+        let what = sanitize::text(&failure.error.message);
+        terminal.err(&format!("jackin recovery: no checkpoint was taken: {what}"));
+    }
+    Ok(match (failure.blocks, failure.is_told) {
+        (true, _) => Status::of_command(BLOCK),
+        (false, false) => Status::of_command(WARN),
+        (false, true) => ExitCode::Done.into(),
+    })
+}
+
+fn happened(
+    invocation: &Invocation,
+    environment: &Environment,
+    terminal: &Terminal,
+    args: &HookRunArgs,
+) -> Result<(), Failure> {
+    let agent = Agent::from(args.agent);
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| {
+        CliError::new(ErrorKind::Failed, "what the agent says cannot be read").because(&error)
+    })?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(CliError::new(ErrorKind::Usage, "what the agent says is too long").into());
+    }
+    let event = Event::parse(agent, &args.event, &bytes)
+        .map_err(|error| CliError::new(ErrorKind::Usage, error.to_string()))?;
+    // What only reads costs nothing: not even a look at the configuration.
+    let is_idle = matches!(
+        &event.happening,
+        Happening::Other
+            | Happening::Tool(ToolCall {
+                effect: Effect::Reads,
+                ..
+            })
+    );
+    if is_idle {
+        return Ok(());
+    }
+    let mut environment = environment.clone();
+    if let Some(directory) = &event.directory {
+        environment.current.clone_from(directory);
+    }
+    let Some(resolved) = opted_in(&environment)? else {
+        return Ok(());
+    };
+    let context = Context::new(&environment, terminal, invocation.called_as)?;
+    let store = context.store_for_writing()?;
+    let hook = Hook {
+        context: &context,
+        store: &store,
+        resolved: &resolved,
+        agent: AgentRef {
+            name: agent.word().to_owned(),
+            session: event.session.clone(),
+        },
+    };
+    hook.on(&event)
+}
+
+/// What the configuration says of the directory; `None` when it lies in no mount of a workspace that is captured.
+fn opted_in(environment: &Environment) -> Result<Option<Resolved>, Failure> {
+    let config = Config::load(environment)?;
+    match Target::Here.settings(&config, environment, &Flags::default()) {
+        Ok(resolved) => Ok(Some(resolved).filter(|resolved| resolved.mode.value.captures())),
+        Err(ContractError::NoTarget { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+struct Hook<'a> {
+    context: &'a Context<'a>,
+    store: &'a Store,
+    resolved: &'a Resolved,
+    agent: AgentRef,
+}
+
+impl Hook<'_> {
+    fn on(&self, event: &Event) -> Result<(), Failure> {
+        // An agent that `launch` started lives in a session already.
+        if let Some(own) = self.context.environment.get(INSTANCE_VARIABLE) {
+            let row = find_instance(self.store, &own.to_string_lossy())?;
+            return match &event.happening {
+                Happening::Tool(call) if is_active(self.store, &row) => self.checkpoint(&row, call),
+                _ => Ok(()),
+            };
+        }
+        // Hooks of one session run at the same time; only one of them begins it.
+        let _alone = self.store.lock_agent(&self.agent)?;
+        let joined = self.joined()?;
+        match (&event.happening, joined) {
+            (Happening::Tool(call), Some(row)) => self.checkpoint(&row, call),
+            (Happening::Start | Happening::Tool(_), None) => self.begin(),
+            (Happening::End, Some(row)) => self.end(&row),
+            _ => Ok(()),
+        }
+    }
+
+    /// The session that is recorded for that of the agent, while it lives. One that could not begin is not tried again.
+    fn joined(&self) -> Result<Option<InstanceRow>, Failure> {
+        let rows = self.store.catalog().instances_of_agent(&self.agent)?;
+        let workspace = self.resolved.subject.workspace();
+        for row in rows
+            .into_iter()
+            .filter(|row| row.workspace.as_deref() == workspace)
+        {
+            if let Some(Ending::Failed(why)) = &row.ending {
+                return Err(Failure {
+                    error: CliError::new(ErrorKind::Failed, why.clone()),
+                    blocks: self.blocks(),
+                    is_told: true,
+                });
+            }
+            if row.ended_at.is_none() && is_active(self.store, &row) {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    fn blocks(&self) -> bool {
+        self.resolved.agent_on_failure.value == OnFailure::Block
+    }
+
+    fn begin(&self) -> Result<(), Failure> {
+        let scope = Scope::default();
+        let asking = Asking {
+            verb: "begin",
+            command: &[],
+            is_shown: false,
+        };
+        let fails = |error: CliError| Failure {
+            error,
+            blocks: self.blocks(),
+            is_told: false,
+        };
+        let contract = contract(self.context, &scope, &asking).map_err(fails)?;
+        let agent = Some(self.agent.clone());
+        begin_instance(
+            self.context,
+            self.store,
+            &contract,
+            keeper(self.context),
+            None,
+            agent,
+        )
+        .map_err(fails)?;
+        Ok(())
+    }
+
+    /// A checkpoint before a tool call, when anything changed since the last one.
+    fn checkpoint(&self, row: &InstanceRow, call: &ToolCall) -> Result<(), Failure> {
+        let tool: String = call.tool.chars().take(80).collect();
+        let message = match &call.id {
+            Some(id) => format!("before {tool}, {}", id.chars().take(120).collect::<String>()),
+            None => format!("before {tool}"),
+        };
+        let world = self.context.world();
+        match checkpoint_if_changed(self.store, world, row, &message) {
+            Ok(None) => Ok(()),
+            Ok(Some(_)) => {
+                // What goes beyond the rules goes another time when it cannot go now.
+                drop(quietly(self.context.environment, world, self.store));
+                Ok(())
+            }
+            Err(error) => {
+                let is_told = self.was_told(row)?;
+                let act = Act::CaptureFailed {
+                    kind: SnapshotKind::Checkpoint,
+                    error: error.to_string(),
+                };
+                if !is_told {
+                    drop(self.store.append(world.clock.now(), world.uid, &row.id, act));
+                }
+                Err(Failure {
+                    error: error.into(),
+                    blocks: self.blocks(),
+                    is_told,
+                })
+            }
+        }
+    }
+
+    /// Whether a checkpoint of the session has failed before.
+    fn was_told(&self, row: &InstanceRow) -> Result<bool, Failure> {
+        let receipts = self.store.catalog().receipts_of(&row.id)?;
+        Ok(receipts.iter().any(|receipt| {
+            let failed = SnapshotKind::Checkpoint;
+            matches!(&receipt.act, Act::CaptureFailed { kind, .. } if *kind == failed)
+        }))
+    }
+
+    fn end(&self, row: &InstanceRow) -> Result<(), Failure> {
+        let request = EndRequest {
+            row,
+            ending: Ending::Ended,
+            survivors: Vec::new(),
+        };
+        let closed = end(self.store, self.context.world(), request)?;
+        drop(quietly(
+            self.context.environment,
+            self.context.world(),
+            self.store,
+        ));
+        match closed.error {
+            Some(error) => Err(CliError::from(error).into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The agent's own process: the nearest one above that is no shell. Its life is the session's.
+fn keeper(context: &Context<'_>) -> Option<ProcessRef> {
+    let caller = process::caller(context.environment);
+    let is_program = |process: &&ProcessRef| !process::is_shell(process);
+    caller.ancestors.iter().find(is_program).cloned()
+}

@@ -1,0 +1,249 @@
+//! What an agent's hooks do: sessions that begin by themselves, checkpoints before tool calls, and nothing that gets in the agent's way.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::documents::{Instance, instances};
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+
+/// A workspace that is captured, and what `[recovery.agent]` says of it.
+fn workspace(agent: &str) -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    fs::write(project.join("a"), "of the operator\n").unwrap();
+    sandbox.configure(
+        "workspaces/shop.toml",
+        &format!(
+            "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/w\"\n\n[recovery]\nsnapshot = \"project\"\n{agent}"
+        ),
+    );
+    (sandbox, project)
+}
+
+/// The agent says `what` of an event.
+fn tell(sandbox: &Sandbox, agent: &str, event: &str, what: &[u8]) -> Run {
+    let file = sandbox.scratch(&format!("event-{event}-{}", what.len()));
+    fs::write(&file, what).unwrap();
+    let script = format!("exec \"$@\" < '{}'", file.display());
+    let run = sandbox
+        .command(["hook", "run", agent, event])
+        .through(&["sh", "-c", &script, "sh"])
+        .run();
+    // The agent would take it for its own.
+    assert!(run.stdout.is_empty(), "{run}");
+    run
+}
+
+fn say(sandbox: &Sandbox, event: &str, directory: &Path, more: &Value) -> Run {
+    let mut what = json!({
+        "session_id": "session-1",
+        "transcript_path": "/x/transcript.jsonl",
+        "cwd": directory,
+        "permission_mode": "default",
+        "hook_event_name": event,
+    });
+    let all = what.as_object_mut().unwrap();
+    all.extend(more.as_object().unwrap().clone());
+    tell(sandbox, "claude", event, what.to_string().as_bytes())
+}
+
+fn bash(sandbox: &Sandbox, directory: &Path, command: &str, id: &str) -> Run {
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id});
+    say(sandbox, "PreToolUse", directory, &call)
+}
+
+fn listed(sandbox: &Sandbox) -> Vec<Instance> {
+    instances(&sandbox.jackin(["list", "--json"]).ok())
+}
+
+fn kinds(sandbox: &Sandbox) -> Vec<String> {
+    let all = listed(sandbox);
+    assert_eq!(all.len(), 1, "{all:?}");
+    all[0].snapshots.iter().map(|one| one.kind.clone()).collect()
+}
+
+#[test]
+fn a_session_of_an_agent_has_a_checkpoint_before_each_call_that_may_change_what_changed() {
+    let (sandbox, project) = workspace("");
+    say(&sandbox, "SessionStart", &project, &json!({"source": "startup"})).ok();
+    assert_eq!(kinds(&sandbox), ["baseline"]);
+    let id = listed(&sandbox)[0].id.clone();
+    assert_eq!(listed(&sandbox)[0].workspace.as_deref(), Some("shop"));
+    // Nothing changed, or nothing will.
+    bash(&sandbox, &project, "rm -rf /", "t1").ok();
+    fs::write(project.join("a"), "one\n").unwrap();
+    bash(&sandbox, &project, "ls -la | head; git rev-parse HEAD", "t2").ok();
+    say(
+        &sandbox,
+        "PreToolUse",
+        &project,
+        &json!({"tool_name": "Read", "tool_input": {"file_path": "a"}}),
+    )
+    .ok();
+    assert_eq!(kinds(&sandbox), ["baseline"]);
+    // From a directory below, too.
+    fs::create_dir(project.join("below")).unwrap();
+    bash(&sandbox, &project.join("below"), "rm a", "toolu_3").ok();
+    assert_eq!(kinds(&sandbox), ["checkpoint", "baseline"]);
+    sandbox.jackin(["show", &id]).ok().has("before Bash, toolu_3");
+    fs::write(project.join("a"), "two\n").unwrap();
+    let write = json!({"tool_name": "Write", "tool_input": {"file_path": "b", "content": "x"}, "tool_use_id": "toolu_4"});
+    say(&sandbox, "PreToolUse", &project, &write).ok();
+    fs::remove_file(project.join("a")).unwrap();
+    say(&sandbox, "SessionEnd", &project, &json!({"reason": "exit"})).ok();
+    assert_eq!(
+        kinds(&sandbox),
+        ["closing", "checkpoint", "checkpoint", "baseline"]
+    );
+    assert_eq!(listed(&sandbox)[0].status, "ended");
+    // Going back to each of them.
+    let steps = sandbox.jackin(["show", &id, "--json"]).ok().json();
+    let of = |at: usize| {
+        steps["instance"]["snapshots"][at]["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    for (snapshot, text) in [(of(1), "two\n"), (of(2), "one\n"), (of(3), "of the operator\n")] {
+        sandbox
+            .jackin([
+                "restore",
+                &id,
+                "--from",
+                &snapshot,
+                "--yes",
+                "--overwrite-later-edits",
+            ])
+            .ok();
+        assert_eq!(fs::read_to_string(project.join("a")).unwrap(), text);
+    }
+    // The same session goes on: another one of ours.
+    say(&sandbox, "SessionStart", &project, &json!({"source": "resume"})).ok();
+    assert_eq!(listed(&sandbox).len(), 2);
+}
+
+#[test]
+fn who_did_not_ask_for_it_notices_nothing() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    for event in ["SessionStart", "PreToolUse", "SessionEnd"] {
+        let run = say(
+            &sandbox,
+            event,
+            &project,
+            &json!({"tool_name": "Bash", "tool_input": {"command": "rm x"}}),
+        );
+        assert!(run.ok().stderr.is_empty());
+    }
+    sandbox.configure(
+        "workspaces/shop.toml",
+        "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/w\"\n\n[recovery]\nsnapshot = \"off\"\n",
+    );
+    bash(&sandbox, &project, "rm x", "t").ok();
+    assert!(!sandbox.store().exists());
+}
+
+#[test]
+fn hooks_at_the_same_time_begin_one_session() {
+    let (sandbox, project) = workspace("");
+    std::thread::scope(|scope| {
+        for number in 0..6 {
+            let (sandbox, project) = (&sandbox, &project);
+            scope.spawn(move || bash(sandbox, project, "rm x", &"t".repeat(number + 1)).ok());
+        }
+    });
+    assert_eq!(kinds(&sandbox), ["baseline"]);
+    sandbox.jackin(["verify", "--read-data"]).ok();
+}
+
+#[test]
+fn an_agent_that_was_launched_stays_in_its_session() {
+    let (sandbox, project) = workspace("");
+    let event = sandbox.scratch("event");
+    let what =
+        json!({"session_id": "s", "cwd": project, "tool_name": "Bash", "tool_input": {"command": "rm a"}});
+    fs::write(&event, what.to_string()).unwrap();
+    let program = crate::support::machine::binary();
+    let script = format!(
+        "echo x > a; '{}' recovery hook run claude PreToolUse < '{}'",
+        program.display(),
+        event.display()
+    );
+    sandbox.launch(&project, &script);
+    assert_eq!(kinds(&sandbox), ["closing", "checkpoint", "baseline"]);
+}
+
+#[test]
+fn what_fails_is_said_once_and_blocks_only_when_that_is_wanted() {
+    for (agent, codes) in [
+        ("", [1, 0]),
+        ("\n[recovery.agent]\non_failure = \"block\"\n", [2, 2]),
+    ] {
+        let (sandbox, project) = workspace(agent);
+        say(&sandbox, "SessionStart", &project, &json!({})).ok();
+        // There is no directory to look at any more.
+        fs::rename(&project, project.with_extension("away")).unwrap();
+        fs::write(&project, "a file").unwrap();
+        for code in codes {
+            let run = bash(&sandbox, &project, "rm x", "t").code(code);
+            assert_eq!(run.stderr.is_empty(), code == 0, "{run}");
+        }
+        fs::remove_file(&project).unwrap();
+        fs::rename(project.with_extension("away"), &project).unwrap();
+        fs::write(project.join("a"), "more\n").unwrap();
+        bash(&sandbox, &project, "rm x", "t").ok();
+        assert_eq!(kinds(&sandbox), ["checkpoint", "baseline"]);
+    }
+}
+
+#[test]
+fn what_is_no_event_is_said_and_changes_nothing() {
+    let (sandbox, project) = workspace("");
+    for what in [&b""[..], b"{", b"[]", b"null", b"\xff\xfe", b"{\"cwd\": 3"] {
+        tell(&sandbox, "claude", "PreToolUse", what).code(1);
+    }
+    say(&sandbox, "Unheard", &project, &json!({}))
+        .code(1)
+        .has("Unheard");
+    tell(&sandbox, "nobody", "PreToolUse", b"{}").code(2);
+    assert!(!sandbox.store().exists());
+    // Names that mean harm are shown so that they cannot.
+    let odd = json!({"tool_name": "Bash\u{1b}[2J\n", "tool_input": {"command": 3}, "tool_use_id": "--output=/x\u{7}"});
+    say(&sandbox, "PreToolUse", &project, &odd).ok();
+    fs::write(project.join("a"), "x").unwrap();
+    say(&sandbox, "PreToolUse", &project, &odd).ok();
+    assert_eq!(kinds(&sandbox), ["checkpoint", "baseline"]);
+    let shown = sandbox.jackin(["show", "@latest"]).ok();
+    assert!(!shown.text().contains(['\u{1b}', '\u{7}']), "{shown}");
+}
+
+#[test]
+fn scripts_have_the_same_with_exec() {
+    let (sandbox, project) = workspace("");
+    let id = sandbox.jackin(["begin", "shop", "--json"]).ok().json()["instance"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let exec = |words: &[&str]| {
+        let all = ["exec", id.as_str(), "--"];
+        sandbox
+            .command(all.iter().chain(words).copied())
+            .inside(&project)
+            .run()
+    };
+    exec(&["sh", "-c", "echo one > a; exit 3"]).code(3);
+    assert_eq!(kinds(&sandbox), ["baseline"]);
+    exec(&["cat", "a"]).ok().has("one");
+    assert_eq!(kinds(&sandbox), ["baseline"]);
+    exec(&["sh", "-c", "echo $JACKIN_RECOVERY_INSTANCE > a"]).ok();
+    assert_eq!(kinds(&sandbox), ["checkpoint", "baseline"]);
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap().trim(), id);
+    exec(&["no-such-command"]).code(127);
+    sandbox.jackin(["end", &id]).ok();
+    exec(&["true"]).refused();
+    sandbox.jackin(["exec", "nobody", "--", "true"]).code(5);
+    sandbox.jackin(["exec", &id]).code(2);
+}
