@@ -22,7 +22,7 @@ pub use args::{CalledAs, Invocation, ParseOutcome, parse};
 
 use crate::environment::Environment;
 use crate::terminal::{Terminal, Verbosity};
-use args::{Verb, wanted_color, wants_json};
+use args::{Verb, is_called_by_agent, wanted_color, wants_json};
 use error::{CliError, ErrorKind};
 use exit_code::{ExitCode, Status};
 
@@ -59,6 +59,7 @@ fn run_on(
     environment: &Environment,
     perform: impl FnOnce(&Invocation, &Terminal) -> Result<Status, CliError>,
 ) -> Status {
+    let is_hook = is_called_by_agent(&args);
     match parse(args, terminal.width_out()) {
         Err(ParseOutcome::Asked(text)) => {
             terminal.out(&text);
@@ -69,7 +70,13 @@ fn run_on(
                 Some(help) if !json => terminal.err(&help),
                 _ => error.print(&terminal, json),
             }
-            finish(&terminal, json, error.kind.exit_code().into())
+            // To an agent the usual code for this means that the tool call must not happen.
+            let code = if is_hook {
+                ExitCode::Failed
+            } else {
+                error.kind.exit_code()
+            };
+            finish(&terminal, json, code.into())
         }
         Ok(invocation) => {
             let json = invocation.verb.json();
@@ -81,6 +88,7 @@ fn run_on(
                 error.print(&terminal, json);
                 match invocation.verb {
                     Verb::Launch(_) => error.kind.launch_code().into(),
+                    Verb::Hook(_) if is_hook => ExitCode::Failed.into(),
                     _ => error.kind.exit_code().into(),
                 }
             });

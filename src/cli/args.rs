@@ -30,7 +30,7 @@ pub use hook::{HookAction, HookArgs, HookEditArgs, HookRunArgs, HookStatusArgs};
 pub use import::ImportArgs;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
 pub use meta::{CheckpointsArgs, CompleteArgs, CompletionsArgs, ManArgs};
-pub use parse::{CalledAs, Invocation, ParseOutcome, parse, wanted_color, wants_json};
+pub use parse::{CalledAs, Invocation, ParseOutcome, is_called_by_agent, parse, wanted_color, wants_json};
 pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, WaitingArgs};
 pub use session::{BeginArgs, EndArgs, ExecArgs, ExplainArgs, LaunchArgs, Scope};
 pub use store::{LogArgs, PinArgs, PruneArgs, RebuildArgs, VerifyArgs};

@@ -208,7 +208,12 @@ fn what_is_no_event_is_said_and_changes_nothing() {
     say(&sandbox, "Unheard", &project, &json!({}))
         .code(1)
         .has("Unheard");
-    tell(&sandbox, "nobody", "PreToolUse", b"{}").code(2);
+    // 2 would mean that the call must not happen.
+    tell(&sandbox, "nobody", "PreToolUse", b"{}").code(1);
+    sandbox.jackin(["hook", "run"]).code(1);
+    sandbox.configure("config.toml", "[recovery]\nsnapshot = 3\n");
+    bash(&sandbox, &project, "rm x", "t").code(1).has("snapshot");
+    fs::remove_file(sandbox.home().join(".config/jackin/config.toml")).unwrap();
     assert!(!sandbox.store().exists());
     // Names that mean harm are shown so that they cannot.
     let odd = json!({"tool_name": "Bash\u{1b}[2J\n", "tool_input": {"command": 3}, "tool_use_id": "--output=/x\u{7}"});

@@ -123,6 +123,13 @@ pub fn wants_json(args: &[OsString]) -> bool {
     own(args).any(|arg| arg == "--json")
 }
 
+/// Whether an agent calls: `hook run`. Works for wrong command lines too.
+#[must_use]
+pub fn is_called_by_agent(args: &[OsString]) -> bool {
+    let mut words = own(args).filter(|arg| !arg.as_encoded_bytes().starts_with(b"-") && *arg != "recovery");
+    words.next().is_some_and(|verb| verb == "hook") && words.next().is_some_and(|action| action == "run")
+}
+
 /// What `--color` says, as far as it can be known before parsing.
 #[must_use]
 pub fn wanted_color(args: &[OsString]) -> ColorMode {

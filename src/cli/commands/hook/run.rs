@@ -22,8 +22,6 @@ use crate::terminal::{Terminal, sanitize};
 
 /// What an agent takes for "do not", with the reason on standard error.
 const BLOCK: i32 = 2;
-/// What it takes for a warning.
-const WARN: i32 = 1;
 
 /// Why a checkpoint is not there.
 struct Failure {
@@ -60,7 +58,7 @@ pub(in crate::cli) fn run(
     }
     Ok(match (failure.blocks, failure.is_told) {
         (true, _) => Status::of_command(BLOCK),
-        (false, false) => Status::of_command(WARN),
+        (false, false) => ExitCode::Failed.into(),
         (false, true) => ExitCode::Done.into(),
     })
 }
