@@ -2,5 +2,6 @@
 //! commands may change files. Nothing here takes a snapshot.
 
 mod agent;
+pub mod settings;
 
 pub use agent::{Agent, Scope};
