@@ -4,6 +4,7 @@ mod care;
 mod export;
 mod fork;
 mod help;
+mod hook;
 mod import;
 mod inspect;
 mod meta;
@@ -25,6 +26,7 @@ pub use export::ExportArgs;
 pub use fork::ForkArgs;
 pub(super) use help::VERBS;
 pub use help::command_for;
+pub use hook::{HookAction, HookArgs, HookEditArgs, HookStatusArgs};
 pub use import::ImportArgs;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
 pub use meta::{CheckpointsArgs, CompleteArgs, CompletionsArgs, ManArgs};
@@ -33,7 +35,7 @@ pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, 
 pub use session::{BeginArgs, EndArgs, ExplainArgs, LaunchArgs, Scope};
 pub use store::{LogArgs, PinArgs, PruneArgs, RebuildArgs, VerifyArgs};
 pub(super) use texts::examples;
-pub use values::{Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
+pub use values::{AgentName, Check, Color, HookScope, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
 
 use crate::terminal::Verbosity;
 use values::some_path;
@@ -150,6 +152,8 @@ pub enum Verb {
     Doctor(DoctorArgs),
     /// Turn recovery on for a workspace
     Init(InitArgs),
+    /// Take snapshots inside the agents that you run already
+    Hook(HookArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
     /// Print a manual page
@@ -198,6 +202,7 @@ impl Verb {
             Self::Rebuild(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Init(args) => args.json,
+            Self::Hook(args) => args.action.json(),
             Self::Completions(args) => args.json,
             Self::Man(args) => args.json,
             Self::Launch(_) | Self::Complete(_) | Self::Checkpoints(_) => false,

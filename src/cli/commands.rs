@@ -13,6 +13,7 @@ mod explain;
 mod export;
 mod fork;
 mod generated;
+mod hook;
 mod import;
 mod init;
 mod launch;
@@ -84,6 +85,7 @@ pub(super) fn perform(
         Verb::Rebuild(args) => rebuild::run(&context, args),
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Init(args) => init::run(&context, args),
+        Verb::Hook(args) => hook::run(&context, args),
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
         Verb::Complete(args) => complete::run(&context, args),

@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 25] = [
+pub(in crate::cli) const VERBS: [&str; 26] = [
     "explain",
     "launch",
     "begin",
@@ -32,6 +32,7 @@ pub(in crate::cli) const VERBS: [&str; 25] = [
     "rebuild",
     "doctor",
     "init",
+    "hook",
     "completions",
     "man",
 ];
@@ -50,7 +51,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "export", "import", "verify", "log", "prune", "pin", "unpin", "rebuild", "doctor",
         ],
     ),
-    ("Fitting it in", &["init", "completions", "man"]),
+    ("Fitting it in", &["init", "hook", "completions", "man"]),
 ];
 
 /// Help wider than this is hard to read.

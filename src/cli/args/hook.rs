@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::values::{AgentName, HookScope, some_text};
+use super::values::{AgentName, HookScope};
 
 /// Arguments of `hook`.
 #[derive(Clone, Debug, Args)]
@@ -21,18 +21,32 @@ pub enum HookAction {
     Uninstall(HookEditArgs),
     /// Say which agents have our hooks
     Status(HookStatusArgs),
-    /// What an agent calls: reads the event from standard input
-    Run(HookRunArgs),
+}
+
+impl HookAction {
+    /// Whether `--json` was given.
+    pub(super) fn json(&self) -> bool {
+        match self {
+            Self::Install(args) | Self::Uninstall(args) => args.json,
+            Self::Status(args) => args.json,
+        }
+    }
 }
 
 /// Arguments of `hook install` and `hook uninstall`.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Copy, Debug, Args)]
 pub struct HookEditArgs {
     /// Which agent
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
     pub agent: AgentName,
     /// Whose hooks: `user`, yours for every project, or `project`, those in the current directory, which the agent can write
-    #[arg(long, value_enum, value_name = "SCOPE", hide_possible_values = true, default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "SCOPE",
+        hide_possible_values = true,
+        default_value_t
+    )]
     pub scope: HookScope,
     /// Show what would be written and stop
     #[arg(long)]
@@ -46,7 +60,7 @@ pub struct HookEditArgs {
 }
 
 /// Arguments of `hook status`.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Copy, Debug, Args)]
 pub struct HookStatusArgs {
     /// Only this agent
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
@@ -54,15 +68,4 @@ pub struct HookStatusArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-}
-
-/// Arguments of `hook run`.
-#[derive(Clone, Debug, Args)]
-pub struct HookRunArgs {
-    /// The agent that calls
-    #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
-    pub agent: AgentName,
-    /// What happened, as the agent calls it
-    #[arg(value_name = "EVENT", value_parser = some_text())]
-    pub event: String,
 }
