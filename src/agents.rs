@@ -4,6 +4,7 @@
 mod agent;
 mod classify;
 mod event;
+pub mod settings;
 mod shell;
 
 pub use agent::{Agent, Scope};

@@ -12,6 +12,7 @@ mod kernel;
 mod open;
 pub mod parallel;
 mod paths;
+mod replace;
 #[cfg(test)]
 #[allow(dead_code, reason = "the tests that use it are in several layers")]
 pub(crate) mod simulated;
@@ -41,6 +42,10 @@ pub use paths::{
     Opening, all_bytes_at, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path,
     remove_closed_tree_at, remove_dir_at, remove_file_at, remove_tree_at, rename_path, stat_path,
     sync_dir_at,
+};
+pub use replace::{
+    ReplaceError, make_directories, read_small_file, remove_known_file, remove_made_directories,
+    replace_file, write_new_file,
 };
 pub use stat::{NodeKind, Stat, stat_child, stat_handle};
 

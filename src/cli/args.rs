@@ -154,7 +154,7 @@ pub enum Verb {
     Doctor(DoctorArgs),
     /// Turn recovery on for a workspace
     Init(InitArgs),
-    /// Checkpoints by themselves inside the agents that you run
+    /// Take snapshots inside the agents that you run already
     Hook(HookArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
@@ -204,13 +204,9 @@ impl Verb {
             Self::Rebuild(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Init(args) => args.json,
+            Self::Hook(args) => args.action.json(),
             Self::Completions(args) => args.json,
             Self::Man(args) => args.json,
-            Self::Hook(args) => match &args.action {
-                HookAction::Install(args) | HookAction::Uninstall(args) => args.json,
-                HookAction::Status(args) => args.json,
-                HookAction::Run(_) => false,
-            },
             Self::Launch(_) | Self::Exec(_) | Self::Complete(_) | Self::Checkpoints(_) => false,
         }
     }

@@ -3,6 +3,7 @@
 mod care;
 mod files;
 mod forks;
+mod hooks;
 mod instances;
 mod repository;
 mod session;
@@ -26,6 +27,9 @@ pub(in crate::cli) use files::{
     AsideDocument, DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument, SettingDocument,
 };
 pub(in crate::cli) use forks::{ForkDocument, ForkOutcome, ForkedDocument, is_there};
+pub(in crate::cli) use hooks::{
+    HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
+};
 pub(in crate::cli) use instances::{
     InstanceDocument, JackinDocument, ListDocument, RestoredDocument, ShowDocument, WatchedDocument,
 };

@@ -1,6 +1,7 @@
 //! From the errors of the stages to the one error of the command line: its kind, and what to type next. The one place
 //! for hints.
 
+mod agents;
 mod capture;
 mod configuration;
 mod restoring;

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::document::{
     AnchorDocument, BeginDocument, CheckpointDocument, DiffDocument, DoctorDocument, EndDocument,
-    ExplainDocument, ExportDocument, FileDocument, ForkDocument, ImportDocument, InitDocument, ListDocument,
-    LogDocument, PinDocument, PruneDocument, RebuildDocument, ReportDocument, RestoreDocument,
-    RestoreToDocument, ShowDocument, VerifyDocument,
+    ExplainDocument, ExportDocument, FileDocument, ForkDocument, HookEditDocument, HookStatusDocument,
+    ImportDocument, InitDocument, ListDocument, LogDocument, PinDocument, PruneDocument, RebuildDocument,
+    ReportDocument, RestoreDocument, RestoreToDocument, ShowDocument, VerifyDocument,
 };
 use super::error::ErrorDocument;
 
@@ -29,6 +29,9 @@ pub(super) fn all() -> Value {
         one::<ExplainDocument<'_>>(&mut generator, "explain"),
         one::<ExportDocument>(&mut generator, "export"),
         one::<ForkDocument>(&mut generator, "fork"),
+        one::<HookEditDocument>(&mut generator, "hook-install"),
+        one::<HookStatusDocument>(&mut generator, "hook-status"),
+        one::<HookEditDocument>(&mut generator, "hook-uninstall"),
         one::<ImportDocument>(&mut generator, "import"),
         one::<InitDocument>(&mut generator, "init"),
         one::<ListDocument>(&mut generator, "list"),

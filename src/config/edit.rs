@@ -2,7 +2,6 @@
 //! files are jackin's and the operator's, so it adds one table and keeps every other byte.
 
 mod insert;
-mod replace;
 
 use std::fs;
 use std::io;
@@ -12,6 +11,7 @@ use super::document::{Document, quoted};
 use super::embedded::embedded_workspace;
 use super::error::Place;
 use super::{Config, ConfigError, Flags, MountConfig, Resolved, shown};
+use crate::platform::{ReplaceError, replace_file};
 use insert::Insertion;
 
 /// What the new table shall say.
@@ -78,6 +78,15 @@ pub enum EditError {
         /// The system's reason.
         source: io::Error,
     },
+}
+
+impl From<ReplaceError> for EditError {
+    fn from(error: ReplaceError) -> Self {
+        match error {
+            ReplaceError::Changed { path } => Self::Changed { path },
+            ReplaceError::Write { action, path, source } => Self::Write { action, path, source },
+        }
+    }
 }
 
 /// A table that can be added: decided and tried, not written yet.
@@ -176,7 +185,7 @@ impl Edit {
     /// [`EditError::Changed`], [`EditError::Write`]; [`EditError::Config`] and [`EditError::Meaning`] when what was written
     /// does not load as it must.
     pub fn apply(&self, config: &Config, random: [u8; 8]) -> Result<(), EditError> {
-        replace::replace(
+        replace_file(
             &self.file,
             self.before.as_bytes(),
             self.after().as_bytes(),

@@ -164,6 +164,17 @@ pub fn patch(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) 
     }
 }
 
+/// The patch between two texts that are no snapshot's, without passwords in addresses.
+#[must_use]
+pub fn texts(old: &[u8], new: &[u8], context: usize) -> Patch {
+    let options = PatchOptions {
+        context,
+        show_secrets: false,
+        hides: false,
+    };
+    lines(old, new, options)
+}
+
 fn size(content: &Content) -> u64 {
     match content {
         Content::Bytes(bytes) => bytes.len() as u64,

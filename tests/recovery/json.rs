@@ -36,6 +36,9 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["show", "nobody", "--json"], 5);
     run(&["explain", directory, "--snapshot", "project", "--json"], 0);
     run(&["init", "shop", "--yes", "--json"], 0);
+    run(&["hook", "install", "claude", "--yes", "--json"], 0);
+    run(&["hook", "status", "--json"], 0);
+    run(&["hook", "uninstall", "claude", "--yes", "--json"], 0);
     let begun = run(&["begin", "shop", "--json"], 0).json();
     let id = begun["instance"].as_str().unwrap();
     fs::write(project.join("a"), "agent\n").unwrap();

@@ -64,6 +64,7 @@ mod git_shapes;
 mod git_state;
 mod git_watched;
 mod guidance;
+mod hook_files;
 mod hooks;
 mod hostile_ids;
 mod imports;

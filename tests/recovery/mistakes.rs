@@ -144,6 +144,27 @@ fn configuration(book: &mut Book, shop: &Path, plain: &Path, home: &Path) {
         &["init", "shop", "--yes"],
         shop,
     );
+    book.mistake(
+        "no action of hook",
+        ("usage", 2),
+        &["hook", "instal", "claude"],
+        plain,
+    );
+    book.mistake(
+        "hooks that an agent has in projects only",
+        ("usage", 2),
+        &["hook", "install", "copilot", "--yes"],
+        plain,
+    );
+    let settings = home.join(".codex/hooks.json");
+    fs::create_dir(home.join(".codex")).unwrap();
+    fs::write(settings, "{\n  \"hooks\": []\n}\n").unwrap();
+    book.mistake(
+        "settings of another shape",
+        config,
+        &["hook", "install", "codex", "--yes"],
+        plain,
+    );
     book.mistake("no file to add to", ("usage", 2), &["init", ".", "--yes"], plain);
     book.mistake(
         "more than a limit allows",

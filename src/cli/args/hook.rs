@@ -21,12 +21,23 @@ pub enum HookAction {
     Uninstall(HookEditArgs),
     /// Say which agents have our hooks
     Status(HookStatusArgs),
-    /// What an agent calls: reads the event from standard input
+    /// What an agent calls: the event stands on standard input
     Run(HookRunArgs),
 }
 
+impl HookAction {
+    /// Whether `--json` was given.
+    pub(super) fn json(&self) -> bool {
+        match self {
+            Self::Install(args) | Self::Uninstall(args) => args.json,
+            Self::Status(args) => args.json,
+            Self::Run(_) => false,
+        }
+    }
+}
+
 /// Arguments of `hook install` and `hook uninstall`.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Copy, Debug, Args)]
 pub struct HookEditArgs {
     /// Which agent
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
@@ -52,7 +63,7 @@ pub struct HookEditArgs {
 }
 
 /// Arguments of `hook status`.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Copy, Debug, Args)]
 pub struct HookStatusArgs {
     /// Only this agent
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]

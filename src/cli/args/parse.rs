@@ -188,12 +188,22 @@ fn misplaced(called_as: CalledAs, first: Option<&OsStr>) -> Option<CliError> {
 fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &mut Command) -> ParseOutcome {
     let rendered = || error.render().ansi().to_string().trim_end().to_owned();
     let prefix = called_as.prefix();
-    let none = || CliError::new(ErrorKind::Usage, "no verb was given").hint(format!("see {prefix} --help"));
+    let none = || match verb {
+        Some(HOOK) => CliError::new(
+            ErrorKind::Usage,
+            "no action was given: install, uninstall or status",
+        )
+        .hint(format!("see {prefix} {HOOK} --help")),
+        _ => CliError::new(ErrorKind::Usage, "no verb was given").hint(format!("see {prefix} --help")),
+    };
     let (error, help) = match (error.kind(), verb) {
         (ClapKind::DisplayHelp | ClapKind::DisplayVersion, _) => return ParseOutcome::Asked(rendered()),
         (ClapKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => (none(), Some(rendered())),
         (ClapKind::MissingSubcommand, _) => (none(), None),
-        (ClapKind::InvalidSubcommand, _) => (unknown_verb(error, prefix), None),
+        (ClapKind::InvalidSubcommand, Some(HOOK)) => {
+            (unknown(error, "action", &format!("{prefix} {HOOK}")), None)
+        }
+        (ClapKind::InvalidSubcommand, _) => (unknown(error, "verb", prefix), None),
         (_, None) => (
             from_paragraphs(&error.render().to_string(), None).hint(format!("see {prefix} --help")),
             None,
@@ -222,15 +232,16 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
                 Some("-n") => Some("--dry-run"),
                 _ => None,
             };
-            let made =
-                match meant.filter(|_| matches!(verb, "restore" | "undo" | "resume" | "abort" | "init")) {
-                    Some(flag) => {
-                        let mut made = made.hint(format!("did you mean {flag}?"));
-                        made.hints.retain(|hint| !hint.starts_with("to pass"));
-                        made
-                    }
-                    None => made,
-                };
+            let made = match meant
+                .filter(|_| matches!(verb, "restore" | "undo" | "resume" | "abort" | "init" | HOOK))
+            {
+                Some(flag) => {
+                    let mut made = made.hint(format!("did you mean {flag}?"));
+                    made.hints.retain(|hint| !hint.starts_with("to pass"));
+                    made
+                }
+                None => made,
+            };
             let made = match usage_of(command, called_as, verb) {
                 Some(usage) => made.hint(format!("the form is: {usage}")),
                 None => made,
@@ -263,12 +274,15 @@ fn wants_instance(command: &Command, verb: &str) -> bool {
         .any(|argument| argument.get_id() == "instance")
 }
 
-fn unknown_verb(error: &clap::Error, prefix: &str) -> CliError {
+/// The verb whose first word says what it does.
+const HOOK: &str = "hook";
+
+fn unknown(error: &clap::Error, what: &str, prefix: &str) -> CliError {
     let given = error
         .get(ContextKind::InvalidSubcommand)
         .map(ToString::to_string)
         .unwrap_or_default();
-    let mut made = CliError::new(ErrorKind::Usage, format!("there is no verb `{given}`"));
+    let mut made = CliError::new(ErrorKind::Usage, format!("there is no {what} `{given}`"));
     if let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) {
         made.hints
             .extend(near.iter().map(|near| format!("did you mean {prefix} {near}?")));

@@ -158,14 +158,6 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "jackin recovery doctor --json",
             ),
         ],
-        "hook" => &[
-            (
-                "Checkpoints before what Claude Code does, in every workspace that is captured:",
-                "jackin recovery hook install claude",
-            ),
-            ("Who has them:", "jackin recovery hook status"),
-            ("Take them out again:", "jackin recovery hook uninstall claude"),
-        ],
         "init" => &[
             (
                 "See what would be added for the workspace shop:",
@@ -175,6 +167,18 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "For the workspace that this directory belongs to:",
                 "jackin recovery init .",
             ),
+        ],
+        "hook" => &[
+            (
+                "See what would be written into the settings of Claude Code:",
+                "jackin recovery hook install claude --dry-run",
+            ),
+            (
+                "For this project only, where the agent could change it:",
+                "jackin recovery hook install codex --scope project",
+            ),
+            ("Which agents have our hooks:", "jackin recovery hook status"),
+            ("Take them out again:", "jackin recovery hook uninstall claude"),
         ],
         "completions" => &[(
             "For bash, from the next shell on:",
@@ -282,6 +286,15 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
             "Adds a [recovery] table to the file that defines the workspace, shows what is added, and asks. Every other byte of the file \
             stays as it is. Excludes are proposed for what the detected stack makes again. A workspace that has such a table is left \
             alone."
+        }
+        "hook" => {
+            "`install` adds our hooks to the settings of an agent (claude, codex, gemini, opencode, cursor, copilot), shows what is \
+            added, and asks. Everything else in the file stays, byte for byte, and `uninstall` leaves the file as it was. With \
+            --scope project the hooks stand in files of the current directory, which the agent itself can write: they are a \
+            convenience then, no protection. `status` says which agents have our hooks, and which program they call. \
+            `run` is what they call: in a workspace that is captured it begins a session by itself, and takes a checkpoint before each \
+            tool call that may change files, when something changed. It never stops the agent, unless [recovery.agent] on_failure says \
+            \"block\"."
         }
         "completions" => "Prints the completions for the name that the program was called by.",
         "man" => "Prints a page in the form that man(1) reads.",

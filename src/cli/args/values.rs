@@ -171,6 +171,15 @@ pub enum HookScope {
     Project,
 }
 
+impl From<HookScope> for crate::agents::Scope {
+    fn from(scope: HookScope) -> Self {
+        match scope {
+            HookScope::User => Self::User,
+            HookScope::Project => Self::Project,
+        }
+    }
+}
+
 /// A path in any bytes. The empty one is refused: it would silently mean the current directory.
 pub(super) fn some_path() -> impl TypedValueParser<Value = OsString> {
     OsStringValueParser::new().try_map(|path| {

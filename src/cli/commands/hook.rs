@@ -1,12 +1,44 @@
-//! `hook`: one file an action.
+//! `hook`: our hooks in the settings of other people's agents.
 
+mod edit;
 pub(super) mod run;
+mod status;
 
-use crate::cli::args::HookArgs;
+use super::words::Words;
+use crate::agents::settings::{Program, SettingsError};
+use crate::cli::args::{HookAction, HookArgs};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
-use crate::cli::exit_code::Status;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::terminal::shell;
 
-pub(super) fn run(_: &Context<'_>, _: &HookArgs) -> Result<Status, CliError> {
-    Err(CliError::new(ErrorKind::Usage, "not merged"))
+pub(super) fn run(context: &Context<'_>, args: &HookArgs) -> Result<Status, CliError> {
+    match &args.action {
+        HookAction::Install(args) => edit::install(context, args),
+        HookAction::Uninstall(args) => edit::uninstall(context, args),
+        HookAction::Status(args) => status::run(context, args),
+        // Done before there is a context: an agent says itself where it works.
+        HookAction::Run(_) => Ok(ExitCode::Done.into()),
+    }
+}
+
+/// This program, as a hook calls it.
+fn this() -> Result<Program, CliError> {
+    let path = std::env::current_exe().map_err(|error| {
+        CliError::new(
+            ErrorKind::Failed,
+            "the path of this program is not known, so no hook can call it",
+        )
+        .because(&error)
+    })?;
+    let made = Program::new(&path, &shell::word(path.as_os_str()));
+    made.map_err(|fault| {
+        let problem = fault.problem;
+        SettingsError::Program { problem }.into()
+    })
+}
+
+/// The words of `hook status`.
+fn status_words() -> String {
+    Words::new("hook").arg("status").text()
 }

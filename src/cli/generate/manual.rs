@@ -46,6 +46,7 @@ pub fn man(verb: Option<&str>) -> io::Result<GeneratedFile> {
 fn page_text(page: Command, verb: Option<&str>) -> io::Result<String> {
     let mut bytes = Vec::new();
     let usage = page.clone().render_usage().to_string();
+    let actions: Vec<Command> = page.get_subcommands().cloned().collect();
     // The date is a blank: an empty one would shift what follows it to its place.
     let man = Man::new(page)
         .date(" ")
@@ -59,6 +60,9 @@ fn page_text(page: Command, verb: Option<&str>) -> io::Result<String> {
         man.render_subcommands_section(&mut bytes)?;
     }
     man.render_options_section(&mut bytes)?;
+    if verb.is_some() {
+        action_section(&actions).to_writer(&mut bytes)?;
+    }
     example_section(verb.unwrap_or_default()).to_writer(&mut bytes)?;
     if verb.is_none() {
         exit_section().to_writer(&mut bytes)?;
@@ -78,6 +82,39 @@ fn synopsis(usage: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["SYNOPSIS"]);
     roff.text([bold(usage)]);
+    roff
+}
+
+/// What stands behind a verb that does several things, each with its flags.
+fn action_section(actions: &[Command]) -> Roff {
+    let mut roff = Roff::new();
+    if !actions.is_empty() {
+        roff.control("SH", ["ACTIONS"]);
+    }
+    for action in actions {
+        roff.control("SS", [action.get_name()]);
+        if let Some(about) = action.get_about() {
+            roff.text([roman(about.to_string())]);
+        }
+        let own = action.get_arguments().filter(|arg| !arg.is_global_set());
+        for arg in own {
+            let name = match arg.get_long() {
+                Some(long) => format!("--{long}"),
+                None => String::new(),
+            };
+            let value = arg.get_value_names().and_then(|names| names.first());
+            let value = value.filter(|_| arg.get_action().takes_values());
+            let words = [Some(name), value.map(ToString::to_string)];
+            let words: Vec<String> = words
+                .into_iter()
+                .flatten()
+                .filter(|word| !word.is_empty())
+                .collect();
+            roff.control("TP", []);
+            roff.text([bold(words.join(" "))]);
+            roff.text([roman(arg.get_help().map(ToString::to_string).unwrap_or_default())]);
+        }
+    }
     roff
 }
 

@@ -74,6 +74,11 @@ pub(crate) fn printed_by(args: &[OsString]) -> Option<&'static str> {
     let name = match verb {
         "restore" if words.contains(&"--to") => "restore-to",
         "log" if is_bare(&words, "--anchor") => "log-anchor",
+        "hook" => match *words.iter().skip_while(|word| **word != "hook").nth(1)? {
+            "install" => "hook-install",
+            "uninstall" => "hook-uninstall",
+            _ => "hook-status",
+        },
         verb => verb,
     };
     DOCUMENTS.keys().map(String::as_str).find(|known| *known == name)

@@ -1,0 +1,320 @@
+//! The settings files that hold hooks as JSON: which of our entries stand where, how they come in and go out.
+
+use super::json::{Kind, Node, line_of, read};
+use super::program::{Program, program_in};
+use super::splice::{Json, Style, append, applied, is_made_by_us, quoted, remove};
+use super::{After, Fault, Found};
+use crate::agents::Agent;
+
+/// How long a hook may take, in seconds. The first snapshot of a large project takes its time, and an agent that waits is
+/// better than one that goes on without it.
+const PATIENCE: u32 = 60;
+
+/// More of our hooks than this no installation leaves behind.
+const MOST: usize = 100;
+
+/// An event that we want to be told of.
+struct Wanted {
+    event: &'static str,
+    /// Which tools; all when there is none.
+    tools: Option<&'static str>,
+}
+
+const fn all(event: &'static str) -> Wanted {
+    Wanted { event, tools: None }
+}
+
+/// What each agent tells us of: the start, whatever may change files before it does, and the end where there is one. The end
+/// is a courtesy: no agent promises it, so nothing rests on it.
+fn wanted(agent: Agent) -> &'static [Wanted] {
+    match agent {
+        // The tools that write, and all of MCP, of which nobody knows what they write; those that only read would wait for
+        // nothing. With a letter that no name has it is a regular expression that looks anywhere in the name: without `^` and
+        // `$` it would take `TodoWrite` and `BashOutput` too.
+        Agent::Claude => {
+            const {
+                &[
+                    all("SessionStart"),
+                    Wanted {
+                        event: "PreToolUse",
+                        tools: Some("^(Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$"),
+                    },
+                    all("SessionEnd"),
+                ]
+            }
+        }
+        // Its names for tools changed between versions: `run` tells them apart.
+        Agent::Codex => const { &[all("SessionStart"), all("PreToolUse")] },
+        Agent::Gemini => {
+            const {
+                &[
+                    all("SessionStart"),
+                    Wanted {
+                        event: "BeforeTool",
+                        tools: Some("^(write_file|replace|run_shell_command|mcp_.*)$"),
+                    },
+                    all("SessionEnd"),
+                ]
+            }
+        }
+        Agent::Cursor => {
+            const {
+                &[
+                    all("sessionStart"),
+                    all("beforeShellExecution"),
+                    all("preToolUse"),
+                    all("stop"),
+                ]
+            }
+        }
+        Agent::Copilot => const { &[all("sessionStart"), all("preToolUse"), all("sessionEnd")] },
+        // It has a program of ours, no settings.
+        Agent::Opencode => &[],
+    }
+}
+
+/// The events that a whole installation has.
+pub(super) fn events(agent: Agent) -> impl Iterator<Item = &'static str> {
+    wanted(agent).iter().map(|wanted| wanted.event)
+}
+
+/// Whether an entry is a group of hooks for some tools.
+fn is_grouped(agent: Agent) -> bool {
+    matches!(agent, Agent::Claude | Agent::Codex | Agent::Gemini)
+}
+
+/// The key of the command.
+fn command_key(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Copilot => "bash",
+        _ => "command",
+    }
+}
+
+/// The element of an event's list.
+fn entry(agent: Agent, wanted: &Wanted, program: &Program) -> Json {
+    let (key, patience) = match agent {
+        // Milliseconds.
+        Agent::Gemini => ("timeout", PATIENCE * 1000),
+        Agent::Copilot => ("timeoutSec", PATIENCE),
+        _ => ("timeout", PATIENCE),
+    };
+    let command = Json::Text(program.command(agent, wanted.event));
+    let mut hook = Vec::new();
+    if agent != Agent::Cursor {
+        hook.push(("type", Json::Text("command".to_owned())));
+    }
+    hook.extend([(command_key(agent), command), (key, Json::Number(patience))]);
+    if !is_grouped(agent) {
+        return Json::Object(hook);
+    }
+    let mut group = Vec::new();
+    if let Some(tools) = wanted.tools {
+        group.push(("matcher", Json::Text(tools.to_owned())));
+    }
+    group.push(("hooks", Json::Array(vec![Json::Object(hook)])));
+    Json::Object(group)
+}
+
+/// The file when there is none yet.
+pub(super) fn fresh(agent: Agent, program: &Program) -> String {
+    let event = |wanted: &Wanted| (wanted.event, Json::Array(vec![entry(agent, wanted, program)]));
+    let hooks = Json::Object(wanted(agent).iter().map(event).collect());
+    let mut root = vec![("hooks", hooks)];
+    if !is_grouped(agent) {
+        root.insert(0, ("version", Json::Number(1)));
+    }
+    let mut text = Json::Object(root).write(Style::OURS, "");
+    text.push('\n');
+    text
+}
+
+/// One of our commands.
+struct Ours<'a> {
+    /// Where: the member of the root, the event, the entry, the hook in its group.
+    at: [usize; 4],
+    event: &'a str,
+    command: &'a Node,
+    program: String,
+    /// Nothing else is in its group.
+    is_alone: bool,
+}
+
+/// All of our commands, in the order of the text.
+fn ours<'a>(text: &str, agent: Agent, root: &'a Node) -> Result<Vec<Ours<'a>>, Fault> {
+    let mut found = Vec::new();
+    let Some((at, hooks)) = hooks_of(text, root)? else {
+        return Ok(found);
+    };
+    for (of_event, part) in hooks.parts().iter().enumerate() {
+        let Some(event) = part.key.as_deref() else {
+            continue;
+        };
+        for (of_entry, entry) in part.value.parts().iter().enumerate() {
+            let mut see = |hook: &'a Node, of_hook, is_alone| {
+                let command = hook.get(command_key(agent));
+                if let Some((command, said)) = command.and_then(|node| Some((node, node.text()?)))
+                    && let Some(program) = program_in(said, agent, event)
+                {
+                    found.push(Ours {
+                        at: [at, of_event, of_entry, of_hook],
+                        event,
+                        command,
+                        program,
+                        is_alone,
+                    });
+                }
+            };
+            if is_grouped(agent) {
+                let group = entry.value.get("hooks").map(Node::parts).unwrap_or_default();
+                for (of_hook, hook) in group.iter().enumerate() {
+                    see(&hook.value, of_hook, group.len() == 1);
+                }
+            } else {
+                see(&entry.value, 0, true);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The object of all hooks, when there is one.
+fn hooks_of<'a>(text: &str, root: &'a Node) -> Result<Option<(usize, &'a Node)>, Fault> {
+    if !matches!(root.kind, Kind::Object(_)) {
+        return Err(shape(text, root, "the file", "an object"));
+    }
+    let found = only(text, root, "hooks")?;
+    match found {
+        Some((_, hooks)) if !matches!(hooks.kind, Kind::Object(_)) => {
+            Err(shape(text, hooks, "`hooks`", "an object"))
+        }
+        found => Ok(found),
+    }
+}
+
+/// The member of a key. Programs differ in which one they take when there are two.
+fn only<'a>(text: &str, object: &'a Node, key: &str) -> Result<Option<(usize, &'a Node)>, Fault> {
+    let parts = object.parts().iter().enumerate();
+    let mut found = parts.filter(|(_, part)| part.key.as_deref() == Some(key));
+    let first = found.next().map(|(at, part)| (at, &part.value));
+    match found.next() {
+        Some((_, again)) => Err(Fault::at(
+            line_of(text, again.span.start),
+            &format!("`{key}` stands there a second time"),
+        )),
+        None => Ok(first),
+    }
+}
+
+fn shape(text: &str, node: &Node, what: &str, expected: &str) -> Fault {
+    let problem = format!("{what} must be {expected}, but it is {}", node.name());
+    Fault::at(line_of(text, node.span.start), &problem)
+}
+
+/// The text with all of our hooks.
+pub(super) fn install(agent: Agent, text: &str, program: &Program) -> Result<String, Fault> {
+    let mut text = text.to_owned();
+    for wanted in wanted(agent) {
+        text = with(agent, &text, wanted, program)?;
+    }
+    Ok(text)
+}
+
+fn with(agent: Agent, text: &str, wanted: &Wanted, program: &Program) -> Result<String, Fault> {
+    let root = read(text)?;
+    let found = ours(text, agent, &root)?;
+    let mut own = found.iter().filter(|ours| ours.event == wanted.event).peekable();
+    if own.peek().is_some() {
+        let command = program.command(agent, wanted.event);
+        let is_old = |ours: &&Ours<'_>| ours.command.text() != Some(&command);
+        let change = |ours: &Ours<'_>| (ours.command.span.clone(), quoted(&command));
+        return Ok(applied(text, own.filter(is_old).map(change).collect()));
+    }
+    let entry = entry(agent, wanted, program);
+    let Some((_, hooks)) = hooks_of(text, &root)? else {
+        let hooks = Json::Object(vec![(wanted.event, Json::Array(vec![entry]))]);
+        return Ok(append(text, &root, Some("hooks"), &hooks));
+    };
+    match only(text, hooks, wanted.event)? {
+        None => Ok(append(text, hooks, Some(wanted.event), &Json::Array(vec![entry]))),
+        Some((_, list)) if matches!(list.kind, Kind::Array(_)) => Ok(append(text, list, None, &entry)),
+        Some((_, other)) => {
+            let what = format!("`hooks.{}`", wanted.event);
+            Err(shape(text, other, &what, "a list"))
+        }
+    }
+}
+
+/// The text without any of our hooks, also those of events that other versions wanted.
+pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
+    let root = read(text)?;
+    let found = ours(text, agent, &root)?;
+    let Some(first) = found.first() else {
+        return Ok(After::Same);
+    };
+    // Each is taken out by itself.
+    if found.len() > MOST {
+        let problem = "there are more hooks of ours than anybody installs; take them out by hand";
+        return Err(Fault::whole(problem));
+    }
+    // Nothing but what an installation writes into a new file: we made it.
+    let word = first.command.text().and_then(|command| {
+        let before = command.strip_suffix(&format!(" hook run {agent} {}", first.event))?;
+        Some(before.strip_suffix(" recovery").unwrap_or(before).to_owned())
+    });
+    let maker = word.and_then(|word| Program::new(first.program.as_ref(), &word).ok());
+    if maker.is_some_and(|maker| fresh(agent, &maker) == text) {
+        return Ok(After::Gone);
+    }
+    // The last one first: each step is the opposite of one of the installation's.
+    let mut text = text.to_owned();
+    loop {
+        let root = read(&text)?;
+        let found = ours(&text, agent, &root)?;
+        let Some(last) = found.last() else {
+            return Ok(After::Text(text));
+        };
+        let less = without(agent, &text, &root, last);
+        let Some(less) = less.filter(|less| less.len() < text.len()) else {
+            return Ok(After::Text(text));
+        };
+        text = less;
+    }
+}
+
+/// Takes one out, with each container around it that we made for it.
+fn without(agent: Agent, text: &str, root: &Node, ours: &Ours<'_>) -> Option<String> {
+    let [of_hooks, of_event, of_entry, of_hook] = ours.at;
+    let hooks = &root.parts().get(of_hooks)?.value;
+    let list = &hooks.parts().get(of_event)?.value;
+    if is_grouped(agent) && !ours.is_alone {
+        let group = list.parts().get(of_entry)?.value.get("hooks")?;
+        return Some(remove(text, group, of_hook));
+    }
+    let made = if !is_made_by_us(text, list) {
+        remove(text, list, of_entry)
+    } else if !is_made_by_us(text, hooks) {
+        remove(text, hooks, of_event)
+    } else {
+        remove(text, root, of_hooks)
+    };
+    Some(made)
+}
+
+/// Which of our hooks are there.
+pub(super) fn look(agent: Agent, text: &str) -> Result<Found, Fault> {
+    let root = read(text)?;
+    let mut found = Found::default();
+    for ours in ours(text, agent, &root)? {
+        if !found.events.iter().any(|event| event == ours.event) {
+            found.events.push(ours.event.to_owned());
+        }
+        if !found.programs.contains(&ours.program) {
+            found.programs.push(ours.program);
+        }
+    }
+    let there = &found.events;
+    let missing = events(agent).filter(|event| !there.iter().any(|there| there == event));
+    found.missing = missing.map(str::to_owned).collect();
+    Ok(found)
+}

@@ -1,0 +1,70 @@
+//! Where each agent keeps the settings that hold its hooks.
+
+use std::path::{Path, PathBuf};
+
+use super::SettingsError;
+use crate::agents::{Agent, Scope};
+use crate::environment::Environment;
+
+/// A settings file below the directory that must be there already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The home, the project, or what the agent's own variable names.
+    pub base: PathBuf,
+    /// The file below it.
+    pub below: PathBuf,
+}
+
+impl Place {
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.base.join(&self.below)
+    }
+}
+
+/// Where `agent` looks for hooks of that scope.
+///
+/// # Errors
+/// [`SettingsError::NoUserScope`], [`SettingsError::NoHome`].
+pub fn place(agent: Agent, scope: Scope, environment: &Environment) -> Result<Place, SettingsError> {
+    if scope == Scope::Project {
+        let below = match agent {
+            Agent::Claude => ".claude/settings.json",
+            Agent::Codex => ".codex/hooks.json",
+            Agent::Gemini => ".gemini/settings.json",
+            Agent::Opencode => ".opencode/plugins/jackin-recovery.js",
+            Agent::Cursor => ".cursor/hooks.json",
+            // It reads every file there, so that ours can be our own.
+            Agent::Copilot => ".github/hooks/jackin-recovery.json",
+        };
+        return Ok(Place {
+            base: environment.current.clone(),
+            below: PathBuf::from(below),
+        });
+    }
+    // The variables by which the agents themselves are told to look elsewhere.
+    let (variable, in_home, below) = match agent {
+        Agent::Claude => (Some("CLAUDE_CONFIG_DIR"), ".claude", "settings.json"),
+        Agent::Codex => (Some("CODEX_HOME"), ".codex", "hooks.json"),
+        Agent::Gemini => (None, ".gemini", "settings.json"),
+        Agent::Opencode => (
+            Some("XDG_CONFIG_HOME"),
+            ".config",
+            "opencode/plugins/jackin-recovery.js",
+        ),
+        Agent::Cursor => (None, ".cursor", "hooks.json"),
+        Agent::Copilot => return Err(SettingsError::NoUserScope { agent }),
+    };
+    if let Some(named) = variable.and_then(|variable| environment.get(variable)) {
+        return Ok(Place {
+            base: environment.absolute(Path::new(named)),
+            below: PathBuf::from(below),
+        });
+    }
+    let base = environment.home.clone().ok_or(SettingsError::NoHome)?;
+    Ok(Place {
+        base,
+        below: Path::new(in_home).join(below),
+    })
+}

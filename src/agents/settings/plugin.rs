@@ -1,0 +1,66 @@
+//! The file that opencode loads: a small program of ours, whole, which hands each event over to us.
+
+use super::program::Program;
+use super::{After, Fault, Found};
+
+/// The first line. By it the file is known to be ours.
+const MARK: &str =
+    "// jackin recovery: made by `jackin recovery hook install opencode`, gone with `hook uninstall`.";
+
+/// Before the words of the program, in JSON.
+const CALL: &str = "const CALL = ";
+
+const BODY: &str = include_str!("plugin.js");
+
+/// The events that it hands over.
+pub(super) const EVENTS: [&str; 2] = ["session.created", "tool.execute.before"];
+
+/// The whole file.
+pub(super) fn write(program: &Program) -> String {
+    let words: Vec<&str> = std::iter::once(program.path())
+        .chain(program.prefix().iter().copied())
+        .chain(["hook", "run", "opencode"])
+        .collect();
+    format!("{MARK}\n{CALL}{};\n{BODY}", serde_json::Value::from(words))
+}
+
+/// Refuses a file that somebody else made.
+pub(super) fn install(text: &str, program: &Program) -> Result<String, Fault> {
+    if is_ours(text) {
+        Ok(write(program))
+    } else {
+        Err(Fault::at(
+            1,
+            "somebody else made this file; move it away or give it another name",
+        ))
+    }
+}
+
+pub(super) fn uninstall(text: &str) -> After {
+    if is_ours(text) { After::Gone } else { After::Same }
+}
+
+pub(super) fn look(text: &str) -> Found {
+    let mut found = Found::default();
+    if is_ours(text) {
+        let line = text.lines().find_map(|line| line.strip_prefix(CALL));
+        let words =
+            line.and_then(|line| serde_json::from_str::<Vec<String>>(line.trim_end_matches(';')).ok());
+        found
+            .programs
+            .extend(words.and_then(|words| words.into_iter().next()));
+        let (there, missing) = EVENTS.iter().partition(|event| text.contains(**event));
+        (found.events, found.missing) = (owned(there), owned(missing));
+    } else {
+        found.missing = owned(EVENTS.to_vec());
+    }
+    found
+}
+
+fn owned(events: Vec<&str>) -> Vec<String> {
+    events.into_iter().map(str::to_owned).collect()
+}
+
+fn is_ours(text: &str) -> bool {
+    text.lines().next() == Some(MARK)
+}

@@ -1,0 +1,84 @@
+//! How our program is called in an agent's settings, and how such a call is known again.
+
+use super::Fault;
+use crate::agents::Agent;
+
+/// The name under which the program takes its verbs directly.
+const DIRECT: &str = "jackin-recovery";
+
+/// The program that a hook calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its absolute path.
+    path: String,
+    /// The same as a word of a shell.
+    word: String,
+}
+
+impl Program {
+    /// The program at an absolute path, and that path as a word of a POSIX shell.
+    ///
+    /// # Errors
+    /// When no settings file can hold the path, or not every shell reads it back.
+    pub fn new(path: &std::path::Path, word: &str) -> Result<Self, Fault> {
+        let plain = |text: &&str| !text.chars().any(char::is_control);
+        match path.to_str().filter(plain) {
+            Some(text) if path.is_absolute() && !word.starts_with('$') => Ok(Self {
+                path: text.to_owned(),
+                word: word.to_owned(),
+            }),
+            _ => Err(Fault::whole(
+                "the path of this program has characters that no settings file can hold; put the program elsewhere",
+            )),
+        }
+    }
+
+    /// Its absolute path.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The words between the program and the verb.
+    pub(super) fn prefix(&self) -> &'static [&'static str] {
+        if is_direct(&self.path) { &[] } else { &["recovery"] }
+    }
+
+    /// The line of a shell that tells us of an event.
+    pub(super) fn command(&self, agent: Agent, event: &str) -> String {
+        let recovery = if is_direct(&self.path) { "" } else { " recovery" };
+        format!("{}{recovery} hook run {agent} {event}", self.word)
+    }
+}
+
+/// The path of the program in a command of ours for `event`, whatever path that is. `None`: the command is another's.
+pub(super) fn program_in(command: &str, agent: Agent, event: &str) -> Option<String> {
+    let call = format!(" hook run {agent} {event}");
+    let before = command.trim().strip_suffix(&call)?;
+    if let Some(word) = before.strip_suffix(" recovery").filter(|word| !word.is_empty()) {
+        return Some(unquoted(word));
+    }
+    let path = unquoted(before);
+    // Other programs have a command `hook run` too.
+    is_direct(&path).then_some(path)
+}
+
+fn is_direct(path: &str) -> bool {
+    path.rsplit('/').next() == Some(DIRECT)
+}
+
+/// The word that a shell makes of it: what stands in quotes as it is.
+fn unquoted(word: &str) -> String {
+    let mut path = String::new();
+    let mut open = None;
+    let mut letters = word.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, open) {
+            ('\'' | '"', None) => open = Some(letter),
+            (letter, Some(quote)) if letter == quote => open = None,
+            ('\\', None | Some('"')) => path.extend(letters.next()),
+            (letter, _) => path.push(letter),
+        }
+    }
+    path
+}

@@ -1,0 +1,119 @@
+//! `hook install` and `hook uninstall`: shown, asked, written.
+
+use super::{status_words, this};
+use crate::agents::settings::{After, Edit};
+use crate::agents::{Agent, Scope};
+use crate::cli::args::HookEditArgs;
+use crate::cli::confirm::confirm;
+use crate::cli::context::Context;
+use crate::cli::document::{Head, HookEditDocument, HookOutcome, HostPathDocument};
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::view;
+use crate::clock::random;
+use crate::session::{Allowed, refuse_inside};
+use crate::terminal::sanitize;
+
+pub(super) fn install(context: &Context<'_>, args: &HookEditArgs) -> Result<Status, CliError> {
+    refuse(context)?;
+    let (agent, scope) = (args.agent.into(), args.scope.into());
+    let edit = Edit::install(agent, scope, context.environment, &this()?)?;
+    if !matches!(edit.after(), After::Same) {
+        advise(context, agent, scope, &edit);
+    }
+    carry_out(context, args, &edit, "all hooks are there already")
+}
+
+pub(super) fn uninstall(context: &Context<'_>, args: &HookEditArgs) -> Result<Status, CliError> {
+    refuse(context)?;
+    let edit = Edit::uninstall(args.agent.into(), args.scope.into(), context.environment)?;
+    carry_out(context, args, &edit, "there are no hooks of ours")
+}
+
+/// An agent must neither rid itself of its hooks nor choose which program they call.
+fn refuse(context: &Context<'_>) -> Result<(), CliError> {
+    if let Some(store) = context.store_for_reading()? {
+        refuse_inside(&store, context.environment, Allowed::Nothing)?;
+    }
+    Ok(())
+}
+
+/// What the operator should know before saying yes.
+fn advise(context: &Context<'_>, agent: Agent, scope: Scope, edit: &Edit) {
+    let terminal = context.terminal;
+    if scope == Scope::Project {
+        terminal.warn(
+            "the agent can write this file, so it is no protection against the agent; the hooks in it call this program by \
+             its path on this machine",
+        );
+    }
+    if agent == Agent::Codex {
+        terminal.note("older versions of Codex run hooks only with `codex_hooks = true` below `[features]` in config.toml");
+    }
+    let is_text = |text: &String| !text.contains("\"version\"");
+    if agent == Agent::Cursor && matches!(edit.after(), After::Text(text) if is_text(text)) {
+        terminal.warn("Cursor wants `\"version\": 1` in this file, and it is not there; add it");
+    }
+}
+
+fn carry_out(
+    context: &Context<'_>,
+    args: &HookEditArgs,
+    edit: &Edit,
+    nothing: &str,
+) -> Result<Status, CliError> {
+    let terminal = context.terminal;
+    let shown = view::hooks::change(edit);
+    let document = |outcome| HookEditDocument {
+        head: Head::default(),
+        agent: args.agent.into(),
+        scope: args.scope.into(),
+        outcome,
+        file: HostPathDocument::new(edit.file()),
+        linked: edit.is_linked(),
+        diff: match edit.after() {
+            After::Same => String::new(),
+            _ => view::hooks::plain(&shown),
+        },
+    };
+    let file = sanitize::path(edit.file());
+    if matches!(edit.after(), After::Same) {
+        if args.json {
+            terminal.json(&document(HookOutcome::Unchanged));
+        } else {
+            terminal.out(&format!("Nothing to do: {nothing}: {file}"));
+        }
+        return Ok(ExitCode::Done.into());
+    }
+    if edit.is_linked() {
+        let path = sanitize::path(&edit.path());
+        terminal.note(&format!(
+            "{path} is reached through a link; the file that changes is {file}"
+        ));
+    }
+    if !args.json {
+        terminal.out(&view::hooks::painted(&shown));
+    } else if !args.yes && !args.dry_run {
+        terminal.err(&view::hooks::painted(&shown));
+    }
+    if args.dry_run {
+        if args.json {
+            terminal.json(&document(HookOutcome::Planned));
+        }
+        return Ok(ExitCode::Done.into());
+    }
+    let (question, outcome, done) = match edit.after() {
+        After::Gone => ("Remove this file?", HookOutcome::Removed, "Removed"),
+        _ => ("Write this file?", HookOutcome::Written, "Written"),
+    };
+    confirm(terminal, &context.interrupts, question, args.yes)?;
+    edit.apply(random(context.world().entropy))?;
+    if args.json {
+        terminal.json(&document(outcome));
+    } else {
+        terminal.out(&format!("{done}: {file}"));
+        terminal.note("agents that run already go on with what they read when they began");
+        context.propose("see which agents have hooks", &status_words());
+    }
+    Ok(ExitCode::Done.into())
+}

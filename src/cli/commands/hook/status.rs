@@ -1,0 +1,84 @@
+//! `hook status`: which agents have our hooks, and which program they call.
+
+use std::path::Path;
+
+use crate::agents::settings::{Standing, standing};
+use crate::agents::{Agent, Scope};
+use crate::cli::args::HookStatusArgs;
+use crate::cli::context::Context;
+use crate::cli::document::{
+    Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument, HostPathDocument,
+};
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::view;
+
+pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status, CliError> {
+    let wanted: Option<Agent> = args.agent.map(Into::into);
+    let agents = Agent::ALL
+        .into_iter()
+        .filter(|agent| wanted.is_none_or(|wanted| wanted == *agent));
+    let both = |agent| [Scope::User, Scope::Project].map(|scope| (agent, scope));
+    // Copilot has hooks in projects only.
+    let pairs = agents
+        .flat_map(both)
+        .filter(|pair| *pair != (Agent::Copilot, Scope::User));
+    let hooks: Vec<HookStandingDocument> = pairs.map(|(agent, scope)| one(context, agent, scope)).collect();
+    if args.json {
+        context.terminal.json(&HookStatusDocument {
+            head: Head::default(),
+            hooks,
+        });
+        return Ok(ExitCode::Done.into());
+    }
+    for one in &hooks {
+        context.terminal.out(&view::hooks::standing(one));
+        for worry in one
+            .programs
+            .iter()
+            .filter_map(|program| view::hooks::worry(one, program))
+        {
+            context.terminal.warn(&worry);
+        }
+    }
+    Ok(ExitCode::Done.into())
+}
+
+fn one(context: &Context<'_>, agent: Agent, scope: Scope) -> HookStandingDocument {
+    let mut made = HookStandingDocument {
+        agent,
+        scope,
+        state: HookState::Unreadable,
+        file: None,
+        programs: Vec::new(),
+        events: Vec::new(),
+        missing: Vec::new(),
+        problem: None,
+    };
+    match standing(agent, scope, context.environment) {
+        Ok(Standing { path, found }) => {
+            made.file = Some(HostPathDocument::new(&path));
+            made.state = match (found.events.as_slice(), found.missing.as_slice()) {
+                ([], _) => HookState::NotInstalled,
+                (_, []) => HookState::Installed,
+                _ => HookState::PartlyInstalled,
+            };
+            made.programs = found.programs.into_iter().map(program).collect();
+            (made.events, made.missing) = (found.events, found.missing);
+        }
+        Err(error) => made.problem = Some(error.to_string()),
+    }
+    made
+}
+
+fn program(program: String) -> HookProgramDocument {
+    let path = Path::new(&program);
+    let this = std::env::current_exe().ok();
+    let is_this =
+        this.is_some_and(|this| this == path || std::fs::canonicalize(path).is_ok_and(|path| path == this));
+    HookProgramDocument {
+        is_there: path.is_file(),
+        is_this,
+        program,
+    }
+}

@@ -1,0 +1,416 @@
+//! `hook install` adds our hooks to an agent's settings and nothing else, `uninstall` leaves the file as it was, and neither
+//! writes what it should not.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::PathBuf;
+
+use crate::support::background::Background;
+use crate::support::compare::assert_untouched;
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+const CLAUDE: &str = r#"{
+  "$schema": "https://json.schemastore.org/claude-code-settings.json",
+  // what it may do without asking
+  "permissions": { "allow": ["Bash(npm run test:*)"], "deny": [] },
+  "hooks": {
+    "PreToolUse": [
+      {
+        "matcher": "Bash",
+        "hooks": [
+          { "type": "command", "command": "~/bin/guard" } // theirs
+        ]
+      },
+    ],
+    "Stop": [{ "hooks": [{ "type": "command", "command": "say done" }] }]
+  },
+  "unknown": { "kept": [1, 2.5e3, null] },
+  "apiKey": "hush"
+}
+"#;
+
+const CODEX: &str = "{\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [\r\n\t\t\t{ \"hooks\": [{ \"type\": \"command\", \"command\": \"x\" }] }\r\n\t\t]\r\n\t}\r\n}";
+
+const GEMINI: &str = "{\n    // mine\n    \"ui\": { \"theme\": \"GitHub\" },\n    \"mcpServers\": { \"x\": { \"env\": { \"T\": \"hush\" } } }, /* all */\n}";
+
+const CURSOR: &str = "{\n  \"version\": 1,\n  \"hooks\": {\n    \"preToolUse\": [{ \"command\": \"./guard.sh\", \"matcher\": \"Write\" }],\n    \
+                      \"afterFileEdit\": []\n  }\n}\n";
+
+const COPILOT: &str = "{\"version\":1,\"hooks\":{\"preToolUse\":[]},\"unknown\":true}";
+
+/// Every agent and scope, with its file below the home or the project, and what people have in it; opencode has a file of ours.
+const ALL: [(&str, &str, &str, Option<&str>); 11] = [
+    ("claude", "user", ".claude/settings.json", Some(CLAUDE)),
+    ("claude", "project", ".claude/settings.json", Some(CLAUDE)),
+    ("codex", "user", ".codex/hooks.json", Some(CODEX)),
+    ("codex", "project", ".codex/hooks.json", Some(CODEX)),
+    ("gemini", "user", ".gemini/settings.json", Some(GEMINI)),
+    ("gemini", "project", ".gemini/settings.json", Some(GEMINI)),
+    (
+        "opencode",
+        "user",
+        ".config/opencode/plugins/jackin-recovery.js",
+        None,
+    ),
+    (
+        "opencode",
+        "project",
+        ".opencode/plugins/jackin-recovery.js",
+        None,
+    ),
+    ("cursor", "user", ".cursor/hooks.json", Some(CURSOR)),
+    ("cursor", "project", ".cursor/hooks.json", Some(CURSOR)),
+    (
+        "copilot",
+        "project",
+        ".github/hooks/jackin-recovery.json",
+        Some(COPILOT),
+    ),
+];
+
+/// A home with a project.
+struct Desk {
+    sandbox: Sandbox,
+    project: PathBuf,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("shop");
+        Self { sandbox, project }
+    }
+
+    fn hook(&self, words: &[&str]) -> Run {
+        let words = ["hook"].iter().chain(words).copied();
+        self.sandbox.command(words).inside(&self.project).run()
+    }
+
+    /// The file of an agent.
+    fn file(&self, scope: &str, below: &str) -> PathBuf {
+        match scope {
+            "user" => self.sandbox.home().join(below),
+            _ => self.project.join(below),
+        }
+    }
+
+    /// The same with a text.
+    fn settings(&self, scope: &str, below: &str, text: &str) -> PathBuf {
+        let file = self.file(scope, below);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        file
+    }
+
+    fn state(&self, agent: &str, scope: &str) -> String {
+        let all = self.hook(&["status", agent, "--json"]).ok().json();
+        let found = all["hooks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|one| one["scope"] == scope);
+        found.unwrap()["state"].as_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn what_people_have_is_there_again_after_an_uninstall() {
+    let desk = Desk::new();
+    let own = env!("CARGO_BIN_EXE_jackin");
+    for (agent, scope, below, text) in ALL {
+        let Some(text) = text else { continue };
+        let file = desk.settings(scope, below, text);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        let install = ["install", agent, "--scope", scope, "--yes"];
+        let run = desk.hook(&install).ok().harmless().hides("hush");
+        run.has("+").has(own).has("Written: ");
+        assert_eq!(run.said().contains("no protection"), scope == "project", "{run}");
+        let with = fs::read_to_string(&file).unwrap();
+        assert!(
+            with.contains(&format!("{own} recovery hook run {agent} ")),
+            "{with}"
+        );
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o640);
+        desk.hook(&install).ok().shows("Nothing to do");
+        assert_eq!(fs::read_to_string(&file).unwrap(), with);
+        assert_eq!(desk.state(agent, scope), "installed");
+        desk.hook(&["uninstall", agent, "--scope", scope, "--yes"])
+            .ok()
+            .hides("hush")
+            .shows("Written: ");
+        assert_eq!(fs::read_to_string(&file).unwrap(), text, "{agent}");
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o640);
+        assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+        assert_eq!(desk.state(agent, scope), "not-installed");
+        desk.hook(&["uninstall", agent, "--scope", scope, "--yes"])
+            .ok()
+            .shows("Nothing to do");
+    }
+}
+
+#[test]
+fn what_was_made_goes_with_its_directories() {
+    let desk = Desk::new();
+    let before = Tree::read(desk.sandbox.world());
+    for (agent, scope, below, _) in ALL {
+        desk.hook(&["install", agent, "--scope", scope, "--yes"]).ok();
+        let file = desk.file(scope, below);
+        let mode = fs::metadata(&file).unwrap().mode();
+        assert_eq!(mode & 0o600, 0o600, "{mode:o}");
+        assert_eq!(desk.state(agent, scope), "installed");
+        let run = desk.hook(&["uninstall", agent, "--scope", scope, "--yes"]).ok();
+        run.has("Removed: ");
+        assert!(!file.exists());
+    }
+    assert!(
+        before.paths().eq(Tree::read(desk.sandbox.world()).paths()),
+        "something is left"
+    );
+    // What was there before, or is used by now, stays.
+    let there = desk.project.join(".codex");
+    fs::create_dir(&there).unwrap();
+    desk.hook(&["install", "codex", "--scope", "project", "--yes"])
+        .ok();
+    desk.hook(&["uninstall", "codex", "--scope", "project", "--yes"])
+        .ok();
+    assert!(there.is_dir());
+    desk.hook(&["install", "gemini", "--scope", "project", "--yes"])
+        .ok();
+    let used = desk.project.join(".gemini/GEMINI.md");
+    fs::write(&used, "").unwrap();
+    desk.hook(&["uninstall", "gemini", "--scope", "project", "--yes"])
+        .ok();
+    assert!(used.is_file());
+}
+
+#[test]
+fn dry_run_and_no_answer_write_nothing() {
+    let desk = Desk::new();
+    let file = desk.settings("user", ".claude/settings.json", CLAUDE);
+    let before = Tree::read(desk.sandbox.world());
+    let run = desk
+        .hook(&["install", "claude", "--dry-run"])
+        .ok()
+        .harmless()
+        .hides("hush");
+    run.shows("+++ ")
+        .shows("hook run claude SessionStart")
+        .shows("mcp__");
+    desk.hook(&["install", "claude"])
+        .code(4)
+        .shows("hook run claude PreToolUse");
+    let run = desk.hook(&["install", "claude", "--json"]).code(4);
+    assert!(run.stdout.is_empty(), "{run}");
+    let planned = desk
+        .hook(&["install", "claude", "--dry-run", "--json"])
+        .ok()
+        .json();
+    assert_eq!(planned["outcome"], "planned");
+    assert_eq!(planned["path"], file.to_str().unwrap());
+    assert!(
+        planned["diff"]
+            .as_str()
+            .unwrap()
+            .contains("hook run claude SessionEnd")
+    );
+    assert!(!planned["diff"].as_str().unwrap().contains("hush"), "{planned}");
+    desk.hook(&["uninstall", "claude"]).ok().shows("Nothing to do");
+    assert_untouched(&before, &Tree::read(desk.sandbox.world()));
+    let written = desk.hook(&["install", "claude", "--yes", "--json"]).ok().json();
+    assert_eq!(
+        (&written["outcome"], &written["scope"]),
+        (&"written".into(), &"user".into())
+    );
+    desk.hook(&["uninstall", "claude"])
+        .code(4)
+        .shows("hook run claude PreToolUse");
+    let removed = desk.hook(&["uninstall", "claude", "--yes", "--json"]).ok().json();
+    assert_eq!(removed["outcome"], "written");
+    assert_eq!(fs::read_to_string(&file).unwrap(), CLAUDE);
+}
+
+#[test]
+fn what_is_broken_stays_and_is_named() {
+    let desk = Desk::new();
+    for (text, says) in [
+        (
+            "{\n \"hooks\": [] }",
+            "line 2: `hooks` must be an object, but it is a list",
+        ),
+        (
+            "{\n\n\"hooks\": {\n",
+            "line 5: it ends before everything is closed",
+        ),
+        ("", "it is empty"),
+        ("[]", "line 1: the file must be an object"),
+    ] {
+        let file = desk.settings("user", ".gemini/settings.json", text);
+        let path = file.to_str().unwrap();
+        for verb in ["install", "uninstall"] {
+            desk.hook(&[verb, "gemini", "--yes"])
+                .code(2)
+                .shows(path)
+                .shows(says)
+                .shows("mend the file");
+        }
+        let error = desk
+            .hook(&["install", "gemini", "--yes", "--json"])
+            .code(2)
+            .error();
+        assert_eq!(error["kind"], "config");
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        desk.hook(&["status"]).ok().shows("cannot be told").shows(says);
+        assert_eq!(desk.state("gemini", "user"), "unreadable");
+    }
+    let file = desk.settings("user", ".gemini/settings.json", "");
+    fs::write(&file, b"{\n\"a\": \"\xff\" }").unwrap();
+    desk.hook(&["install", "gemini", "--yes"])
+        .code(2)
+        .shows("line 2: it is not UTF-8");
+    fs::write(&file, vec![b' '; (4 << 20) + 1]).unwrap();
+    desk.hook(&["install", "gemini", "--yes"])
+        .code(1)
+        .shows("larger than 4 MiB");
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    desk.hook(&["install", "gemini", "--yes"])
+        .code(1)
+        .shows("no regular file");
+    // A file of that name that is somebody else's.
+    let file = desk.settings("user", ".config/opencode/plugins/jackin-recovery.js", "// mine\n");
+    desk.hook(&["install", "opencode", "--yes"])
+        .code(2)
+        .shows("somebody else made this file");
+    desk.hook(&["uninstall", "opencode", "--yes"])
+        .ok()
+        .shows("Nothing to do");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "// mine\n");
+    desk.hook(&["install", "copilot", "--yes"])
+        .code(2)
+        .shows("--scope project");
+    desk.hook(&["install"]).code(2);
+    desk.hook(&[]).code(2).shows("install");
+    desk.hook(&["instal", "claude"])
+        .code(2)
+        .shows("no action `instal`");
+}
+
+#[test]
+fn the_operators_links_are_followed_and_a_projects_do_not_lead_out_of_it() {
+    let desk = Desk::new();
+    let kept = desk.sandbox.home().join("dotfiles.json");
+    fs::write(&kept, CLAUDE).unwrap();
+    let file = desk.file("user", ".claude/settings.json");
+    fs::create_dir(file.parent().unwrap()).unwrap();
+    symlink(&kept, &file).unwrap();
+    desk.hook(&["install", "claude", "--yes"])
+        .ok()
+        .shows("reached through a link")
+        .shows(kept.to_str().unwrap());
+    assert!(file.is_symlink());
+    assert!(fs::read_to_string(&kept).unwrap().contains("hook run claude"));
+    desk.hook(&["uninstall", "claude", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&kept).unwrap(), CLAUDE);
+    // In a project somebody may have put the link there for us.
+    let before = Tree::read(desk.sandbox.world());
+    let link = desk.file("project", ".claude");
+    symlink(desk.sandbox.home().join(".claude"), &link).unwrap();
+    desk.hook(&["install", "claude", "--scope", "project", "--yes"])
+        .code(1)
+        .shows("out of the project");
+    fs::remove_file(&link).unwrap();
+    fs::create_dir(&link).unwrap();
+    let link = link.join("settings.json");
+    symlink(desk.sandbox.home().join("new"), &link).unwrap();
+    desk.hook(&["install", "claude", "--scope", "project", "--yes"])
+        .code(1)
+        .shows("out of the project");
+    fs::remove_file(&link).unwrap();
+    symlink("gone.json", &link).unwrap();
+    desk.hook(&["install", "claude", "--scope", "project", "--yes"])
+        .code(1)
+        .shows("nowhere");
+    fs::remove_dir_all(desk.file("project", ".claude")).unwrap();
+    assert!(
+        before.paths().eq(Tree::read(desk.sandbox.world()).paths()),
+        "something is left"
+    );
+}
+
+#[test]
+fn status_tells_which_program_is_called() {
+    let desk = Desk::new();
+    desk.hook(&["status"])
+        .ok()
+        .shows("claude    user     not installed");
+    let own = env!("CARGO_BIN_EXE_jackin");
+    desk.hook(&["install", "cursor", "--yes"]).ok();
+    let run = desk
+        .hook(&["status", "cursor"])
+        .ok()
+        .shows(&format!("installed: {own}"));
+    assert!(!run.said().contains("warning"), "{run}");
+    let file = desk.file("user", ".cursor/hooks.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace(own, "/gone/jackin")).unwrap();
+    desk.hook(&["status"])
+        .ok()
+        .shows("/gone/jackin, which is not there");
+    fs::write(&file, text.replace(own, "/bin/sh")).unwrap();
+    desk.hook(&["status"])
+        .ok()
+        .shows("/bin/sh, which is not this program");
+    // An installation brings them up to date.
+    desk.hook(&["install", "cursor", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    fs::write(&file, text.replace("hook run cursor stop", "x")).unwrap();
+    desk.hook(&["status"])
+        .ok()
+        .shows("partly installed")
+        .shows("not for stop");
+}
+
+#[test]
+fn the_agents_own_variables_say_where_they_look() {
+    let desk = Desk::new();
+    let elsewhere = desk.sandbox.home().join("else where");
+    for (variable, agent, below) in [
+        ("CLAUDE_CONFIG_DIR", "claude", "settings.json"),
+        ("CODEX_HOME", "codex", "hooks.json"),
+        (
+            "XDG_CONFIG_HOME",
+            "opencode",
+            "opencode/plugins/jackin-recovery.js",
+        ),
+    ] {
+        for verb in ["install", "uninstall"] {
+            let command = desk.sandbox.command(["hook", verb, agent, "--yes"]);
+            command
+                .with(variable, &elsewhere)
+                .inside(&desk.project)
+                .run()
+                .ok();
+            assert_eq!(elsewhere.join(below).exists(), verb == "install");
+        }
+        assert!(!elsewhere.exists(), "{agent}");
+    }
+}
+
+#[test]
+fn a_session_may_neither_install_nor_uninstall() {
+    let desk = Desk::new();
+    let file = desk.settings("user", ".claude/settings.json", CLAUDE);
+    let project = desk.sandbox.project("q");
+    let jackin = env!("CARGO_BIN_EXE_jackin");
+    let status = desk.sandbox.scratch("status");
+    let script = format!(
+        "for verb in install uninstall; do '{jackin}' recovery hook $verb claude --yes; echo $? >> '{}'; done",
+        status.display()
+    );
+    let session = Background::launch(&desk.sandbox, &project, &script);
+    assert_eq!(fs::read_to_string(&status).unwrap(), "3\n3\n");
+    assert_eq!(fs::read_to_string(&file).unwrap(), CLAUDE);
+    session.end().ok();
+}
