@@ -25,7 +25,8 @@ pub(super) fn seeds() -> Vec<Seed> {
     }
     seeds.push(("papers", "abort-aside", papers_of(0, &aside(), "")));
     seeds.push(("papers", "resume-aside", papers_of(1, &aside(), "")));
-    seeds.push(("papers", "begun", papers_of(4, "", "")));
+    // In its world something was moved already: then there was a journal.
+    seeds.push(("papers", "refused-begun", papers_of(4, "", "")));
     // What leads out of the mount.
     let elsewhere = |input: Vec<u8>, ours: &str, theirs: &str| {
         let text = String::from_utf8(input).expect("text");

@@ -102,6 +102,14 @@ impl<'a> Tables<'a> {
                 word(act),
                 link.json,
             ])?;
+        // One that somebody wrote without naming a session tells of none.
+        let needs_one = matches!(
+            act,
+            Act::Begin { .. } | Act::End { .. } | Act::Pin { .. } | Act::Unpin { .. }
+        );
+        if needs_one && instance.is_empty() {
+            return Ok(());
+        }
         match act {
             Act::Begin {
                 workspace,
