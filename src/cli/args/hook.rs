@@ -6,6 +6,7 @@ use super::values::{AgentName, HookScope, some_text};
 
 /// Arguments of `hook`.
 #[derive(Clone, Debug, Args)]
+#[command(subcommand_value_name = "ACTION", subcommand_help_heading = "Actions")]
 pub struct HookArgs {
     /// What to do.
     #[command(subcommand)]
@@ -39,7 +40,7 @@ impl HookAction {
 /// Arguments of `hook install` and `hook uninstall`.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct HookEditArgs {
-    /// Which agent
+    /// claude, codex, gemini, opencode, cursor or copilot
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
     pub agent: AgentName,
     /// Whose hooks: `user`, yours for every project, or `project`, those in the current directory, which the agent can write
@@ -65,7 +66,7 @@ pub struct HookEditArgs {
 /// Arguments of `hook status`.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct HookStatusArgs {
-    /// Only this agent
+    /// Only this agent: claude, codex, gemini, opencode, cursor or copilot
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
     pub agent: Option<AgentName>,
     /// Print one JSON document

@@ -1,5 +1,5 @@
-//! `init`: adds a `[recovery]` table to the file of a workspace. The only verb that writes outside the store without a
-//! restore, and it writes that one file.
+//! `init`: adds a `[recovery]` table to the file of a workspace. Beside `hook` the only verb that writes outside the
+//! store without a restore, and it writes that one file.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

@@ -60,7 +60,7 @@ fn page_text(page: Command, verb: Option<&str>) -> io::Result<String> {
         man.render_subcommands_section(&mut bytes)?;
     }
     man.render_options_section(&mut bytes)?;
-    if verb.is_some() {
+    if verb.is_some() && !actions.is_empty() {
         action_section(&actions).to_writer(&mut bytes)?;
     }
     example_section(verb.unwrap_or_default()).to_writer(&mut bytes)?;
@@ -88,9 +88,7 @@ fn synopsis(usage: &str) -> Roff {
 /// What stands behind a verb that does several things, each with its flags.
 fn action_section(actions: &[Command]) -> Roff {
     let mut roff = Roff::new();
-    if !actions.is_empty() {
-        roff.control("SH", ["ACTIONS"]);
-    }
+    roff.control("SH", ["ACTIONS"]);
     for action in actions {
         roff.control("SS", [action.get_name()]);
         if let Some(about) = action.get_about() {
