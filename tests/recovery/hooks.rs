@@ -149,6 +149,8 @@ fn who_did_not_ask_for_it_notices_nothing() {
 #[test]
 fn hooks_at_the_same_time_begin_one_session() {
     let (sandbox, project) = workspace("");
+    // Made once, not by all of them.
+    fs::write(sandbox.scratch("ready"), "").unwrap();
     std::thread::scope(|scope| {
         for number in 0..6 {
             let (sandbox, project) = (&sandbox, &project);
