@@ -168,7 +168,6 @@ const NOT_YET: &[(&str, &str)] = &[
         "agent.restore = \"checkpoints\"",
         "`recovery.agent.restore` = \"checkpoints\"",
     ),
-    ("agent.on_failure = \"run\"", "`recovery.agent.on_failure`"),
     ("store.replicate = \"s3://b/p\"", "`recovery.store.replicate`"),
 ];
 
