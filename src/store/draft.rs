@@ -42,8 +42,14 @@ impl Draft {
         if !durable::make_directory(&directory)? {
             return Err(StoreError::Exists { id });
         }
-        let Some(lock) = lock::draft(layout, directory.join("lock"))? else {
-            return Err(StoreError::Exists { id });
+        let lock = match lock::draft(layout, directory.join("lock")) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return Err(StoreError::Exists { id }),
+            // No room for the lock: then none for the draft. One that cannot be removed is swept by the next command that writes.
+            Err(error) => {
+                let _ = platform::remove_tree_at(&directory);
+                return Err(error);
+            }
         };
         Ok(Self {
             id,
