@@ -40,7 +40,7 @@ mod words;
 pub(super) use diff::Compared;
 pub(super) use pending::warn_of_pending;
 
-use super::args::{HookAction, Invocation, Verb};
+use super::args::{Invocation, Verb};
 use super::context::Context;
 use super::error::CliError;
 use super::exit_code::Status;
@@ -56,12 +56,6 @@ pub(super) fn perform(
     environment: &Environment,
     terminal: &Terminal,
 ) -> Result<Status, CliError> {
-    // An agent says itself where it works.
-    if let Verb::Hook(args) = &invocation.verb
-        && let HookAction::Run(args) = &args.action
-    {
-        return hook::run::run(invocation, environment, terminal, args);
-    }
     let mut context = Context::new(environment, terminal, invocation.called_as)?;
     // What is read of a tree that is half restored is half true; what changes something refuses.
     context.tells_pending = matches!(
@@ -93,7 +87,7 @@ pub(super) fn perform(
         Verb::Rebuild(args) => rebuild::run(&context, args),
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Init(args) => init::run(&context, args),
-        Verb::Hook(args) => hook::run(&context, args),
+        Verb::Hook(args) => hook::run(context, args),
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
         Verb::Complete(args) => complete::run(&context, args),

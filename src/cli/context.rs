@@ -61,6 +61,14 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
+    /// The same in another environment: an agent says itself where it works.
+    pub(super) fn within<'b>(self, environment: &'b Environment) -> Context<'b>
+    where
+        'a: 'b,
+    {
+        Context { environment, ..self }
+    }
+
     pub(super) fn new(
         environment: &'a Environment,
         terminal: &'a Terminal,

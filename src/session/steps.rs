@@ -2,8 +2,8 @@
 
 use super::{SessionError, World};
 use crate::capture::{Captured, Earlier, Limits, Look, Request, look, take};
-use crate::diff::{Side, compare, count_changes};
-use crate::snapshot::{SnapshotKind, SnapshotRecord};
+use crate::diff::count_changes;
+use crate::snapshot::{SnapshotKind, SnapshotRecord, StepCounts};
 use crate::store::{InstanceRow, LockGuard, LockedObject, Store, StoreError};
 
 /// Takes a checkpoint of a session. No two of it have the same name, whoever takes them at the same time.
@@ -105,14 +105,7 @@ fn has_changed(store: &Store, world: World<'_>, record: &SnapshotRecord) -> Resu
         let Ok(now) = look(&request, world.observer) else {
             return Ok(true);
         };
-        let side = |manifest| Side {
-            manifest,
-            skipped: &[],
-        };
-        if !compare(&side(Some(&before)), &side(now.manifest.as_ref()))
-            .changes
-            .is_empty()
-        {
+        if count_changes(Some(&before), now.manifest.as_ref()) != StepCounts::default() {
             return Ok(true);
         }
     }

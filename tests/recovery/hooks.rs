@@ -202,6 +202,31 @@ fn what_fails_is_said_once_and_blocks_only_when_that_is_wanted() {
 }
 
 #[test]
+fn a_baseline_that_cannot_be_taken_is_said_once_and_not_tried_again() {
+    let small = "\n[recovery.limits]\nmax_entries = 1\n";
+    let wants = |agent: &str, session: &str| {
+        let (sandbox, project) = workspace(&format!("{session}{small}{agent}"));
+        fs::write(project.join("b"), "more than one\n").unwrap();
+        (sandbox, project)
+    };
+    let block = "\n[recovery.agent]\non_failure = \"block\"\n";
+    for (agent, codes) in [("", [1, 0, 0]), (block, [2, 2, 2])] {
+        let (sandbox, project) = wants(agent, "");
+        for code in codes {
+            let run = bash(&sandbox, &project, "rm x", "t").code(code);
+            assert_eq!(run.stderr.is_empty(), code == 0, "{run}");
+        }
+        let all = listed(&sandbox);
+        assert_eq!((all.len(), all[0].status.as_str()), (1, "failed"));
+    }
+    // The operator wants sessions to go on without one: that is said, and checkpoints follow.
+    let (sandbox, project) = wants("", "on_failure = \"run\"\n");
+    bash(&sandbox, &project, "rm x", "t").code(1).has("no snapshot was taken");
+    bash(&sandbox, &project, "rm x", "t").ok();
+    assert_eq!(kinds(&sandbox), ["checkpoint"]);
+}
+
+#[test]
 fn what_is_no_event_is_said_and_changes_nothing() {
     let (sandbox, project) = workspace("");
     for what in [&b""[..], b"{", b"[]", b"null", b"\xff\xfe", b"{\"cwd\": 3"] {
@@ -251,6 +276,17 @@ fn scripts_have_the_same_with_exec() {
     exec(&["no-such-command"]).code(127);
     sandbox.jackin(["end", &id]).ok();
     exec(&["true"]).refused();
+    // A session that keeps no file has no moments.
+    let target = project.to_str().unwrap();
+    let bare = sandbox
+        .jackin(["begin", "--snapshot", "metadata", target, "--json"])
+        .ok()
+        .json();
+    let bare = bare["instance"].as_str().unwrap().to_owned();
+    for words in [vec!["exec", &bare, "--", "rm", "x"], vec!["checkpoint", &bare]] {
+        sandbox.jackin(words).code(5);
+    }
+    assert!(listed(&sandbox)[0].snapshots.is_empty());
     sandbox.jackin(["exec", "nobody", "--", "true"]).code(5);
     sandbox.jackin(["exec", &id]).code(2);
 }

@@ -10,6 +10,8 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{Allowed, check_name, checkpoint, find_called, is_active, refuse_inside};
+use crate::snapshot::InstanceId;
+use crate::store::{InstanceRow, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
     let own = context
@@ -26,30 +28,12 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
     if let Some(name) = &args.name {
         check_name(name)?;
     }
-    // A mistyped id makes no store where there was none.
-    if !context.has_store()? {
-        return Err(no_store(&wanted));
-    }
-    let store = context.store_for_writing()?;
-    let row = find_called(&store, context.environment, &wanted)?;
-    refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
-    if !is_active(&store, &row) {
-        let message = format!(
-            "{} is not active; a checkpoint shows a moment within a session",
-            row.id
-        );
-        return Err(CliError::new(ErrorKind::Failed, message).command(
+    let (store, row) = living(context, &wanted, |id| {
+        (
             "its files as they were at the end are a snapshot already",
-            format!("show {}", row.id),
-        ));
-    }
-    if row.mounts.is_empty() {
-        let message = format!(
-            "{} records no files (mode {}), so there is nothing to keep",
-            row.id, row.mode
-        );
-        return Err(CliError::new(ErrorKind::NothingToRestore, message));
-    }
+            format!("show {id}"),
+        )
+    })?;
     let (name, message) = (args.name.as_deref(), args.message.as_deref());
     let captured = checkpoint(&store, context.world(), &row, name, message)?;
     let record = captured.record;
@@ -73,4 +57,35 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
     }
     by_the_rules(context, &store);
     Ok(ExitCode::Done.into())
+}
+
+/// A session in which moments can be marked: it lives, and files of it are kept. `instead` is what else can be done when it lives no more.
+pub(super) fn living(
+    context: &Context<'_>,
+    wanted: &str,
+    instead: impl FnOnce(&InstanceId) -> (&'static str, String),
+) -> Result<(Store, InstanceRow), CliError> {
+    // A mistyped id makes no store where there was none.
+    if !context.has_store()? {
+        return Err(no_store(wanted));
+    }
+    let store = context.store_for_writing()?;
+    let row = find_called(&store, context.environment, wanted)?;
+    refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
+    if !is_active(&store, &row) {
+        let message = format!(
+            "{} is not active; a checkpoint shows a moment within a session",
+            row.id
+        );
+        let (what, command) = instead(&row.id);
+        return Err(CliError::new(ErrorKind::Failed, message).command(what, command));
+    }
+    if row.mounts.is_empty() {
+        let message = format!(
+            "{} records no files (mode {}), so there is nothing to keep",
+            row.id, row.mode
+        );
+        return Err(CliError::new(ErrorKind::NothingToRestore, message));
+    }
+    Ok((store, row))
 }

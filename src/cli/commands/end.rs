@@ -65,7 +65,7 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
 }
 
 /// The instance's processes that still live: it stays active while they do.
-fn survivors(row: &crate::store::InstanceRow) -> Vec<ProcessRef> {
+pub(super) fn survivors(row: &crate::store::InstanceRow) -> Vec<ProcessRef> {
     let known: Vec<ProcessRef> = row.keeper.iter().cloned().collect();
     let members = process::members(&row.id, &known)
         .map(|probe| probe.members)

@@ -2,47 +2,28 @@
 
 use std::ffi::OsString;
 
-use super::launch::{start, status};
+use super::checkpoint::living;
+use super::launch::{checked, start, status};
 use super::retain::by_the_rules;
 use crate::agents::{Effect, of_arguments};
 use crate::cli::args::ExecArgs;
 use crate::cli::context::Context;
-use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::config::{Config, Flags, OnFailure};
-use crate::process::{self, INSTANCE_VARIABLE, Invocation};
-use crate::session::{Allowed, checkpoint_if_changed, find_called, is_active, refuse_inside};
+use crate::process::INSTANCE_VARIABLE;
+use crate::session::checkpoint_if_changed;
 use crate::store::InstanceRow;
 use crate::terminal::sanitize;
 
 pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, CliError> {
-    let (program, arguments) = args
-        .command
-        .split_first()
-        .ok_or_else(|| CliError::new(ErrorKind::Usage, "no command was given"))?;
-    let invocation = Invocation {
-        program,
-        arguments,
-        environment: &[],
-        directory: &context.environment.current,
-    };
-    process::check(&invocation, context.environment.get("PATH"))?;
-    if !context.has_store()? {
-        return Err(super::diff::no_store(&args.instance));
-    }
-    let store = context.store_for_writing()?;
-    let row = find_called(&store, context.environment, &args.instance)?;
-    refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
-    if !is_active(&store, &row) {
-        let message = format!(
-            "{} is not active; a checkpoint shows a moment within a session",
-            row.id
-        );
-        return Err(CliError::new(ErrorKind::Failed, message).command(
+    let (program, arguments) = checked(context, &args.command)?;
+    let (store, row) = living(context, &args.instance, |_| {
+        (
             "begin another one around the command",
-            "launch --snapshot project DIR -- COMMAND",
-        ));
-    }
+            "launch --snapshot project DIR -- COMMAND".to_owned(),
+        )
+    })?;
     let words: Option<Vec<String>> = args
         .command
         .iter()

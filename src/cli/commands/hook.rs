@@ -1,7 +1,7 @@
 //! `hook`: our hooks in the settings of other people's agents.
 
 mod edit;
-pub(super) mod run;
+mod run;
 mod status;
 
 use super::words::Words;
@@ -9,16 +9,15 @@ use crate::agents::settings::{Program, SettingsError};
 use crate::cli::args::{HookAction, HookArgs};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
-use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::exit_code::Status;
 use crate::terminal::shell;
 
-pub(super) fn run(context: &Context<'_>, args: &HookArgs) -> Result<Status, CliError> {
+pub(super) fn run(context: Context<'_>, args: &HookArgs) -> Result<Status, CliError> {
     match &args.action {
-        HookAction::Install(args) => edit::install(context, args),
-        HookAction::Uninstall(args) => edit::uninstall(context, args),
-        HookAction::Status(args) => status::run(context, args),
-        // Done before there is a context: an agent says itself where it works.
-        HookAction::Run(_) => Ok(ExitCode::Done.into()),
+        HookAction::Install(args) => edit::install(&context, args),
+        HookAction::Uninstall(args) => edit::uninstall(&context, args),
+        HookAction::Status(args) => status::run(&context, args),
+        HookAction::Run(args) => Ok(run::run(context, args)),
     }
 }
 

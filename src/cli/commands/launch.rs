@@ -30,18 +30,8 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         is_shown: context.terminal.takes_notes(),
     };
     let contract = scope::contract(context, &args.scope, &asking)?;
-    let (program, arguments) = args
-        .command
-        .split_first()
-        .ok_or_else(|| CliError::new(ErrorKind::Usage, "no command was given"))?;
     // A mistyped command is no session: nothing is captured for it.
-    let invocation = Invocation {
-        program,
-        arguments,
-        environment: &[],
-        directory: &context.environment.current,
-    };
-    process::check(&invocation, context.environment.get("PATH"))?;
+    let (program, arguments) = checked(context, &args.command)?;
     let tell = |context: &Context<'_>| {
         let width = context.terminal.width_err();
         context.terminal.note(&view::contract::contract(&contract, width));
@@ -130,6 +120,24 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     report(context, args, &store, &begun, closed, &ended);
     by_the_rules(context, &store);
     Ok(status(ended.exit))
+}
+
+/// The program and its arguments, when it can be run.
+pub(super) fn checked<'c>(
+    context: &Context<'_>,
+    command: &'c [OsString],
+) -> Result<(&'c OsString, &'c [OsString]), CliError> {
+    let (program, arguments) = command
+        .split_first()
+        .ok_or_else(|| CliError::new(ErrorKind::Usage, "no command was given"))?;
+    let invocation = Invocation {
+        program,
+        arguments,
+        environment: &[],
+        directory: &context.environment.current,
+    };
+    process::check(&invocation, context.environment.get("PATH"))?;
+    Ok((program, arguments))
 }
 
 pub(super) fn status(exit: Exit) -> Status {

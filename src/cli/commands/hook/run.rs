@@ -4,8 +4,9 @@
 use std::io::Read as _;
 
 use crate::agents::{Agent, Effect, Event, Happening, LARGEST, ToolCall};
-use crate::cli::args::{HookRunArgs, Invocation, Scope};
+use crate::cli::args::{HookRunArgs, Scope};
 use crate::cli::commands::begin::begin_instance;
+use crate::cli::commands::end::survivors;
 use crate::cli::commands::retain::quietly;
 use crate::cli::commands::scope::{Asking, contract};
 use crate::cli::context::Context;
@@ -18,7 +19,7 @@ use crate::process::{self, INSTANCE_VARIABLE};
 use crate::session::{EndRequest, checkpoint_if_changed, end, find_instance, is_active};
 use crate::snapshot::{Act, AgentRef, Ending, ProcessRef, SnapshotKind};
 use crate::store::{InstanceRow, Store};
-use crate::terminal::{Terminal, sanitize};
+use crate::terminal::sanitize;
 
 /// What an agent takes for "do not", with the reason on standard error.
 const BLOCK: i32 = 2;
@@ -42,33 +43,24 @@ impl<E: Into<CliError>> From<E> for Failure {
     }
 }
 
-pub(in crate::cli) fn run(
-    invocation: &Invocation,
-    environment: &Environment,
-    terminal: &Terminal,
-    args: &HookRunArgs,
-) -> Result<Status, CliError> {
-    let failure = match happened(invocation, environment, terminal, args) {
-        Ok(()) => return Ok(ExitCode::Done.into()),
+pub(super) fn run(context: Context<'_>, args: &HookRunArgs) -> Status {
+    let terminal = context.terminal;
+    let failure = match happened(context, args) {
+        Ok(()) => return ExitCode::Done.into(),
         Err(failure) => failure,
     };
     if failure.blocks || !failure.is_told {
         let what = sanitize::text(&failure.error.message);
-        terminal.err(&format!("jackin recovery: no checkpoint was taken: {what}"));
+        terminal.err(&format!("jackin recovery: no snapshot was taken: {what}"));
     }
-    Ok(match (failure.blocks, failure.is_told) {
+    match (failure.blocks, failure.is_told) {
         (true, _) => Status::of_command(BLOCK),
         (false, false) => ExitCode::Failed.into(),
         (false, true) => ExitCode::Done.into(),
-    })
+    }
 }
 
-fn happened(
-    invocation: &Invocation,
-    environment: &Environment,
-    terminal: &Terminal,
-    args: &HookRunArgs,
-) -> Result<(), Failure> {
+fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
     let agent = Agent::from(args.agent);
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes);
@@ -92,14 +84,14 @@ fn happened(
     if is_idle {
         return Ok(());
     }
-    let mut environment = environment.clone();
+    let mut environment = context.environment.clone();
     if let Some(directory) = &event.directory {
         environment.current.clone_from(directory);
     }
     let Some(resolved) = opted_in(&environment)? else {
         return Ok(());
     };
-    let context = Context::new(&environment, terminal, invocation.called_as)?;
+    let context = context.within(&environment);
     let store = context.store_for_writing()?;
     let hook = Hook {
         context: &context,
@@ -191,16 +183,14 @@ impl Hook<'_> {
         };
         let contract = contract(self.context, &scope, &asking).map_err(fails)?;
         let agent = Some(self.agent.clone());
-        begin_instance(
-            self.context,
-            self.store,
-            &contract,
-            keeper(self.context),
-            None,
-            agent,
-        )
-        .map_err(fails)?;
-        Ok(())
+        let keeper = keeper(self.context);
+        let begun =
+            begin_instance(self.context, self.store, &contract, keeper, None, agent).map_err(fails)?;
+        // With `on_failure = "run"` the session goes on without a baseline, and whoever works in it must know.
+        match begun.baseline_error {
+            Some(error) => Err(fails(error.into())),
+            None => Ok(()),
+        }
     }
 
     /// A checkpoint before a tool call, when anything changed since the last one.
@@ -249,7 +239,7 @@ impl Hook<'_> {
         let request = EndRequest {
             row,
             ending: Ending::Ended,
-            survivors: Vec::new(),
+            survivors: survivors(row),
         };
         let closed = end(self.store, self.context.world(), request)?;
         drop(quietly(
