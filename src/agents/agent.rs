@@ -55,11 +55,26 @@ impl fmt::Display for Agent {
 }
 
 /// Whose hooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// The operator's own, for every project.
+    #[default]
     User,
     /// Those of the project in the current directory. The agent itself can write them.
     Project,
+}
+
+impl Scope {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::User, Self::Project];
+
+    /// The word that stands for it on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
 }

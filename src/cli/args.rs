@@ -35,7 +35,7 @@ pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, 
 pub use session::{BeginArgs, EndArgs, ExecArgs, ExplainArgs, LaunchArgs, Scope};
 pub use store::{LogArgs, PinArgs, PruneArgs, RebuildArgs, VerifyArgs};
 pub(super) use texts::examples;
-pub use values::{AgentName, Check, Color, HookScope, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
+pub use values::{Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
 
 use crate::terminal::Verbosity;
 use values::some_path;

@@ -4,7 +4,6 @@
 mod insert;
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::document::{Document, quoted};
@@ -59,34 +58,9 @@ pub enum EditError {
         /// What differs.
         what: &'static str,
     },
-    /// Somebody else changed the file in the meantime.
-    #[error(
-        "{} was changed by somebody else in the meantime; nothing was written",
-        shown(path)
-    )]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The system refused.
-    #[error("cannot {action} {}: {source}", shown(path))]
-    Write {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
-}
-
-impl From<ReplaceError> for EditError {
-    fn from(error: ReplaceError) -> Self {
-        match error {
-            ReplaceError::Changed { path } => Self::Changed { path },
-            ReplaceError::Write { action, path, source } => Self::Write { action, path, source },
-        }
-    }
+    /// The file cannot be written.
+    #[error(transparent)]
+    Replace(#[from] ReplaceError),
 }
 
 /// A table that can be added: decided and tried, not written yet.
@@ -105,7 +79,7 @@ impl Edit {
     /// Works out what the file of the workspace `name` will be. Nothing is written.
     ///
     /// # Errors
-    /// Every [`EditError`] but `Changed` and `Write`.
+    /// [`EditError`], `Replace` only when the file cannot be found.
     pub fn propose(config: &Config, name: &str, wanted: &Wanted) -> Result<Self, EditError> {
         let (own, global) = config.definitions(name)?;
         let prefix = format!("workspaces.{}.recovery", quoted(name));
@@ -134,7 +108,7 @@ impl Edit {
             });
         };
         let path = document.path().to_path_buf();
-        let file = fs::canonicalize(&path).map_err(|source| EditError::Write {
+        let file = fs::canonicalize(&path).map_err(|source| ReplaceError::Write {
             action: "find",
             path: path.clone(),
             source,
@@ -182,7 +156,7 @@ impl Edit {
     /// name. `random` makes its name.
     ///
     /// # Errors
-    /// [`EditError::Changed`], [`EditError::Write`]; [`EditError::Config`] and [`EditError::Meaning`] when what was written
+    /// [`EditError::Replace`]; [`EditError::Config`] and [`EditError::Meaning`] when what was written
     /// does not load as it must.
     pub fn apply(&self, config: &Config, random: [u8; 8]) -> Result<(), EditError> {
         replace_file(
@@ -191,7 +165,7 @@ impl Edit {
             self.after().as_bytes(),
             random,
             |written| {
-                let document = Document::read(written)?.ok_or_else(|| EditError::Changed {
+                let document = Document::read(written)?.ok_or_else(|| ReplaceError::Changed {
                     path: written.to_path_buf(),
                 })?;
                 self.check(config, document.at(&self.path))
@@ -254,9 +228,9 @@ fn already(document: &Document, offset: usize, key: &str) -> EditError {
 fn unknown(config: &Config, name: &str) -> EditError {
     match config.for_workspace(name, &Flags::default()) {
         Err(error) => error.into(),
-        Ok(_) => EditError::Changed {
+        Ok(_) => EditError::Replace(ReplaceError::Changed {
             path: PathBuf::from(name),
-        },
+        }),
     }
 }
 

@@ -15,14 +15,16 @@ use crate::clock::letters;
 use crate::snapshot::Xattr;
 
 /// Why a file was not replaced. Nothing was written then, unless the action says so.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {
     /// Somebody else changed the file in the meantime.
+    #[error("{path:?} was changed by somebody else in the meantime; nothing was written")]
     Changed {
         /// The file.
         path: PathBuf,
     },
     /// The system refused.
+    #[error("cannot {action} {path:?}: {source}")]
     Write {
         /// What was tried; the path follows.
         action: &'static str,

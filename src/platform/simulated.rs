@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use disk::{Disk, Node};
-pub(crate) use faults::Fault;
+pub(crate) use faults::{Fault, errors};
 pub(crate) use outcomes::{Losses, outcomes};
 pub(crate) use tree::{Object, Tree};
 pub(crate) use world::{Moment, World};

@@ -258,11 +258,11 @@ fn status_tells_which_program_is_called() {
     // An installation brings them up to date.
     desk.hook(&["install", "cursor", "--yes"]).ok();
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
-    fs::write(&file, text.replace("hook run cursor stop", "x")).unwrap();
+    fs::write(&file, text.replace("hook run cursor preToolUse", "x")).unwrap();
     desk.hook(&["status"])
         .ok()
         .shows("partly installed")
-        .shows("not for stop");
+        .shows("not for preToolUse");
 }
 
 #[test]

@@ -221,7 +221,9 @@ fn a_baseline_that_cannot_be_taken_is_said_once_and_not_tried_again() {
     }
     // The operator wants sessions to go on without one: that is said, and checkpoints follow.
     let (sandbox, project) = wants("", "on_failure = \"run\"\n");
-    bash(&sandbox, &project, "rm x", "t").code(1).has("no snapshot was taken");
+    bash(&sandbox, &project, "rm x", "t")
+        .code(1)
+        .has("no snapshot was taken");
     bash(&sandbox, &project, "rm x", "t").ok();
     assert_eq!(kinds(&sandbox), ["checkpoint"]);
 }

@@ -58,34 +58,9 @@ pub enum SettingsError {
         /// The system's reason, or ours.
         source: io::Error,
     },
-    /// Somebody else changed the file in the meantime.
-    #[error(
-        "{} was changed by somebody else in the meantime; nothing was written",
-        shown(path)
-    )]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The system refused.
-    #[error("cannot {action} {}: {source}", shown(path))]
-    Write {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
-}
-
-impl From<ReplaceError> for SettingsError {
-    fn from(error: ReplaceError) -> Self {
-        match error {
-            ReplaceError::Changed { path } => Self::Changed { path },
-            ReplaceError::Write { action, path, source } => Self::Write { action, path, source },
-        }
-    }
+    /// The file cannot be written.
+    #[error(transparent)]
+    Replace(#[from] ReplaceError),
 }
 
 /// A settings file as it was read.
@@ -169,7 +144,7 @@ impl Edit {
     /// Works out what the file will be with our hooks. Nothing is written.
     ///
     /// # Errors
-    /// Every [`SettingsError`] but `Changed` and `Write`.
+    /// Every [`SettingsError`] but `Replace`.
     pub fn install(
         agent: Agent,
         scope: Scope,
@@ -235,7 +210,7 @@ impl Edit {
     /// Directories that are missing are made, and go again with the file. `random` makes a name.
     ///
     /// # Errors
-    /// [`SettingsError::Changed`], [`SettingsError::Write`].
+    /// [`SettingsError::Replace`].
     pub fn apply(&self, random: [u8; 8]) -> Result<(), SettingsError> {
         let base = settle(&self.place.base);
         let directory = self.file.parent().unwrap_or(&base);

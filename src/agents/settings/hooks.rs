@@ -63,7 +63,6 @@ fn wanted(agent: Agent) -> &'static [Wanted] {
                     all("sessionStart"),
                     all("beforeShellExecution"),
                     all("preToolUse"),
-                    all("stop"),
                 ]
             }
         }

@@ -2,7 +2,8 @@
 
 use clap::{Args, Subcommand};
 
-use super::values::{AgentName, HookScope, some_text};
+use super::values::some_text;
+use crate::agents::{Agent, Scope};
 
 /// Arguments of `hook`.
 #[derive(Clone, Debug, Args)]
@@ -42,7 +43,7 @@ impl HookAction {
 pub struct HookEditArgs {
     /// claude, codex, gemini, opencode, cursor or copilot
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
-    pub agent: AgentName,
+    pub agent: Agent,
     /// Whose hooks: `user`, yours for every project, or `project`, those in the current directory, which the agent can write
     #[arg(
         long,
@@ -51,7 +52,7 @@ pub struct HookEditArgs {
         hide_possible_values = true,
         default_value_t
     )]
-    pub scope: HookScope,
+    pub scope: Scope,
     /// Show what would be written and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -68,7 +69,7 @@ pub struct HookEditArgs {
 pub struct HookStatusArgs {
     /// Only this agent: claude, codex, gemini, opencode, cursor or copilot
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
-    pub agent: Option<AgentName>,
+    pub agent: Option<Agent>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -79,7 +80,7 @@ pub struct HookStatusArgs {
 pub struct HookRunArgs {
     /// The agent that calls
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
-    pub agent: AgentName,
+    pub agent: Agent,
     /// What happened, as the agent calls it
     #[arg(value_name = "EVENT", value_parser = some_text())]
     pub event: String,

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 
+use crate::agents::{Agent, Scope as HookScope};
 use crate::terminal::ColorMode;
 
 /// How much is captured.
@@ -131,52 +132,23 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     }
 }
 
-/// An agent's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AgentName {
-    /// Claude Code
-    Claude,
-    /// Codex CLI
-    Codex,
-    /// Gemini CLI
-    Gemini,
-    /// opencode
-    Opencode,
-    /// Cursor
-    Cursor,
-    /// Copilot CLI
-    Copilot,
-}
+impl ValueEnum for Agent {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
 
-impl From<AgentName> for crate::agents::Agent {
-    fn from(name: AgentName) -> Self {
-        match name {
-            AgentName::Claude => Self::Claude,
-            AgentName::Codex => Self::Codex,
-            AgentName::Gemini => Self::Gemini,
-            AgentName::Opencode => Self::Opencode,
-            AgentName::Cursor => Self::Cursor,
-            AgentName::Copilot => Self::Copilot,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.word()))
     }
 }
 
-/// Whose hooks are meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum HookScope {
-    /// Yours, for every project
-    #[default]
-    User,
-    /// Those of the project in the current directory
-    Project,
-}
+impl ValueEnum for HookScope {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
 
-impl From<HookScope> for crate::agents::Scope {
-    fn from(scope: HookScope) -> Self {
-        match scope {
-            HookScope::User => Self::User,
-            HookScope::Project => Self::Project,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.word()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is wrong with an agent's settings.
 
+use super::configuration::replacing;
 use crate::agents::settings::SettingsError;
 use crate::cli::error::{CliError, ErrorKind};
 
@@ -23,8 +24,11 @@ impl From<SettingsError> for CliError {
                 made(ErrorKind::Failed).hint("nothing was written; remove the link, or make what it leads to")
             }
             SettingsError::Program { .. } => made(ErrorKind::Failed),
-            SettingsError::Changed { .. } => made(ErrorKind::Failed).hint("run the command again"),
-            SettingsError::Read { .. } | SettingsError::Write { .. } => made(ErrorKind::Io),
+            SettingsError::Read { .. } => made(ErrorKind::Io),
+            SettingsError::Replace(error) => {
+                let (kind, hint) = replacing(error);
+                hint.into_iter().fold(made(kind), Self::hint)
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::cli::error::{CliError, ErrorKind};
 use crate::config::{ConfigError, EditError};
 use crate::contract::ContractError;
+use crate::platform::ReplaceError;
 use crate::terminal::shell;
 
 impl From<ConfigError> for CliError {
@@ -21,6 +22,14 @@ impl From<ConfigError> for CliError {
     }
 }
 
+/// What kind of failure it is that a file of others could not be replaced, and what helps.
+pub(super) fn replacing(error: &ReplaceError) -> (ErrorKind, Option<&'static str>) {
+    match error {
+        ReplaceError::Changed { .. } => (ErrorKind::Failed, Some("run the command again")),
+        ReplaceError::Write { .. } => (ErrorKind::Io, None),
+    }
+}
+
 impl From<EditError> for CliError {
     fn from(error: EditError) -> Self {
         let (kind, hint) = match &error {
@@ -34,8 +43,10 @@ impl From<EditError> for CliError {
                 let hint = format!("add by hand:\n  {}", lines.join("\n  "));
                 (ErrorKind::Config, Some(hint))
             }
-            EditError::Changed { .. } => (ErrorKind::Failed, Some("run the command again".to_owned())),
-            EditError::Write { .. } => (ErrorKind::Io, None),
+            EditError::Replace(error) => {
+                let (kind, hint) = replacing(error);
+                (kind, hint.map(str::to_owned))
+            }
         };
         let made = Self::from_error(kind, &error);
         match hint {

@@ -113,10 +113,7 @@ fn hidden(line: &str, kept: &BTreeSet<&str>) -> String {
 
 /// How one agent stands, in one line, and what is wrong about that below it.
 pub(in crate::cli) fn standing(one: &HookStandingDocument) -> String {
-    let scope = match one.scope {
-        crate::agents::Scope::User => "user",
-        crate::agents::Scope::Project => "project",
-    };
+    let scope = one.scope.word();
     let programs: Vec<String> = one
         .programs
         .iter()

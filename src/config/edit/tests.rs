@@ -9,6 +9,7 @@ use super::insert::plan;
 use super::{Edit, EditError, Wanted};
 use crate::config::tests::Home;
 use crate::config::{ConfigError, Flags};
+use crate::platform::ReplaceError;
 
 fn wanted() -> Wanted {
     Wanted {
@@ -214,7 +215,7 @@ fn a_change_in_the_meantime_stops_it_and_leaves_no_litter() {
     let home = home.workspace("w", &format!("{MOUNT}# mine\n"));
     assert!(matches!(
         edit.apply(&home.load().unwrap(), [1; 8]),
-        Err(EditError::Changed { .. })
+        Err(EditError::Replace(ReplaceError::Changed { .. }))
     ));
     let text = fs::read_to_string(home.configuration().join("workspaces/w.toml")).unwrap();
     assert_eq!(text, format!("{MOUNT}# mine\n"));

@@ -2,6 +2,32 @@
 
 use rustix::io::Errno;
 
+/// What the kernel may say to a call.
+const ERRORS: [Errno; 8] = [
+    Errno::NOSPC,
+    Errno::DQUOT,
+    Errno::IO,
+    Errno::ACCESS,
+    Errno::ROFS,
+    Errno::MFILE,
+    Errno::INTR,
+    Errno::STALE,
+];
+
+/// Every error with its number, once and lasting. A call that is always interrupted would rightly be repeated for ever, so that one does
+/// not last.
+pub(crate) fn errors() -> impl Iterator<Item = (u64, Errno, bool)> {
+    let each = |(number, error): (u64, Errno)| {
+        let lasting: &[bool] = if error == Errno::INTR {
+            &[false]
+        } else {
+            &[false, true]
+        };
+        lasting.iter().map(move |stays| (number, error, *stays))
+    };
+    (0..).zip(ERRORS).flat_map(each)
+}
+
 /// What a call is, as far as it decides which errors it may give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {

@@ -5,14 +5,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::io::Errno;
-
 use crate::capture::tests::coverage;
 use crate::capture::{Limits, Request, take};
 use crate::config::{Retention, Room};
 use crate::observer::Silent;
 use crate::platform::simulated::{
-    Disk, Fault, Letters, Losses, Moment, Node, Shared, World, outcomes, within, world,
+    Disk, Fault, Letters, Losses, Moment, Node, Shared, World, errors, outcomes, within, world,
 };
 use crate::retention::{Acting, Care, PrunePlan, Rules, carry_out, plan};
 use crate::snapshot::{Act, Ending, InstanceId, SnapshotId, SnapshotKind, Time};
@@ -22,17 +20,6 @@ const ROOT: &str = "/disk/project";
 const STORE: &str = "/data/recovery";
 /// Files of the project before the first session.
 const FILES: usize = 5;
-
-const ERRORS: [Errno; 8] = [
-    Errno::NOSPC,
-    Errno::DQUOT,
-    Errno::IO,
-    Errno::ACCESS,
-    Errno::ROFS,
-    Errno::MFILE,
-    Errno::INTR,
-    Errno::STALE,
-];
 
 fn wants_all() -> bool {
     std::env::var("JACKIN_SIMULATION").is_ok_and(|wanted| wanted == "all")
@@ -316,20 +303,12 @@ fn a_prune_that_meets_an_error_loses_nothing() {
     let scene = Scene::new();
     let every = if wants_all() { 1 } else { 23 };
     let (mut runs, mut refused) = (0_u64, 0_u64);
-    for (number, error) in (0..).zip(ERRORS) {
-        // A call that is always interrupted would rightly be repeated for ever.
-        let lasting: &[bool] = if error == Errno::INTR {
-            &[false]
-        } else {
-            &[false, true]
-        };
-        for stays in lasting.iter().copied() {
-            let mut at = 1 + number % every;
-            while let Some(done) = struck(&scene, Fault::new(error, at, stays)) {
-                runs += 1;
-                refused += u64::from(done.is_err());
-                at += every;
-            }
+    for (number, error, stays) in errors() {
+        let mut at = 1 + number % every;
+        while let Some(done) = struck(&scene, Fault::new(error, at, stays)) {
+            runs += 1;
+            refused += u64::from(done.is_err());
+            at += every;
         }
     }
     println!("prune, errors: {runs} runs, {refused} refused");

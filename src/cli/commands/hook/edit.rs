@@ -16,7 +16,7 @@ use crate::terminal::sanitize;
 
 pub(super) fn install(context: &Context<'_>, args: &HookEditArgs) -> Result<Status, CliError> {
     refuse(context)?;
-    let (agent, scope) = (args.agent.into(), args.scope.into());
+    let (agent, scope) = (args.agent, args.scope);
     let edit = Edit::install(agent, scope, context.environment, &this()?)?;
     if !matches!(edit.after(), After::Same) {
         advise(context, agent, scope, &edit);
@@ -26,7 +26,7 @@ pub(super) fn install(context: &Context<'_>, args: &HookEditArgs) -> Result<Stat
 
 pub(super) fn uninstall(context: &Context<'_>, args: &HookEditArgs) -> Result<Status, CliError> {
     refuse(context)?;
-    let edit = Edit::uninstall(args.agent.into(), args.scope.into(), context.environment)?;
+    let edit = Edit::uninstall(args.agent, args.scope, context.environment)?;
     carry_out(context, args, &edit, "there are no hooks of ours")
 }
 
@@ -66,8 +66,8 @@ fn carry_out(
     let shown = view::hooks::change(edit);
     let document = |outcome| HookEditDocument {
         head: Head::default(),
-        agent: args.agent.into(),
-        scope: args.scope.into(),
+        agent: args.agent,
+        scope: args.scope,
         outcome,
         file: HostPathDocument::new(edit.file()),
         linked: edit.is_linked(),

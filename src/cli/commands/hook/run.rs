@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use crate::agents::{Agent, Effect, Event, Happening, LARGEST, ToolCall};
+use crate::agents::{Effect, Event, Happening, LARGEST, ToolCall};
 use crate::cli::args::{HookRunArgs, Scope};
 use crate::cli::commands::begin::begin_instance;
 use crate::cli::commands::end::survivors;
@@ -61,7 +61,7 @@ pub(super) fn run(context: Context<'_>, args: &HookRunArgs) -> Status {
 }
 
 fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
-    let agent = Agent::from(args.agent);
+    let agent = args.agent;
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes);
     read.map_err(|error| {

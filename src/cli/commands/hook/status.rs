@@ -14,11 +14,10 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 
 pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status, CliError> {
-    let wanted: Option<Agent> = args.agent.map(Into::into);
     let agents = Agent::ALL
         .into_iter()
-        .filter(|agent| wanted.is_none_or(|wanted| wanted == *agent));
-    let both = |agent| [Scope::User, Scope::Project].map(|scope| (agent, scope));
+        .filter(|agent| args.agent.is_none_or(|wanted| wanted == *agent));
+    let both = |agent| Scope::ALL.map(|scope| (agent, scope));
     // Copilot has hooks in projects only.
     let pairs = agents
         .flat_map(both)

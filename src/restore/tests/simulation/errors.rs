@@ -2,24 +2,11 @@
 //! the old tree or the new one, or a restore that waits, which then can be finished and taken back; and nothing is said to be
 //! done that is not.
 
-use rustix::io::Errno;
-
 use super::done::Done;
 use super::judge::Verdict;
 use super::session::{left, within};
 use super::{Ended, Session, Verb, cases, wants_all};
-use crate::platform::simulated::{Fault, Moment, Shared, Tree};
-
-const ERRORS: [Errno; 8] = [
-    Errno::NOSPC,
-    Errno::DQUOT,
-    Errno::IO,
-    Errno::ACCESS,
-    Errno::ROFS,
-    Errno::MFILE,
-    Errno::INTR,
-    Errno::STALE,
-];
+use crate::platform::simulated::{Fault, Moment, Shared, Tree, errors};
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,19 +45,11 @@ impl Trial<'_> {
     /// Lets one call after the other fail, each `every`th, until none is left.
     fn run(&self, every: u64) -> Counts {
         let mut counts = Counts::default();
-        for (number, error) in (0..).zip(ERRORS) {
-            // A call that is always interrupted would rightly be repeated for ever.
-            let lasting: &[bool] = if error == Errno::INTR {
-                &[false]
-            } else {
-                &[false, true]
-            };
-            for stays in lasting.iter().copied() {
-                let mut at = 1 + number % every;
-                while let Some(one) = self.strike(Fault::new(error, at, stays)) {
-                    counts = counts.plus(one);
-                    at += every;
-                }
+        for (number, error, stays) in errors() {
+            let mut at = 1 + number % every;
+            while let Some(one) = self.strike(Fault::new(error, at, stays)) {
+                counts = counts.plus(one);
+                at += every;
             }
         }
         counts
