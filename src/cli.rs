@@ -11,6 +11,7 @@ pub mod exit_code;
 mod fail_point;
 mod failure;
 pub mod generate;
+mod mcp;
 mod schema;
 mod streams;
 mod sudo;

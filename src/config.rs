@@ -33,7 +33,9 @@ pub use pattern::{check as check_pattern, literal as literal_pattern};
 pub use reference::{KeyReference, default_file, reference};
 pub use resolved::{JackinTerms, Limits, Resolved, Retention, Room, Subject};
 pub use survey::{Survey, survey};
-pub use value::{GitClean, Isolation, Mode, OnFailure, Sensitive, Source, Sourced, StateSecrets};
+pub use value::{
+    AgentRestore, GitClean, Isolation, Mode, OnFailure, Sensitive, Source, Sourced, StateSecrets,
+};
 
 #[cfg(test)]
 mod tests;

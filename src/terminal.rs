@@ -6,7 +6,6 @@ mod json;
 mod log;
 pub mod progress;
 mod prompt;
-#[cfg(test)]
 pub(crate) mod recorded;
 pub mod sanitize;
 pub mod shell;

@@ -185,9 +185,28 @@ const SHELLS: [&str; 8] = [
     "exec",
 ];
 
+/// Our own tools over MCP as agents name them: behind `mcp` and the name of the server. They change files only by a restore, which keeps
+/// what was there itself; and a checkpoint before going back to the newest one would be the newest one.
+const OWN: [&str; 8] = [
+    "snapshotcreate",
+    "snapshotlist",
+    "snapshotdiff",
+    "snapshotrestore",
+    "snapshotfork",
+    "sessioncheckpoint",
+    "sessioncheckpoints",
+    "sessionrestore",
+];
+
+fn is_own(name: &str) -> bool {
+    let name = name.strip_prefix("mcp").unwrap_or(name);
+    let tool = name.strip_prefix("jackinrecovery");
+    tool.is_some_and(|tool| OWN.contains(&tool))
+}
+
 fn effect(tool: &str, input: &Value) -> Effect {
     let name = plain(tool);
-    if READS.contains(&name.as_str()) {
+    if READS.contains(&name.as_str()) || is_own(&name) {
         return Effect::Reads;
     }
     if !SHELLS.contains(&name.as_str()) {
@@ -301,6 +320,30 @@ mod tests {
                 Effect::Changes,
                 "{other}"
             );
+        }
+    }
+
+    #[test]
+    fn our_own_tools_need_no_checkpoint_before_them() {
+        let effect = |name: &str| {
+            let json = format!(r#"{{"tool_name":"{name}","tool_input":{{}}}}"#);
+            tool(Agent::Claude, "PreToolUse", &json).2
+        };
+        for own in [
+            "mcp__jackin-recovery__snapshot_restore",
+            "mcp_jackin-recovery_session_restore",
+            "jackin-recovery_snapshot_create",
+            "jackin_recovery-snapshot_fork",
+        ] {
+            assert_eq!(effect(own), Effect::Reads, "{own}");
+        }
+        // Another server's tool of that name does whatever it does.
+        for other in [
+            "mcp__sandbox__snapshot_restore",
+            "snapshot_restore",
+            "mcp__jackin-recovery__other",
+        ] {
+            assert_eq!(effect(other), Effect::Changes, "{other}");
         }
     }
 

@@ -7,6 +7,7 @@ mod help;
 mod hook;
 mod import;
 mod inspect;
+mod mcp;
 mod meta;
 mod parse;
 mod restore;
@@ -29,6 +30,7 @@ pub use help::command_for;
 pub use hook::{HookAction, HookArgs, HookEditArgs, HookRunArgs, HookStatusArgs};
 pub use import::ImportArgs;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
+pub use mcp::McpArgs;
 pub use meta::{CheckpointsArgs, CompleteArgs, CompletionsArgs, ManArgs};
 pub use parse::{CalledAs, Invocation, ParseOutcome, is_called_by_agent, parse, wanted_color, wants_json};
 pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, WaitingArgs};
@@ -156,6 +158,8 @@ pub enum Verb {
     Init(InitArgs),
     /// Take snapshots inside the agents that you run already
     Hook(HookArgs),
+    /// Serve checkpoints to an agent as tools
+    Mcp(McpArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
     /// Print a manual page
@@ -207,7 +211,9 @@ impl Verb {
             Self::Hook(args) => args.action.json(),
             Self::Completions(args) => args.json,
             Self::Man(args) => args.json,
-            Self::Launch(_) | Self::Exec(_) | Self::Complete(_) | Self::Checkpoints(_) => false,
+            Self::Launch(_) | Self::Exec(_) | Self::Mcp(_) | Self::Complete(_) | Self::Checkpoints(_) => {
+                false
+            }
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The commands: one file a verb. Each calls the stages in order and shows what they give.
 
+pub(super) mod agent;
 mod begin;
 mod changes;
-mod checkpoint;
+pub(super) mod checkpoint;
 mod complete;
-mod diff;
+pub(super) mod diff;
 mod doctor;
 mod elsewhere;
 mod end;
@@ -12,7 +13,7 @@ mod every;
 mod exec;
 mod explain;
 mod export;
-mod fork;
+pub(super) mod fork;
 mod generated;
 mod hook;
 mod import;
@@ -20,17 +21,18 @@ mod init;
 mod launch;
 mod list;
 mod log;
+mod mcp;
 mod paths;
 mod pending;
 mod pin;
 mod prune;
 mod rebuild;
 mod repositories;
-mod restore;
-mod retain;
+pub(super) mod restore;
+pub(super) mod retain;
 mod scope;
 mod show;
-mod steps;
+pub(super) mod steps;
 mod take_up;
 mod undo;
 mod unlock;
@@ -88,6 +90,7 @@ pub(super) fn perform(
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Init(args) => init::run(&context, args),
         Verb::Hook(args) => hook::run(context, args),
+        Verb::Mcp(args) => mcp::run(&context, args),
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
         Verb::Complete(args) => complete::run(&context, args),

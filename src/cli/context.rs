@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::args::CalledAs;
 use super::commands::warn_of_pending;
@@ -93,6 +95,27 @@ impl<'a> Context<'a> {
             clock,
             entropy,
         })
+    }
+
+    /// For one of many pieces of work of a process that goes on: `stop` asks it to give up.
+    pub(super) fn of_a_call(
+        environment: &'a Environment,
+        terminal: &'a Terminal,
+        called_as: CalledAs,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        let interrupts = Interrupts::asked_by(stop);
+        let progress = FailPoint::new(environment, Progress::new(terminal, interrupts.flag()));
+        Self {
+            environment,
+            terminal,
+            interrupts,
+            called_as,
+            tells_pending: false,
+            progress,
+            clock: SystemClock,
+            entropy: SystemEntropy,
+        }
     }
 
     /// The world as the library wants it.

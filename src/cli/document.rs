@@ -83,6 +83,16 @@ impl PathDocument {
     }
 }
 
+impl PathDocument {
+    /// The whole host path, as text.
+    fn host(&self) -> String {
+        match self.path.as_str() {
+            "." => self.mount.clone(),
+            path => format!("{}/{path}", self.mount.trim_end_matches('/')),
+        }
+    }
+}
+
 /// A path of the host: text, and the exact bytes beside it when they are no text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(in crate::cli) struct HostPathDocument {
@@ -166,6 +176,14 @@ impl ChangeDocument {
         self
     }
 
+    /// The host path, with the reason when there is one.
+    pub(in crate::cli) fn line(&self) -> String {
+        match &self.reason {
+            Some(reason) => format!("{}: {reason}", self.at.host()),
+            None => self.at.host(),
+        }
+    }
+
     /// Why it stays.
     pub(in crate::cli) fn reason(mut self, reason: String) -> Self {
         self.reason = Some(reason);
@@ -241,6 +259,11 @@ impl ReasonDocument {
             at: PathDocument::new(coverage, path),
             reason: reason.into(),
         }
+    }
+
+    /// The host path, and the reason.
+    pub(in crate::cli) fn line(&self) -> String {
+        format!("{}: {}", self.at.host(), self.reason)
     }
 
     pub(in crate::cli) fn gap(coverage: &Coverage, gap: &NotCovered) -> Self {

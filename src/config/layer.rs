@@ -11,8 +11,8 @@ use super::retained::RetentionLayer;
 use super::schema::RECOVERY;
 use super::table::{self, Setting};
 use super::{
-    GitClean, Limits, Mode, MountConfig, OnFailure, Resolved, Sensitive, Sourced, StateSecrets, Subject,
-    pattern,
+    AgentRestore, GitClean, Limits, Mode, MountConfig, OnFailure, Resolved, Sensitive, Sourced, StateSecrets,
+    Subject, pattern,
 };
 use crate::snapshot::{GitCoverage, RelPath};
 
@@ -25,6 +25,7 @@ pub(super) struct Layer {
     integrations: Option<Sourced<bool>>,
     sensitive: Option<Sourced<Sensitive>>,
     on_failure: Option<Sourced<OnFailure>>,
+    agent_restore: Option<Sourced<AgentRestore>>,
     agent_on_failure: Option<Sourced<OnFailure>>,
     git_dir: Option<Sourced<GitCoverage>>,
     git_clean: Option<Sourced<GitClean>>,
@@ -69,6 +70,9 @@ impl Layer {
             }
             ("on_failure", Setting::Word(word)) => {
                 self.on_failure = OnFailure::parse(word).map(|value| at(place, value));
+            }
+            ("agent.restore", Setting::Word(word)) => {
+                self.agent_restore = AgentRestore::parse(word).map(|value| at(place, value));
             }
             ("agent.on_failure", Setting::Word(word)) => {
                 self.agent_on_failure = OnFailure::parse(word).map(|value| at(place, value));
@@ -148,6 +152,7 @@ impl Layer {
             integrations: self.integrations.or(lower.integrations),
             sensitive: self.sensitive.or(lower.sensitive),
             on_failure: self.on_failure.or(lower.on_failure),
+            agent_restore: self.agent_restore.or(lower.agent_restore),
             agent_on_failure: self.agent_on_failure.or(lower.agent_on_failure),
             git_dir: self.git_dir.or(lower.git_dir),
             git_clean: self.git_clean.or(lower.git_clean),
@@ -176,6 +181,9 @@ impl Layer {
             on_failure: self
                 .on_failure
                 .unwrap_or_else(|| Sourced::built_in(OnFailure::Block)),
+            agent_restore: self
+                .agent_restore
+                .unwrap_or_else(|| Sourced::built_in(AgentRestore::Deny)),
             agent_on_failure: self
                 .agent_on_failure
                 .unwrap_or_else(|| Sourced::built_in(OnFailure::Run)),

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{GitClean, Integration, Mode, MountConfig, OnFailure, Sensitive, Sourced, StateSecrets};
+use super::{
+    AgentRestore, GitClean, Integration, Mode, MountConfig, OnFailure, Sensitive, Sourced, StateSecrets,
+};
 use crate::snapshot::{ByteString, GitCoverage, RelPath, label_from};
 
 /// What a session is about.
@@ -156,6 +158,8 @@ pub struct Resolved {
     pub sensitive: Sourced<Sensitive>,
     /// What a launch does without a baseline.
     pub on_failure: Sourced<OnFailure>,
+    /// What an agent may restore by itself.
+    pub agent_restore: Sourced<AgentRestore>,
     /// What becomes of a tool call whose automatic checkpoint failed.
     pub agent_on_failure: Sourced<OnFailure>,
     /// How much of what is git's own is captured.

@@ -253,9 +253,10 @@ const AGENT: &[Key] = &[
     key(
         "restore",
         Shape::Words(&["deny", "checkpoints"]),
-        Now::Words(&["deny"]),
+        Now::Yes,
         "\"deny\"",
-        "What an agent may restore by itself.",
+        "What an agent may restore by itself, through `mcp`: \"deny\": nothing; \"checkpoints\": what it marked in its own session. Forks \
+         are allowed and denied with it.",
     ),
     key(
         "on_failure",

@@ -110,6 +110,15 @@ words! {
     }
 }
 words! {
+    /// What an agent may restore by itself.
+    AgentRestore {
+        /// Nothing.
+        Deny = "deny",
+        /// Checkpoints of its own session.
+        Checkpoints = "checkpoints",
+    }
+}
+words! {
     /// What becomes of the contents of a clean git work tree.
     GitClean {
         /// They are archived like any other.

@@ -50,6 +50,16 @@ impl Interrupts {
         Ok(interrupts)
     }
 
+    /// No signals: whoever has the flag asks.
+    #[must_use]
+    pub fn asked_by(requested: Arc<AtomicBool>) -> Self {
+        Self {
+            requested,
+            actions: Vec::new(),
+            patience: Patience::default(),
+        }
+    }
+
     /// The flag, for those who do the work.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {

@@ -1,7 +1,7 @@
-//! For tests: a terminal that writes into memory.
+//! A terminal that writes into memory: for what is said to somebody who has no terminal, and for tests.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::facts::Stream;
 use super::{Facts, Terminal, Verbosity};
@@ -11,14 +11,17 @@ use super::{Facts, Terminal, Verbosity};
 pub(crate) struct Recording(Arc<Mutex<Vec<u8>>>);
 
 impl Recording {
+    /// All of it, as text.
     pub(crate) fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
 impl Write for Recording {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

@@ -100,7 +100,7 @@ pub fn is_combining(c: char) -> bool {
 }
 
 /// The last check of all that leaves: what is visible, newlines, tabs, and, when `color`, the colours of [`style`].
-pub(super) fn door(text: &str, color: bool) -> String {
+pub(crate) fn door(text: &str, color: bool) -> String {
     let mut passed = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {

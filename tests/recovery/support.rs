@@ -10,6 +10,7 @@ pub(crate) mod invocation;
 pub(crate) mod jackin;
 pub(crate) mod kill;
 pub(crate) mod machine;
+pub(crate) mod mcp;
 pub(crate) mod nasty;
 pub(crate) mod real_tree;
 pub(crate) mod run;

@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 27] = [
+pub(in crate::cli) const VERBS: [&str; 28] = [
     "explain",
     "launch",
     "begin",
@@ -34,6 +34,7 @@ pub(in crate::cli) const VERBS: [&str; 27] = [
     "doctor",
     "init",
     "hook",
+    "mcp",
     "completions",
     "man",
 ];
@@ -52,7 +53,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "export", "import", "verify", "log", "prune", "pin", "unpin", "rebuild", "doctor",
         ],
     ),
-    ("Fitting it in", &["init", "hook", "completions", "man"]),
+    ("Fitting it in", &["init", "hook", "mcp", "completions", "man"]),
 ];
 
 /// Help wider than this is hard to read.

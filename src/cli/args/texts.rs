@@ -180,6 +180,16 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
             ("Which agents have our hooks:", "jackin recovery hook status"),
             ("Take them out again:", "jackin recovery hook uninstall claude"),
         ],
+        "mcp" => &[
+            (
+                "Tell Claude Code of it, once:",
+                "claude mcp add --scope user jackin-recovery -- jackin-recovery mcp",
+            ),
+            (
+                "For an agent that shall only look:",
+                "jackin recovery mcp --read-only",
+            ),
+        ],
         "completions" => &[(
             "For bash, from the next shell on:",
             "mkdir -p ~/.local/share/bash-completion/completions\njackin recovery completions bash \\\n    > ~/.local/share/bash-completion/completions/jackin",
@@ -295,6 +305,14 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
             `run` is what they call: in a workspace that is captured it begins a session by itself, and takes a checkpoint before each \
             tool call that may change files, when something changed. It never stops the agent, unless [recovery.agent] on_failure says \
             \"block\"."
+        }
+        "mcp" => {
+            "Speaks the Model Context Protocol on standard input and output, for an agent that starts it. The tools (snapshot_create, \
+            snapshot_list, snapshot_diff, snapshot_restore, snapshot_fork, session_checkpoint, session_checkpoints, session_restore) \
+            act on the session that the agent runs in, and on no other; where none was begun and the workspace is captured, the first \
+            snapshot begins one. Restoring and forking are offered only where [recovery.agent] restore says \"checkpoints\", and reach \
+            only checkpoints of that session, never its baseline; each restore has its emergency snapshot, so that `undo` takes it back \
+            when the session is over."
         }
         "completions" => "Prints the completions for the name that the program was called by.",
         "man" => "Prints a page in the form that man(1) reads.",

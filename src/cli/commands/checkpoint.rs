@@ -3,6 +3,7 @@
 use super::diff::no_store;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
+use crate::capture::Captured;
 use crate::cli::args::CheckpointArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{CheckpointDocument, Head};
@@ -10,7 +11,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{Allowed, check_name, checkpoint, find_called, is_active, refuse_inside};
-use crate::snapshot::InstanceId;
+use crate::snapshot::{InstanceId, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
@@ -34,22 +35,18 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
             format!("show {id}"),
         )
     })?;
-    let (name, message) = (args.name.as_deref(), args.message.as_deref());
-    let captured = checkpoint(&store, context.world(), &row, name, message)?;
+    let captured = take(
+        context,
+        &store,
+        &row,
+        args.name.as_deref(),
+        args.message.as_deref(),
+    )?;
     let record = captured.record;
     // The process ends now; to give a million names back one by one would take longer than what is left to do.
     std::mem::forget(captured.manifests);
-    warn_of_unsteady(context, &record);
     if args.json {
-        context.terminal.json(&CheckpointDocument {
-            head: Head::default(),
-            instance: row.id.to_string(),
-            snapshot: record.id.to_string(),
-            name: record.name.clone(),
-            complete: record.complete,
-            entries: record.entries(),
-            bytes: record.bytes(),
-        });
+        context.terminal.json(&document(&record));
     } else {
         context
             .terminal
@@ -59,8 +56,34 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
     Ok(ExitCode::Done.into())
 }
 
+/// Takes a checkpoint of a living session, and says when git worked in it meanwhile.
+pub(in crate::cli) fn take(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    name: Option<&str>,
+    message: Option<&str>,
+) -> Result<Captured, CliError> {
+    let captured = checkpoint(store, context.world(), row, name, message)?;
+    warn_of_unsteady(context, &captured.record);
+    Ok(captured)
+}
+
+/// The document of a checkpoint.
+pub(in crate::cli) fn document(record: &SnapshotRecord) -> CheckpointDocument {
+    CheckpointDocument {
+        head: Head::default(),
+        instance: record.instance.to_string(),
+        snapshot: record.id.to_string(),
+        name: record.name.clone(),
+        complete: record.complete,
+        entries: record.entries(),
+        bytes: record.bytes(),
+    }
+}
+
 /// A session in which moments can be marked: it lives, and files of it are kept. `instead` is what else can be done when it lives no more.
-pub(super) fn living(
+pub(in crate::cli) fn living(
     context: &Context<'_>,
     wanted: &str,
     instead: impl FnOnce(&InstanceId) -> (&'static str, String),

@@ -147,13 +147,13 @@ pub(super) struct Job<'a> {
 
 /// What was written.
 #[derive(Default)]
-pub(super) struct Done {
+pub(in crate::cli) struct Done {
     /// How many paths.
-    pub(super) paths: u64,
+    pub(in crate::cli) paths: u64,
     /// How many of them could not be read back.
-    pub(super) unread: u64,
+    pub(in crate::cli) unread: u64,
     /// What is not as the snapshot has it.
-    pub(super) problems: Vec<ReasonDocument>,
+    pub(in crate::cli) problems: Vec<ReasonDocument>,
 }
 
 /// Writes everything into `fresh`, which the caller finishes. When that fails, nothing is left of it.

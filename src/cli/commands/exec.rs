@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use super::agent::terms;
 use super::checkpoint::living;
 use super::launch::{checked, start, status};
 use super::retain::by_the_rules;
@@ -10,7 +11,7 @@ use crate::cli::args::ExecArgs;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
-use crate::config::{Config, Flags, OnFailure};
+use crate::config::OnFailure;
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::checkpoint_if_changed;
 use crate::store::InstanceRow;
@@ -50,10 +51,6 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
 }
 
 fn blocks(context: &Context<'_>, row: &InstanceRow) -> Result<bool, CliError> {
-    let Some(workspace) = &row.workspace else {
-        return Ok(false);
-    };
-    let config = Config::load(context.environment)?;
-    let resolved = config.for_workspace(workspace, &Flags::default());
-    Ok(resolved.is_ok_and(|resolved| resolved.agent_on_failure.value == OnFailure::Block))
+    let terms = terms(context, row)?;
+    Ok(terms.is_some_and(|terms| terms.agent_on_failure.value == OnFailure::Block))
 }

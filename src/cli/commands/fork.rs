@@ -4,7 +4,7 @@ mod reference;
 
 use std::path::{Path, PathBuf};
 
-pub(super) use reference::called;
+pub(in crate::cli) use reference::called;
 use reference::mounts;
 
 use super::diff::{no_store, nothing};
@@ -25,6 +25,18 @@ use crate::snapshot::{Act, ByteString, ForkId, ForkReference, SnapshotRecord};
 use crate::store::{ForkRow, InstanceRow, LockGuard, Store, fork_draft};
 use crate::terminal::{sanitize, size};
 
+/// A fork that was made.
+pub(in crate::cli) struct Forked {
+    /// Where it lies.
+    pub(in crate::cli) directory: PathBuf,
+    /// The snapshot that it holds.
+    pub(in crate::cli) target: SnapshotRecord,
+    /// What names it.
+    pub(in crate::cli) reference: ForkReference,
+    /// How much of it there is.
+    pub(in crate::cli) done: Done,
+}
+
 pub(super) fn run(context: &Context<'_>, args: &ForkArgs) -> Result<Status, CliError> {
     let reading = context
         .store_for_reading()?
@@ -36,11 +48,23 @@ pub(super) fn run(context: &Context<'_>, args: &ForkArgs) -> Result<Status, CliE
             .hint("leave --from out, or name the session instead of the fork"));
     }
     refuse_inside(&reading, context.environment, Allowed::Nothing)?;
+    let forked = fork(context, reading, &row, again.as_ref(), args)?;
+    Ok(tell(context, args, forked))
+}
+
+/// Makes a fork of the session `row`: of the snapshot of another fork `again`, or of the one that `args` name.
+pub(in crate::cli) fn fork(
+    context: &Context<'_>,
+    reading: Store,
+    row: &InstanceRow,
+    again: Option<&ForkRow>,
+    args: &ForkArgs,
+) -> Result<Forked, CliError> {
     let identities = identities(context, &args.unlock)?;
-    let target = target(&reading, &row, again.as_ref(), args)?;
+    let target = target(&reading, row, again, args)?;
     if let Some(branch) = &args.branch {
         check_branch(branch)?;
-        must_be_free(&reading, &row, branch)?;
+        must_be_free(&reading, row, branch)?;
     }
     let wanted = match &args.directory {
         Some(directory) => Some(named(context, &target, directory.as_ref())?),
@@ -59,7 +83,7 @@ pub(super) fn run(context: &Context<'_>, args: &ForkArgs) -> Result<Status, CliE
         .map(|branch| store.lock_branch(&row.id, branch))
         .transpose()?;
     if let Some(branch) = branch {
-        must_be_free(&store, &row, branch)?;
+        must_be_free(&store, row, branch)?;
     }
     let id = ForkId::new(random(context.world().entropy));
     let (directory, _lock, fresh) = make(context, &store, &id, wanted)?;
@@ -97,7 +121,12 @@ pub(super) fn run(context: &Context<'_>, args: &ForkArgs) -> Result<Status, CliE
             ))
         })?;
     let reference = ForkReference::new(id, target.id.clone(), mounts(&target, &directory));
-    Ok(tell(context, args, &target, &directory, reference, done))
+    Ok(Forked {
+        directory,
+        target,
+        reference,
+        done,
+    })
 }
 
 /// The snapshot that is meant.
@@ -197,41 +226,49 @@ fn give_mounts(context: &Context<'_>, target: &SnapshotRecord, top: &Path) -> Re
     Ok(())
 }
 
-fn tell(
-    context: &Context<'_>,
-    args: &ForkArgs,
-    target: &SnapshotRecord,
-    directory: &Path,
-    reference: ForkReference,
-    done: Done,
-) -> Status {
+/// The document of a fork.
+pub(in crate::cli) fn document(forked: Forked, args: &ForkArgs) -> ForkDocument {
+    let place = HostPathDocument::new(&forked.directory);
+    let Done {
+        paths,
+        unread,
+        problems,
+    } = forked.done;
+    ForkDocument {
+        head: Head::default(),
+        reference: forked.reference,
+        instance: forked.target.instance.to_string(),
+        branch: args.branch.clone(),
+        outcome: match problems.is_empty() {
+            true => ForkOutcome::Forked,
+            false => ForkOutcome::Partial,
+        },
+        directory: place.path,
+        directory_bytes: place.path_bytes,
+        complete: forked.target.complete,
+        paths,
+        unread,
+        failed: problems,
+    }
+}
+
+fn tell(context: &Context<'_>, args: &ForkArgs, forked: Forked) -> Status {
     let terminal = context.terminal;
-    let code = if done.problems.is_empty() {
+    let code = if forked.done.problems.is_empty() {
         ExitCode::Done
     } else {
         ExitCode::Partial
     };
     if args.json {
-        let place = HostPathDocument::new(directory);
-        let outcome = match code {
-            ExitCode::Partial => ForkOutcome::Partial,
-            _ => ForkOutcome::Forked,
-        };
-        terminal.json(&ForkDocument {
-            head: Head::default(),
-            reference,
-            instance: target.instance.to_string(),
-            branch: args.branch.clone(),
-            outcome,
-            directory: place.path,
-            directory_bytes: place.path_bytes,
-            complete: target.complete,
-            paths: done.paths,
-            unread: done.unread,
-            failed: done.problems,
-        });
+        terminal.json(&document(forked, args));
         return code.into();
     }
+    let Forked {
+        directory,
+        target,
+        reference,
+        done,
+    } = forked;
     let paths = size::counted(done.paths, "path", "paths");
     let read = match done.unread {
         0 => "each read back".to_owned(),
@@ -242,7 +279,7 @@ fn tell(
         target.kind.word(),
         target.id,
         target.instance,
-        sanitize::path(directory)
+        sanitize::path(&directory)
     ));
     if !target.complete {
         terminal.warn(&format!(
@@ -260,7 +297,7 @@ fn tell(
     terminal.json(&reference);
     let words = Words::new("launch")
         .plain("--snapshot project")
-        .arg(directory)
+        .arg(&directory)
         .plain("-- COMMAND");
     context.propose("let an agent work there", &words.text());
     code.into()

@@ -7,8 +7,9 @@ mod to;
 
 use std::ffi::OsString;
 
-pub(super) use carry::{Asked, How, carry_out, say};
-pub(super) use document::document;
+pub(in crate::cli) use carry::{Asked, act};
+pub(super) use carry::{How, carry_out, say};
+pub(in crate::cli) use document::document;
 pub(super) use set_aside::again as set_aside_again;
 
 use super::diff::{no_store, nothing, settle_and_say};
@@ -28,31 +29,91 @@ use crate::session::{
     refuse_inside, roots, state,
 };
 use crate::snapshot::{Coverage, RelPath, SnapshotKind, SnapshotRecord};
-use crate::store::{InstanceRow, Store};
+use crate::store::{InstanceRow, LockGuard, Store};
+
+/// A restore that is planned, and what it holds until it was carried out.
+pub(in crate::cli) struct Planned {
+    pub(in crate::cli) store: Store,
+    pub(in crate::cli) row: InstanceRow,
+    pub(in crate::cli) proposal: Proposal,
+    pub(in crate::cli) asked: Asked,
+    _locks: (Option<LockGuard>, LockGuard),
+}
+
+/// Which session is meant, in the store as it is.
+struct Opened {
+    reading: Store,
+    row: InstanceRow,
+    asked: Asked,
+}
 
 pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, CliError> {
+    let opened = open(context, args)?;
+    if let Some(directory) = &args.to {
+        let directory = settle_path(context.environment, directory.as_ref());
+        let reading = opened.reading.unlocked_by(identities(context, &args.unlock)?);
+        let _needed = reading.share()?;
+        return to::to_directory(context, &reading, &opened.row, args, directory);
+    }
+    let planned = plan_opened(context, opened, args)?;
+    // What was set aside once is not there for the commands that follow.
+    let aside: &[OsString] = if args.dry_run {
+        &args.set_aside_excluded
+    } else {
+        &[]
+    };
+    let how = How {
+        json: args.json,
+        yes: args.yes,
+        dry_run: args.dry_run,
+        patch: args.patch,
+        asked: planned.asked,
+        exact_mtimes: args.mtimes == Mtimes::Exact,
+        question: "Restore these files?",
+        identity: args.unlock.identity.clone(),
+        again: Words::new("restore")
+            .arg(planned.row.id.as_str())
+            .flags("--set-aside-excluded", aside)
+            .flag("--from", args.from.as_ref())
+            .flag("--only-changes-of", args.only_changes_of.as_ref())
+            .flag("--mtimes", (args.mtimes == Mtimes::Exact).then_some("exact"))
+            .switch("--files-only", args.files_only)
+            .switch("--require-complete", args.require_complete)
+            .flag("--identity", args.unlock.identity.as_ref())
+            .paths(&args.paths),
+    };
+    carry_out(context, &planned.store, &planned.row, &planned.proposal, &how)
+}
+
+/// Plans a restore in place, without a word about it. With `dry_run` nothing is locked or written.
+pub(in crate::cli) fn plan(context: &Context<'_>, args: &RestoreArgs) -> Result<Planned, CliError> {
+    plan_opened(context, open(context, args)?, args)
+}
+
+fn open(context: &Context<'_>, args: &RestoreArgs) -> Result<Opened, CliError> {
     let reading = context
         .store_for_reading()?
         .ok_or_else(|| no_store(&args.instance))?;
     let row = find_called(&reading, context.environment, &args.instance)?;
     refuse_inside(&reading, context.environment, Allowed::Checkpoint(&row.id))?;
-    let inside = is_inside(&reading, context.environment, &row);
-    if inside {
+    let asked = match is_inside(&reading, context.environment, &row) {
+        true => Asked::Inside,
+        false => Asked::Outside,
+    };
+    if asked == Asked::Inside {
         refuse_all_but_checkpoints(&reading, &row, args)?;
     }
+    Ok(Opened { reading, row, asked })
+}
+
+fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Result<Planned, CliError> {
+    let Opened { reading, row, asked } = opened;
     let identities = identities(context, &args.unlock)?;
-    if let Some(directory) = &args.to {
-        let directory = settle_path(context.environment, directory.as_ref());
-        let reading = reading.unlocked_by(identities);
-        let _needed = reading.share()?;
-        return to::to_directory(context, &reading, &row, args, directory);
-    }
     refuse_imported(&row)?;
-    let asked = if inside { Asked::Inside } else { Asked::Outside };
     asked.refuse_living(context, &reading, &row)?;
     let roots = roots(&row.mounts);
     // Looking keeps nobody from working, and writes nothing; only archives must not go meanwhile.
-    let (store, _locks) = if args.dry_run {
+    let (store, locks) = if args.dry_run {
         refuse_torn(&reading, &row)?;
         let needed = reading.share()?;
         (reading, (None, needed))
@@ -86,7 +147,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
             None => (of_instance(&store, &row, &coverage)?, scope),
         };
         // What came after a checkpoint is what a session wants gone that goes back to it.
-        witness.owned = inside && step.is_none();
+        witness.owned = asked == Asked::Inside && step.is_none();
         for (id, why) in &witness.unreadable {
             context.terminal.warn(&format!(
                 "snapshot {id} cannot be read, so it vouches for nothing and what only it shows is a conflict: {why}"
@@ -109,33 +170,13 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         check_paths(&proposal, &row, args)?;
     }
     set_aside::add(context, &mut proposal, args)?;
-    // What was set aside once is not there for the commands that follow.
-    let aside: &[OsString] = if args.dry_run {
-        &args.set_aside_excluded
-    } else {
-        &[]
-    };
-    let how = How {
-        json: args.json,
-        yes: args.yes,
-        dry_run: args.dry_run,
-        patch: args.patch,
+    Ok(Planned {
+        store,
+        row,
+        proposal,
         asked,
-        exact_mtimes: args.mtimes == Mtimes::Exact,
-        question: "Restore these files?",
-        identity: args.unlock.identity.clone(),
-        again: Words::new("restore")
-            .arg(row.id.as_str())
-            .flags("--set-aside-excluded", aside)
-            .flag("--from", args.from.as_ref())
-            .flag("--only-changes-of", args.only_changes_of.as_ref())
-            .flag("--mtimes", (args.mtimes == Mtimes::Exact).then_some("exact"))
-            .switch("--files-only", args.files_only)
-            .switch("--require-complete", args.require_complete)
-            .flag("--identity", args.unlock.identity.as_ref())
-            .paths(&args.paths),
-    };
-    carry_out(context, &store, &row, &proposal, &how)
+        _locks: locks,
+    })
 }
 
 /// What came from a file belongs to no path of this machine.

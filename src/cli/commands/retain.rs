@@ -91,7 +91,7 @@ pub(super) fn quietly(environment: &Environment, world: World<'_>, store: &Store
 
 /// Gives up what goes beyond the rules. It happens beside what was asked for, so nothing that goes wrong here is more than a warning,
 /// and a store that others use is left for another time.
-pub(super) fn by_the_rules(context: &Context<'_>, store: &Store) {
+pub(in crate::cli) fn by_the_rules(context: &Context<'_>, store: &Store) {
     let kept = match quietly(context.environment, context.world(), store) {
         Ok(kept) => kept,
         Err(error) => {

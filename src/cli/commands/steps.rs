@@ -13,7 +13,7 @@ const MOST: usize = 20;
 
 /// How many paths the steps changed, as their receipts say, else by a look at the newest. A step whose snapshots cannot be read, or which
 /// began from one that was given up, is left out.
-pub(super) fn counts(
+pub(in crate::cli) fn counts(
     store: &Store,
     row: &InstanceRow,
     snapshots: &[SnapshotRow],

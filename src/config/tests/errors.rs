@@ -164,10 +164,6 @@ fn faults_name_file_line_key_and_what_is_right() {
 const NOT_YET: &[(&str, &str)] = &[
     ("native = \"auto\"", "`recovery.native` = \"auto\""),
     ("native = \"require\"", "`recovery.native` = \"require\""),
-    (
-        "agent.restore = \"checkpoints\"",
-        "`recovery.agent.restore` = \"checkpoints\"",
-    ),
     ("store.replicate = \"s3://b/p\"", "`recovery.store.replicate`"),
 ];
 

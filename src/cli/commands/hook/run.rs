@@ -4,20 +4,17 @@
 use std::io::Read as _;
 
 use crate::agents::{Effect, Event, Happening, LARGEST, ToolCall};
-use crate::cli::args::{HookRunArgs, Scope};
-use crate::cli::commands::begin::begin_instance;
+use crate::cli::args::HookRunArgs;
+use crate::cli::commands::agent::{begin_for, opted_in};
 use crate::cli::commands::end::survivors;
 use crate::cli::commands::retain::quietly;
-use crate::cli::commands::scope::{Asking, contract};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::config::{Config, Flags, OnFailure, Resolved};
-use crate::contract::{ContractError, Target};
-use crate::environment::Environment;
-use crate::process::{self, INSTANCE_VARIABLE};
+use crate::config::{OnFailure, Resolved};
+use crate::process::INSTANCE_VARIABLE;
 use crate::session::{EndRequest, checkpoint_if_changed, end, find_instance, is_active};
-use crate::snapshot::{Act, AgentRef, Ending, ProcessRef, SnapshotKind};
+use crate::snapshot::{Act, AgentRef, Ending, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::sanitize;
 
@@ -105,16 +102,6 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
     hook.on(&event)
 }
 
-/// What the configuration says of the directory; `None` when it lies in no mount of a workspace that is captured.
-fn opted_in(environment: &Environment) -> Result<Option<Resolved>, Failure> {
-    let config = Config::load(environment)?;
-    match Target::Here.settings(&config, environment, &Flags::default()) {
-        Ok(resolved) => Ok(Some(resolved).filter(|resolved| resolved.mode.value.captures())),
-        Err(ContractError::NoTarget { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 struct Hook<'a> {
     context: &'a Context<'a>,
     store: &'a Store,
@@ -170,22 +157,13 @@ impl Hook<'_> {
     }
 
     fn begin(&self) -> Result<(), Failure> {
-        let scope = Scope::default();
-        let asking = Asking {
-            verb: "begin",
-            command: &[],
-            is_shown: false,
-        };
         let fails = |error: CliError| Failure {
             error,
             blocks: self.blocks(),
             is_told: false,
         };
-        let contract = contract(self.context, &scope, &asking).map_err(fails)?;
         let agent = Some(self.agent.clone());
-        let keeper = keeper(self.context);
-        let begun =
-            begin_instance(self.context, self.store, &contract, keeper, None, agent).map_err(fails)?;
+        let begun = begin_for(self.context, self.store, agent).map_err(fails)?;
         // With `on_failure = "run"` the session goes on without a baseline, and whoever works in it must know.
         match begun.baseline_error {
             Some(error) => Err(fails(error.into())),
@@ -252,11 +230,4 @@ impl Hook<'_> {
             None => Ok(()),
         }
     }
-}
-
-/// The agent's own process: the nearest one above that is no shell. Its life is the session's.
-fn keeper(context: &Context<'_>) -> Option<ProcessRef> {
-    let caller = process::caller(context.environment);
-    let is_program = |process: &&ProcessRef| !process::is_shell(process);
-    caller.ancestors.iter().find(is_program).cloned()
 }

@@ -39,7 +39,7 @@ pub(in crate::cli::commands) struct How<'a> {
 
 /// Who asks for a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli::commands) enum Asked {
+pub(in crate::cli) enum Asked {
     /// The operator: nothing may be at work on the paths.
     Outside,
     /// The session itself: nothing else may be.
@@ -47,7 +47,7 @@ pub(in crate::cli::commands) enum Asked {
 }
 
 impl Asked {
-    pub(in crate::cli::commands) fn refuse_living(
+    pub(in crate::cli) fn refuse_living(
         self,
         context: &Context<'_>,
         store: &Store,
@@ -101,18 +101,8 @@ pub(in crate::cli::commands) fn carry_out(
     if !proposal.is_empty() {
         refuse_locked(proposal)?;
         confirm(terminal, &context.interrupts, how.question, how.yes)?;
-        // The answer may have taken a while, and a session may have begun meanwhile.
-        how.asked.refuse_living(context, store, row)?;
     }
-    let world = context.world();
-    let acting = Acting {
-        observer: world.observer,
-        entropy: world.entropy,
-        now: context.now(),
-        uid: world.uid,
-        exact_mtimes: how.exact_mtimes,
-    };
-    let report = execute(store, proposal, &acting)?;
+    let report = act(context, store, row, proposal, (how.asked, how.exact_mtimes))?;
     if let (Some(emergency), Some(receipt)) = (&report.emergency, report.receipt) {
         terminal.detail(&format!(
             "emergency snapshot {emergency} is stored and was read back; receipt {receipt}"
@@ -122,6 +112,29 @@ pub(in crate::cli::commands) fn carry_out(
         tell_of_commits(context, store, row, proposal, &report);
     }
     Ok(say(context, row, proposal, &report, how))
+}
+
+/// Carries a proposal out that was agreed to. How: who asks, and whether content that comes back has the times that were recorded.
+pub(in crate::cli) fn act(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    proposal: &Proposal,
+    (asked, exact_mtimes): (Asked, bool),
+) -> Result<Report, CliError> {
+    if !proposal.is_empty() {
+        // The answer may have taken a while, and a session may have begun meanwhile.
+        asked.refuse_living(context, store, row)?;
+    }
+    let world = context.world();
+    let acting = Acting {
+        observer: world.observer,
+        entropy: world.entropy,
+        now: context.now(),
+        uid: world.uid,
+        exact_mtimes,
+    };
+    Ok(execute(store, proposal, &acting)?)
 }
 
 /// Tells how a restore went, and gives its exit code.

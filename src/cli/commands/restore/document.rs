@@ -12,7 +12,7 @@ use crate::store::InstanceRow;
 use crate::terminal::size;
 
 /// The document of a plan, or of what was done.
-pub(in crate::cli::commands) fn document(
+pub(in crate::cli) fn document(
     row: &InstanceRow,
     proposal: &Proposal,
     report: Option<&Report>,

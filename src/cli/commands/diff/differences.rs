@@ -1,0 +1,257 @@
+//! What differs between two sides, mount by mount.
+
+use std::ffi::OsString;
+
+use super::nothing;
+use super::sides::{Later, live, stored};
+use crate::capture::{Earlier, Reveal, Show};
+use crate::cli::args::Until;
+use crate::cli::commands::paths;
+use crate::cli::commands::repositories::{repositories, settings};
+use crate::cli::commands::restore::refuse_imported;
+use crate::cli::context::Context;
+use crate::cli::document::{
+    ChangeDocument, DiffDocument, Head, ReasonDocument, RepositoryDocument, SettingDocument,
+};
+use crate::cli::error::CliError;
+use crate::cli::view;
+use crate::diff::{
+    Comparison, NotCovered, RepositoryChange, Setting, Side, WithheldChange, compare, compare_withheld,
+    pair_renames, withheld_settings,
+};
+use crate::restore::Scope;
+use crate::session::find_snapshot;
+use crate::snapshot::{Coverage, SnapshotRecord};
+use crate::store::{Blobs, InstanceRow, Store};
+
+/// One mount compared.
+pub(in crate::cli) struct Compared {
+    pub(in crate::cli) coverage: Coverage,
+    pub(in crate::cli) comparison: Comparison,
+    /// What changed about the repositories in it.
+    pub(in crate::cli) repositories: Vec<RepositoryChange>,
+    /// What changed about the settings of agents.
+    pub(in crate::cli) settings: Vec<Setting>,
+    /// Which credentials changed that no snapshot holds.
+    pub(in crate::cli) withheld: Vec<WithheldChange>,
+}
+
+/// What is compared, and how.
+pub(in crate::cli) struct Question<'a> {
+    /// The earlier snapshot; without it the baseline.
+    pub(in crate::cli) from: Option<&'a str>,
+    /// The later side.
+    pub(in crate::cli) to: &'a Until,
+    /// Only these and what lies below them.
+    pub(in crate::cli) paths: &'a [OsString],
+    /// Every file is read, whatever its size and times say.
+    pub(in crate::cli) check_content: bool,
+    /// Secrets are told, too.
+    pub(in crate::cli) show_secrets: bool,
+    /// A file that was moved is one change.
+    pub(in crate::cli) pairs_renames: bool,
+}
+
+/// What differs between two sides.
+pub(in crate::cli) struct Differences {
+    /// The earlier snapshot.
+    pub(in crate::cli) from: SnapshotRecord,
+    /// By mount.
+    pub(in crate::cli) mounts: Vec<Compared>,
+    pub(super) later: Later,
+    blobs: Blobs,
+    later_blobs: Option<Blobs>,
+}
+
+impl Differences {
+    /// Whether anything does.
+    pub(in crate::cli) fn are_any(&self) -> bool {
+        let differs = |mount: &Compared| !mount.comparison.changes.is_empty() || !mount.withheld.is_empty();
+        self.mounts.iter().any(differs)
+    }
+
+    /// The later side: the id of a snapshot, or `now`.
+    pub(in crate::cli) fn to(&self) -> String {
+        match &self.later {
+            Later::Now => "now".to_owned(),
+            Later::Snapshot(record) => record.id.to_string(),
+        }
+    }
+
+    /// Where the lines of a patch come from.
+    pub(in crate::cli) fn sources(&self, hides_private: bool) -> view::patch::Sources<'_> {
+        view::patch::Sources {
+            from: &self.blobs,
+            to: self.later_blobs.as_ref(),
+            hides_private,
+        }
+    }
+}
+
+/// Compares two sides. The caller holds the archives.
+pub(in crate::cli) fn differences(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    question: &Question<'_>,
+) -> Result<Differences, CliError> {
+    let from = find_snapshot(store, row, question.from.unwrap_or("baseline"));
+    let from = store.record(&from.map_err(|error| nothing(row, error))?.id)?;
+    let later = match question.to {
+        Until::Now => {
+            refuse_imported(row)?;
+            Later::Now
+        }
+        Until::Snapshot(name) => {
+            let snapshot = find_snapshot(store, row, name)?;
+            Later::Snapshot(Box::new(store.record(&snapshot.id)?))
+        }
+    };
+    let coverages: Vec<Coverage> = from.mounts.iter().map(|mount| mount.coverage.clone()).collect();
+    let scopes = paths::scopes(context.environment, &coverages, question.paths)?;
+    let mut mounts = Vec::new();
+    let mut blobs = store.contents(&from);
+    let mut later_blobs = match &later {
+        Later::Now => None,
+        Later::Snapshot(record) => Some(store.contents(record)),
+    };
+    for (mount, scope) in from.mounts.iter().zip(&scopes) {
+        let mut reveal = Reveal::of(store, &mount.coverage, Show::Stored)?;
+        let plain = store.manifest(&from, mount)?;
+        let (before, _) = reveal.shown(store, &from, mount, plain.clone())?;
+        let mut after = match &later {
+            Later::Now => live(
+                context,
+                store,
+                &mount.coverage,
+                // Nothing private: a look takes names from it.
+                plain.as_ref().map(|manifest| Earlier {
+                    manifest,
+                    started_at: mount.started_at,
+                    same_rules: true,
+                }),
+                question.check_content,
+            )?,
+            Later::Snapshot(record) => stored(store, record, &mount.coverage, &mut reveal)?,
+        };
+        if let (Later::Now, Some(now)) = (&later, &mut after.manifest) {
+            reveal.now(now, mount);
+        }
+        blobs.lend(reveal.lent());
+        if let Some(blobs) = &mut later_blobs {
+            blobs.lend(reveal.lent());
+        }
+        let skipped: Vec<_> = after.skipped.iter().map(|skipped| &skipped.path).collect();
+        let lacks: Vec<_> = [&before, &after.manifest]
+            .into_iter()
+            .flatten()
+            .flat_map(|manifest| manifest.gaps().map(|(path, _)| path))
+            .collect();
+        let known = paths::Known {
+            sides: &[before.as_ref(), after.manifest.as_ref()],
+            elsewhere: &skipped.into_iter().chain(&lacks).collect::<Vec<_>>(),
+            described: &format!(
+                "is on neither side: not in the {} snapshot, nor later",
+                from.kind.word()
+            ),
+        };
+        known.check(&mount.coverage, scope, row.id.as_str())?;
+        let from = Side {
+            manifest: before.as_ref(),
+            skipped: &[],
+        };
+        let to = Side {
+            manifest: after.manifest.as_ref(),
+            skipped: &after.skipped,
+        };
+        let mut comparison = compare(&from, &to);
+        comparison.changes.retain(|change| scope.holds(&change.path));
+        comparison
+            .not_covered
+            .retain(|gap| scope.holds(&gap.path) || *scope == Scope::All);
+        let repositories = repositories(
+            &mount.coverage,
+            (before.as_ref(), &blobs),
+            (after.manifest.as_ref(), later_blobs.as_ref()),
+            &comparison.changes,
+            question.show_secrets,
+        );
+        let mut settings = settings(
+            &mount.coverage,
+            (before.as_ref(), &blobs),
+            (after.manifest.as_ref(), later_blobs.as_ref()),
+            &comparison.changes,
+            (question.show_secrets, store.is_unlocked()),
+        );
+        if question.pairs_renames {
+            comparison.changes = pair_renames(comparison.changes);
+        }
+        let mut withheld = compare_withheld(&mount.withheld, later.withheld(&reveal, &mount.coverage));
+        let sides = (before.as_ref(), after.manifest.as_ref());
+        withheld.retain(|change| scope.holds(&change.path) && !change.is_told_by(sides));
+        settings.extend(withheld_settings(&withheld, &mount.coverage));
+        settings.sort_by_key(|setting| (!setting.grants, setting.key.is_empty()));
+        // What is said of it is said once.
+        let is_told = |gap: &NotCovered| withheld.iter().any(|change| change.path == gap.path);
+        comparison.not_covered.retain(|gap| !is_told(gap));
+        mounts.push(Compared {
+            coverage: mount.coverage.clone(),
+            comparison,
+            repositories,
+            settings,
+            withheld,
+        });
+    }
+    Ok(Differences {
+        from,
+        mounts,
+        later,
+        blobs,
+        later_blobs,
+    })
+}
+
+/// As JSON.
+pub(in crate::cli) fn document(row: &InstanceRow, found: &Differences) -> DiffDocument {
+    let compared = &found.mounts;
+    let changes = compared.iter().flat_map(|mount| {
+        mount
+            .comparison
+            .changes
+            .iter()
+            .map(|change| ChangeDocument::new(&mount.coverage, change))
+    });
+    let gaps = compared.iter().flat_map(|mount| {
+        mount
+            .comparison
+            .not_covered
+            .iter()
+            .map(|gap| ReasonDocument::gap(&mount.coverage, gap))
+    });
+    let git = compared.iter().flat_map(|mount| {
+        let changed = mount.repositories.iter();
+        changed.map(|change| RepositoryDocument::new(&mount.coverage, change))
+    });
+    let withheld = compared.iter().flat_map(|mount| {
+        let changed = mount.withheld.iter();
+        changed
+            .map(|change| ReasonDocument::new(&mount.coverage, &change.path, change.kind.words().to_owned()))
+    });
+    DiffDocument {
+        git: git.collect(),
+        withheld: withheld.collect(),
+        state: compared
+            .iter()
+            .flat_map(|mount| {
+                let settings = mount.settings.iter();
+                settings.map(|setting| SettingDocument::new(&mount.coverage, setting))
+            })
+            .collect(),
+        head: Head::default(),
+        instance: row.id.to_string(),
+        from: found.from.id.to_string(),
+        to: found.to(),
+        changes: changes.collect(),
+        not_covered: gaps.collect(),
+    }
+}

@@ -1,0 +1,21 @@
+//! `mcp`: a server for the agent that started it, until its standard input ends.
+
+use std::io::IsTerminal as _;
+
+use crate::cli::args::McpArgs;
+use crate::cli::context::Context;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::mcp::{Bound, serve};
+
+pub(super) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Status, CliError> {
+    if std::io::stdin().is_terminal() {
+        context
+            .terminal
+            .note("this is for programs: an agent starts it and speaks the Model Context Protocol with it; Ctrl-C ends it");
+    }
+    let bound = Bound::new(context, args.instance.clone(), args.read_only);
+    serve(bound, &context.interrupts.flag())
+        .map_err(|error| CliError::from_error(ErrorKind::Failed, &error))?;
+    Ok(ExitCode::Done.into())
+}

@@ -1,0 +1,299 @@
+//! What each tool does: the verb of that name, for the session that the server is bound to.
+
+use std::ffi::OsString;
+use std::fmt::Display;
+
+use rmcp::model::JsonObject;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::bound::{Bound, Reply, no_session};
+use super::results::{Checkpointed, Differing, Found, Listed, Restored, Snapshot, WentBack};
+use super::text;
+use super::tools::{self, Create, Diff, Fork, Label, Nothing, Restore, Tool, Which};
+use crate::cli::args::{ForkArgs, Mtimes, RestoreArgs, Unlock, Until};
+use crate::cli::commands::checkpoint::{self, living};
+use crate::cli::commands::diff::{self, Question, differences};
+use crate::cli::commands::fork::{self, called, fork};
+use crate::cli::commands::restore;
+use crate::cli::commands::retain::by_the_rules;
+use crate::cli::commands::steps::counts;
+use crate::cli::context::Context;
+use crate::cli::document::Head;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::restore::refuse_locked;
+use crate::session::{Allowed, check_name, find_snapshot, is_active, refuse_inside};
+use crate::snapshot::{SnapshotKind, SnapshotRecord};
+use crate::store::{InstanceRow, SnapshotRow, Store};
+
+type Session = (Store, InstanceRow);
+
+/// Calls `tool` in the session that was found.
+pub(super) fn perform(
+    bound: &Bound,
+    context: &Context<'_>,
+    tool: Tool,
+    given: JsonObject,
+    found: Option<Session>,
+) -> Result<Reply, CliError> {
+    match tool {
+        Tool::Create => {
+            let Create { name, description } = arguments(tool, given)?;
+            if let Some(name) = &name {
+                check_name(name)?;
+            }
+            let record = create(bound, context, found, name.as_deref(), description.as_deref())?;
+            Reply::new(text::created(&record), &checkpoint::document(&record))
+        }
+        Tool::SessionCheckpoint => {
+            let Label { label } = arguments(tool, given)?;
+            let record = create(bound, context, found, None, label.as_deref())?;
+            json(&Checkpointed {
+                checkpoint_id: record.id.to_string(),
+            })
+        }
+        Tool::List => {
+            let Nothing {} = arguments(tool, given)?;
+            let listed = list(found)?;
+            Reply::new(text::listed(&listed), &listed)
+        }
+        Tool::SessionCheckpoints => {
+            let Nothing {} = arguments(tool, given)?;
+            let all: Vec<Found> = list(found)?.snapshots.into_iter().map(Found::from).collect();
+            json(&all)
+        }
+        Tool::Diff => compare(context, session(context, found)?, arguments(tool, given)?),
+        Tool::Restore => {
+            let Restore { name, paths, dry_run } = arguments(tool, given)?;
+            let (store, row) = session(context, found)?;
+            let target = wanted(context, &store, &row, Some(&name))?;
+            drop(store);
+            let paths = paths.unwrap_or_default();
+            let restored = go_back(context, &row, &target, paths, dry_run.unwrap_or(false))?;
+            Reply::new(text::restored(&restored, &called_by(&target)), &restored)
+        }
+        Tool::SessionRestore => {
+            let Which { checkpoint_id } = arguments(tool, given)?;
+            let (store, row) = session(context, found)?;
+            let target = wanted(context, &store, &row, checkpoint_id.as_ref())?;
+            drop(store);
+            let restored = go_back(context, &row, &target, Vec::new(), false)?;
+            let reply = json(&WentBack {
+                restored_to: restored.restored_to.clone(),
+                files_changed: restored.files_changed,
+            })?;
+            Ok(Reply {
+                text: match text::stayed(&restored) {
+                    stayed if stayed.is_empty() => reply.text,
+                    stayed => format!("{}\n\n{}", reply.text, stayed.join("\n")),
+                },
+                ..reply
+            })
+        }
+        Tool::Fork => {
+            let Fork { name, branch } = arguments(tool, given)?;
+            let (store, row) = session(context, found)?;
+            refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
+            let target = wanted(context, &store, &row, name.as_ref())?;
+            let args = ForkArgs {
+                instance: row.id.to_string(),
+                directory: None,
+                from: Some(target.id.to_string()),
+                branch,
+                unlock: Unlock::default(),
+                json: true,
+            };
+            let made = fork::document(fork(context, store, &row, None, &args)?, &args);
+            Reply::new(text::forked(&made, &called_by(&target)), &made)
+        }
+    }
+}
+
+fn arguments<T: DeserializeOwned>(tool: Tool, given: JsonObject) -> Result<T, CliError> {
+    tools::arguments(given).map_err(|why| {
+        CliError::new(
+            ErrorKind::Usage,
+            format!("{} was called wrongly: {why}", tool.name()),
+        )
+    })
+}
+
+/// A result whose text is the JSON itself.
+fn json(result: &impl serde::Serialize) -> Result<Reply, CliError> {
+    let reply = Reply::new(String::new(), result)?;
+    Ok(Reply {
+        text: reply.structured.to_string(),
+        ..reply
+    })
+}
+
+fn session(context: &Context<'_>, found: Option<Session>) -> Result<Session, CliError> {
+    found.ok_or_else(|| no_session(context))
+}
+
+/// Marks a moment. The first one of an agent that nobody began a session for begins it.
+fn create(
+    bound: &Bound,
+    context: &Context<'_>,
+    found: Option<Session>,
+    name: Option<&str>,
+    message: Option<&str>,
+) -> Result<SnapshotRecord, CliError> {
+    let row = match found {
+        Some((_, row)) => row,
+        None => bound.find_or_begin(context)?,
+    };
+    let (store, row) = living(context, row.id.as_str(), |id| {
+        ("the operator sees what there is of it with", format!("show {id}"))
+    })?;
+    let captured = checkpoint::take(context, &store, &row, name, message)?;
+    by_the_rules(context, &store);
+    Ok(captured.record)
+}
+
+fn list(found: Option<Session>) -> Result<Listed, CliError> {
+    let Some((store, row)) = found else {
+        return Ok(Listed {
+            head: Head::default(),
+            instance: None,
+            snapshots: Vec::new(),
+        });
+    };
+    let all = store.catalog().snapshots(&row.id)?;
+    let steps = counts(&store, &row, &all)?;
+    let marked = all.iter().filter(|row| row.kind == SnapshotKind::Checkpoint);
+    Ok(Listed {
+        head: Head::default(),
+        instance: Some(row.id.to_string()),
+        snapshots: marked
+            .map(|row| Snapshot::new(row, steps.get(&row.id).copied()))
+            .collect(),
+    })
+}
+
+/// The snapshot that is meant: by name, id, kind, or the reference of a fork of this session; nothing: the newest checkpoint.
+fn wanted(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    given: Option<&Value>,
+) -> Result<SnapshotRow, CliError> {
+    let text = match given {
+        None | Some(Value::Null) => return newest(store, row)?.ok_or_else(none_yet),
+        Some(Value::String(text)) => text.clone(),
+        Some(reference @ Value::Object(_)) => reference.to_string(),
+        Some(other) => {
+            let message = format!("a snapshot is a name, an id or the reference of a fork, not {other}");
+            return Err(CliError::new(ErrorKind::Usage, message));
+        }
+    };
+    if !text.trim_start().starts_with('{') {
+        return Ok(find_snapshot(store, row, &text)?);
+    }
+    let (other, fork) = called(context, store, &text)?;
+    match fork {
+        Some(fork) if other.id == row.id => Ok(find_snapshot(store, row, fork.snapshot.as_str())?),
+        _ => Err(CliError::new(
+            ErrorKind::RefusedInside,
+            "this reference is of a fork of another session",
+        )),
+    }
+}
+
+fn newest(store: &Store, row: &InstanceRow) -> Result<Option<SnapshotRow>, CliError> {
+    let all = store.catalog().snapshots(&row.id)?;
+    Ok(all.into_iter().find(|row| row.kind == SnapshotKind::Checkpoint))
+}
+
+fn none_yet() -> CliError {
+    CliError::new(
+        ErrorKind::UnknownSnapshot,
+        "no snapshots: none was taken in this session yet",
+    )
+    .hint("snapshot_create takes one")
+}
+
+fn called_by(row: &SnapshotRow) -> String {
+    row.name.clone().unwrap_or_else(|| row.id.to_string())
+}
+
+fn compare(context: &Context<'_>, (store, row): Session, given: Diff) -> Result<Reply, CliError> {
+    // Archives must not go while they are read.
+    let _needed = store.share()?;
+    let id = |row: SnapshotRow| row.id.to_string();
+    let from = match given.name {
+        Some(name) => Some(id(wanted(context, &store, &row, Some(&name))?)),
+        None => newest(&store, &row)?.map(id),
+    };
+    let to = match given.to {
+        None => Until::Now,
+        Some(Value::String(text)) if text == "now" => Until::Now,
+        Some(to) => Until::Snapshot(id(wanted(context, &store, &row, Some(&to))?)),
+    };
+    let paths: Vec<OsString> = given
+        .paths
+        .unwrap_or_default()
+        .into_iter()
+        .map(OsString::from)
+        .collect();
+    let question = Question {
+        from: from.as_deref(),
+        to: &to,
+        paths: &paths,
+        check_content: false,
+        show_secrets: false,
+        pairs_renames: true,
+    };
+    let found = differences(context, &store, &row, &question)?;
+    Reply::new(
+        text::differing(&found),
+        &Differing::from(diff::document(&row, &found)),
+    )
+}
+
+/// Puts the files back. A session goes back to what it marked itself, and only while it lives.
+fn go_back(
+    context: &Context<'_>,
+    row: &InstanceRow,
+    target: &SnapshotRow,
+    paths: Vec<String>,
+    dry_run: bool,
+) -> Result<Restored, CliError> {
+    let args = RestoreArgs {
+        instance: row.id.to_string(),
+        paths: paths.into_iter().map(OsString::from).collect(),
+        dry_run,
+        patch: false,
+        yes: !dry_run,
+        from: Some(target.id.to_string()),
+        only_changes_of: None,
+        to: None,
+        overwrite_later_edits: false,
+        delete_later_files: false,
+        set_aside_excluded: Vec::new(),
+        files_only: false,
+        mtimes: Mtimes::Now,
+        unlock: Unlock::default(),
+        require_complete: false,
+        json: true,
+    };
+    let planned = restore::plan(context, &args)?;
+    if planned.asked != restore::Asked::Inside || !is_active(&planned.store, &planned.row) {
+        return Err(ended(&row.id));
+    }
+    if dry_run {
+        return Ok(restore::document(&planned.row, &planned.proposal, None).into());
+    }
+    refuse_locked(&planned.proposal)?;
+    let how = (planned.asked, false);
+    let report = restore::act(context, &planned.store, &planned.row, &planned.proposal, how)?;
+    Ok(restore::document(&planned.row, &planned.proposal, Some(&report)).into())
+}
+
+fn ended(id: &impl Display) -> CliError {
+    CliError::new(
+        ErrorKind::RefusedInside,
+        format!("{id} is not active, so only the operator restores it"),
+    )
+    .command("the operator does it with", format!("restore {id}"))
+}

@@ -1,0 +1,164 @@
+//! What the tools give, as JSON: short enough for a model to read, however much there is.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cli::document::{
+    ChangeDocument, DiffDocument, Head, ReasonDocument, RestoreDocument, RestoreOutcome,
+};
+use crate::snapshot::{StepCounts, Time};
+use crate::store::SnapshotRow;
+
+/// So many paths stand in a result; how many there are is told beside them.
+const MOST: usize = 200;
+
+/// `snapshot_list`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SnapshotList")]
+pub(super) struct Listed {
+    #[serde(flatten)]
+    pub(super) head: Head,
+    /// The session's id; none before its first snapshot.
+    pub(super) instance: Option<String>,
+    /// Newest first.
+    pub(super) snapshots: Vec<Snapshot>,
+}
+
+/// A snapshot that was taken in the session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Snapshot {
+    pub(super) id: String,
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) created: Time,
+    /// It lacks nothing of what it covers.
+    pub(super) complete: bool,
+    /// What changed since the snapshot before it, when that is known.
+    pub(super) changed: Option<StepCounts>,
+}
+
+impl Snapshot {
+    pub(super) fn new(row: &SnapshotRow, changed: Option<StepCounts>) -> Self {
+        Self {
+            id: row.id.to_string(),
+            name: row.name.clone(),
+            description: row.message.clone(),
+            created: row.taken_at,
+            complete: row.complete,
+            changed,
+        }
+    }
+}
+
+/// `snapshot_diff`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SnapshotDiff")]
+pub(super) struct Differing {
+    #[serde(flatten)]
+    head: Head,
+    /// The session's id.
+    instance: String,
+    /// Id of the earlier snapshot.
+    from: String,
+    /// Id of the later snapshot, or `now`.
+    to: String,
+    /// How many paths changed.
+    files_changed: u64,
+    /// The first 200 of them.
+    changes: Vec<ChangeDocument>,
+    /// The first 200 that could not be compared.
+    not_covered: Vec<ReasonDocument>,
+}
+
+impl From<DiffDocument> for Differing {
+    fn from(made: DiffDocument) -> Self {
+        Self {
+            head: made.head,
+            instance: made.instance,
+            from: made.from,
+            to: made.to,
+            files_changed: made.changes.len() as u64,
+            changes: first(made.changes),
+            not_covered: first(made.not_covered),
+        }
+    }
+}
+
+/// `snapshot_restore`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SnapshotRestore")]
+pub(super) struct Restored {
+    #[serde(flatten)]
+    head: Head,
+    /// The session's id.
+    instance: String,
+    pub(super) outcome: RestoreOutcome,
+    /// Id of the snapshot.
+    pub(super) restored_to: String,
+    /// How many paths were changed, or would be.
+    pub(super) files_changed: u64,
+    /// The first 200 of them.
+    pub(super) changes: Vec<ChangeDocument>,
+    /// The first 200 that stay, because others changed them.
+    pub(super) conflicts: Vec<ChangeDocument>,
+    /// The first 200 that could not be changed.
+    pub(super) failed: Vec<ReasonDocument>,
+    /// Id of the snapshot of what was there before.
+    emergency: Option<String>,
+}
+
+impl From<RestoreDocument> for Restored {
+    fn from(made: RestoreDocument) -> Self {
+        Self {
+            head: made.head,
+            instance: made.instance,
+            outcome: made.outcome,
+            restored_to: made.target,
+            files_changed: made.applied.len() as u64,
+            changes: first(made.applied),
+            conflicts: first(made.conflicts),
+            failed: first(made.failed),
+            emergency: made.emergency,
+        }
+    }
+}
+
+/// `session_checkpoint`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SessionCheckpoint")]
+pub(super) struct Checkpointed {
+    pub(super) checkpoint_id: String,
+}
+
+/// One of `session_checkpoints`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SessionCheckpointFound")]
+pub(super) struct Found {
+    id: String,
+    /// What it was taken for, else its name.
+    label: Option<String>,
+    created: Time,
+}
+
+impl From<Snapshot> for Found {
+    fn from(snapshot: Snapshot) -> Self {
+        Self {
+            id: snapshot.id,
+            label: snapshot.description.or(snapshot.name),
+            created: snapshot.created,
+        }
+    }
+}
+
+/// `session_restore`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SessionRestore")]
+pub(super) struct WentBack {
+    pub(super) restored_to: String,
+    pub(super) files_changed: u64,
+}
+
+fn first<T>(mut all: Vec<T>) -> Vec<T> {
+    all.truncate(MOST);
+    all
+}

@@ -1,0 +1,178 @@
+//! The server: it speaks the protocol, and calls one tool at a time.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as Definition,
+};
+use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
+use rmcp::transport::stdio;
+use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
+use tokio::sync::Mutex as Turn;
+
+use super::bound::Bound;
+use super::tools::{Right, Tool};
+
+/// How often a wish to stop is looked for.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What a model is told about all of it.
+const INSTRUCTIONS: &str = "Snapshots of the project's files, complete with ignored files and .git. Take one with snapshot_create \
+    before a step that may destroy something; snapshot_diff shows what changed since. Going back (snapshot_restore) and copies \
+    (snapshot_fork) are offered where the operator allows them. The operator can always undo everything that this session did.";
+
+/// Why the server stopped before its client wanted it to.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::cli) enum ServeError {
+    /// Threads or timers cannot be had.
+    #[error("the server cannot be started: {0}")]
+    Start(io::Error),
+    /// Whoever is at the other end speaks something else.
+    #[error("the client does not speak the Model Context Protocol: {0}")]
+    Protocol(Box<ServerInitializeError>),
+    /// The server broke down.
+    #[error("the server broke down: {0}")]
+    Broken(tokio::task::JoinError),
+}
+
+/// Serves until the client goes away, or `over` says so. A tool that is at work then comes to its end first.
+///
+/// # Errors
+/// [`ServeError`].
+pub(in crate::cli) fn serve(bound: Bound, over: &AtomicBool) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(ServeError::Start)?;
+    let server = Server {
+        bound: Arc::new(bound),
+        turn: Arc::default(),
+        stop: Arc::default(),
+    };
+    let (turn, stop) = (Arc::clone(&server.turn), Arc::clone(&server.stop));
+    let served = runtime.block_on(async {
+        tokio::select! {
+            served = converse(server) => served,
+            () = asked(over) => {
+                stop.lock().unwrap_or_else(PoisonError::into_inner).store(true, Ordering::SeqCst);
+                Ok(())
+            }
+        }
+    });
+    drop(turn.blocking_lock());
+    // Standard input may never say anything again, and a thread waits for it.
+    runtime.shutdown_background();
+    served
+}
+
+async fn converse(server: Server) -> Result<(), ServeError> {
+    let running = match server.serve(stdio()).await {
+        Ok(running) => running,
+        // Nobody said anything.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(ServeError::Protocol(Box::new(error))),
+    };
+    running.waiting().await.map(drop).map_err(ServeError::Broken)
+}
+
+async fn asked(over: &AtomicBool) {
+    while !over.load(Ordering::SeqCst) {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+struct Server {
+    bound: Arc<Bound>,
+    /// Whose turn it is: tools that change files do not overlap, and those that read see a whole tree.
+    turn: Arc<Turn<()>>,
+    /// Asks the tool at work to give up.
+    stop: Arc<Mutex<Arc<AtomicBool>>>,
+}
+
+impl Server {
+    /// Runs `work` on a thread of its own when it is its turn.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Bound, Arc<AtomicBool>) -> T + Send + 'static,
+        cancelled: impl Future<Output = ()>,
+    ) -> Result<T, ErrorData> {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        let stop = Arc::new(AtomicBool::new(false));
+        *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&stop);
+        let (bound, asked) = (Arc::clone(&self.bound), Arc::clone(&stop));
+        let mut task = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            work(&bound, asked)
+        });
+        let done = tokio::select! {
+            done = &mut task => done,
+            () = cancelled => {
+                stop.store(true, Ordering::SeqCst);
+                task.await
+            }
+        };
+        done.map_err(|error| ErrorData::internal_error(format!("the tool broke down: {error}"), None))
+    }
+
+    async fn right(&self) -> Result<Right, ErrorData> {
+        self.in_turn(|bound, _| bound.right(), std::future::pending())
+            .await
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let mut info = ServerConfig::new(capabilities);
+        info.server_info = Implementation::new("jackin-recovery", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(INSTRUCTIONS.to_owned());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let right = self.right().await?;
+        let offered = Tool::ALL.into_iter().filter(|tool| tool.needs() <= right);
+        Ok(ListToolsResult::with_all_items(
+            offered.map(Tool::definition).collect(),
+        ))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Definition> {
+        Tool::named(name).map(Tool::definition)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = Tool::named(&request.name) else {
+            let message = format!("there is no tool {:?}", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let given = request.arguments.unwrap_or_default();
+        let cancelled = context.ct.clone();
+        let called = self
+            .in_turn(move |bound, stop| bound.call(tool, given, stop), async move {
+                cancelled.cancelled().await
+            })
+            .await?;
+        let result = match called {
+            Ok(reply) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+                result.structured_content = Some(reply.structured);
+                result
+            }
+            Err(text) => CallToolResult::error(vec![ContentBlock::text(text)]),
+        };
+        Ok(result.into())
+    }
+}

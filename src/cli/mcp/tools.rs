@@ -1,0 +1,257 @@
+//! The tools: their names, what they take, and what they say of themselves.
+
+use rmcp::model::{JsonObject, Tool as Definition, ToolAnnotations};
+use schemars::{JsonSchema, Schema};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::results::{Checkpointed, Differing, Found, Listed, Restored, WentBack};
+use crate::cli::document::{CheckpointDocument, ForkDocument};
+
+/// A tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tool {
+    Create,
+    List,
+    Diff,
+    Restore,
+    Fork,
+    SessionCheckpoint,
+    SessionCheckpoints,
+    SessionRestore,
+}
+
+/// What a caller may do, from little to much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Right {
+    /// Look.
+    Read,
+    /// Also mark moments.
+    Mark,
+    /// Also go back to them, and work on in a copy.
+    Restore,
+}
+
+impl Tool {
+    /// All of them, as they are listed.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Create,
+        Self::List,
+        Self::Diff,
+        Self::Restore,
+        Self::Fork,
+        Self::SessionCheckpoint,
+        Self::SessionCheckpoints,
+        Self::SessionRestore,
+    ];
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Create => "snapshot_create",
+            Self::List => "snapshot_list",
+            Self::Diff => "snapshot_diff",
+            Self::Restore => "snapshot_restore",
+            Self::Fork => "snapshot_fork",
+            Self::SessionCheckpoint => "session_checkpoint",
+            Self::SessionCheckpoints => "session_checkpoints",
+            Self::SessionRestore => "session_restore",
+        }
+    }
+
+    /// What it takes to call it.
+    pub(super) fn needs(self) -> Right {
+        match self {
+            Self::List | Self::Diff | Self::SessionCheckpoints => Right::Read,
+            Self::Create | Self::SessionCheckpoint => Right::Mark,
+            Self::Restore | Self::Fork | Self::SessionRestore => Right::Restore,
+        }
+    }
+
+    /// What a client is told of it.
+    pub(super) fn definition(self) -> Definition {
+        let made =
+            Definition::new(self.name(), self.description(), JsonObject::new()).with_title(self.title());
+        let made = match self {
+            Self::Create => made.with_input_schema::<Create>(),
+            Self::List | Self::SessionCheckpoints => made.with_input_schema::<Nothing>(),
+            Self::Diff => made.with_input_schema::<Diff>(),
+            Self::Restore => made.with_input_schema::<Restore>(),
+            Self::Fork => made.with_input_schema::<Fork>(),
+            Self::SessionCheckpoint => made.with_input_schema::<Label>(),
+            Self::SessionRestore => made.with_input_schema::<Which>(),
+        };
+        let made = match self {
+            Self::Create => made.with_output_schema::<CheckpointDocument>(),
+            Self::List => made.with_output_schema::<Listed>(),
+            Self::Diff => made.with_output_schema::<Differing>(),
+            Self::Restore => made.with_output_schema::<Restored>(),
+            Self::Fork => made.with_output_schema::<ForkDocument>(),
+            Self::SessionCheckpoint => made.with_output_schema::<Checkpointed>(),
+            Self::SessionCheckpoints => made.with_output_schema::<Vec<Found>>(),
+            Self::SessionRestore => made.with_output_schema::<WentBack>(),
+        };
+        let reads = self.needs() == Right::Read;
+        let replaces = matches!(self, Self::Restore | Self::SessionRestore);
+        made.with_annotations(ToolAnnotations::from_raw(
+            None,
+            Some(reads),
+            Some(replaces),
+            Some(reads || replaces),
+            Some(false),
+        ))
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Create => "Take a snapshot",
+            Self::List => "List snapshots",
+            Self::Diff => "What changed since a snapshot",
+            Self::Restore => "Go back to a snapshot",
+            Self::Fork => "Copy a snapshot into a new directory",
+            Self::SessionCheckpoint => "Take a checkpoint",
+            Self::SessionCheckpoints => "List checkpoints",
+            Self::SessionRestore => "Go back to a checkpoint",
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::Create => {
+                "Keeps the project's files as they are now: ignored ones, .git, modes and links too. Take one before a risky step."
+            }
+            Self::List => "The snapshots that were taken in this session, newest first.",
+            Self::Diff => {
+                "What changed in the project since a snapshot of this session, as a unified diff. Without a name: since the newest \
+                 snapshot, or since the session began when there is none."
+            }
+            Self::Restore => {
+                "Puts the project's files back as they were in a snapshot of this session: what came later is changed back or deleted. \
+                 What is there now is kept for the operator, who can undo this."
+            }
+            Self::Fork => {
+                "Writes a snapshot of this session into a new directory, to try something there. The project stays as it is. The \
+                 directory cannot be chosen; the result names it."
+            }
+            Self::SessionCheckpoint => {
+                "Keeps the project's files as they are now. Gives the id to go back to."
+            }
+            Self::SessionCheckpoints => "The checkpoints of this session, newest first.",
+            Self::SessionRestore => {
+                "Puts the project's files back as they were at a checkpoint of this session; without an id at the newest one. What is \
+                 there now is kept for the operator, who can undo this."
+            }
+        }
+    }
+}
+
+/// Understands what a tool was called with.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub(super) fn arguments<T: DeserializeOwned>(given: JsonObject) -> Result<T, String> {
+    serde_json::from_value(Value::Object(given)).map_err(|error| error.to_string())
+}
+
+/// An argument that is left out has no value of its own; clients that check defaults against types stumble over `null`.
+fn without_defaults(schema: &mut Schema) {
+    let arguments = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for argument in arguments.into_iter().flat_map(|all| all.values_mut()) {
+        if let Some(argument) = argument.as_object_mut() {
+            argument.remove("default");
+        }
+    }
+}
+
+/// No arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// Arguments of `snapshot_create`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = without_defaults)]
+pub(super) struct Create {
+    /// A name to find it by: letters, digits, `_`, `.` and `-`. Each can be given once.
+    #[schemars(with = "String")]
+    pub(super) name: Option<String>,
+    /// What this moment is.
+    #[schemars(with = "String")]
+    pub(super) description: Option<String>,
+}
+
+/// Arguments of `snapshot_diff`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = without_defaults)]
+pub(super) struct Diff {
+    /// The earlier snapshot: its name or id, `baseline` for the beginning of the session, or the reference of a fork.
+    #[serde(alias = "id", alias = "from")]
+    #[schemars(with = "String")]
+    pub(super) name: Option<Value>,
+    /// The later snapshot; without it the files as they are.
+    #[schemars(with = "String")]
+    pub(super) to: Option<Value>,
+    /// Only these paths and what lies below them.
+    #[schemars(with = "Vec<String>")]
+    pub(super) paths: Option<Vec<String>>,
+}
+
+/// Arguments of `snapshot_restore`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = without_defaults)]
+pub(super) struct Restore {
+    /// The snapshot: its name or id, or the reference of a fork.
+    #[serde(alias = "id")]
+    #[schemars(with = "String")]
+    pub(super) name: Value,
+    /// Only these paths and what lies below them.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub(super) paths: Option<Vec<String>>,
+    /// Only say what would change.
+    #[serde(default)]
+    #[schemars(with = "bool")]
+    pub(super) dry_run: Option<bool>,
+}
+
+/// Arguments of `snapshot_fork`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = without_defaults)]
+pub(super) struct Fork {
+    /// The snapshot: its name or id, `baseline` for the beginning of the session, or the reference of a fork; without it the newest one.
+    #[serde(alias = "id")]
+    #[schemars(with = "String")]
+    pub(super) name: Option<Value>,
+    /// What to call the fork: letters, digits, `_`, `.` and `-`.
+    #[schemars(with = "String")]
+    pub(super) branch: Option<String>,
+}
+
+/// Arguments of `session_checkpoint`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = without_defaults)]
+pub(super) struct Label {
+    /// What this moment is.
+    #[schemars(with = "String")]
+    pub(super) label: Option<String>,
+}
+
+/// Arguments of `session_restore`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = without_defaults)]
+pub(super) struct Which {
+    /// The checkpoint; without it the newest one.
+    #[serde(alias = "id")]
+    #[schemars(with = "String")]
+    pub(super) checkpoint_id: Option<Value>,
+}

@@ -1,0 +1,182 @@
+//! Servers of tools among others: several at once, clients that go away, and a kill in the middle.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::compare::{Exactness, assert_same_tree, differences};
+use crate::support::mcp::{ALLOWED, Client, Era, called, only, workspace};
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+#[test]
+fn two_clients_at_once_take_their_snapshots_side_by_side() {
+    let (sandbox, project) = workspace(ALLOWED);
+    // Neither finds a session, and both need one.
+    let sessions: Vec<Vec<String>> = thread::scope(|scope| {
+        let runs: Vec<_> = ["x", "y"]
+            .into_iter()
+            .map(|who| {
+                let (sandbox, project) = (&sandbox, &project);
+                scope.spawn(move || {
+                    let mut client = Client::start(sandbox, project, &[], Era::Stateless);
+                    let ids = (0..5).map(|at| {
+                        fs::write(project.join(who), at.to_string()).unwrap();
+                        let made = client
+                            .call("snapshot_create", json!({"name": format!("{who}{at}")}))
+                            .ok();
+                        made.at("/instance")
+                    });
+                    let ids = ids.collect();
+                    client.end();
+                    ids
+                })
+            })
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    let id = only(&sandbox);
+    assert!(
+        sessions.iter().flatten().all(|session| *session == id),
+        "{sessions:?}"
+    );
+    // Many requests of one client, none waited for.
+    let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);
+    let mut asked = Vec::new();
+    for at in 0..20 {
+        let (tool, arguments) = match at % 4 {
+            0 => ("snapshot_create", json!({"name": format!("z{at}")})),
+            1 => ("snapshot_diff", json!({"name": "x0"})),
+            2 => ("snapshot_list", json!({})),
+            _ => ("snapshot_restore", json!({"name": "x4"})),
+        };
+        let request = client.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        client.say(&request);
+        asked.push(request["id"].clone());
+    }
+    for _ in 0..20 {
+        let answer = client.hear();
+        called(&answer).ok();
+        asked.retain(|id| *id != answer["id"]);
+    }
+    assert!(asked.is_empty(), "{asked:?}");
+    let listed = client.call("snapshot_list", json!({})).ok();
+    assert_eq!(listed.structured["snapshots"].as_array().unwrap().len(), 15);
+    client.end();
+    sandbox.jackin(["verify", "--read-data"]).ok();
+    sandbox.jackin(["log", "--verify"]).ok();
+    sandbox.no_litter();
+}
+
+/// A project with a few hundred files, a snapshot of it, and then all of it changed: before and after.
+fn spoiled(sandbox: &Sandbox, project: &Path) -> (Tree, Tree) {
+    for number in 0..300 {
+        fs::write(project.join(format!("f{number}")), format!("good {number}")).unwrap();
+    }
+    let good = Tree::read(project);
+    let mut client = Client::start(sandbox, project, &[], Era::Initialize);
+    client.call("snapshot_create", json!({"name": "good"})).ok();
+    client.end();
+    for number in 0..300 {
+        fs::write(project.join(format!("f{number}")), format!("bad {number} bad")).unwrap();
+    }
+    fs::write(project.join("junk"), "junk").unwrap();
+    (good, Tree::read(project))
+}
+
+#[test]
+fn a_client_that_goes_away_leaves_the_old_tree_or_the_new_one() {
+    let (sandbox, project) = workspace(ALLOWED);
+    let (good, bad) = spoiled(&sandbox, &project);
+    let id = only(&sandbox);
+    for (pause, by_signal) in [(0, false), (20, false), (60, false), (0, true), (40, true)] {
+        let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);
+        let request = client.request(
+            "tools/call",
+            json!({"name": "snapshot_restore", "arguments": {"name": "good"}}),
+        );
+        client.say(&request);
+        thread::sleep(Duration::from_millis(pause));
+        if by_signal {
+            let pid = client.pid().to_string();
+            assert!(
+                Command::new("kill")
+                    .args(["-TERM", &pid])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+        } else {
+            client.close();
+        }
+        let status = client.gone();
+        assert!(status.success(), "{status}");
+        let now = Tree::read(&project);
+        if differences(&now, &good, Exactness::Content).is_empty() {
+            sandbox.jackin(["show", &id]).ok();
+        } else {
+            assert_same_tree(&bad, &now);
+        }
+        sandbox.no_litter();
+        // As it was, for the next one.
+        for number in 0..300 {
+            fs::write(project.join(format!("f{number}")), format!("bad {number} bad")).unwrap();
+        }
+        fs::write(project.join("junk"), "junk").unwrap();
+    }
+    sandbox.jackin(["log", "--verify"]).ok();
+}
+
+#[test]
+fn a_server_killed_in_a_restore_leaves_it_to_resume_or_abort() {
+    let (sandbox, project) = workspace(ALLOWED);
+    let (good, bad) = spoiled(&sandbox, &project);
+    let id = only(&sandbox);
+    let mut waited = 0;
+    for at in [5, 40, 200, 330] {
+        let point = format!("any:{at}");
+        let mut client = Client::start_with(
+            &sandbox,
+            &project,
+            &[],
+            Era::Initialize,
+            &[("JACKIN_RECOVERY_FAIL_AT", &point)],
+        );
+        let request = client.request(
+            "tools/call",
+            json!({"name": "snapshot_restore", "arguments": {"name": "good"}}),
+        );
+        client.say(&request);
+        let status = client.gone();
+        assert!(!status.success(), "any:{at}: {status}");
+        let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);
+        let called = client.call("snapshot_create", json!({}));
+        client.end();
+        if sandbox.jackin(["show", &id]).text().contains("was interrupted") {
+            waited += 1;
+            assert!(called.failed || !called.text.is_empty(), "{called:?}");
+            sandbox.jackin(["end", &id]);
+            sandbox.jackin(["abort", &id, "--yes"]).ok();
+            assert_same_tree(&bad, &Tree::read(&project));
+            break;
+        }
+    }
+    assert!(waited > 0, "no kill came in the middle of the moves");
+    sandbox
+        .jackin([
+            "restore",
+            &id,
+            "--from",
+            "good",
+            "--yes",
+            "--overwrite-later-edits",
+            "--delete-later-files",
+        ])
+        .ok();
+    assert_same_tree(&good, &Tree::read(&project));
+    sandbox.no_litter();
+}
