@@ -84,6 +84,7 @@ mod log_file;
 mod mcp;
 mod mcp_clients;
 mod mcp_refused;
+mod mcp_sdk;
 mod metadata;
 mod mistakes;
 mod modes;
