@@ -41,6 +41,11 @@ const WALLS: &[Wall] = &[
         instead: "archive bytes belong in store/archive; give it a function there and call that",
     },
     Wall {
+        names: &["rmcp", "tokio"],
+        within: &["src/cli/mcp"],
+        instead: "the protocol and what it runs on belong in cli/mcp; everything else is ordinary threads",
+    },
+    Wall {
         names: &["std::process::Command"],
         within: &["src/process"],
         instead: "processes are started in process only; give it a function there and call that",

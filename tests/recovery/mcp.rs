@@ -239,3 +239,40 @@ fn results_fit_their_schemas() {
     }
     client.end();
 }
+
+#[test]
+fn a_session_that_a_hook_began_is_the_one() {
+    let (sandbox, project) = workspace(ALLOWED);
+    let hook = |event: &str, tool: &str| {
+        let said = json!({
+            "session_id": "s", "cwd": project, "hook_event_name": event, "source": "startup",
+            "tool_name": tool, "tool_input": {}, "tool_use_id": "t",
+        });
+        let file = sandbox.scratch("event");
+        fs::write(&file, said.to_string()).unwrap();
+        let script = format!("exec \"$@\" < '{}'", file.display());
+        let run = sandbox.command(["hook", "run", "claude", event]);
+        run.through(&["sh", "-c", &script, "sh"]).run().ok();
+    };
+    hook("SessionStart", "");
+    let id = only(&sandbox);
+    let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);
+    fs::write(project.join("a"), "good\n").unwrap();
+    let made = client.call("session_checkpoint", json!({})).ok();
+    fs::write(project.join("a"), "bad\n").unwrap();
+    // As the agent does: a hook runs before each call of a tool. Before one of ours it marks nothing, or the newest would be what is there.
+    hook("PreToolUse", "mcp__jackin-recovery__session_restore");
+    let went = client.call("session_restore", json!({})).ok();
+    assert_eq!(went.at("/restored_to"), made.at("/checkpoint_id"));
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "good\n");
+    // Before another's it does.
+    fs::write(project.join("a"), "worse\n").unwrap();
+    hook("PreToolUse", "mcp__another__session_restore");
+    let listed = client.call("snapshot_list", json!({})).ok();
+    assert_eq!(listed.at("/instance"), id);
+    assert!(
+        listed.text.contains("before mcp__another__session_restore, t"),
+        "{listed:?}"
+    );
+    client.end();
+}

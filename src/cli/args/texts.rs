@@ -183,7 +183,7 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
         "mcp" => &[
             (
                 "Tell Claude Code of it, once:",
-                "claude mcp add --scope user jackin-recovery -- jackin-recovery mcp",
+                "claude mcp add --scope user jackin-recovery -- jackin recovery mcp",
             ),
             (
                 "For an agent that shall only look:",
