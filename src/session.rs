@@ -20,7 +20,7 @@ pub use import::{ImportRequest, import};
 pub use pending::{is_torn, make_way, roots};
 pub use select::{check_name, find_before, find_called, find_instance, find_snapshot};
 pub use state::{Reason, Sight, State, is_active, state, state_by};
-pub use steps::{checkpoint, checkpoint_if_changed};
+pub use steps::{Mark, checkpoint, checkpoint_if_changed};
 
 use crate::capture::CaptureError;
 use crate::clock::{Clock, Entropy};

@@ -41,8 +41,8 @@ pub use journal::{
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
 pub use receipt::{
-    Act, AgentRef, ContainerRef, Ending, PathAct, PathChange, ProcessRef, PruneReason, PrunedSnapshot,
-    Receipt, RestoreKind, WatchedMount,
+    Act, AgentRef, CallRef, ContainerRef, Ending, PathAct, PathChange, ProcessRef, PruneReason,
+    PrunedSnapshot, Receipt, RestoreKind, WatchedMount,
 };
 pub use record::{
     ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact,

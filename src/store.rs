@@ -38,9 +38,10 @@ use std::time::Duration;
 
 pub use blobs::{BlobPlace, BlobReader, Blobs};
 pub use catalog::{
-    CATALOG_FORMAT, Catalog, ForkRow, IMPORTED, InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow,
-    sqlite_version,
+    CATALOG_FORMAT, CaptureRow, Catalog, ForkRow, IMPORTED, InstanceRow, RestoreRow, SQLITE_FLOOR,
+    SnapshotRow, sqlite_version,
 };
+pub use chain::Told;
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError};
 pub use forks::fork_draft;

@@ -266,6 +266,10 @@ fn receipts() -> Vec<u8> {
                     deleted: 3,
                 },
             }),
+            call: Some(jackin_recovery::snapshot::CallRef {
+                tool: "Bash".to_owned(),
+                id: Some("toolu_1".to_owned()),
+            }),
         },
         Act::CaptureFailed {
             kind: SnapshotKind::Closing,

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use jackin_recovery::capture::{Limits, Request, take};
+use jackin_recovery::capture::{Request, take};
 use jackin_recovery::observer::Silent;
 use jackin_recovery::snapshot::{ByteString, Coverage, Digest, InstanceId, SnapshotId, SnapshotKind, Time};
 use serde_json::{Value, json};
@@ -188,21 +188,8 @@ pub fn coverage(root: &Path) -> Coverage {
 }
 
 fn snapshot(home: &Home, entropy: &Counter, root: &Path, kind: SnapshotKind) -> SnapshotId {
-    let request = Request {
-        instance: &instance(),
-        workspace: None,
-        kind,
-        late: false,
-        name: None,
-        message: None,
-        coverages: &[coverage(root)],
-        limits: Limits::NONE,
-        must_fit: false,
-        check_content: false,
-        count: None,
-        now: Time::default(),
-        uid: 0,
-    };
+    let (instance, coverages) = (instance(), [coverage(root)]);
+    let request = Request::of(&instance, kind, &coverages, (Time::default(), 0));
     take(&home.store, &request, &Silent, entropy)
         .expect("a snapshot")
         .record

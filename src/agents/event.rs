@@ -198,6 +198,13 @@ const OWN: [&str; 8] = [
     "sessionrestore",
 ];
 
+/// Whether a tool of this name, of whatever server, may be one of ours.
+#[must_use]
+pub fn may_be_own(tool: &str) -> bool {
+    let name = plain(tool);
+    OWN.iter().any(|own| name.ends_with(own))
+}
+
 fn is_own(name: &str) -> bool {
     let name = name.strip_prefix("mcp").unwrap_or(name);
     let tool = name.strip_prefix("jackinrecovery");

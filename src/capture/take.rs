@@ -25,11 +25,11 @@ use crate::contract::Matcher;
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::snapshot::{
-    ArchiveRef, Coverage, InstanceId, Manifest, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, Time,
-    add_sizes,
+    ArchiveRef, CallRef, Coverage, InstanceId, Manifest, MountRecord, SnapshotId, SnapshotKind,
+    SnapshotRecord, Time, add_sizes,
 };
 use crate::store::archive::ArchiveError;
-use crate::store::{DigestKey, Draft, Store};
+use crate::store::{DigestKey, Draft, Store, Told};
 
 /// What to capture.
 pub struct Request<'a> {
@@ -55,10 +55,41 @@ pub struct Request<'a> {
     pub check_content: bool,
     /// Counts what changed since the snapshot of the instance before this one; its receipt tells.
     pub count: Option<CountChanges>,
+    /// The tool call that it is taken before.
+    pub call: Option<&'a CallRef>,
     /// Wall clock now.
     pub now: Time,
     /// Who acts.
     pub uid: u32,
+}
+
+impl<'a> Request<'a> {
+    /// The files of `coverages` as they are, for `instance`: without a name, a limit, or a count of what changed. `who` acts, at what time.
+    #[must_use]
+    pub fn of(
+        instance: &'a InstanceId,
+        kind: SnapshotKind,
+        coverages: &'a [Coverage],
+        who: (Time, u32),
+    ) -> Self {
+        let (now, uid) = who;
+        Self {
+            instance,
+            workspace: None,
+            kind,
+            late: false,
+            name: None,
+            message: None,
+            coverages,
+            limits: Limits::NONE,
+            must_fit: false,
+            check_content: false,
+            count: None,
+            call: None,
+            now,
+            uid,
+        }
+    }
 }
 
 /// A snapshot that was taken, with its manifests still in memory.
@@ -261,9 +292,12 @@ impl<'a> Capture<'a> {
         }
         let complete = manifests.iter().flatten().all(Manifest::is_complete);
         let record = self.record(id, mounts, archives, complete);
-        let step = self.step(&record, &manifests);
+        let told = Told {
+            step: self.step(&record, &manifests),
+            call: self.request.call.cloned(),
+        };
         self.store
-            .publish(draft, &record, step, self.request.now, self.request.uid)?;
+            .publish(draft, &record, told, self.request.now, self.request.uid)?;
         Ok(Some(Captured {
             record,
             manifests,

@@ -176,19 +176,8 @@ impl Place {
         observer: &dyn Observer,
     ) -> Result<Captured, CaptureError> {
         let request = Request {
-            instance: &self.instance,
-            workspace: None,
-            kind,
-            late: false,
-            name: None,
-            message: None,
-            coverages,
             limits,
-            must_fit: false,
-            check_content: false,
-            count: None,
-            now: self.clock.now(),
-            uid: 1000,
+            ..Request::of(&self.instance, kind, coverages, (self.clock.now(), 1000))
         };
         take(&self.store, &request, observer, &self.entropy)
     }

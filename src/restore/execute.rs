@@ -10,7 +10,7 @@ use super::plan::{Action, Plan, Step, plan};
 use super::propose::{Proposal, ProposedMount};
 use super::repositories::refuse_locked;
 use super::work::{discard, stage_all};
-use crate::capture::{CaptureError, Captured, Limits, Request, read_back, take};
+use crate::capture::{CaptureError, Captured, Request, read_back, take};
 use crate::clock::Entropy;
 use crate::diff::Side;
 use crate::observer::Observer;
@@ -219,19 +219,13 @@ fn emergency(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<
         .map(|mount| mount.request.coverage.clone())
         .collect();
     let request = Request {
-        instance: &proposal.target.instance,
         workspace: proposal.target.workspace.as_deref(),
-        kind: SnapshotKind::Emergency,
-        late: false,
-        name: None,
-        message: None,
-        coverages: &coverages,
-        limits: Limits::NONE,
-        must_fit: false,
-        check_content: false,
-        count: None,
-        now: acting.now,
-        uid: acting.uid,
+        ..Request::of(
+            &proposal.target.instance,
+            SnapshotKind::Emergency,
+            &coverages,
+            (acting.now, acting.uid),
+        )
     };
     take(store, &request, acting.observer, acting.entropy)
 }

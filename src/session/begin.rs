@@ -104,19 +104,15 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         return Ok(begun);
     }
     let capture = Request {
-        instance: &begun.instance,
         workspace: request.workspace,
-        kind: SnapshotKind::Baseline,
-        late: false,
-        name: None,
-        message: None,
-        coverages: &request.coverages,
         limits: request.limits,
         must_fit: true,
-        check_content: false,
-        count: None,
-        now: world.clock.now(),
-        uid: world.uid,
+        ..Request::of(
+            &begun.instance,
+            SnapshotKind::Baseline,
+            &request.coverages,
+            (world.clock.now(), world.uid),
+        )
     };
     match take(store, &capture, world.observer, world.entropy) {
         Ok(captured) => begun.baseline = Some(captured),

@@ -4,7 +4,7 @@ use super::guard::overlap;
 use super::pending::is_torn;
 use super::state::state;
 use super::{SessionError, State, World};
-use crate::capture::{CaptureError, Captured, Limits, Request, take};
+use crate::capture::{CaptureError, Captured, Request, take};
 use crate::diff::count_changes;
 use crate::snapshot::{Act, Coverage, Ending, ProcessRef, SnapshotKind};
 use crate::store::{InstanceRow, Store};
@@ -42,21 +42,17 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
         error: None,
     };
     if !row.mounts.is_empty() {
+        // What an agent wrote must not keep us from recording what it did: the store's room is the limit.
         let capture = Request {
-            instance: &row.id,
             workspace: row.workspace.as_deref(),
-            kind: SnapshotKind::Closing,
             late,
-            name: None,
-            message: None,
-            coverages: &row.mounts,
-            // What an agent wrote must not keep us from recording what it did: the store's room is the limit.
-            limits: Limits::NONE,
-            must_fit: false,
-            check_content: false,
             count: Some(count_changes),
-            now: world.clock.now(),
-            uid: world.uid,
+            ..Request::of(
+                &row.id,
+                SnapshotKind::Closing,
+                &row.mounts,
+                (world.clock.now(), world.uid),
+            )
         };
         match take(store, &capture, world.observer, world.entropy) {
             Ok(captured) => closed.closing = Some(captured),

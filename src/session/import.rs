@@ -5,7 +5,7 @@ use std::path::Path;
 use super::World;
 use crate::clock::random;
 use crate::snapshot::{Act, ByteString, Coverage, Ending, InstanceId, SnapshotId, SnapshotRecord};
-use crate::store::{IMPORTED, Store};
+use crate::store::{IMPORTED, Store, Told};
 use crate::transfer::{Incoming, Landed, TransferError};
 
 /// What is imported.
@@ -60,7 +60,7 @@ pub fn import(
         agent: None,
     })?;
     world.observer.reached("import-begun");
-    if let Err(error) = store.publish(draft, &record, None, world.clock.now(), world.uid) {
+    if let Err(error) = store.publish(draft, &record, Told::default(), world.clock.now(), world.uid) {
         let ending = Ending::Failed(error.to_string());
         // What failed first is what the operator must hear of.
         let _ = tell(Act::End {

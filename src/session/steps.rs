@@ -1,10 +1,21 @@
 //! Checkpoints of a running session: those that somebody asks for, and those that are taken when something changed.
 
 use super::{SessionError, World};
-use crate::capture::{Captured, Earlier, Limits, Look, Request, look, take};
+use crate::capture::{Captured, Earlier, Look, Request, look, take};
 use crate::diff::count_changes;
-use crate::snapshot::{SnapshotKind, SnapshotRecord, StepCounts};
+use crate::snapshot::{CallRef, SnapshotKind, SnapshotRecord, StepCounts};
 use crate::store::{InstanceRow, LockGuard, LockedObject, Store, StoreError};
+
+/// What marks a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mark<'a> {
+    /// The name that it is found by.
+    pub name: Option<&'a str>,
+    /// What it is.
+    pub message: Option<&'a str>,
+    /// The tool call that comes next.
+    pub call: Option<&'a CallRef>,
+}
 
 /// Takes a checkpoint of a session. No two of it have the same name, whoever takes them at the same time.
 ///
@@ -14,27 +25,25 @@ pub fn checkpoint(
     store: &Store,
     world: World<'_>,
     row: &InstanceRow,
-    name: Option<&str>,
-    message: Option<&str>,
+    mark: Mark<'_>,
 ) -> Result<Captured, SessionError> {
-    let _own_name = match name {
+    let _own_name = match mark.name {
         Some(name) => Some(own_name(store, row, name)?),
         None => None,
     };
     let request = Request {
-        instance: &row.id,
         workspace: row.workspace.as_deref(),
-        kind: SnapshotKind::Checkpoint,
-        late: false,
-        name,
-        message,
-        coverages: &row.mounts,
-        limits: Limits::NONE,
+        name: mark.name,
+        message: mark.message,
+        call: mark.call,
         must_fit: true,
-        check_content: false,
         count: Some(count_changes),
-        now: world.clock.now(),
-        uid: world.uid,
+        ..Request::of(
+            &row.id,
+            SnapshotKind::Checkpoint,
+            &row.mounts,
+            (world.clock.now(), world.uid),
+        )
     };
     take(store, &request, world.observer, world.entropy).map_err(|source| SessionError::Capture {
         kind: "checkpoint",
@@ -67,7 +76,7 @@ fn own_name(store: &Store, row: &InstanceRow, name: &str) -> Result<LockGuard, S
     }
 }
 
-/// Takes a checkpoint of a session with this message; `None`: nothing changed since its last snapshot.
+/// The same; `None`: nothing changed since its last snapshot.
 ///
 /// # Errors
 /// [`SessionError::Capture`]; [`SessionError::Store`].
@@ -75,7 +84,7 @@ pub fn checkpoint_if_changed(
     store: &Store,
     world: World<'_>,
     row: &InstanceRow,
-    message: &str,
+    mark: Mark<'_>,
 ) -> Result<Option<Captured>, SessionError> {
     let last = store.catalog().snapshots(&row.id)?.into_iter().next();
     if let Some(last) = last
@@ -83,7 +92,7 @@ pub fn checkpoint_if_changed(
     {
         return Ok(None);
     }
-    checkpoint(store, world, row, None, Some(message)).map(Some)
+    checkpoint(store, world, row, mark).map(Some)
 }
 
 /// Whether any mount is not what `record` shows.

@@ -56,6 +56,16 @@ pub struct AgentRef {
     pub session: String,
 }
 
+/// A call of one of an agent's tools.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallRef {
+    /// The tool, as the agent calls it.
+    pub tool: String,
+    /// The agent's own id of the call, when it gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -183,6 +193,9 @@ pub enum Act {
         /// How many paths changed since the snapshot of the session before it; none for the first, and where nobody counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<Step>,
+        /// The tool call of an agent that it was taken before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRef>,
     },
     /// A snapshot could not be taken.
     CaptureFailed {

@@ -1,7 +1,16 @@
 //! The chain of receipts as the store offers it: read whole, and appended to together with what it tells of.
 
 use super::{Anchor, Draft, RECEIPTS, Store, StoreError, draft, lock, log, projection};
-use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotRecord, Step, Time};
+use crate::snapshot::{Act, CallRef, InstanceId, Receipt, SnapshotId, SnapshotRecord, Step, Time};
+
+/// What the receipt of a snapshot tells that its record does not.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// What changed since the snapshot before.
+    pub step: Option<Step>,
+    /// The tool call that it was taken before.
+    pub call: Option<CallRef>,
+}
 
 impl Store {
     /// The whole chain of receipts, oldest first, every link checked.
@@ -89,7 +98,7 @@ impl Store {
         &self,
         draft: Draft,
         record: &SnapshotRecord,
-        step: Option<Step>,
+        told: Told,
         at: Time,
         uid: u32,
     ) -> Result<(), StoreError> {
@@ -99,7 +108,8 @@ impl Store {
             record: draft.publish(record)?,
             withheld: record.withheld(),
             sealed_to: record.sealed_to(),
-            step,
+            step: told.step,
+            call: told.call,
         };
         if let Err(error) = self.append(at, uid, &record.instance, act) {
             let _ = self.withdraw(&record.id);

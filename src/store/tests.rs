@@ -153,6 +153,7 @@ pub(in crate::store) fn capture(store: &Store, record: &SnapshotRecord) -> Recei
         withheld: 0,
         sealed_to: Vec::new(),
         step: None,
+        call: None,
     };
     store
         .append(record.taken_at, 1000, &record.instance, act)

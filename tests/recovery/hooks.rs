@@ -88,7 +88,19 @@ fn a_session_of_an_agent_has_a_checkpoint_before_each_call_that_may_change_what_
     fs::create_dir(project.join("below")).unwrap();
     bash(&sandbox, &project.join("below"), "rm a", "toolu_3").ok();
     assert_eq!(kinds(&sandbox), ["checkpoint", "baseline"]);
-    sandbox.jackin(["show", &id]).ok().has("before Bash, toolu_3");
+    sandbox
+        .jackin(["show", &id])
+        .ok()
+        .has("before Bash, toolu_3")
+        .has("claude, its session session-1");
+    let shown = sandbox.jackin(["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["agent"], json!({"name": "claude", "session": "session-1"}));
+    let marked = shown["instance"]["snapshots"][0]["id"].as_str().unwrap();
+    assert_eq!(shown["calls"], json!({marked: {"tool": "Bash", "id": "toolu_3"}}));
+    sandbox
+        .jackin(["log", &id])
+        .ok()
+        .has(&format!("checkpoint snapshot {marked} before Bash"));
     fs::write(project.join("a"), "two\n").unwrap();
     let write = json!({"tool_name": "Write", "tool_input": {"file_path": "b", "content": "x"}, "tool_use_id": "toolu_4"});
     say(&sandbox, "PreToolUse", &project, &write).ok();

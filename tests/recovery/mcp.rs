@@ -274,5 +274,11 @@ fn a_session_that_a_hook_began_is_the_one() {
         listed.text.contains("before mcp__another__session_restore, t"),
         "{listed:?}"
     );
+    let call = &listed.structured["snapshots"][0]["call"];
+    assert_eq!(*call, json!({"tool": "mcp__another__session_restore", "id": "t"}));
+    // An agent that says no server's name may mean ours: what was marked before such a call is not where it wants to go.
+    let went = client.call("session_restore", json!({})).ok();
+    assert_eq!(went.at("/restored_to"), made.at("/checkpoint_id"));
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "good\n");
     client.end();
 }

@@ -10,7 +10,7 @@ use crate::cli::document::{CheckpointDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{Allowed, check_name, checkpoint, find_called, is_active, refuse_inside};
+use crate::session::{Allowed, Mark, check_name, checkpoint, find_called, is_active, refuse_inside};
 use crate::snapshot::{InstanceId, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 
@@ -35,13 +35,12 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
             format!("show {id}"),
         )
     })?;
-    let captured = take(
-        context,
-        &store,
-        &row,
-        args.name.as_deref(),
-        args.message.as_deref(),
-    )?;
+    let mark = Mark {
+        name: args.name.as_deref(),
+        message: args.message.as_deref(),
+        call: None,
+    };
+    let captured = take(context, &store, &row, mark)?;
     let record = captured.record;
     // The process ends now; to give a million names back one by one would take longer than what is left to do.
     std::mem::forget(captured.manifests);
@@ -61,10 +60,9 @@ pub(in crate::cli) fn take(
     context: &Context<'_>,
     store: &Store,
     row: &InstanceRow,
-    name: Option<&str>,
-    message: Option<&str>,
+    mark: Mark<'_>,
 ) -> Result<Captured, CliError> {
-    let captured = checkpoint(store, context.world(), row, name, message)?;
+    let captured = checkpoint(store, context.world(), row, mark)?;
     warn_of_unsteady(context, &captured.record);
     Ok(captured)
 }

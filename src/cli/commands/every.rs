@@ -15,7 +15,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::environment::Environment;
 use crate::observer::{Observer, Phase};
-use crate::session::{World, checkpoint_if_changed, find_instance, is_active};
+use crate::session::{Mark, World, checkpoint_if_changed, find_instance, is_active};
 use crate::snapshot::{Act, InstanceId, SnapshotKind};
 use crate::store::Store;
 use crate::{platform, process};
@@ -147,7 +147,11 @@ impl Taken {
         };
         let taken = match store.catalog().instance(instance) {
             Ok(Some(row)) => {
-                checkpoint_if_changed(store, world, &row, "automatic").map_err(|error| error.to_string())
+                let mark = Mark {
+                    message: Some("automatic"),
+                    ..Mark::default()
+                };
+                checkpoint_if_changed(store, world, &row, mark).map_err(|error| error.to_string())
             }
             Ok(None) => Err(format!("{instance} is not there")),
             Err(error) => Err(error.to_string()),

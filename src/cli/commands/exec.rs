@@ -13,7 +13,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::config::OnFailure;
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::checkpoint_if_changed;
+use crate::session::{Mark, checkpoint_if_changed};
 use crate::store::InstanceRow;
 use crate::terminal::sanitize;
 
@@ -34,7 +34,11 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
     if may_change {
         let name = sanitize::os(program);
         let message = format!("before {name}");
-        if let Err(error) = checkpoint_if_changed(&store, context.world(), &row, &message) {
+        let mark = Mark {
+            message: Some(&message),
+            ..Mark::default()
+        };
+        if let Err(error) = checkpoint_if_changed(&store, context.world(), &row, mark) {
             let error = CliError::from(error);
             if blocks(context, &row)? {
                 return Err(error.hint("[recovery.agent] on_failure = \"block\": the command was not run"));

@@ -3,7 +3,7 @@
 use super::diff::{no_store, settled};
 use super::fork::called;
 use super::pending::waiting_instances;
-use super::steps::counts;
+use super::steps::steps;
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{
@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
     let snapshots = store.catalog().snapshots(&row.id)?;
     let restores = store.catalog().restores(&row.id)?;
     let state = state(&store, &row);
-    let steps = counts(&store, &row, &snapshots)?;
+    let steps = steps(&store, &row, &snapshots)?;
     let pins = store
         .catalog()
         .pins()?
@@ -59,9 +59,16 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
             ),
             command: row.command.as_ref(),
             steps: steps
+                .counts
                 .iter()
                 .map(|(id, counts)| (id.to_string(), *counts))
                 .collect(),
+            calls: steps
+                .calls
+                .iter()
+                .map(|(id, call)| (id.to_string(), call))
+                .collect(),
+            agent: begun.agent.as_ref(),
             pinned: pins
                 .iter()
                 .map(|pin| pin.as_ref().map(ToString::to_string))
@@ -86,7 +93,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         row: &row,
         state: &state,
         snapshots: &snapshots,
-        steps: &steps,
+        steps: &steps.counts,
         pins: &pins,
         pruned,
         restores: &restores,
@@ -128,11 +135,13 @@ fn begun(store: &Store, instance: &InstanceId) -> Result<Begun, CliError> {
             cleanup_policy,
             container,
             watched,
+            agent,
             ..
         } => Some(Begun {
             cleanup_policy,
             container,
             watched,
+            agent,
         }),
         _ => None,
     });

@@ -5,33 +5,50 @@ use std::collections::{HashMap, HashSet};
 use crate::capture::Reveal;
 use crate::cli::error::CliError;
 use crate::diff::count_changes;
-use crate::snapshot::{MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, StepCounts};
+use crate::snapshot::{CallRef, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, StepCounts};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 
 /// So many steps of which no receipt tells are looked at, the newest first: each one reads two manifests.
 const MOST: usize = 20;
 
+/// What is known of a session's steps, by the snapshots that they led to.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Steps {
+    /// How many paths each changed.
+    pub(in crate::cli) counts: HashMap<SnapshotId, StepCounts>,
+    /// The tool calls that snapshots were taken before.
+    pub(in crate::cli) calls: HashMap<SnapshotId, CallRef>,
+}
+
 /// How many paths the steps changed, as their receipts say, else by a look at the newest. A step whose snapshots cannot be read, or which
 /// began from one that was given up, is left out.
-pub(in crate::cli) fn counts(
+pub(in crate::cli) fn steps(
     store: &Store,
     row: &InstanceRow,
     snapshots: &[SnapshotRow],
-) -> Result<HashMap<SnapshotId, StepCounts>, CliError> {
+) -> Result<Steps, CliError> {
     let there: HashSet<&SnapshotId> = snapshots.iter().map(|row| &row.id).collect();
     let captures = store.catalog().captures(&row.id)?;
-    let mut steps = captures
+    let mut all = captures
         .iter()
-        .filter(|(_, kind, _)| *kind != SnapshotKind::Emergency)
+        .filter(|row| row.kind != SnapshotKind::Emergency)
         .peekable();
-    let mut counts = HashMap::new();
+    let mut steps = Steps::default();
     let mut looked = 0;
-    while let Some((id, _, told)) = steps.next() {
-        let Some((before, ..)) = steps.peek() else { break };
+    while let Some(row) = all.next() {
+        let id = &row.snapshot;
+        if there.contains(id) {
+            steps
+                .calls
+                .extend(row.call.clone().map(|call| (id.clone(), call)));
+        }
+        let Some(before) = all.peek().map(|row| &row.snapshot) else {
+            break;
+        };
         if !there.contains(id) || !there.contains(before) {
             continue;
         }
-        let count = match told.as_ref().filter(|step| step.since == *before) {
+        let count = match row.step.as_ref().filter(|step| step.since == *before) {
             Some(step) => Some(step.counts),
             None if looked == MOST => None,
             None => {
@@ -39,9 +56,9 @@ pub(in crate::cli) fn counts(
                 count(store, before, id)
             }
         };
-        counts.extend(count.map(|count| (id.clone(), count)));
+        steps.counts.extend(count.map(|count| (id.clone(), count)));
     }
-    Ok(counts)
+    Ok(steps)
 }
 
 fn count(store: &Store, before: &SnapshotId, after: &SnapshotId) -> Option<StepCounts> {

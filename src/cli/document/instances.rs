@@ -10,7 +10,8 @@ use super::{ForkedDocument, Head, ReasonDocument};
 use crate::config::Unread;
 use crate::session::State;
 use crate::snapshot::{
-    AsideChange, ContainerRef, Coverage, RestoreKind, SnapshotKind, StepCounts, Time, WatchedMount,
+    AgentRef, AsideChange, CallRef, ContainerRef, Coverage, RestoreKind, SnapshotKind, StepCounts, Time,
+    WatchedMount,
 };
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
 
@@ -80,6 +81,10 @@ pub(in crate::cli) struct ShowDocument<'a> {
     pub(in crate::cli) instance: InstanceDocument,
     /// What the newest steps changed: by the id of the snapshot that a step led to.
     pub(in crate::cli) steps: BTreeMap<String, StepCounts>,
+    /// The tool calls that snapshots were taken before, by the snapshot's id.
+    pub(in crate::cli) calls: BTreeMap<String, &'a CallRef>,
+    /// The agent whose hook began it.
+    pub(in crate::cli) agent: Option<&'a AgentRef>,
     /// The ids of its snapshots that are pinned; `null` among them: all of the session is.
     pub(in crate::cli) pinned: Vec<Option<String>>,
     /// How many of its snapshots were given up.

@@ -11,18 +11,19 @@ use super::bound::{Bound, Reply, no_session};
 use super::results::{Checkpointed, Differing, Found, Listed, Restored, Snapshot, WentBack};
 use super::text;
 use super::tools::{self, Create, Diff, Fork, Label, Nothing, Restore, Tool, Which};
+use crate::agents;
 use crate::cli::args::{ForkArgs, Mtimes, RestoreArgs, Unlock, Until};
 use crate::cli::commands::checkpoint::{self, living};
 use crate::cli::commands::diff::{self, Question, differences};
 use crate::cli::commands::fork::{self, called, fork};
 use crate::cli::commands::restore;
 use crate::cli::commands::retain::by_the_rules;
-use crate::cli::commands::steps::counts;
+use crate::cli::commands::steps::steps;
 use crate::cli::context::Context;
 use crate::cli::document::Head;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::restore::refuse_locked;
-use crate::session::{Allowed, check_name, find_snapshot, is_active, refuse_inside};
+use crate::session::{Allowed, Mark, check_name, find_snapshot, is_active, refuse_inside};
 use crate::snapshot::{SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 
@@ -146,7 +147,12 @@ fn create(
     let (store, row) = living(context, row.id.as_str(), |id| {
         ("the operator sees what there is of it with", format!("show {id}"))
     })?;
-    let captured = checkpoint::take(context, &store, &row, name, message)?;
+    let mark = Mark {
+        name,
+        message,
+        call: None,
+    };
+    let captured = checkpoint::take(context, &store, &row, mark)?;
     by_the_rules(context, &store);
     Ok(captured.record)
 }
@@ -160,14 +166,12 @@ fn list(found: Option<Session>) -> Result<Listed, CliError> {
         });
     };
     let all = store.catalog().snapshots(&row.id)?;
-    let steps = counts(&store, &row, &all)?;
+    let steps = steps(&store, &row, &all)?;
     let marked = all.iter().filter(|row| row.kind == SnapshotKind::Checkpoint);
     Ok(Listed {
         head: Head::default(),
         instance: Some(row.id.to_string()),
-        snapshots: marked
-            .map(|row| Snapshot::new(row, steps.get(&row.id).copied()))
-            .collect(),
+        snapshots: marked.map(|row| Snapshot::new(row, &steps)).collect(),
     })
 }
 
@@ -200,9 +204,20 @@ fn wanted(
     }
 }
 
+/// The newest checkpoint. A hook that does not know our tools may have taken one just before this call; that one nobody means.
 fn newest(store: &Store, row: &InstanceRow) -> Result<Option<SnapshotRow>, CliError> {
+    let taken = store.catalog().captures(&row.id)?;
+    let is_ours = |found: &SnapshotRow| {
+        let mut taken = taken.iter().filter(|row| row.snapshot == found.id);
+        taken.any(|row| {
+            row.call
+                .as_ref()
+                .is_some_and(|call| agents::may_be_own(&call.tool))
+        })
+    };
     let all = store.catalog().snapshots(&row.id)?;
-    Ok(all.into_iter().find(|row| row.kind == SnapshotKind::Checkpoint))
+    let mut marked = all.into_iter().filter(|row| row.kind == SnapshotKind::Checkpoint);
+    Ok(marked.find(|row| !is_ours(row)))
 }
 
 fn none_yet() -> CliError {

@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cli::commands::steps::Steps;
 use crate::cli::document::{
     ChangeDocument, DiffDocument, Head, ReasonDocument, RestoreDocument, RestoreOutcome,
 };
-use crate::snapshot::{StepCounts, Time};
+use crate::snapshot::{CallRef, StepCounts, Time};
 use crate::store::SnapshotRow;
 
 /// So many paths stand in a result; how many there are is told beside them.
@@ -35,17 +36,20 @@ pub(super) struct Snapshot {
     pub(super) complete: bool,
     /// What changed since the snapshot before it, when that is known.
     pub(super) changed: Option<StepCounts>,
+    /// The tool call that it was taken before, by itself.
+    pub(super) call: Option<CallRef>,
 }
 
 impl Snapshot {
-    pub(super) fn new(row: &SnapshotRow, changed: Option<StepCounts>) -> Self {
+    pub(super) fn new(row: &SnapshotRow, steps: &Steps) -> Self {
         Self {
             id: row.id.to_string(),
             name: row.name.clone(),
             description: row.message.clone(),
             created: row.taken_at,
             complete: row.complete,
-            changed,
+            changed: steps.counts.get(&row.id).copied(),
+            call: steps.calls.get(&row.id).cloned(),
         }
     }
 }

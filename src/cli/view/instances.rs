@@ -7,8 +7,8 @@ use crate::cli::document::JackinDocument;
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
 use crate::snapshot::{
-    ContainerRef, Coverage, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, StepCounts, Time,
-    WatchedMount,
+    AgentRef, ContainerRef, Coverage, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, StepCounts,
+    Time, WatchedMount,
 };
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
 use crate::terminal::table::{Cell, Column, Fit, Table};
@@ -90,6 +90,8 @@ pub(in crate::cli) struct Begun {
     pub(in crate::cli) container: Option<ContainerRef>,
     /// Mounts of which no file is kept.
     pub(in crate::cli) watched: Vec<WatchedMount>,
+    /// The agent whose hook began it.
+    pub(in crate::cli) agent: Option<AgentRef>,
 }
 
 /// How many paths a step changed, in words.
@@ -159,6 +161,16 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
             "command",
             format!("{} with {with}", sanitize::name(program.as_bytes())),
         );
+    }
+    if let Some(agent) = &shown.begun.agent {
+        let name = sanitize::name(agent.name.as_bytes());
+        match agent.session.is_empty() {
+            true => fact("agent", name),
+            false => fact(
+                "agent",
+                format!("{name}, its session {}", sanitize::name(agent.session.as_bytes())),
+            ),
+        }
     }
     for coverage in &row.mounts {
         fact("mount", changes::host(coverage));

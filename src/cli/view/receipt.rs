@@ -61,13 +61,16 @@ fn words(act: &Act) -> String {
             withheld,
             sealed_to,
             step,
+            call,
             ..
         } => {
             let changed = step
                 .as_ref()
                 .map(|step| format!(" ({})", step_words(step.counts)));
             let changed = changed.unwrap_or_default();
-            let taken = format!("{} snapshot {snapshot}{changed}", kind.word());
+            let before = call.as_ref().map(|call| sanitize::name(call.tool.as_bytes()));
+            let before = before.map_or_else(String::new, |tool| format!(" before {tool}"));
+            let taken = format!("{} snapshot {snapshot}{before}{changed}", kind.word());
             let private = size::counted(*withheld, "private file", "private files");
             match (*withheld, sealed_to.is_empty()) {
                 (0, _) => taken,

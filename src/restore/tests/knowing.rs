@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{Act, NOTHING, Purpose, Scope, path, propose};
 use crate::capture::tests::Place;
-use crate::capture::{Limits, Request, take};
+use crate::capture::{Request, take};
 use crate::clock::Clock as _;
 use crate::observer::Silent;
 use crate::restore::{Acting, MountRequest, Verdict, Witness, execute, of_instance, of_restore};
@@ -42,20 +42,10 @@ fn end(place: &Place, instance: &InstanceId) {
 }
 
 fn capture(place: &Place, instance: &InstanceId, kind: SnapshotKind, late: bool) -> SnapshotId {
+    let coverages = [place.coverage()];
     let request = Request {
-        instance,
-        workspace: None,
-        kind,
         late,
-        name: None,
-        message: None,
-        coverages: &[place.coverage()],
-        limits: Limits::NONE,
-        must_fit: false,
-        check_content: false,
-        count: None,
-        now: place.clock.now(),
-        uid: 1000,
+        ..Request::of(instance, kind, &coverages, (place.clock.now(), 1000))
     };
     take(&place.store, &request, &Silent, &place.entropy)
         .unwrap()

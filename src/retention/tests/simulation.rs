@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::capture::tests::coverage;
-use crate::capture::{Limits, Request, take};
+use crate::capture::{Request, take};
 use crate::config::{Retention, Room};
 use crate::observer::Silent;
 use crate::platform::simulated::{
@@ -63,21 +63,7 @@ fn session(store: &Store, number: u8, checkpoints: usize) {
     };
     store.append(now(), 1000, &instance, begin).unwrap();
     let snapshot = |kind| {
-        let request = Request {
-            instance: &instance,
-            workspace: None,
-            kind,
-            late: false,
-            name: None,
-            message: None,
-            coverages: &coverages,
-            limits: Limits::NONE,
-            must_fit: false,
-            check_content: false,
-            count: None,
-            now: now(),
-            uid: 1000,
-        };
+        let request = Request::of(&instance, kind, &coverages, (now(), 1000));
         take(store, &request, &Silent, &Letters).unwrap();
     };
     // Of the older session's first archive most is dead once that session is gone.

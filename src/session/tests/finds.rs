@@ -2,7 +2,7 @@
 
 use super::{record, row};
 use crate::capture::tests::Place;
-use crate::capture::{Limits, Request, take};
+use crate::capture::{Request, take};
 use crate::clock::Clock as _;
 use crate::observer::Silent;
 use crate::session::{SessionError, check_name, find_instance, find_snapshot};
@@ -95,20 +95,10 @@ fn the_nearest_come_first_and_never_more_than_five() {
 }
 
 fn capture(place: &Place, id: &InstanceId, kind: SnapshotKind, name: Option<&str>) -> SnapshotId {
+    let coverages = [place.coverage()];
     let request = Request {
-        instance: id,
-        workspace: None,
-        kind,
-        late: false,
         name,
-        message: None,
-        coverages: &[place.coverage()],
-        limits: Limits::NONE,
-        must_fit: false,
-        check_content: false,
-        count: None,
-        now: place.clock.now(),
-        uid: 1000,
+        ..Request::of(id, kind, &coverages, (place.clock.now(), 1000))
     };
     take(&place.store, &request, &Silent, &place.entropy)
         .unwrap()

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use rusqlite::{OptionalExtension as _, Row};
 
 use super::Catalog;
-use super::row::{self, Count, Json, RestoreRow, Word};
-use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotKind, Step};
+use super::row::{self, CaptureRow, Count, Json, RestoreRow, Word};
+use crate::snapshot::{Act, CallRef, InstanceId, Receipt, SnapshotId, SnapshotKind, Step};
 use crate::store::StoreError;
 use crate::store::log::Place;
 
@@ -127,25 +127,22 @@ impl Catalog {
         })
     }
 
-    /// Every snapshot of an instance that was captured, newest first, also those that were given up since, with its step as its receipt
-    /// tells of it.
+    /// Every snapshot of an instance that was captured, newest first, also those that were given up since.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
-    pub fn captures(
-        &self,
-        instance: &InstanceId,
-    ) -> Result<Vec<(SnapshotId, SnapshotKind, Option<Step>)>, StoreError> {
-        let sql =
-            "SELECT json ->> '$.act.snapshot', json ->> '$.act.kind', json -> '$.act.step' FROM receipts
-                   WHERE instance = ?1 AND act = 'capture' ORDER BY number DESC";
+    pub fn captures(&self, instance: &InstanceId) -> Result<Vec<CaptureRow>, StoreError> {
+        let sql = "SELECT json ->> '$.act.snapshot', json ->> '$.act.kind', json -> '$.act.step', json -> '$.act.call'
+                   FROM receipts WHERE instance = ?1 AND act = 'capture' ORDER BY number DESC";
         let captured = |row: &Row<'_>| {
             let step = row.get::<_, Option<Json<Step>>>(2)?;
-            Ok((
-                row.get::<_, Word<_>>(0)?.0,
-                row.get::<_, Word<_>>(1)?.0,
-                step.map(|json| json.0),
-            ))
+            let call = row.get::<_, Option<Json<CallRef>>>(3)?;
+            Ok(CaptureRow {
+                snapshot: row.get::<_, Word<_>>(0)?.0,
+                kind: row.get::<_, Word<_>>(1)?.0,
+                step: step.map(|json| json.0),
+                call: call.map(|json| json.0),
+            })
         };
         self.query(|connection| {
             connection

@@ -6,8 +6,8 @@ use serde::de::value::{Error as WordError, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use crate::snapshot::{
-    Act, AsideChange, Coverage, Ending, InstanceId, PathChange, ProcessRef, Receipt, RestoreKind, SnapshotId,
-    SnapshotKind, Time,
+    Act, AsideChange, CallRef, Coverage, Ending, InstanceId, PathChange, ProcessRef, Receipt, RestoreKind,
+    SnapshotId, SnapshotKind, Step, Time,
 };
 
 /// The mode of a session that came from a file.
@@ -46,6 +46,19 @@ impl InstanceRow {
     pub fn is_imported(&self) -> bool {
         self.mode == IMPORTED
     }
+}
+
+/// That a snapshot was taken, as its receipt tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaptureRow {
+    /// Its id.
+    pub snapshot: SnapshotId,
+    /// Which moment.
+    pub kind: SnapshotKind,
+    /// What changed since the snapshot before, where it was counted.
+    pub step: Option<Step>,
+    /// The tool call that it was taken before.
+    pub call: Option<CallRef>,
 }
 
 /// A snapshot.

@@ -204,6 +204,7 @@ fn a_thousand_snapshots_answer_quickly() {
                     withheld: 0,
                     sealed_to: Vec::new(),
                     step: None,
+                    call: None,
                 };
                 let act = if n % 10 == 0 { end() } else { act };
                 tables.apply_receipt(&link(n + 1, act, 0, of))?;
@@ -253,6 +254,7 @@ fn step() -> impl Strategy<Value = Step> {
             withheld: 0,
             sealed_to: Vec::new(),
             step: None,
+            call: None,
         }),
         (0_u8..12).prop_map(|n| restore(n, n)),
     ];

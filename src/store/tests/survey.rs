@@ -31,6 +31,7 @@ fn filled() -> Place {
         withheld: 0,
         sealed_to: Vec::new(),
         step: None,
+        call: None,
     };
     store.append(at(1), 1000, &instance(1), act).unwrap();
     capture(&store, &record(2));

@@ -13,8 +13,8 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::config::{OnFailure, Resolved};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{EndRequest, checkpoint_if_changed, end, find_instance, is_active};
-use crate::snapshot::{Act, AgentRef, Ending, SnapshotKind};
+use crate::session::{EndRequest, Mark, checkpoint_if_changed, end, find_instance, is_active};
+use crate::snapshot::{Act, AgentRef, CallRef, Ending, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::sanitize;
 
@@ -173,13 +173,22 @@ impl Hook<'_> {
 
     /// A checkpoint before a tool call, when anything changed since the last one.
     fn checkpoint(&self, row: &InstanceRow, call: &ToolCall) -> Result<(), Failure> {
-        let tool: String = call.tool.chars().take(80).collect();
+        let most = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+        let call = CallRef {
+            tool: most(&call.tool, 80),
+            id: call.id.as_ref().map(|id| most(id, 120)),
+        };
         let message = match &call.id {
-            Some(id) => format!("before {tool}, {}", id.chars().take(120).collect::<String>()),
-            None => format!("before {tool}"),
+            Some(id) => format!("before {}, {id}", call.tool),
+            None => format!("before {}", call.tool),
+        };
+        let mark = Mark {
+            name: None,
+            message: Some(&message),
+            call: Some(&call),
         };
         let world = self.context.world();
-        match checkpoint_if_changed(self.store, world, row, &message) {
+        match checkpoint_if_changed(self.store, world, row, mark) {
             Ok(None) => Ok(()),
             Ok(Some(_)) => {
                 // What goes beyond the rules goes another time when it cannot go now.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::done::Done;
 use crate::capture::tests::coverage;
-use crate::capture::{CaptureError, Captured, Limits, Request, take};
+use crate::capture::{CaptureError, Captured, Request, take};
 use crate::observer::Silent;
 use crate::platform::simulated::{Disk, Letters, Moment, Node, Shared, Tree};
 pub(super) use crate::platform::simulated::{World, within};
@@ -61,21 +61,8 @@ fn instance() -> InstanceId {
 
 fn capture(store: &Store, kind: SnapshotKind) -> Result<Captured, CaptureError> {
     let coverages = [coverage(Path::new(ROOT), "project")];
-    let request = Request {
-        instance: &instance(),
-        workspace: None,
-        kind,
-        late: false,
-        name: None,
-        message: None,
-        coverages: &coverages,
-        limits: Limits::NONE,
-        must_fit: false,
-        check_content: false,
-        count: None,
-        now: now(),
-        uid: 1000,
-    };
+    let instance = instance();
+    let request = Request::of(&instance, kind, &coverages, (now(), 1000));
     take(store, &request, &Silent, &Letters)
 }
 
