@@ -11,6 +11,7 @@ pub mod exit_code;
 mod fail_point;
 mod failure;
 pub mod generate;
+mod html;
 mod mcp;
 mod schema;
 mod streams;

@@ -15,7 +15,10 @@ pub use begin::{BeginRequest, Begun, begin};
 pub use containers::Docker;
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
 pub use forks::{check_branch, forked_from};
-pub use guard::{Allowed, is_inside, overlap, refuse_active, refuse_beside, refuse_inside, refuse_living};
+pub use guard::{
+    Allowed, is_inside, overlap, refuse_active, refuse_beside, refuse_inside, refuse_living,
+    sessions_of_caller,
+};
 pub use import::{ImportRequest, import};
 pub use pending::{is_torn, make_way, roots};
 pub use select::{check_name, find_before, find_called, find_instance, find_snapshot};

@@ -3,6 +3,7 @@
 mod commits;
 mod held;
 mod private;
+mod request;
 mod steady;
 mod step;
 
@@ -10,6 +11,7 @@ use std::collections::BTreeSet;
 
 use self::commits::Read;
 use self::private::keep_private;
+pub use self::request::Request;
 use self::steady::Taken;
 pub use self::step::CountChanges;
 use super::contents::complete;
@@ -25,72 +27,10 @@ use crate::contract::Matcher;
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::snapshot::{
-    ArchiveRef, CallRef, Coverage, InstanceId, Manifest, MountRecord, SnapshotId, SnapshotKind,
-    SnapshotRecord, Time, add_sizes,
+    ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, add_sizes,
 };
 use crate::store::archive::ArchiveError;
 use crate::store::{DigestKey, Draft, Store, Told};
-
-/// What to capture.
-pub struct Request<'a> {
-    /// For which instance.
-    pub instance: &'a InstanceId,
-    /// Its workspace, when there is one.
-    pub workspace: Option<&'a str>,
-    /// Which moment.
-    pub kind: SnapshotKind,
-    /// A closing snapshot whose session's end was not seen.
-    pub late: bool,
-    /// A checkpoint's name.
-    pub name: Option<&'a str>,
-    /// A checkpoint's message.
-    pub message: Option<&'a str>,
-    /// The mounts.
-    pub coverages: &'a [Coverage],
-    /// How much is too much.
-    pub limits: Limits,
-    /// Refuse what might not fit into the room that is free where the store lies.
-    pub must_fit: bool,
-    /// Read every file, whatever its stat data say.
-    pub check_content: bool,
-    /// Counts what changed since the snapshot of the instance before this one; its receipt tells.
-    pub count: Option<CountChanges>,
-    /// The tool call that it is taken before.
-    pub call: Option<&'a CallRef>,
-    /// Wall clock now.
-    pub now: Time,
-    /// Who acts.
-    pub uid: u32,
-}
-
-impl<'a> Request<'a> {
-    /// The files of `coverages` as they are, for `instance`: without a name, a limit, or a count of what changed. `who` acts, at what time.
-    #[must_use]
-    pub fn of(
-        instance: &'a InstanceId,
-        kind: SnapshotKind,
-        coverages: &'a [Coverage],
-        who: (Time, u32),
-    ) -> Self {
-        let (now, uid) = who;
-        Self {
-            instance,
-            workspace: None,
-            kind,
-            late: false,
-            name: None,
-            message: None,
-            coverages,
-            limits: Limits::NONE,
-            must_fit: false,
-            check_content: false,
-            count: None,
-            call: None,
-            now,
-            uid,
-        }
-    }
-}
 
 /// A snapshot that was taken, with its manifests still in memory.
 pub struct Captured {

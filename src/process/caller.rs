@@ -16,6 +16,8 @@ pub struct Caller {
     /// once. Raw text, not checked: an agent can unset the variable for its child or name another instance there, so
     /// the nearest alone proves nothing.
     pub sessions: Vec<String>,
+    /// Those in the environments of ancestors alone: whoever starts a process can put anything into its own.
+    pub inherited: Vec<String>,
     /// Its parents, nearest first, to compare with recorded processes.
     pub ancestors: Vec<ProcessRef>,
     /// Whether the chain was followed as far as the system lets us see. If not (no process table), the caller may be
@@ -23,10 +25,12 @@ pub struct Caller {
     pub complete: bool,
 }
 
-/// Whether a process is a shell by what it calls itself: it only runs what another one wants.
+/// Whether a process is a shell, or a program that only starts another one, by what it calls itself: it runs what somebody else wants.
 #[must_use]
 pub fn is_shell(process: &ProcessRef) -> bool {
-    const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "env"];
+    const SHELLS: [&str; 11] = [
+        "sh", "bash", "dash", "zsh", "ksh", "fish", "env", "timeout", "nice", "nohup", "stdbuf",
+    ];
     let seen = system::look(process.pid).ok().flatten();
     seen.is_some_and(|seen| SHELLS.contains(&seen.name.trim_start_matches('-')))
 }
@@ -61,7 +65,8 @@ impl Caller {
             match system::look(current.parent)? {
                 Some(parent) => {
                     self.ancestors.push(parent.reference(&boot));
-                    self.note_environment(&parent)?;
+                    let carried = self.note_environment(&parent)?;
+                    self.inherited.extend(carried);
                     current = parent;
                 }
                 // Hidden from us (proc(5), `hidepid`): the end of what can be seen, as with an unreadable environment.
@@ -73,11 +78,15 @@ impl Caller {
         Err(ProbeError::Unsupported)
     }
 
-    fn note_environment(&mut self, process: &Seen) -> Result<(), ProbeError> {
-        for value in system::values(process.pid, INSTANCE_VARIABLE)? {
-            self.note(String::from_utf8_lossy(&value).into_owned());
-        }
-        Ok(())
+    /// What a process carries; it is noted.
+    fn note_environment(&mut self, process: &Seen) -> Result<Vec<String>, ProbeError> {
+        let values = system::values(process.pid, INSTANCE_VARIABLE)?;
+        let values = values
+            .iter()
+            .map(|value| String::from_utf8_lossy(value).into_owned());
+        let values: Vec<String> = values.collect();
+        values.iter().for_each(|value| self.note(value.clone()));
+        Ok(values)
     }
 
     fn note(&mut self, session: String) {

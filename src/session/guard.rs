@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::containers::refuse_containers;
-use super::state::{Sight, state, state_by};
+use super::state::{Sight, is_active, state, state_by};
 use super::{SessionError, State};
 use crate::environment::Environment;
 use crate::process;
@@ -94,7 +94,13 @@ pub fn refuse_inside(
     allowed: Allowed<'_>,
 ) -> Result<(), SessionError> {
     let caller = process::caller(environment);
-    for row in store.catalog().instances()? {
+    let rows = store.catalog().instances()?;
+    let own_keeper = match allowed {
+        Allowed::Checkpoint(own) => rows.iter().find(|row| row.id == *own),
+        Allowed::Nothing | Allowed::End(_) => None,
+    };
+    let own_keeper = own_keeper.and_then(|row| row.keeper.clone());
+    for row in rows {
         let named = caller.sessions.iter().any(|session| session == row.id.as_str());
         if row.ended_at.is_some() && !named {
             continue;
@@ -103,7 +109,11 @@ pub fn refuse_inside(
         let descends = known.iter().any(|process| caller.ancestors.contains(process));
         let inside = match allowed {
             Allowed::Nothing => named || descends,
-            Allowed::Checkpoint(own) => (named || descends) && *own != row.id,
+            // One process of an agent may have several sessions: in several directories, or one after the other.
+            Allowed::Checkpoint(own) => {
+                let is_sibling = own_keeper.is_some() && own_keeper == row.keeper;
+                (named || descends) && *own != row.id && !is_sibling
+            }
             // A launcher that began a session for its child descends from nothing but itself; the child carries the id.
             Allowed::End(own) => named || (descends && *own != row.id),
         };
@@ -122,6 +132,28 @@ pub fn is_inside(store: &Store, environment: &Environment, row: &InstanceRow) ->
     let mut known = row.keeper.iter().chain(&row.survivors);
     let descends = known.any(|process| caller.ancestors.contains(process));
     (named || descends) && state(store, row).is_active()
+}
+
+/// The living sessions that the caller runs in, newest first: by what its ancestors carry, or because it descends from a process of theirs
+/// and one of their mounts is, holds or lies in its current directory. What stands in its own environment says nothing.
+///
+/// # Errors
+/// [`SessionError::Store`].
+pub fn sessions_of_caller(
+    store: &Store,
+    environment: &Environment,
+) -> Result<Vec<InstanceRow>, SessionError> {
+    let caller = process::caller(environment);
+    let is_own = |row: &InstanceRow| {
+        let mut known = row.keeper.iter().chain(&row.survivors);
+        let places = || row.mounts.iter().flat_map(Coverage::places);
+        caller.inherited.iter().any(|session| session == row.id.as_str())
+            || known.any(|process| caller.ancestors.contains(process))
+                && places().any(|place| touch(&place, &environment.current))
+    };
+    let mut rows = store.catalog().instances()?;
+    rows.retain(|row| row.ended_at.is_none() && is_own(row) && is_active(store, row));
+    Ok(rows)
 }
 
 /// What a caller inside a session may do all the same.

@@ -116,6 +116,10 @@ fn every_tool(era: Era) {
     assert_same_tree(&good, &Tree::read(&project));
     let nothing = client.call("snapshot_restore", json!({"name": "s1"})).ok();
     assert_eq!(nothing.text, "restored snapshot s1 (no files changed)");
+    let planned = client
+        .call("snapshot_restore", json!({"name": "s1", "dry_run": true}))
+        .ok();
+    assert_eq!(planned.text, "would restore snapshot s1 (no files would change)");
     // The newest one, without a word.
     let newest = client.call("session_restore", json!({})).ok();
     assert_eq!(

@@ -180,3 +180,33 @@ fn a_server_killed_in_a_restore_leaves_it_to_resume_or_abort() {
     assert_same_tree(&good, &Tree::read(&project));
     sandbox.no_litter();
 }
+
+/// More is asked than can be done before the client goes away: the server goes, too, and with it what had not begun.
+#[test]
+fn a_server_with_much_to_do_ends_when_it_is_asked_to() {
+    let (sandbox, project) = workspace(ALLOWED);
+    for by_signal in [true, false] {
+        let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);
+        for _ in 0..200 {
+            let request = client.request("tools/call", json!({"name": "snapshot_create", "arguments": {}}));
+            client.say(&request);
+        }
+        client.hear();
+        if by_signal {
+            let pid = client.pid().to_string();
+            assert!(
+                Command::new("kill")
+                    .args(["-TERM", &pid])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+        } else {
+            client.close();
+        }
+        let status = client.gone();
+        assert!(status.success(), "{status}");
+    }
+    sandbox.jackin(["verify"]).ok();
+    sandbox.jackin(["log", "--verify"]).ok();
+}

@@ -23,6 +23,9 @@ pub struct ShowArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+    /// Write one page for a browser, which needs nothing else and loads nothing
+    #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath, conflicts_with = "json")]
+    pub html: Option<OsString>,
 }
 
 /// How `diff` shows changes.
@@ -38,7 +41,7 @@ pub enum DiffForm {
 
 /// Arguments of `diff`.
 #[derive(Clone, Debug, Args)]
-#[command(group = ArgGroup::new("form").args(["name_status", "stat", "patch", "json"]))]
+#[command(group = ArgGroup::new("form").args(["name_status", "stat", "patch", "json", "html"]))]
 pub struct DiffArgs {
     /// The session: an id or its prefix, a workspace, a container, or @latest
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
@@ -58,6 +61,9 @@ pub struct DiffArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+    /// Write one page for a browser, which needs nothing else and loads nothing
+    #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
+    pub html: Option<OsString>,
     /// The earlier snapshot: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,

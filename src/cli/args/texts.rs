@@ -186,7 +186,7 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "claude mcp add --scope user jackin-recovery -- jackin recovery mcp",
             ),
             (
-                "For an agent that shall only look:",
+                "For an agent that should only read:",
                 "jackin recovery mcp --read-only",
             ),
         ],
@@ -310,9 +310,10 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
             "Speaks the Model Context Protocol on standard input and output, for an agent that starts it. The tools (snapshot_create, \
             snapshot_list, snapshot_diff, snapshot_restore, snapshot_fork, session_checkpoint, session_checkpoints, session_restore) \
             act on the session that the agent runs in, and on no other; where none was begun and the workspace is captured, the first \
-            snapshot begins one. Restoring and forking are offered only where [recovery.agent] restore says \"checkpoints\", and reach \
-            only checkpoints of that session, never its baseline; each restore has its emergency snapshot, so that `undo` takes it back \
-            when the session is over."
+            snapshot begins one. A session that is named and that the agent does not run in can only be read. Restoring and forking are \
+            offered only where [recovery.agent] restore says \"checkpoints\". What is restored are checkpoints of that session, never its \
+            baseline, which can be forked and compared with; each restore has its emergency snapshot, so that `undo` takes it back when \
+            the session is over. Let the agent start it directly: by its process the session is found."
         }
         "completions" => "Prints the completions for the name that the program was called by.",
         "man" => "Prints a page in the form that man(1) reads.",

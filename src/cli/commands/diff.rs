@@ -7,7 +7,7 @@ use crate::cli::args::{Check, DiffArgs, DiffForm};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::view;
+use crate::cli::{html, view};
 use crate::config::Mode;
 use crate::diff::PatchOptions;
 use crate::session::{find_called, find_instance, settle_lost};
@@ -17,6 +17,8 @@ use crate::terminal::sanitize;
 pub(in crate::cli) use differences::{Compared, Differences, Question, differences, document};
 
 use self::sides::Later;
+use super::page_file;
+use super::show::Known;
 use super::unlock::identities;
 use super::words::Words;
 
@@ -34,7 +36,15 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         pairs_renames: !args.no_renames,
     };
     let found = differences(context, &store, &row, &question)?;
-    if args.json {
+    if let Some(file) = &args.html {
+        let known = Known::of(&store, row)?;
+        let shown = html::Shown {
+            found: &found,
+            show_secrets: args.show_secrets,
+        };
+        let page = html::page(&store, &known, Some(&shown), context.now())?;
+        page_file::write(context, file.as_ref(), &known.row.id, &page)?;
+    } else if args.json {
         context.terminal.json(&document(&row, &found));
     } else {
         tell(context, &store, &row, &found, args);
@@ -106,7 +116,7 @@ pub(super) fn settled(
 }
 
 /// There is no store at all.
-pub(super) fn no_store(instance: &str) -> CliError {
+pub(in crate::cli) fn no_store(instance: &str) -> CliError {
     crate::session::SessionError::Unknown {
         wanted: instance.to_owned(),
         nearest: Vec::new(),

@@ -40,7 +40,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
         };
         if let Err(error) = checkpoint_if_changed(&store, context.world(), &row, mark) {
             let error = CliError::from(error);
-            if blocks(context, &row)? {
+            if blocks(context, &row) {
                 return Err(error.hint("[recovery.agent] on_failure = \"block\": the command was not run"));
             }
             let what = sanitize::text(&error.message);
@@ -54,7 +54,8 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
     Ok(status(running.wait()?.exit))
 }
 
-fn blocks(context: &Context<'_>, row: &InstanceRow) -> Result<bool, CliError> {
-    let terms = terms(context, row)?;
-    Ok(terms.is_some_and(|terms| terms.agent_on_failure.value == OnFailure::Block))
+fn blocks(context: &Context<'_>, row: &InstanceRow) -> bool {
+    // What is not known any more wants nothing: the command is not held up by a workspace that is gone.
+    let terms = terms(context, row).ok().flatten();
+    terms.is_some_and(|terms| terms.agent_on_failure.value == OnFailure::Block)
 }

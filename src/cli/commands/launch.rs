@@ -1,10 +1,12 @@
 //! `launch`: contract, baseline, the command as an instance, closing snapshot, and what changed.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::Path;
 
 use super::begin::{begin_instance, warn_about, warn_of_absent};
 use super::every::{self, Taken};
+use super::page_file;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
 use super::{changes, scope};
@@ -43,7 +45,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     }
     // What refuses comes before the contract: nobody looks for a reason above a screen of text.
     if let Some(report) = &args.report {
-        check_report(Path::new(report))?;
+        page_file::check(Path::new(report), "report")?;
     }
     let store = context.store_for_writing();
     if let Ok(store) = &store {
@@ -331,35 +333,9 @@ fn begun_without_files(begun: &Begun) -> bool {
     begun.baseline.is_none() && begun.baseline_error.is_none()
 }
 
-/// A report that cannot be written is better known before the agent runs.
-fn check_report(path: &Path) -> Result<(), CliError> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    if parent.is_dir() && !path.is_dir() {
-        return Ok(());
-    }
-    let message = format!("the report {} cannot be written there", path.display());
-    Err(CliError::new(ErrorKind::Usage, message).hint("name a file in a directory that exists"))
-}
-
-/// Readable by its owner only: it names files. Written beside its name and moved over it: the agent may have planted a
-/// link there meanwhile, and what that leads to is not ours to write.
 fn write_report(path: &Path, document: &ReportDocument) -> std::io::Result<()> {
-    use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}", document.instance));
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(0o600).open(&beside)?;
-    let written = serde_json::to_writer_pretty(&mut file, document)
-        .map_err(std::io::Error::from)
-        .and_then(|()| file.write_all(b"\n"))
-        .and_then(|()| file.sync_all())
-        .and_then(|()| std::fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
+    page_file::replace(path, &document.instance, |file| {
+        serde_json::to_writer_pretty(&mut *file, document)?;
+        file.write_all(b"\n")
+    })
 }

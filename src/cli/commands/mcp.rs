@@ -14,7 +14,7 @@ pub(super) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Status, CliEr
             .terminal
             .note("this is for programs: an agent starts it and speaks the Model Context Protocol with it; Ctrl-C ends it");
     }
-    let bound = Bound::new(context, args.instance.clone(), args.read_only);
+    let bound = Bound::new(context, args.instance.as_deref(), args.read_only)?;
     serve(bound, &context.interrupts.flag())
         .map_err(|error| CliError::from_error(ErrorKind::Failed, &error))?;
     Ok(ExitCode::Done.into())

@@ -2,8 +2,9 @@
 
 use super::diff::{no_store, settled};
 use super::fork::called;
+use super::page_file;
 use super::pending::waiting_instances;
-use super::steps::steps;
+use super::steps::{Steps, steps};
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{
@@ -12,11 +13,65 @@ use crate::cli::document::{
 };
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::view;
 use crate::cli::view::instances::Begun;
-use crate::session::{forked_from, state};
-use crate::snapshot::{Act, InstanceId, SnapshotKind, SnapshotRecord, WatchedMount};
-use crate::store::{ForkRow, Store};
+use crate::cli::{html, view};
+use crate::session::{State, forked_from, state};
+use crate::snapshot::{
+    Act, Coverage, InstanceId, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, WatchedMount,
+};
+use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Store};
+
+/// All that is known of a session.
+pub(in crate::cli) struct Known {
+    pub(in crate::cli) row: InstanceRow,
+    pub(in crate::cli) state: State,
+    pub(in crate::cli) snapshots: Vec<SnapshotRow>,
+    pub(in crate::cli) steps: Steps,
+    pub(in crate::cli) pins: Vec<Option<SnapshotId>>,
+    pub(in crate::cli) pruned: u64,
+    pub(in crate::cli) restores: Vec<RestoreRow>,
+    pub(in crate::cli) baseline: Option<SnapshotRecord>,
+    pub(in crate::cli) begun: Begun,
+    pub(in crate::cli) forks: Vec<ForkRow>,
+    pub(in crate::cli) forked_from: Option<ForkRow>,
+}
+
+impl Known {
+    pub(in crate::cli) fn of(store: &Store, row: InstanceRow) -> Result<Self, CliError> {
+        let catalog = store.catalog();
+        let all_forks = catalog.forks()?;
+        let snapshots = catalog.snapshots(&row.id)?;
+        let pins = catalog.pins()?.into_iter().filter(|(of, _)| *of == row.id);
+        let baseline = snapshots.iter().find(|row| row.kind == SnapshotKind::Baseline);
+        let baseline = match baseline {
+            Some(row) => Some(store.record(&row.id)?),
+            None => None,
+        };
+        Ok(Self {
+            state: state(store, &row),
+            steps: steps(store, &row, &snapshots)?,
+            pins: pins.map(|(_, snapshot)| snapshot).collect(),
+            pruned: catalog.pruned_of(&row.id)?.len() as u64,
+            restores: catalog.restores(&row.id)?,
+            begun: begun(store, &row.id)?,
+            forked_from: forked_from(store, &all_forks, &row)?.cloned(),
+            forks: all_forks
+                .into_iter()
+                .filter(|fork| fork.instance == row.id)
+                .collect(),
+            baseline,
+            snapshots,
+            row,
+        })
+    }
+
+    /// The git repositories as they were found at the beginning.
+    pub(in crate::cli) fn repositories(&self) -> Vec<(&Coverage, &RepositoryFacts)> {
+        let kept = self.baseline.iter().flat_map(SnapshotRecord::repositories);
+        let seen = self.begun.watched.iter().flat_map(WatchedMount::repositories);
+        kept.chain(seen).collect()
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliError> {
     let reading = context
@@ -24,91 +79,78 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         .ok_or_else(|| no_store(&args.instance))?;
     let (row, fork) = called(context, &reading, &args.instance)?;
     let (store, row) = settled(context, reading, row)?;
-    let all_forks = store.catalog().forks()?;
-    let forked_from = forked_from(&store, &all_forks, &row)?;
-    let forks: Vec<&ForkRow> = all_forks.iter().filter(|fork| fork.instance == row.id).collect();
-    let snapshots = store.catalog().snapshots(&row.id)?;
-    let restores = store.catalog().restores(&row.id)?;
-    let state = state(&store, &row);
-    let steps = steps(&store, &row, &snapshots)?;
-    let pins = store
-        .catalog()
-        .pins()?
-        .into_iter()
-        .filter(|(of, _)| *of == row.id);
-    let pins: Vec<_> = pins.map(|(_, snapshot)| snapshot).collect();
-    let pruned = store.catalog().pruned_of(&row.id)?.len() as u64;
-    let baseline = snapshots.iter().find(|row| row.kind == SnapshotKind::Baseline);
-    let baseline = match baseline {
-        Some(row) => Some(store.record(&row.id)?),
-        None => None,
-    };
-    let begun = begun(&store, &row.id)?;
-    let kept = baseline.iter().flat_map(SnapshotRecord::repositories);
-    let seen = begun.watched.iter().flat_map(WatchedMount::repositories);
-    let repositories: Vec<_> = kept.chain(seen).collect();
+    let known = Known::of(&store, row)?;
+    if let Some(file) = &args.html {
+        let page = html::page(&store, &known, None, context.now())?;
+        return page_file::write(context, file.as_ref(), &known.row.id, &page);
+    }
+    let repositories = known.repositories();
+    let row = &known.row;
     if args.json {
         context.terminal.json(&ShowDocument {
             head: Head::default(),
             instance: InstanceDocument::new(
-                &row,
-                &state,
-                &snapshots,
-                forked_from,
+                row,
+                &known.state,
+                &known.snapshots,
+                known.forked_from.as_ref(),
                 waiting_instances(&store).contains(&row.id),
             ),
             command: row.command.as_ref(),
-            steps: steps
+            steps: known
+                .steps
                 .counts
                 .iter()
                 .map(|(id, counts)| (id.to_string(), *counts))
                 .collect(),
-            calls: steps
+            calls: known
+                .steps
                 .calls
                 .iter()
                 .map(|(id, call)| (id.to_string(), call))
                 .collect(),
-            agent: begun.agent.as_ref(),
-            pinned: pins
+            agent: known.begun.agent.as_ref(),
+            pinned: known
+                .pins
                 .iter()
                 .map(|pin| pin.as_ref().map(ToString::to_string))
                 .collect(),
-            pruned,
+            pruned: known.pruned,
             coverage: &row.mounts,
-            lacks: baseline.as_ref().map(lacks).unwrap_or_default(),
-            cleanup_policy: begun.cleanup_policy.as_deref(),
-            container: begun.container.as_ref(),
+            lacks: known.baseline.as_ref().map(lacks).unwrap_or_default(),
+            cleanup_policy: known.begun.cleanup_policy.as_deref(),
+            container: known.begun.container.as_ref(),
             git: repositories
                 .iter()
                 .map(|(coverage, facts)| RepositoryStateDocument::new(coverage, facts))
                 .collect(),
-            watched: begun.watched.iter().map(WatchedDocument::from).collect(),
-            restores: restores.iter().map(RestoredDocument::from).collect(),
-            forks: forks.iter().map(|fork| ForkedDocument::new(fork)).collect(),
+            watched: known.begun.watched.iter().map(WatchedDocument::from).collect(),
+            restores: known.restores.iter().map(RestoredDocument::from).collect(),
+            forks: known.forks.iter().map(ForkedDocument::new).collect(),
             fork: fork.map(|fork| fork.id.to_string()),
         });
         return Ok(ExitCode::Done.into());
     }
     let shown = view::instances::Shown {
-        row: &row,
-        state: &state,
-        snapshots: &snapshots,
-        steps: &steps.counts,
-        pins: &pins,
-        pruned,
-        restores: &restores,
-        baseline: baseline.as_ref(),
-        begun: &begun,
+        row,
+        state: &known.state,
+        snapshots: &known.snapshots,
+        steps: &known.steps.counts,
+        pins: &known.pins,
+        pruned: known.pruned,
+        restores: &known.restores,
+        baseline: known.baseline.as_ref(),
+        begun: &known.begun,
         repositories: &repositories,
-        forks: &forks,
+        forks: &known.forks.iter().collect::<Vec<_>>(),
         meant: fork.as_ref(),
-        forked_from,
+        forked_from: known.forked_from.as_ref(),
     };
     let width = context.terminal.width_out();
     context
         .terminal
         .out(&view::instances::show(&shown, context.now(), width));
-    if baseline.is_some() {
+    if known.baseline.is_some() {
         context.propose("what changed", &format!("diff {}", row.id));
     }
     Ok(ExitCode::Done.into())

@@ -7,8 +7,8 @@ use rmcp::model::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::bound::{Bound, Reply, no_session};
-use super::results::{Checkpointed, Differing, Found, Listed, Restored, Snapshot, WentBack};
+use super::bound::{Bound, Found as Session, Reply, no_session};
+use super::results::{Checkpointed, Differing, Found, Listed, MOST, Restored, Snapshot, WentBack};
 use super::text;
 use super::tools::{self, Create, Diff, Fork, Label, Nothing, Restore, Tool, Which};
 use crate::agents;
@@ -27,7 +27,8 @@ use crate::session::{Allowed, Mark, check_name, find_snapshot, is_active, refuse
 use crate::snapshot::{SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 
-type Session = (Store, InstanceRow);
+/// What a moment is said to be stands in every list: so many characters are enough.
+const LONGEST_MESSAGE: usize = 1_000;
 
 /// Calls `tool` in the session that was found.
 pub(super) fn perform(
@@ -66,34 +67,43 @@ pub(super) fn perform(
         Tool::Diff => compare(context, session(context, found)?, arguments(tool, given)?),
         Tool::Restore => {
             let Restore { name, paths, dry_run } = arguments(tool, given)?;
-            let (store, row) = session(context, found)?;
+            if name.is_null() {
+                return Err(CliError::new(
+                    ErrorKind::Usage,
+                    "name is missing: which snapshot is meant?",
+                ));
+            }
+            let Session { store, row, .. } = session(context, found)?;
             let target = wanted(context, &store, &row, Some(&name))?;
             drop(store);
-            let paths = paths.unwrap_or_default();
-            let restored = go_back(context, &row, &target, paths, dry_run.unwrap_or(false))?;
-            Reply::new(text::restored(&restored, &called_by(&target)), &restored)
+            let dry_run = dry_run.unwrap_or(false);
+            let restored = go_back(context, &row, &target, only(paths)?, dry_run)?;
+            Reply::new(text::restored(&restored, &called_by(&target), dry_run), &restored)
         }
         Tool::SessionRestore => {
             let Which { checkpoint_id } = arguments(tool, given)?;
-            let (store, row) = session(context, found)?;
+            let Session { store, row, .. } = session(context, found)?;
             let target = wanted(context, &store, &row, checkpoint_id.as_ref())?;
             drop(store);
             let restored = go_back(context, &row, &target, Vec::new(), false)?;
             let reply = json(&WentBack {
                 restored_to: restored.restored_to.clone(),
                 files_changed: restored.files_changed,
+                not_restored: restored.stayed(),
             })?;
+            let stayed = text::stayed(&restored);
             Ok(Reply {
-                text: match text::stayed(&restored) {
-                    stayed if stayed.is_empty() => reply.text,
-                    stayed => format!("{}\n\n{}", reply.text, stayed.join("\n")),
+                text: if stayed.is_empty() {
+                    reply.text
+                } else {
+                    format!("{}\n\n{}", reply.text, stayed.join("\n"))
                 },
                 ..reply
             })
         }
         Tool::Fork => {
             let Fork { name, branch } = arguments(tool, given)?;
-            let (store, row) = session(context, found)?;
+            let Session { store, row, .. } = session(context, found)?;
             refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
             let target = wanted(context, &store, &row, name.as_ref())?;
             let args = ForkArgs {
@@ -104,8 +114,10 @@ pub(super) fn perform(
                 unlock: Unlock::default(),
                 json: true,
             };
-            let made = fork::document(fork(context, store, &row, None, &args)?, &args);
-            Reply::new(text::forked(&made, &called_by(&target)), &made)
+            let mut made = fork::document(fork(context, store, &row, None, &args)?, &args);
+            let text = text::forked(&made, &called_by(&target));
+            made.failed.truncate(MOST);
+            Reply::new(text, &made)
         }
     }
 }
@@ -117,6 +129,18 @@ fn arguments<T: DeserializeOwned>(tool: Tool, given: JsonObject) -> Result<T, Cl
             format!("{} was called wrongly: {why}", tool.name()),
         )
     })
+}
+
+/// The paths that are meant; all of them when none is said. A list that names nothing does not mean everything.
+fn only(paths: Option<Vec<String>>) -> Result<Vec<OsString>, CliError> {
+    let Some(paths) = paths else {
+        return Ok(Vec::new());
+    };
+    if paths.is_empty() || paths.iter().any(String::is_empty) {
+        let why = "paths names nothing; leave it out when all is meant";
+        return Err(CliError::new(ErrorKind::Usage, why));
+    }
+    Ok(paths.into_iter().map(OsString::from).collect())
 }
 
 /// A result whose text is the JSON itself.
@@ -140,8 +164,13 @@ fn create(
     name: Option<&str>,
     message: Option<&str>,
 ) -> Result<SnapshotRecord, CliError> {
+    if let Some(message) = message.filter(|message| message.chars().count() > LONGEST_MESSAGE) {
+        let length = message.chars().count();
+        let why = format!("what a moment is takes {LONGEST_MESSAGE} characters at most, not {length}");
+        return Err(CliError::new(ErrorKind::Usage, why));
+    }
     let row = match found {
-        Some((_, row)) => row,
+        Some(found) => found.row,
         None => bound.find_or_begin(context)?,
     };
     let (store, row) = living(context, row.id.as_str(), |id| {
@@ -158,20 +187,25 @@ fn create(
 }
 
 fn list(found: Option<Session>) -> Result<Listed, CliError> {
-    let Some((store, row)) = found else {
+    let Some(Session { store, row, .. }) = found else {
         return Ok(Listed {
             head: Head::default(),
             instance: None,
+            total: 0,
             snapshots: Vec::new(),
         });
     };
     let all = store.catalog().snapshots(&row.id)?;
     let steps = steps(&store, &row, &all)?;
-    let marked = all.iter().filter(|row| row.kind == SnapshotKind::Checkpoint);
+    let marked = || all.iter().filter(|row| row.kind == SnapshotKind::Checkpoint);
     Ok(Listed {
         head: Head::default(),
         instance: Some(row.id.to_string()),
-        snapshots: marked.map(|row| Snapshot::new(row, &steps)).collect(),
+        total: marked().count() as u64,
+        snapshots: marked()
+            .take(MOST)
+            .map(|row| Snapshot::new(row, &steps))
+            .collect(),
     })
 }
 
@@ -232,7 +266,8 @@ fn called_by(row: &SnapshotRow) -> String {
     row.name.clone().unwrap_or_else(|| row.id.to_string())
 }
 
-fn compare(context: &Context<'_>, (store, row): Session, given: Diff) -> Result<Reply, CliError> {
+fn compare(context: &Context<'_>, found: Session, given: Diff) -> Result<Reply, CliError> {
+    let Session { store, row, .. } = found;
     // Archives must not go while they are read.
     let _needed = store.share()?;
     let id = |row: SnapshotRow| row.id.to_string();
@@ -245,12 +280,7 @@ fn compare(context: &Context<'_>, (store, row): Session, given: Diff) -> Result<
         Some(Value::String(text)) if text == "now" => Until::Now,
         Some(to) => Until::Snapshot(id(wanted(context, &store, &row, Some(&to))?)),
     };
-    let paths: Vec<OsString> = given
-        .paths
-        .unwrap_or_default()
-        .into_iter()
-        .map(OsString::from)
-        .collect();
+    let paths = only(given.paths)?;
     let question = Question {
         from: from.as_deref(),
         to: &to,
@@ -271,12 +301,12 @@ fn go_back(
     context: &Context<'_>,
     row: &InstanceRow,
     target: &SnapshotRow,
-    paths: Vec<String>,
+    paths: Vec<OsString>,
     dry_run: bool,
 ) -> Result<Restored, CliError> {
     let args = RestoreArgs {
         instance: row.id.to_string(),
-        paths: paths.into_iter().map(OsString::from).collect(),
+        paths,
         dry_run,
         patch: false,
         yes: !dry_run,

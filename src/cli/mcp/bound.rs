@@ -1,6 +1,5 @@
 //! The one session that the tools of a server act on, and what they may do to it.
 
-use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,20 +7,23 @@ use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::act;
 use super::tools::{Right, Tool};
+use super::{act, text};
 use crate::cli::args::CalledAs;
 use crate::cli::commands::agent::{begin_for, keeper, opted_in, terms};
+use crate::cli::commands::diff::no_store;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::config::AgentRestore;
 use crate::environment::Environment;
-use crate::process::{self, INSTANCE_VARIABLE};
-use crate::session::{Allowed, find_called, is_active, refuse_inside};
-use crate::snapshot::{AgentRef, ProcessRef};
+use crate::session::{Allowed, find_called, find_instance, is_active, refuse_inside, sessions_of_caller};
+use crate::snapshot::{AgentRef, InstanceId, ProcessRef};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::recorded::{facts, terminal};
 use crate::terminal::{Verbosity, sanitize};
+
+/// So much of an error is enough: it may quote what it was given.
+const LONGEST_ERROR: usize = 2_000;
 
 /// Lines of what is said are broken nowhere.
 const WIDEST: usize = 10_000;
@@ -47,28 +49,53 @@ pub(in crate::cli) struct Bound {
     environment: Environment,
     called_as: CalledAs,
     /// The session that was named when the server was started.
-    named: Option<String>,
+    named: Option<InstanceId>,
     read_only: bool,
 }
 
+/// The session that a call is about.
+pub(super) struct Found {
+    pub(super) store: Store,
+    pub(super) row: InstanceRow,
+    /// The caller runs in it. Any other can only be read.
+    is_own: bool,
+}
+
 impl Bound {
-    pub(in crate::cli) fn new(context: &Context<'_>, named: Option<String>, read_only: bool) -> Self {
-        Self {
+    /// Binds to the session that is `named`, else to the one that each call comes from.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub(in crate::cli) fn new(
+        context: &Context<'_>,
+        named: Option<&str>,
+        read_only: bool,
+    ) -> Result<Self, CliError> {
+        let named = match named {
+            Some(wanted) => {
+                let store = context.store_for_reading()?.ok_or_else(|| no_store(wanted))?;
+                Some(find_called(&store, context.environment, wanted)?.id)
+            }
+            None => None,
+        };
+        Ok(Self {
             environment: context.environment.clone(),
             called_as: context.called_as,
             named,
             read_only,
-        }
+        })
     }
 
-    /// What may be called now: the operator may change it while the server runs. What cannot be found out is not allowed.
+    /// What may be called now: the operator may change it while the server runs.
     pub(super) fn right(&self) -> Right {
         let found = self.within(Arc::default(), |context| {
-            let row = self.find(context)?.map(|(_, row)| row);
-            self.allowed(context, row.as_ref())
+            let found = self.find(context)?;
+            Ok(self.allowed(context, found.as_ref()))
         });
-        let (right, _) = found.unwrap_or_else(|_| (self.least(), String::new()));
-        right
+        match found {
+            (Ok(right), _) => right,
+            (Err(_), _) => self.least(),
+        }
     }
 
     /// What may be called whatever the configuration says.
@@ -76,18 +103,19 @@ impl Bound {
         if self.read_only { Right::Read } else { Right::Mark }
     }
 
-    fn allowed(&self, context: &Context<'_>, row: Option<&InstanceRow>) -> Result<Right, CliError> {
-        if self.read_only {
-            return Ok(self.least());
+    /// What may be called in this session. What cannot be found out is not allowed.
+    fn allowed(&self, context: &Context<'_>, found: Option<&Found>) -> Right {
+        if self.read_only || found.is_some_and(|found| !found.is_own) {
+            return Right::Read;
         }
-        let terms = match row {
-            Some(row) => terms(context, row)?,
-            None => opted_in(context.environment)?,
+        let terms = match found {
+            Some(found) => terms(context, &found.row),
+            None => opted_in(context.environment),
         };
-        Ok(match terms.map(|terms| terms.agent_restore.value) {
+        match terms.ok().flatten().map(|terms| terms.agent_restore.value) {
             Some(AgentRestore::Checkpoints) => Right::Restore,
             Some(AgentRestore::Deny) | None => self.least(),
-        })
+        }
     }
 
     /// Calls a tool; `stop` asks it to give up.
@@ -95,104 +123,109 @@ impl Bound {
     /// # Errors
     /// What went wrong, in words.
     pub(super) fn call(&self, tool: Tool, given: JsonObject, stop: Arc<AtomicBool>) -> Result<Reply, String> {
-        let told = |error: CliError| in_words(&error.as_called(self.called_as));
-        let done = self.within(stop, |context| {
+        let (done, said) = self.within(stop, |context| {
             let found = self.find(context)?;
-            let right = self.allowed(context, found.as_ref().map(|(_, row)| row))?;
-            if right < tool.needs() {
-                return Err(self.refused(tool));
+            if self.allowed(context, found.as_ref()) < tool.needs() {
+                return Err(self.refused(tool, found.as_ref()));
             }
             act::perform(self, context, tool, given, found)
         });
-        let (mut reply, said) = done.map_err(told)?;
-        if !said.is_empty() {
-            reply.text = format!("{}\n\n{}", reply.text, said.trim_end());
+        let told = |text: String| match said.trim_end() {
+            "" => text::bounded(&text),
+            said => text::bounded(&format!("{text}\n\n{said}")),
+        };
+        match done {
+            Ok(reply) => Ok(Reply {
+                text: told(reply.text),
+                ..reply
+            }),
+            Err(error) => Err(told(in_words(&error))),
         }
-        // Colours are for terminals.
-        reply.text = sanitize::door(&reply.text, false);
-        Ok(reply)
     }
 
-    fn refused(&self, tool: Tool) -> CliError {
-        let message = format!("{} is not allowed here", tool.name());
-        let error = CliError::new(ErrorKind::RefusedInside, message);
-        if self.read_only {
-            error.hint("the server was started with --read-only")
-        } else {
-            error.hint(
-                "the operator allows it with restore = \"checkpoints\" in the [recovery.agent] table; what was kept is safe, and the \
-                 operator can restore it",
+    fn refused(&self, tool: Tool, found: Option<&Found>) -> CliError {
+        let name = tool.name();
+        let refused = |why: String| {
+            CliError::new(
+                ErrorKind::RefusedInside,
+                format!("{name} is not allowed here: {why}"),
             )
+        };
+        match found {
+            _ if self.read_only => refused("the server was started to read only".to_owned()),
+            Some(Found { store, row, is_own }) if !is_own => match is_active(store, row) {
+                true => refused(format!(
+                    "this agent does not run in {}, so it can only read",
+                    row.id
+                )),
+                false => refused(format!("{} is not active, so it can only be read", row.id)),
+            },
+            _ => {
+                let file = match found.and_then(|found| found.row.workspace.as_deref()) {
+                    Some(workspace) => format!("for the workspace {workspace}"),
+                    None => "in config.toml, for this session belongs to no workspace".to_owned(),
+                };
+                refused(format!(
+                    "the operator has to allow it with restore = \"checkpoints\" in a table [recovery.agent], {file}; nothing is lost, and \
+                     the operator can restore it"
+                ))
+            }
         }
     }
 
-    /// Works with a context of its own: what is said comes back beside the result, and stops when `stop` says so.
+    /// Works with a context of its own: what is said comes back beside the result, and it stops when `stop` says so.
     fn within<T>(
         &self,
         stop: Arc<AtomicBool>,
         work: impl FnOnce(&Context<'_>) -> Result<T, CliError>,
-    ) -> Result<(T, String), CliError> {
-        let mut environment = self.environment.clone();
-        if let Some(named) = &self.named {
-            let id = OsString::from(self.id_of(named)?.unwrap_or_else(|| named.clone()));
-            environment.variables.insert(INSTANCE_VARIABLE.into(), id);
-        }
+    ) -> (Result<T, CliError>, String) {
         let (terminal, _, said) = terminal(facts(WIDEST), Verbosity::Quiet);
-        let context = Context::of_a_call(&environment, &terminal, self.called_as, stop);
-        let done = work(&context)?;
-        Ok((done, said.text()))
+        let context = Context::of_a_call(&self.environment, &terminal, self.called_as, stop);
+        let done = work(&context);
+        (done, said.text())
     }
 
-    /// The id behind what the session was called when the server was started.
-    fn id_of(&self, named: &str) -> Result<Option<String>, CliError> {
-        let (terminal, ..) = terminal(facts(WIDEST), Verbosity::Quiet);
-        let context = Context::of_a_call(&self.environment, &terminal, self.called_as, Arc::default());
+    /// The session, when there is one: the one that was named, else the newest that the caller runs in.
+    pub(super) fn find(&self, context: &Context<'_>) -> Result<Option<Found>, CliError> {
         let Some(store) = context.store_for_reading()? else {
             return Ok(None);
         };
-        let row = find_called(&store, &self.environment, named)?;
-        // Who lives in another session may not name this one.
-        refuse_inside(&store, &self.environment, Allowed::Checkpoint(&row.id))?;
-        Ok(Some(row.id.to_string()))
-    }
-
-    /// The session, when there is one.
-    pub(super) fn find(&self, context: &Context<'_>) -> Result<Option<(Store, InstanceRow)>, CliError> {
-        let named = context.environment.get(INSTANCE_VARIABLE);
-        let Some(store) = context.store_for_reading()? else {
-            return Ok(None);
+        let own = sessions_of_caller(&store, context.environment)?;
+        let Some(named) = &self.named else {
+            return Ok(own.into_iter().next().map(|row| Found {
+                store,
+                row,
+                is_own: true,
+            }));
         };
-        let row = match named {
-            Some(named) => Some(find_called(
-                &store,
-                context.environment,
-                &named.to_string_lossy(),
-            )?),
-            None => of_the_caller(&store, context)?,
-        };
-        Ok(row.map(|row| (store, row)))
+        let row = find_instance(&store, named.as_str())?;
+        let is_own = own.iter().any(|own| own.id == row.id);
+        // Who lives in another session may not even read this one.
+        refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
+        Ok(Some(Found { store, row, is_own }))
     }
 
     /// The session; when there is none, one begins for the agent that calls.
     pub(super) fn find_or_begin(&self, context: &Context<'_>) -> Result<InstanceRow, CliError> {
-        let is_named = context.environment.get(INSTANCE_VARIABLE).is_some();
-        if let Some((_, row)) = self.find(context)? {
-            return Ok(row);
+        if let Some(found) = self.find(context)? {
+            return Ok(found.row);
         }
-        if is_named || opted_in(context.environment)?.is_none() {
+        if opted_in(context.environment)?.is_none() {
             return Err(no_session(context));
         }
         let store = context.store_for_writing()?;
-        let process = keeper(context).map_or_else(String::new, |ProcessRef { pid, start, .. }| {
-            format!("{pid}/{start}")
-        });
+        let process = keeper(context);
+        let process = process.map(|ProcessRef { pid, start, .. }| format!("{pid}/{start}"));
         let agent = AgentRef {
             name: "mcp".to_owned(),
-            session: process,
+            session: process.unwrap_or_default(),
         };
         // Several servers of one agent: one of them begins it.
         let _alone = store.lock_agent(&agent)?;
-        if let Some(row) = of_the_caller(&store, context)? {
+        if let Some(row) = sessions_of_caller(&store, context.environment)?
+            .into_iter()
+            .next()
+        {
             return Ok(row);
         }
         let begun = begin_for(context, &store, None)?;
@@ -204,41 +237,42 @@ impl Bound {
     }
 }
 
-/// An error for a model: what, why, and what can be done, each on lines of its own.
+/// An error for a model: what, and why. Hints are for operators: they name commands to type, and processes to stop.
 fn in_words(error: &CliError) -> String {
-    let part = |label: &str, text: &str| format!("{label}{}", sanitize::text(text));
-    let mut lines = vec![part("", &error.message)];
-    lines.extend(error.causes.iter().map(|cause| part("because: ", cause)));
-    lines.extend(error.hints.iter().map(|hint| part("hint: ", hint)));
-    lines.join("\n")
-}
-
-/// The newest living session that the caller runs in, by its ancestors.
-fn of_the_caller(store: &Store, context: &Context<'_>) -> Result<Option<InstanceRow>, CliError> {
-    let caller = process::caller(context.environment);
-    let is_own = |row: &InstanceRow| {
-        let mut known = row.keeper.iter().chain(&row.survivors);
-        known.any(|process| caller.ancestors.contains(process))
-            || caller.sessions.iter().any(|session| session == row.id.as_str())
+    let short = |text: &str| {
+        let text = sanitize::text(text);
+        let end = text.char_indices().nth(LONGEST_ERROR).map(|(at, _)| at);
+        match end.and_then(|at| text.get(..at)) {
+            None => text,
+            Some(start) => format!("{start}…"),
+        }
     };
-    let rows = store.catalog().instances()?.into_iter();
-    let mut own = rows.filter(|row| row.ended_at.is_none() && is_own(row));
-    Ok(own.find(|row| is_active(store, row)))
+    let mut lines = vec![short(&error.message)];
+    lines.extend(
+        error
+            .causes
+            .iter()
+            .map(|cause| format!("because: {}", short(cause))),
+    );
+    lines.join("\n")
 }
 
 /// There is no session to act on.
 pub(super) fn no_session(context: &Context<'_>) -> CliError {
-    let here = sanitize::path(&context.environment.current);
-    CliError::new(
-        ErrorKind::UnknownInstance,
-        format!("no session is recorded for this agent, and {here} lies in no workspace that is captured"),
-    )
-    .command(
-        "the operator turns recovery on for a workspace with",
-        "init WORKSPACE",
-    )
-    .command(
-        "or starts the agent with",
-        "launch --snapshot project DIR -- COMMAND",
-    )
+    let unknown = |message: String| CliError::new(ErrorKind::UnknownInstance, message);
+    match opted_in(context.environment) {
+        Err(error) => error,
+        Ok(Some(_)) => unknown(
+            "no snapshots: no session was begun for this agent yet; snapshot_create begins it".to_owned(),
+        ),
+        Ok(None) => {
+            let here = sanitize::path(&context.environment.current);
+            unknown(format!(
+                "no session is recorded for this agent, and {here} lies in no workspace that is captured: the operator turns that on \
+                 with `{}`, or starts the agent with `{}`",
+                context.command("init WORKSPACE"),
+                context.command("launch")
+            ))
+        }
+    }
 }

@@ -10,8 +10,8 @@ use crate::cli::document::{
 use crate::snapshot::{CallRef, StepCounts, Time};
 use crate::store::SnapshotRow;
 
-/// So many paths stand in a result; how many there are is told beside them.
-const MOST: usize = 200;
+/// So many paths or snapshots stand in a result; how many there are is told beside them.
+pub(super) const MOST: usize = 200;
 
 /// `snapshot_list`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -21,7 +21,9 @@ pub(super) struct Listed {
     pub(super) head: Head,
     /// The session's id; none before its first snapshot.
     pub(super) instance: Option<String>,
-    /// Newest first.
+    /// How many there are.
+    pub(super) total: u64,
+    /// The newest 200 of them, newest first.
     pub(super) snapshots: Vec<Snapshot>,
 }
 
@@ -103,9 +105,13 @@ pub(super) struct Restored {
     pub(super) files_changed: u64,
     /// The first 200 of them.
     pub(super) changes: Vec<ChangeDocument>,
-    /// The first 200 that stay, because others changed them.
+    /// How many stay, because others changed them.
+    pub(super) conflicts_total: u64,
+    /// The first 200 of them.
     pub(super) conflicts: Vec<ChangeDocument>,
-    /// The first 200 that could not be changed.
+    /// How many could not be changed.
+    pub(super) failed_total: u64,
+    /// The first 200 of them.
     pub(super) failed: Vec<ReasonDocument>,
     /// Id of the snapshot of what was there before.
     emergency: Option<String>,
@@ -120,10 +126,19 @@ impl From<RestoreDocument> for Restored {
             restored_to: made.target,
             files_changed: made.applied.len() as u64,
             changes: first(made.applied),
+            conflicts_total: made.conflicts.len() as u64,
             conflicts: first(made.conflicts),
+            failed_total: made.failed.len() as u64,
             failed: first(made.failed),
             emergency: made.emergency,
         }
+    }
+}
+
+impl Restored {
+    /// How many paths are not as the snapshot has them.
+    pub(super) fn stayed(&self) -> u64 {
+        self.conflicts_total + self.failed_total
     }
 }
 
@@ -158,8 +173,17 @@ impl From<Snapshot> for Found {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionRestore")]
 pub(super) struct WentBack {
+    /// Id of the checkpoint.
     pub(super) restored_to: String,
     pub(super) files_changed: u64,
+    /// How many paths are not as they were then; missing when all are.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(super) not_restored: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 fn first<T>(mut all: Vec<T>) -> Vec<T> {

@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What a model is told about all of it.
 const INSTRUCTIONS: &str = "Snapshots of the project's files, complete with ignored files and .git. Take one with snapshot_create \
     before a step that may destroy something; snapshot_diff shows what changed since. Going back (snapshot_restore) and copies \
-    (snapshot_fork) are offered where the operator allows them. The operator can always undo everything that this session did.";
+    (snapshot_fork) are offered where the operator allows them. The operator can put back every file as it was before this session.";
 
 /// Why the server stopped before its client wanted it to.
 #[derive(Debug, thiserror::Error)]
@@ -32,14 +32,15 @@ pub(in crate::cli) enum ServeError {
     #[error("the server cannot be started: {0}")]
     Start(io::Error),
     /// Whoever is at the other end speaks something else.
-    #[error("the client does not speak the Model Context Protocol: {0}")]
-    Protocol(Box<ServerInitializeError>),
+    #[error("what came on standard input is not the Model Context Protocol")]
+    Protocol,
     /// The server broke down.
     #[error("the server broke down: {0}")]
     Broken(tokio::task::JoinError),
 }
 
-/// Serves until the client goes away, or `over` says so. A tool that is at work then comes to its end first.
+/// Serves until the client goes away, or `over` says so. A tool that is at work then is asked to give up, and waited for: a restore is
+/// done, or not begun, or waits to be resumed, as ever. What had not begun does not begin.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -57,15 +58,15 @@ pub(in crate::cli) fn serve(bound: Bound, over: &AtomicBool) -> Result<(), Serve
     let served = runtime.block_on(async {
         tokio::select! {
             served = converse(server) => served,
-            () = asked(over) => {
-                stop.lock().unwrap_or_else(PoisonError::into_inner).store(true, Ordering::SeqCst);
-                Ok(())
-            }
+            () = asked(over) => Ok(()),
         }
     });
-    drop(turn.blocking_lock());
-    // Standard input may never say anything again, and a thread waits for it.
+    stop.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .store(true, Ordering::SeqCst);
+    // With its tasks go those who wait for their turn. Standard input may never say anything again, and a thread waits for it.
     runtime.shutdown_background();
+    drop(turn.blocking_lock());
     served
 }
 
@@ -74,7 +75,7 @@ async fn converse(server: Server) -> Result<(), ServeError> {
         Ok(running) => running,
         // Nobody said anything.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(ServeError::Protocol(Box::new(error))),
+        Err(_) => return Err(ServeError::Protocol),
     };
     running.waiting().await.map(drop).map_err(ServeError::Broken)
 }
@@ -155,7 +156,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::named(&request.name) else {
-            let message = format!("there is no tool {:?}", request.name);
+            let name: String = request.name.chars().take(100).collect();
+            let message = format!("there is no tool {name:?}");
             return Err(ErrorData::invalid_params(message, None));
         };
         let given = request.arguments.unwrap_or_default();

@@ -2,13 +2,13 @@
 
 use super::results::{Listed, Restored};
 use crate::cli::commands::diff::Differences;
-use crate::cli::document::{ChangeDocument, ForkDocument, ForkOutcome, RestoreOutcome};
+use crate::cli::document::{ChangeDocument, ForkDocument, ForkOutcome, ReasonDocument};
 use crate::cli::view;
 use crate::diff::PatchOptions;
 use crate::snapshot::SnapshotRecord;
 use crate::terminal::{sanitize, size};
 
-/// No longer text is given to a model; what is left out is named.
+/// Characters of the longest text that is given to a model. A patch leaves out files, and says so; what else is longer is cut off.
 const LONGEST: usize = 60_000;
 
 /// So many paths stand in a text.
@@ -17,12 +17,28 @@ const MOST: usize = 100;
 /// Columns of what is laid out.
 const WIDTH: usize = 100;
 
+/// No text is longer than a model can read: the end of a longer one is cut off.
+pub(super) fn bounded(text: &str) -> String {
+    let text = sanitize::door(text, false);
+    let whole = text.char_indices().nth(LONGEST).map(|(at, _)| at);
+    match whole.and_then(|at| text.get(..at)) {
+        None => text,
+        Some(start) => format!("{start}\n… (cut off: it would be too long)"),
+    }
+}
+
 pub(super) fn created(record: &SnapshotRecord) -> String {
     let entries = size::counted(record.entries(), "entry", "entries");
-    match &record.name {
-        Some(name) => format!("snapshot {name} created: {} ({entries})", record.id),
-        None => format!("snapshot created: {} ({entries})", record.id),
-    }
+    let roots = record
+        .mounts
+        .iter()
+        .map(|mount| view::changes::host(&mount.coverage));
+    let roots = roots.collect::<Vec<_>>().join(", ");
+    let name = record
+        .name
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" {name}"));
+    format!("snapshot{name} created: {} ({entries} in {roots})", record.id)
 }
 
 pub(super) fn listed(found: &Listed) -> String {
@@ -42,7 +58,12 @@ pub(super) fn listed(found: &Listed) -> String {
         );
         line.trim_end().to_owned()
     });
-    lines.collect::<Vec<_>>().join("\n")
+    let mut lines: Vec<String> = lines.collect();
+    let more = found.total.saturating_sub(lines.len() as u64);
+    if more > 0 {
+        lines.push(format!("and {} older ones", size::count(more)));
+    }
+    lines.join("\n")
 }
 
 /// The patch.
@@ -58,7 +79,7 @@ pub(super) fn differing(found: &Differences) -> String {
     let sources = found.sources(true);
     let (mut text, mut left_out) = (String::new(), 0);
     let mut add = |part: String| {
-        if text.len() + part.len() > LONGEST {
+        if text.len() + part.len() > LONGEST - 1_000 {
             left_out += 1;
             return;
         }
@@ -91,16 +112,19 @@ pub(super) fn differing(found: &Differences) -> String {
 }
 
 /// How a restore went, path by path.
-pub(super) fn restored(done: &Restored, name: &str) -> String {
-    let (verb, changed) = match done.outcome {
-        RestoreOutcome::Planned => ("would restore", "would change"),
-        _ => ("restored", "changed"),
+pub(super) fn restored(done: &Restored, name: &str, dry_run: bool) -> String {
+    let (verb, changed) = match dry_run {
+        true => ("would restore", "would change"),
+        false => ("restored", "changed"),
     };
     let mut lines = vec![match done.files_changed {
         0 => format!("{verb} snapshot {name} (no files {changed})"),
         some => format!("{verb} snapshot {name} ({some} file(s) {changed}):"),
     }];
-    lines.extend(paths(&done.changes, done.files_changed));
+    lines.extend(paths(
+        done.changes.iter().map(ChangeDocument::line),
+        done.files_changed,
+    ));
     lines.extend(stayed(done));
     lines.join("\n")
 }
@@ -108,24 +132,26 @@ pub(super) fn restored(done: &Restored, name: &str) -> String {
 /// What is not as the snapshot has it.
 pub(super) fn stayed(done: &Restored) -> Vec<String> {
     let mut lines = Vec::new();
-    if !done.conflicts.is_empty() {
+    if done.conflicts_total > 0 {
         lines.push("left as they are, for somebody else changed them:".to_owned());
-        lines.extend(paths(&done.conflicts, done.conflicts.len() as u64));
+        lines.extend(paths(
+            done.conflicts.iter().map(ChangeDocument::line),
+            done.conflicts_total,
+        ));
     }
-    if !done.failed.is_empty() {
+    if done.failed_total > 0 {
         lines.push("could not be changed:".to_owned());
-        let all = done.failed.iter().take(MOST);
-        lines.extend(all.map(|failed| sanitize::text(&failed.line())));
+        lines.extend(paths(
+            done.failed.iter().map(ReasonDocument::line),
+            done.failed_total,
+        ));
     }
     lines
 }
 
-fn paths(shown: &[ChangeDocument], all: u64) -> Vec<String> {
-    let mut lines: Vec<String> = shown
-        .iter()
-        .take(MOST)
-        .map(|change| sanitize::text(&change.line()))
-        .collect();
+/// The first of them, and how many more there are.
+fn paths(shown: impl Iterator<Item = String>, all: u64) -> Vec<String> {
+    let mut lines: Vec<String> = shown.take(MOST).map(|line| sanitize::text(&line)).collect();
     let more = all.saturating_sub(lines.len() as u64);
     if more > 0 {
         lines.push(format!("and {} more", size::count(more)));
@@ -134,18 +160,18 @@ fn paths(shown: &[ChangeDocument], all: u64) -> Vec<String> {
 }
 
 pub(super) fn forked(made: &ForkDocument, name: &str) -> String {
-    let paths = size::counted(made.paths, "path", "paths");
+    let written = size::counted(made.paths, "path", "paths");
     let mut lines = vec![
         format!(
-            "forked snapshot {name} into {} ({paths})",
+            "forked snapshot {name} into {} ({written})",
             sanitize::text(&made.directory)
         ),
         format!("fork {}", made.reference.id),
     ];
     if made.outcome == ForkOutcome::Partial {
         lines.push("not as the snapshot has them:".to_owned());
-        let all = made.failed.iter().take(MOST);
-        lines.extend(all.map(|failed| sanitize::text(&failed.line())));
+        let failed = made.failed.iter().map(ReasonDocument::line);
+        lines.extend(paths(failed, made.failed.len() as u64));
     }
     lines.join("\n")
 }

@@ -1,5 +1,7 @@
 //! The tools: their names, what they take, and what they say of themselves.
 
+use std::sync::Arc;
+
 use rmcp::model::{JsonObject, Tool as Definition, ToolAnnotations};
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
@@ -95,6 +97,10 @@ impl Tool {
             Self::SessionCheckpoints => made.with_output_schema::<Vec<Found>>(),
             Self::SessionRestore => made.with_output_schema::<WentBack>(),
         };
+        let mut made = made;
+        if let Some(schema) = &mut made.output_schema {
+            without_formats(Arc::make_mut(schema).values_mut());
+        }
         let reads = self.needs() == Right::Read;
         let replaces = matches!(self, Self::Restore | Self::SessionRestore);
         made.with_annotations(ToolAnnotations::from_raw(
@@ -130,8 +136,8 @@ impl Tool {
                  snapshot, or since the session began when there is none."
             }
             Self::Restore => {
-                "Puts the project's files back as they were in a snapshot of this session: what came later is changed back or deleted. \
-                 What is there now is kept for the operator, who can undo this."
+                "Puts the project's files back as they were in a snapshot that was taken in this session: what came later is changed back \
+                 or deleted. What is there now is kept for the operator, who can undo this."
             }
             Self::Fork => {
                 "Writes a snapshot of this session into a new directory, to try something there. The project stays as it is. The \
@@ -155,6 +161,22 @@ impl Tool {
 /// What is wrong with it, in words.
 pub(super) fn arguments<T: DeserializeOwned>(given: JsonObject) -> Result<T, String> {
     serde_json::from_value(Value::Object(given)).map_err(|error| error.to_string())
+}
+
+/// Clients warn of formats that JSON Schema does not know, such as the widths of Rust's numbers.
+fn without_formats<'a>(parts: impl Iterator<Item = &'a mut Value>) {
+    for part in parts {
+        match part {
+            Value::Object(object) => {
+                if object.get("format").is_some_and(Value::is_string) {
+                    object.remove("format");
+                }
+                without_formats(object.values_mut());
+            }
+            Value::Array(parts) => without_formats(parts.iter_mut()),
+            _ => {}
+        }
+    }
 }
 
 /// An argument that is left out has no value of its own; clients that check defaults against types stumble over `null`.

@@ -241,7 +241,8 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
     lines.join("\n")
 }
 
-fn status(state: &State) -> String {
+/// In words.
+pub(in crate::cli) fn status(state: &State) -> String {
     let State::Active(reasons) = state else {
         return state.word().to_owned();
     };
@@ -259,7 +260,8 @@ fn status(state: &State) -> String {
     format!("active ({})", shown.join(", "))
 }
 
-fn ending(row: &InstanceRow) -> String {
+/// In words.
+pub(in crate::cli) fn ending(row: &InstanceRow) -> String {
     use crate::snapshot::Ending;
     match &row.ending {
         Some(Ending::Status(status)) => format!("status {status}"),

@@ -146,7 +146,13 @@ pub(in crate::cli) fn not_covered(gaps: &[NotCovered]) -> String {
     lines.join("\n")
 }
 
-fn made(coverage: &Coverage, change: &Change, sources: &Sources<'_>, options: PatchOptions) -> Patch {
+/// What became of the content.
+pub(in crate::cli) fn made(
+    coverage: &Coverage,
+    change: &Change,
+    sources: &Sources<'_>,
+    options: PatchOptions,
+) -> Patch {
     let lent = |entry: &Option<Entry>| {
         entry
             .as_ref()

@@ -49,7 +49,8 @@ fn undoes(receipt: &Receipt) -> Option<(u64, u64)> {
     }
 }
 
-fn words(act: &Act) -> String {
+/// What was done.
+pub(in crate::cli) fn words(act: &Act) -> String {
     match act {
         Act::Begin { mode, command, .. } => match command {
             Some((program, _)) => format!("began, mode {mode}: {}", sanitize::name(program.as_bytes())),

@@ -1,0 +1,191 @@
+//! What differs, path by path, with its lines folded away.
+
+use maud::{Markup, html};
+
+use crate::cli::commands::diff::{Compared, Differences};
+use crate::cli::view;
+use crate::cli::view::patch::Sources;
+use crate::diff::{Body, Change, ChangeKind, Line, PatchOptions};
+use crate::snapshot::Coverage;
+use crate::terminal::{sanitize, size};
+
+/// So many bytes of lines stand in a page, so that a browser opens it; what is left out is said.
+const LARGEST: usize = 32 << 20;
+
+/// So many of one file.
+const LARGEST_FILE: usize = 1 << 20;
+
+/// Columns of what is laid out as text.
+const WIDTH: usize = 110;
+
+/// Two sides that are compared.
+pub(in crate::cli) struct Shown<'a> {
+    pub(in crate::cli) found: &'a Differences,
+    /// Also what is likely to be a secret.
+    pub(in crate::cli) show_secrets: bool,
+}
+
+/// The section of all mounts.
+pub(super) fn section(shown: &Shown<'_>) -> Markup {
+    let found = shown.found;
+    let mut room = LARGEST;
+    let to = match found.to().as_str() {
+        "now" => "the files as they are".to_owned(),
+        id => format!("snapshot {id}"),
+    };
+    html! {
+        section id="changes" {
+            h2 { "What changed" }
+            p { "From the " (found.from.kind.word()) " snapshot " code { (found.from.id) } " to " (to) "." }
+            @if !found.are_any() { p { "no differences" } }
+            @for mount in &found.mounts { (of_mount(mount, shown, &mut room)) }
+        }
+    }
+}
+
+fn of_mount(mount: &Compared, shown: &Shown<'_>, room: &mut usize) -> Markup {
+    let sources = shown.found.sources(!shown.show_secrets);
+    let changes = &mount.comparison.changes;
+    let gaps = &mount.comparison.not_covered;
+    let root = mount.coverage.root.to_path();
+    html! {
+        h3 class="mono" { (view::changes::host(&mount.coverage)) }
+        @if !changes.is_empty() { p class="counts" { (counts(changes)) } }
+        @if !mount.settings.is_empty() {
+            pre { (plain(&view::settings::settings(&mount.coverage, &mount.settings, WIDTH))) }
+        }
+        @for change in &mount.repositories {
+            pre { (plain(&view::repository::change(&mount.coverage, change, WIDTH))) }
+        }
+        @for change in changes { (of_path(&mount.coverage, change, &sources, shown.show_secrets, room)) }
+        @for change in &mount.withheld {
+            p class="path" {
+                span class="warn" { "withheld: " }
+                (sanitize::path(&change.path.on_host(&root))) ": " (change.kind.words())
+            }
+        }
+        @if !gaps.is_empty() {
+            h3 { "Not covered" }
+            ul {
+                @for gap in gaps {
+                    li { code { (sanitize::path(&gap.path.on_host(&root))) } ": " (sanitize::text(&gap.reason)) }
+                }
+            }
+        }
+    }
+}
+
+fn counts(changes: &[Change]) -> String {
+    let count = |kinds: &[ChangeKind]| {
+        changes
+            .iter()
+            .filter(|change| kinds.contains(&change.kind))
+            .count()
+    };
+    let parts = [
+        ("added", count(&[ChangeKind::Added])),
+        ("modified", count(&[ChangeKind::Modified, ChangeKind::Type])),
+        ("deleted", count(&[ChangeKind::Deleted])),
+        ("renamed", count(&[ChangeKind::Renamed])),
+        (
+            "with other mode or owner",
+            count(&[ChangeKind::Mode, ChangeKind::Metadata]),
+        ),
+    ];
+    let told = parts.iter().filter(|(_, count)| *count > 0);
+    let told = told.map(|(word, count)| format!("{} {word}", size::count(*count as u64)));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+fn of_path(
+    coverage: &Coverage,
+    change: &Change,
+    sources: &Sources<'_>,
+    show_secrets: bool,
+    room: &mut usize,
+) -> Markup {
+    let (letter, _) = view::changes::letter(change.kind);
+    let options = PatchOptions {
+        context: 3,
+        show_secrets,
+        hides: false,
+    };
+    let made = view::patch::made(coverage, change, sources, options);
+    let (added, removed) = (made.added, made.removed);
+    let head = html! {
+        span class={ "kind " (letter) } { (letter) }
+        span class="mono" { (name(change)) }
+        @let detail = view::changes::detail(change);
+        @if !detail.is_empty() { span class="dim" { "  (" (detail) ")" } }
+        @if added + removed > 0 {
+            span class="dim" { "  +" (size::count(added)) " −" (size::count(removed)) }
+        }
+    };
+    let content = match made.body {
+        Body::Nothing => return html! { p class="path" { (head) } },
+        Body::Lines(lines) => of_lines(&lines, room),
+        Body::Binary(old, new) => note(&format!("binary: {} → {}", size::bytes(old), size::bytes(new))),
+        Body::Large(old, new) => note(&format!(
+            "too large to show: {} → {}",
+            size::bytes(old),
+            size::bytes(new)
+        )),
+        Body::Hidden => note("content hidden: it may hold secrets (--show-secrets shows it)"),
+        Body::Unavailable(why) => note(&format!("content not available: {}", sanitize::text(&why))),
+    };
+    html! { details { summary { (head) } (content) } }
+}
+
+fn note(text: &str) -> Markup {
+    html! { p class="dim" { (text) } }
+}
+
+fn name(change: &Change) -> String {
+    let entry = change.to.as_ref().or(change.from.as_ref());
+    let path = view::changes::path(&change.path, entry);
+    match &change.from_path {
+        Some(from) => format!("{} → {path}", view::changes::path(from, change.from.as_ref())),
+        None => path,
+    }
+}
+
+fn of_lines(lines: &[(Line, Vec<u8>)], room: &mut usize) -> Markup {
+    let mut left = LARGEST_FILE.min(*room);
+    let before = left;
+    let fits = lines.iter().take_while(|(_, text)| {
+        // What is around a line counts as well.
+        let size = text.len() + 16;
+        let fits = size <= left;
+        left = left.saturating_sub(size);
+        fits
+    });
+    let fits: Vec<&(Line, Vec<u8>)> = fits.collect();
+    *room = room.saturating_sub(before - left);
+    let more = (lines.len() - fits.len()) as u64;
+    html! {
+        @if !fits.is_empty() {
+            pre {
+                @for (line, text) in fits { (of_line(*line, text)) }
+            }
+        }
+        @if more > 0 {
+            p class="warn" { (size::counted(more, "line is", "lines are")) " left out, for the page would be too large" }
+        }
+    }
+}
+
+fn of_line(line: Line, text: &[u8]) -> Markup {
+    let text = sanitize::line(text);
+    match line {
+        Line::Context => html! { " " (text) "\n" },
+        Line::Added => html! { ins { "+" (text) } },
+        Line::Removed => html! { del { "-" (text) } },
+        Line::Hunk => html! { span class="hunk" { (text.trim_end()) } },
+        Line::NoNewline => html! { span class="hunk" { "\\ No newline at end of file" } },
+    }
+}
+
+/// A text for a terminal, without its colours.
+fn plain(text: &str) -> String {
+    sanitize::door(text, false)
+}

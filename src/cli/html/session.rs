@@ -1,0 +1,224 @@
+//! A session on a page: what is known of it, what it covers, its snapshots, restores and receipts.
+
+use maud::{Markup, html};
+
+use crate::cli::commands::show::Known;
+use crate::cli::error::CliError;
+use crate::cli::view;
+use crate::cli::view::instances::{ending, status, step_words};
+use crate::snapshot::{Coverage, Digest, Receipt, RestoreKind, SnapshotKind, Time};
+use crate::store::Store;
+use crate::terminal::{sanitize, size};
+
+fn fact(name: &str, value: &str) -> Markup {
+    html! { dt { (name) } dd { (sanitize::text(value)) } }
+}
+
+/// When something was.
+fn when(at: Time, now: Time) -> String {
+    format!("{} ({})", size::moment(at), size::age(at, now))
+}
+
+/// What the session is.
+pub(super) fn facts(known: &Known, now: Time) -> Markup {
+    let row = &known.row;
+    html! {
+        dl {
+            (fact("Status", &status(&known.state)))
+            @if let Some(workspace) = &row.workspace { (fact("Workspace", workspace)) }
+            (fact("Mode", &row.mode))
+            (fact("Began", &when(row.started_at, now)))
+            @if let Some(at) = row.ended_at { (fact("Ended", &format!("{}, {}", when(at, now), ending(row)))) }
+            @if let Some((program, arguments)) = &row.command {
+                (fact("Command", &format!("{program} with {}", size::counted(u64::from(*arguments), "argument", "arguments"))))
+            }
+            @if let Some(agent) = &known.begun.agent {
+                (fact("Agent", &format!("{}, its session {}", agent.name, agent.session)))
+            }
+            @if let Some(container) = &known.begun.container { (fact("Container", &container.name)) }
+            @if let Some(fork) = &known.forked_from { (fact("Forked from", &view::forks::origin(fork))) }
+        }
+    }
+}
+
+/// What was agreed: what is captured and what not, frozen when the session began.
+pub(super) fn contract(known: &Known) -> Markup {
+    let repositories = known.repositories();
+    html! {
+        section id="contract" {
+            h2 { "What is covered" }
+            @if known.row.mounts.is_empty() { p { "No file is kept." } }
+            @for coverage in &known.row.mounts { (covered(coverage)) }
+            @if let Some(policy) = &known.begun.cleanup_policy {
+                p { "jackin's own policy for a dirty work tree at the end: " (sanitize::text(policy)) }
+            }
+            @if !repositories.is_empty() {
+                h3 { "Git repositories when it began" }
+                ul { @for (coverage, facts) in repositories { li { (view::repository::sentence(coverage, facts)) } } }
+            }
+            (lacking(known))
+        }
+    }
+}
+
+fn covered(coverage: &Coverage) -> Markup {
+    html! {
+        h3 class="mono" { (view::changes::host(coverage)) }
+        @if !coverage.tracked.is_empty() {
+            p { "Only these paths:" }
+            ul { @for path in &coverage.tracked { li { code { (sanitize::name(path.as_bytes())) } } } }
+        }
+        @if coverage.excludes.is_empty() {
+            p { "Nothing is excluded." }
+        } @else {
+            p { "Left out, never captured, compared or touched:" }
+            ul { @for rule in &coverage.excludes { li { code { (sanitize::name(rule.pattern.as_bytes())) } } } }
+        }
+        @if !coverage.withheld.is_empty() {
+            p { "Withheld:" }
+            ul {
+                @for place in &coverage.withheld {
+                    li { code { (sanitize::path(&place.path.on_host(&coverage.root.to_path()))) } }
+                }
+            }
+        }
+    }
+}
+
+fn lacking(known: &Known) -> Markup {
+    let record = known.baseline.as_ref().filter(|record| !record.complete);
+    html! {
+        @if let Some(record) = record {
+            p class="warn" { "The baseline is not complete. It lacks:" }
+            ul {
+                @for mount in &record.mounts {
+                    @for gap in &mount.gaps {
+                        li {
+                            code { (sanitize::path(&gap.path.on_host(&mount.coverage.root.to_path()))) }
+                            ": " (sanitize::text(&gap.reason))
+                        }
+                    }
+                    @let more = mount.gap_count.saturating_sub(mount.gaps.len() as u64);
+                    @if more > 0 { li { "and " (size::count(more)) " more" } }
+                }
+            }
+        }
+    }
+}
+
+/// Every snapshot, newest first.
+pub(super) fn snapshots(known: &Known, now: Time) -> Markup {
+    html! {
+        section id="snapshots" {
+            h2 { "Snapshots" }
+            @if known.snapshots.is_empty() { p { "none" } } @else {
+                div class="wide" tabindex="0" role="region" aria-label="Snapshots" {
+                    table {
+                        thead {
+                            tr {
+                                th { "Snapshot" } th { "Kind" } th { "Taken" } th class="number" { "Entries" }
+                                th class="number" { "Size" } th { "Changed" } th { "What for" }
+                            }
+                        }
+                        tbody {
+                            @for row in &known.snapshots {
+                                tr {
+                                    td class="mono" { (row.id) }
+                                    td { @if row.late && row.kind == SnapshotKind::Closing { "late " } (row.kind.word()) }
+                                    td { (when(row.taken_at, now)) }
+                                    td class="number" { (size::count(row.entries)) }
+                                    td class="number" { (size::bytes(row.bytes)) }
+                                    td { @if let Some(step) = known.steps.counts.get(&row.id) { (step_words(*step)) } }
+                                    td {
+                                        @for text in [&row.name, &row.message].into_iter().flatten() {
+                                            (sanitize::name(text.as_bytes())) " "
+                                        }
+                                        @if !row.complete { span class="warn" { "not complete" } }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if known.pruned > 0 {
+                p { (size::counted(known.pruned, "snapshot was", "snapshots were")) " pruned by the rules of retention" }
+            }
+        }
+    }
+}
+
+/// What was put back, newest first.
+pub(super) fn restores(known: &Known, now: Time) -> Markup {
+    html! {
+        @if !known.restores.is_empty() {
+            section id="restores" {
+                h2 { "Restores" }
+                div class="wide" tabindex="0" role="region" aria-label="Restores" {
+                    table {
+                        thead {
+                            tr {
+                                th class="number" { "Receipt" } th { "Act" } th { "When" } th { "To" }
+                                th class="number" { "Changed" } th class="number" { "Conflicts" } th { "What was there before" }
+                            }
+                        }
+                        tbody {
+                            @for row in &known.restores {
+                                tr {
+                                    td class="number" { a href={ "#receipt-" (row.number) } { (row.number) } }
+                                    td {
+                                        @match row.kind { RestoreKind::Restore => "restore", RestoreKind::Undo => "undo" }
+                                    }
+                                    td { (when(row.at, now)) }
+                                    td class="mono" { (row.target) }
+                                    td class="number" { (size::count(row.changed.len() as u64)) }
+                                    td class="number" { (size::count(row.conflicts)) }
+                                    td class="mono" { (row.emergency) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The receipts of the session with their hashes, newest first. Every link of the whole chain is checked on the way.
+pub(super) fn receipts(store: &Store, known: &Known) -> Result<Markup, CliError> {
+    let (all, head) = store.chain()?;
+    // What the next link says of the one before it is the hash of that.
+    let hashes = all.iter().skip(1).map(|next| next.previous);
+    let hashes = hashes.chain(std::iter::once(head.hash));
+    let id = Some(&known.row.id);
+    let own: Vec<(&Receipt, Digest)> = all
+        .iter()
+        .zip(hashes)
+        .filter(|(receipt, _)| receipt.instance.as_ref() == id)
+        .collect();
+    Ok(html! {
+        section id="receipts" {
+            h2 { "Receipts" }
+            p {
+                "Each holds the hash of the one before; every link held when this was written. The head of the chain: "
+                code class="mono" { (head) }
+            }
+            div class="wide" tabindex="0" role="region" aria-label="Receipts" {
+                table {
+                    thead { tr { th class="number" { "N" } th { "When" } th { "Act" } th { "By" } th { "Hash" } } }
+                    tbody {
+                        @for (receipt, hash) in own.iter().rev() {
+                            tr id={ "receipt-" (receipt.number) } {
+                                td class="number" { (receipt.number) }
+                                td { (size::moment(receipt.at)) }
+                                td { (view::receipt::words(&receipt.act)) }
+                                td { "user " (receipt.uid) }
+                                td class="mono" { (hash) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
