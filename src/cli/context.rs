@@ -83,18 +83,7 @@ impl<'a> Context<'a> {
                 "user {uid}, who called sudo, is not in /etc/passwd, so the home of HOME is used; name theirs in JACKIN_HOME_DIR"
             ));
         }
-        let progress = FailPoint::new(environment, Progress::new(terminal, interrupts.flag()));
-        let (clock, entropy) = (SystemClock, SystemEntropy);
-        Ok(Self {
-            environment,
-            terminal,
-            interrupts,
-            called_as,
-            tells_pending: false,
-            progress,
-            clock,
-            entropy,
-        })
+        Ok(Self::stopped_by(interrupts, environment, terminal, called_as))
     }
 
     /// For one of many pieces of work of a process that goes on: `stop` asks it to give up.
@@ -104,7 +93,15 @@ impl<'a> Context<'a> {
         called_as: CalledAs,
         stop: Arc<AtomicBool>,
     ) -> Self {
-        let interrupts = Interrupts::asked_by(stop);
+        Self::stopped_by(Interrupts::asked_by(stop), environment, terminal, called_as)
+    }
+
+    fn stopped_by(
+        interrupts: Interrupts,
+        environment: &'a Environment,
+        terminal: &'a Terminal,
+        called_as: CalledAs,
+    ) -> Self {
         let progress = FailPoint::new(environment, Progress::new(terminal, interrupts.flag()));
         Self {
             environment,

@@ -1,12 +1,13 @@
 //! Checkpoints as tools of an agent, in a raw conversation: every tool, in both eras of the protocol.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::support::compare::assert_same_tree;
 use crate::support::mcp::{ALLOWED, Client, Era, only, workspace};
+use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 /// Through every tool.
@@ -244,20 +245,41 @@ fn results_fit_their_schemas() {
     client.end();
 }
 
+/// An agent calls its hook.
+fn hook(sandbox: &Sandbox, project: &Path, event: &str, tool: &str) {
+    let said = json!({
+        "session_id": "s", "cwd": project, "hook_event_name": event, "source": "startup",
+        "tool_name": tool, "tool_input": {}, "tool_use_id": "t",
+    });
+    let file = sandbox.scratch("event");
+    fs::write(&file, said.to_string()).unwrap();
+    let script = format!("exec \"$@\" < '{}'", file.display());
+    let run = sandbox.command(["hook", "run", "claude", event]);
+    run.through(&["sh", "-c", &script, "sh"]).run().ok();
+}
+
+#[test]
+fn a_hook_joins_the_session_that_the_tools_began() {
+    let (sandbox, project) = workspace(ALLOWED);
+    let mut client = Client::start(&sandbox, &project, &[], Era::Stateless);
+    client.call("snapshot_create", json!({"name": "s1"})).ok();
+    let id = only(&sandbox);
+    hook(&sandbox, &project, "SessionStart", "");
+    fs::write(project.join("a"), "changed\n").unwrap();
+    hook(&sandbox, &project, "PreToolUse", "Write");
+    assert_eq!(only(&sandbox), id);
+    let listed = client.call("snapshot_list", json!({})).ok();
+    assert!(listed.text.contains("before Write, t"), "{listed:?}");
+    // It ends when the agent does, not when one of its conversations does.
+    hook(&sandbox, &project, "SessionEnd", "");
+    client.call("snapshot_restore", json!({"name": "s1"})).ok();
+    client.end();
+}
+
 #[test]
 fn a_session_that_a_hook_began_is_the_one() {
     let (sandbox, project) = workspace(ALLOWED);
-    let hook = |event: &str, tool: &str| {
-        let said = json!({
-            "session_id": "s", "cwd": project, "hook_event_name": event, "source": "startup",
-            "tool_name": tool, "tool_input": {}, "tool_use_id": "t",
-        });
-        let file = sandbox.scratch("event");
-        fs::write(&file, said.to_string()).unwrap();
-        let script = format!("exec \"$@\" < '{}'", file.display());
-        let run = sandbox.command(["hook", "run", "claude", event]);
-        run.through(&["sh", "-c", &script, "sh"]).run().ok();
-    };
+    let hook = |event: &str, tool: &str| hook(&sandbox, &project, event, tool);
     hook("SessionStart", "");
     let id = only(&sandbox);
     let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);

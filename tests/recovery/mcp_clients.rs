@@ -88,6 +88,19 @@ fn spoiled(sandbox: &Sandbox, project: &Path) -> (Tree, Tree) {
     (good, Tree::read(project))
 }
 
+/// The client is gone, or somebody wants the server gone; it goes in order.
+fn leave(mut client: Client, by_signal: bool) {
+    if by_signal {
+        let pid = client.pid().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        assert!(sent.success());
+    } else {
+        client.close();
+    }
+    let status = client.gone();
+    assert!(status.success(), "{status}");
+}
+
 #[test]
 fn a_client_that_goes_away_leaves_the_old_tree_or_the_new_one() {
     let (sandbox, project) = workspace(ALLOWED);
@@ -101,20 +114,7 @@ fn a_client_that_goes_away_leaves_the_old_tree_or_the_new_one() {
         );
         client.say(&request);
         thread::sleep(Duration::from_millis(pause));
-        if by_signal {
-            let pid = client.pid().to_string();
-            assert!(
-                Command::new("kill")
-                    .args(["-TERM", &pid])
-                    .status()
-                    .unwrap()
-                    .success()
-            );
-        } else {
-            client.close();
-        }
-        let status = client.gone();
-        assert!(status.success(), "{status}");
+        leave(client, by_signal);
         let now = Tree::read(&project);
         if differences(&now, &good, Exactness::Content).is_empty() {
             sandbox.jackin(["show", &id]).ok();
@@ -192,20 +192,7 @@ fn a_server_with_much_to_do_ends_when_it_is_asked_to() {
             client.say(&request);
         }
         client.hear();
-        if by_signal {
-            let pid = client.pid().to_string();
-            assert!(
-                Command::new("kill")
-                    .args(["-TERM", &pid])
-                    .status()
-                    .unwrap()
-                    .success()
-            );
-        } else {
-            client.close();
-        }
-        let status = client.gone();
-        assert!(status.success(), "{status}");
+        leave(client, by_signal);
     }
     sandbox.jackin(["verify"]).ok();
     sandbox.jackin(["log", "--verify"]).ok();

@@ -5,7 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::document::ChangeDocument;
 use crate::cli::error::CliError;
 use crate::cli::view;
-use crate::diff::{Change, ChangeKind, Comparison, Side, compare, compare_withheld, pair_renames};
+use crate::diff::{Change, Comparison, Side, compare, compare_withheld, pair_renames};
 use crate::snapshot::{Coverage, InstanceId, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{size, width};
@@ -86,25 +86,12 @@ impl Changes {
         if total == 0 && self.withheld == 0 {
             return format!("session {instance} changed nothing");
         }
-        let count = |kinds: &[ChangeKind]| {
-            let all = self.mounts.iter().flat_map(|(_, changes)| changes);
-            all.filter(|change| kinds.contains(&change.kind)).count() as u64
-        };
-        let parts: Vec<String> = [
-            ("added", count(&[ChangeKind::Added])),
-            ("modified", count(&[ChangeKind::Modified, ChangeKind::Type])),
-            ("deleted", count(&[ChangeKind::Deleted])),
-            ("renamed", count(&[ChangeKind::Renamed])),
-            (
-                "with other mode or owner",
-                count(&[ChangeKind::Mode, ChangeKind::Metadata]),
-            ),
-            ("private, of which `diff` tells", self.withheld),
-        ]
-        .into_iter()
-        .filter(|(_, number)| *number > 0)
-        .map(|(word, number)| format!("{} {word}", size::count(number)))
-        .collect();
+        let all = self.mounts.iter().flat_map(|(_, changes)| changes);
+        let mut parts = view::changes::counts(all);
+        if self.withheld > 0 {
+            let private = size::count(self.withheld);
+            parts.push(format!("{private} private, of which `diff` tells"));
+        }
         let head = format!("session {instance}: {}", parts.join(", "));
         let mut lines = width::wrap(&head, columns);
         let mut left = SHOWN;

@@ -23,6 +23,9 @@ use super::unlock::identities;
 use super::words::Words;
 
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
+    if let Some(file) = &args.html {
+        page_file::check(file.as_ref(), "page")?;
+    }
     let (store, row) = open(context, &args.instance)?;
     let store = store.unlocked_by(identities(context, &args.unlock)?);
     // Archives must not go while they are read.

@@ -166,7 +166,7 @@ fn lacks(record: &SnapshotRecord) -> Vec<ReasonDocument> {
 }
 
 /// What was written down when an instance began, beside what is in its row.
-fn begun(store: &Store, instance: &InstanceId) -> Result<Begun, CliError> {
+pub(in crate::cli) fn begun(store: &Store, instance: &InstanceId) -> Result<Begun, CliError> {
     let (first, _) = store.catalog().lifetime(instance)?;
     let receipt = match first {
         Some(number) => store.catalog().receipt(number)?,

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::cli::commands::diff::{Compared, Differences};
 use crate::cli::view;
 use crate::cli::view::patch::Sources;
-use crate::diff::{Body, Change, ChangeKind, Line, PatchOptions};
+use crate::diff::{Body, Change, Line, PatchOptions};
 use crate::snapshot::Coverage;
 use crate::terminal::{sanitize, size};
 
@@ -50,7 +50,7 @@ fn of_mount(mount: &Compared, shown: &Shown<'_>, room: &mut usize) -> Markup {
     let root = mount.coverage.root.to_path();
     html! {
         h3 class="mono" { (view::changes::host(&mount.coverage)) }
-        @if !changes.is_empty() { p class="counts" { (counts(changes)) } }
+        @if !changes.is_empty() { p class="counts" { (view::changes::counts(changes.iter()).join(", ")) } }
         @if !mount.settings.is_empty() {
             pre { (plain(&view::settings::settings(&mount.coverage, &mount.settings, WIDTH))) }
         }
@@ -73,28 +73,6 @@ fn of_mount(mount: &Compared, shown: &Shown<'_>, room: &mut usize) -> Markup {
             }
         }
     }
-}
-
-fn counts(changes: &[Change]) -> String {
-    let count = |kinds: &[ChangeKind]| {
-        changes
-            .iter()
-            .filter(|change| kinds.contains(&change.kind))
-            .count()
-    };
-    let parts = [
-        ("added", count(&[ChangeKind::Added])),
-        ("modified", count(&[ChangeKind::Modified, ChangeKind::Type])),
-        ("deleted", count(&[ChangeKind::Deleted])),
-        ("renamed", count(&[ChangeKind::Renamed])),
-        (
-            "with other mode or owner",
-            count(&[ChangeKind::Mode, ChangeKind::Metadata]),
-        ),
-    ];
-    let told = parts.iter().filter(|(_, count)| *count > 0);
-    let told = told.map(|(word, count)| format!("{} {word}", size::count(*count as u64)));
-    told.collect::<Vec<_>>().join(", ")
 }
 
 fn of_path(

@@ -2,7 +2,7 @@
 
 use crate::diff::{Change, ChangeKind};
 use crate::snapshot::{Coverage, Entry, RelPath};
-use crate::terminal::{Role, sanitize, style};
+use crate::terminal::{Role, sanitize, size, style};
 
 /// The host path of a mount root.
 pub(in crate::cli) fn host(coverage: &Coverage) -> String {
@@ -31,6 +31,27 @@ pub(in crate::cli) fn letter(kind: ChangeKind) -> (&'static str, Role) {
         ChangeKind::Mode | ChangeKind::Metadata => ("m", Role::Changed),
         ChangeKind::Renamed => ("R", Role::Changed),
     }
+}
+
+/// How many changes there are of each kind, in words.
+pub(in crate::cli) fn counts<'a>(changes: impl Iterator<Item = &'a Change> + Clone) -> Vec<String> {
+    let count = |kinds: &[ChangeKind]| {
+        let of_kind = changes.clone().filter(|change| kinds.contains(&change.kind));
+        of_kind.count() as u64
+    };
+    let parts = [
+        ("added", count(&[ChangeKind::Added])),
+        ("modified", count(&[ChangeKind::Modified, ChangeKind::Type])),
+        ("deleted", count(&[ChangeKind::Deleted])),
+        ("renamed", count(&[ChangeKind::Renamed])),
+        (
+            "with other mode or owner",
+            count(&[ChangeKind::Mode, ChangeKind::Metadata]),
+        ),
+    ];
+    let told = parts.iter().filter(|(_, count)| *count > 0);
+    told.map(|(word, count)| format!("{} {word}", size::count(*count)))
+        .collect()
 }
 
 /// One line: letter, path, and what the letter does not tell. Long paths are not cut: they must be readable.

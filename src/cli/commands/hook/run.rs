@@ -8,12 +8,15 @@ use crate::cli::args::HookRunArgs;
 use crate::cli::commands::agent::{begin_for, opted_in};
 use crate::cli::commands::end::survivors;
 use crate::cli::commands::retain::quietly;
+use crate::cli::commands::show::begun;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::config::{OnFailure, Resolved};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{EndRequest, Mark, checkpoint_if_changed, end, find_instance, is_active};
+use crate::session::{
+    EndRequest, Mark, checkpoint_if_changed, end, find_instance, is_active, sessions_of_caller,
+};
 use crate::snapshot::{Act, AgentRef, CallRef, Ending, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::sanitize;
@@ -121,7 +124,10 @@ impl Hook<'_> {
         }
         // Hooks of one session run at the same time; only one of them begins it.
         let _alone = self.store.lock_agent(&self.agent)?;
-        let joined = self.joined()?;
+        let joined = match (self.joined()?, &event.happening) {
+            (None, Happening::Start | Happening::Tool(_)) => self.beside()?,
+            (joined, _) => joined,
+        };
         match (&event.happening, joined) {
             (Happening::Tool(call), Some(row)) => self.checkpoint(&row, call),
             (Happening::Start | Happening::Tool(_), None) => self.begin(),
@@ -146,6 +152,18 @@ impl Hook<'_> {
                 });
             }
             if row.ended_at.is_none() && is_active(self.store, &row) {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A living session of this very process that no hook began: by the tools that we give it, or by who started it. Another one
+    /// beside it would keep both from being restored.
+    fn beside(&self) -> Result<Option<InstanceRow>, Failure> {
+        let workspace = self.resolved.subject.workspace();
+        for row in sessions_of_caller(self.store, self.context.environment)? {
+            if row.workspace.as_deref() == workspace && begun(self.store, &row.id)?.agent.is_none() {
                 return Ok(Some(row));
             }
         }
