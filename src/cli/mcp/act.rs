@@ -91,13 +91,9 @@ pub(super) fn perform(
                 files_changed: restored.files_changed,
                 not_restored: restored.stayed(),
             })?;
-            let stayed = text::stayed(&restored);
+            let stayed = Some(text::stayed(&restored)).filter(|lines| !lines.is_empty());
             Ok(Reply {
-                text: if stayed.is_empty() {
-                    reply.text
-                } else {
-                    format!("{}\n\n{}", reply.text, stayed.join("\n"))
-                },
+                beside: stayed.map(|lines| lines.join("\n")).into_iter().collect(),
                 ..reply
             })
         }

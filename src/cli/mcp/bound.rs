@@ -32,6 +32,8 @@ const WIDEST: usize = 10_000;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) text: String,
+    /// What is said beside it: the text itself may be JSON.
+    pub(super) beside: Vec<String>,
     pub(super) structured: Value,
 }
 
@@ -39,7 +41,11 @@ impl Reply {
     pub(super) fn new(text: String, result: &impl Serialize) -> Result<Self, CliError> {
         let structured = serde_json::to_value(result)
             .map_err(|error| CliError::new(ErrorKind::Failed, "the result is no JSON").because(&error))?;
-        Ok(Self { text, structured })
+        Ok(Self {
+            text,
+            beside: Vec::new(),
+            structured,
+        })
     }
 }
 
@@ -130,16 +136,18 @@ impl Bound {
             }
             act::perform(self, context, tool, given, found)
         });
-        let told = |text: String| match said.trim_end() {
-            "" => text::bounded(&text),
-            said => text::bounded(&format!("{text}\n\n{said}")),
-        };
+        let said = said.trim_end();
         match done {
-            Ok(reply) => Ok(Reply {
-                text: told(reply.text),
-                ..reply
-            }),
-            Err(error) => Err(told(in_words(&error))),
+            Ok(mut reply) => {
+                reply.text = text::bounded(&reply.text);
+                if !said.is_empty() {
+                    reply.beside.push(text::bounded(said));
+                }
+                Ok(reply)
+            }
+            Err(error) => Err(text::bounded(
+                format!("{}\n\n{said}", in_words(&error)).trim_end(),
+            )),
         }
     }
 

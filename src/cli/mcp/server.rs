@@ -169,7 +169,8 @@ impl ServerHandler for Server {
             .await?;
         let result = match called {
             Ok(reply) => {
-                let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+                let texts = std::iter::once(reply.text).chain(reply.beside);
+                let mut result = CallToolResult::success(texts.map(ContentBlock::text).collect());
                 result.structured_content = Some(reply.structured);
                 result
             }

@@ -11,6 +11,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::clock::random;
+use crate::config::{Config, Flags};
 use crate::session::{Allowed, refuse_inside};
 use crate::terminal::sanitize;
 
@@ -54,6 +55,20 @@ fn advise(context: &Context<'_>, agent: Agent, scope: Scope, edit: &Edit) {
     if agent == Agent::Cursor && matches!(edit.after(), After::Text(text) if is_text(text)) {
         terminal.warn("Cursor wants `\"version\": 1` in this file, and it is not there; add it");
     }
+    // A configuration that cannot be read is told by the hooks themselves.
+    if is_anything_captured(context).is_ok_and(|is_any| !is_any) {
+        terminal.warn("no workspace is captured yet, and until one is the hooks do nothing");
+        context.propose("turn recovery on for a workspace", "init WORKSPACE");
+    }
+}
+
+fn is_anything_captured(context: &Context<'_>) -> Result<bool, CliError> {
+    let config = Config::load(context.environment)?;
+    let is_captured = |name: &String| {
+        let resolved = config.for_workspace(name, &Flags::default());
+        resolved.map_or(true, |resolved| resolved.mode.value.captures())
+    };
+    Ok(config.workspace_names()?.iter().any(is_captured))
 }
 
 fn carry_out(
