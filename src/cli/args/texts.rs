@@ -181,10 +181,7 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
             ("Take them out again:", "jackin recovery hook uninstall claude"),
         ],
         "mcp" => &[
-            (
-                "Tell Claude Code of it, once:",
-                "claude mcp add --scope user jackin-recovery -- jackin recovery mcp",
-            ),
+            ("What the settings of an agent start:", "jackin recovery mcp"),
             (
                 "For an agent that should only read:",
                 "jackin recovery mcp --read-only",
@@ -313,7 +310,8 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
             snapshot begins one. A session that is named and that the agent does not run in can only be read. Restoring and forking are \
             offered only where [recovery.agent] restore says \"checkpoints\". What is restored are checkpoints of that session, never its \
             baseline, which can be forked and compared with; each restore has its emergency snapshot, so that `undo` takes it back when \
-            the session is over. Let the agent start it directly: by its process the session is found."
+            the session is over. Let the agent start it directly, for by its process the session is found: \
+            `claude mcp add --scope user jackin-recovery -- jackin recovery mcp` tells Claude Code of it."
         }
         "completions" => "Prints the completions for the name that the program was called by.",
         "man" => "Prints a page in the form that man(1) reads.",
