@@ -59,7 +59,7 @@ fn began_for_a_container(store: &Store, row: &InstanceRow) -> Result<bool, Sessi
     }))
 }
 
-/// Finds an instance by id, unique prefix of an id, workspace, jackin's container or label (its latest), or `@latest`.
+/// Finds an instance by id, workspace, jackin's container or label (its latest), unique prefix of an id, or `@latest`.
 ///
 /// # Errors
 /// [`SessionError::Unknown`] with what comes close; [`SessionError::Ambiguous`]; [`SessionError::Store`].
@@ -87,19 +87,16 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
     if let Some(row) = latest(&of_container, |_| true).or(of_container.first()) {
         return Ok(row.clone());
     }
-    // A prefix of an id, with or without its `rc-`.
-    let starts = |row: &&InstanceRow| {
-        let id = row.id.as_str();
-        !wanted.is_empty()
-            && (id.starts_with(wanted) || id.strip_prefix("rc-").is_some_and(|id| id.starts_with(wanted)))
-    };
-    let found: Vec<&InstanceRow> = all.iter().filter(starts).collect();
+    let of_label = |row: &InstanceRow| row.id.label() == wanted;
+    if let Some(row) = latest(&all, of_label).or_else(|| all.iter().find(|row| of_label(row))) {
+        return Ok(row.clone());
+    }
+    let found: Vec<&InstanceRow> = all
+        .iter()
+        .filter(|row| begins_id(row.id.as_str(), "rc-", wanted))
+        .collect();
     match found.as_slice() {
-        [] => {
-            let labelled = |row: &InstanceRow| row.id.label() == wanted;
-            let found = latest(&all, labelled).or_else(|| all.iter().find(|row| labelled(row)));
-            found.cloned().ok_or_else(unknown)
-        }
+        [] => Err(unknown()),
         [one] => Ok((*one).clone()),
         several => Err(SessionError::Ambiguous {
             wanted: wanted.to_owned(),
@@ -153,28 +150,28 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
     ]
     .into_iter()
     .find(|kind| kind.word() == wanted);
-    let found = match kind {
+    let named = match kind {
         Some(kind) => all.iter().find(|row| row.kind == kind),
-        None => all
-            .iter()
-            .find(|row| row.name.as_deref() == Some(wanted))
-            .or_else(|| by_id(&all, wanted)),
+        None => all.iter().find(|row| row.name.as_deref() == Some(wanted)),
     };
-    match found {
-        Some(found) => Ok(found.clone()),
-        None => Err(match pruned(store, row, wanted)? {
-            Some((snapshot, receipt)) => SessionError::Pruned {
-                instance: row.id.clone(),
-                snapshot: Box::new(snapshot),
-                receipt,
-            },
-            None => SessionError::NoSnapshot {
-                instance: row.id.clone(),
-                wanted: wanted.to_owned(),
-                known: (0..all.len().min(10)).map(|at| shortest(&all, at)).collect(),
-            },
-        }),
+    if let Some(named) = named {
+        return Ok(named.clone());
     }
+    // Before any prefix: the name of one that was given up must not turn into the id of another.
+    if let Some((snapshot, receipt)) = pruned(store, row, wanted)? {
+        return Err(SessionError::Pruned {
+            instance: row.id.clone(),
+            snapshot: Box::new(snapshot),
+            receipt,
+        });
+    }
+    by_id(&all, wanted)
+        .cloned()
+        .ok_or_else(|| SessionError::NoSnapshot {
+            instance: row.id.clone(),
+            wanted: wanted.to_owned(),
+            known: (0..all.len().min(10)).map(|at| shortest(&all, at)).collect(),
+        })
 }
 
 /// The snapshot that a step of the session began from: the one before `snapshot` in the chain, emergency snapshots left out.
@@ -252,15 +249,23 @@ fn shortest(all: &[SnapshotRow], at: usize) -> String {
 }
 
 fn by_id<'a>(all: &'a [SnapshotRow], wanted: &str) -> Option<&'a SnapshotRow> {
-    let starts = |row: &&SnapshotRow| {
-        let id = row.id.as_str();
-        id.starts_with(wanted) || id.strip_prefix("sn-").is_some_and(|id| id.starts_with(wanted))
-    };
-    let mut found = all.iter().filter(starts);
-    match (wanted.len() >= 2, found.next(), found.next()) {
-        (true, Some(one), None) => Some(one),
+    let mut found = all.iter().filter(|row| begins_id(row.id.as_str(), "sn-", wanted));
+    match (found.next(), found.next()) {
+        (Some(one), None) => Some(one),
         _ => None,
     }
+}
+
+/// Whether `wanted` can stand for this id: a prefix of it, or one of at least four letters of what comes behind its `kind`.
+///
+/// Fewer letters are more likely a name that was mistyped or never given than an id.
+fn begins_id(id: &str, kind: &str, wanted: &str) -> bool {
+    const LEAST: usize = 4;
+    let (enough, rest) = match wanted.strip_prefix(kind) {
+        Some(rest) => (true, rest),
+        None => (wanted.len() >= LEAST, wanted),
+    };
+    enough && id.strip_prefix(kind).is_some_and(|id| id.starts_with(rest))
 }
 
 /// Checks a checkpoint's name: `[A-Za-z0-9_][A-Za-z0-9_.-]*`, at most 128 bytes, no word that stands for something else.

@@ -149,6 +149,40 @@ fn a_ring_of_checkpoints_stays_bounded_and_each_that_is_left_restores() {
 }
 
 #[test]
+fn the_name_of_a_checkpoint_that_was_given_up_stands_for_no_other_snapshot() {
+    let sandbox = Sandbox::new();
+    rules(&sandbox, "checkpoints = 1");
+    let mut session = Session::begin(&sandbox);
+    let shown = sandbox.jackin(["show", &session.id, "--json"]).ok().json();
+    let baseline = shown["instance"]["snapshots"][0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let like_its_id = &baseline["sn-".len()..][..5];
+    let marked = sandbox.jackin(["checkpoint", &session.id, "--name", like_its_id]);
+    marked.ok();
+    session.checkpoint(&sandbox, 1).ok();
+    sandbox.jackin(["end", &session.id]).ok();
+    for verb in [["diff"].as_slice(), &["restore", "--yes"], &["fork"]] {
+        let mut words = verb.to_vec();
+        words.extend([session.id.as_str(), "--from", like_its_id]);
+        sandbox.jackin(&words).code(5).has("was pruned");
+    }
+    // A word of three letters that names nothing is not the beginning of an id, either.
+    sandbox
+        .jackin(["diff", &session.id, "--from", &like_its_id[..3]])
+        .code(5);
+    sandbox
+        .jackin([
+            "diff",
+            &session.id,
+            "--from",
+            &format!("sn-{}", &like_its_id[..3]),
+        ])
+        .ok();
+}
+
+#[test]
 fn sessions_beyond_their_number_go_and_what_is_held_stays() {
     let sandbox = Sandbox::new();
     rules(&sandbox, "instances = 2");

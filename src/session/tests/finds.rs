@@ -45,7 +45,11 @@ fn an_instance_goes_by_its_id_a_prefix_its_workspace_and_its_label() {
         ("rc-aaaaa", one_of(&one)),
         ("aaaaa", one_of(&one)),
         ("rc-aaaab", one_of(&two)),
-        ("c", one_of(&three)),
+        ("rc-c", one_of(&three)),
+        ("cccc", one_of(&three)),
+        // Fewer letters are no id, but a name that was never given.
+        ("ccc", Found::Nothing),
+        ("c", Found::Nothing),
         ("demo", one_of(&two)),
         ("other", one_of(&three)),
         // The name of a workspace is no prefix.
@@ -134,6 +138,7 @@ fn a_snapshot_goes_by_its_kind_its_name_its_id_and_a_prefix() {
         ("sn-", None),
         // All ids of this test begin alike.
         ("sn-0000", None),
+        ("0000", None),
         (foreign.as_str(), None),
         ("../baseline", None),
     ];

@@ -83,11 +83,6 @@ impl Book {
         let text = masked(&text, "ar-", |c| c.is_ascii_alphanumeric(), "ar-xxxxxxxxxxxx");
         let text = masked(&text, "content ", |c| c.is_ascii_hexdigit(), "content c0ffee…");
         let text = masked(&text, "process ", |c| c.is_ascii_digit(), "process 4711");
-        // The waiting script has one only now and then.
-        let text = text.replace("because: process 4711 (sleep) lives\n", "");
-        // And until that one has begun it is called as the script is.
-        let shell = "because: process 4711 (sh) lives\n";
-        let text = text.replace(&shell.repeat(2), shell);
         masked(&text, "kill ", |c| c.is_ascii_digit() || c == ' ', "kill 4711")
     }
 

@@ -1,12 +1,17 @@
 //! A session that is still running while the test goes on.
 
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::invocation::Started;
+use super::machine::run_tool;
 use super::run::Run;
 use super::sandbox::Sandbox;
 
@@ -25,11 +30,10 @@ impl Background {
         let number = fs::read_dir(sandbox.scratch("").as_path()).map_or(0, |all| all.count());
         let ready = sandbox.scratch(&format!("ready-{mark}-{number}"));
         let go = sandbox.scratch(&format!("go-{mark}-{number}"));
-        let temporary = ready.with_extension("new");
-        // Renamed into place, so that the number is never read half written.
+        // It waits in a pipe that nobody opened yet, without a child of its own: the session is one process.
+        run_tool(Command::new("mkfifo").arg(&go));
         let whole = format!(
-            "{script}\necho $$ > '{new}' && mv '{new}' '{ready}'; while [ ! -e '{go}' ]; do sleep 0.05; done",
-            new = temporary.display(),
+            "{script}\necho $$ > '{ready}'; read go < '{go}'",
             ready = ready.display(),
             go = go.display()
         );
@@ -54,9 +58,9 @@ impl Background {
     fn wait_for(mut launcher: Started, ready: &Path, go: PathBuf) -> Self {
         let begun = Instant::now();
         loop {
-            let agent = fs::read_to_string(ready)
-                .ok()
-                .and_then(|text| text.trim().parse().ok());
+            // What has no end yet may be half of it.
+            let written = fs::read_to_string(ready).unwrap_or_default();
+            let agent = written.strip_suffix('\n').and_then(|text| text.parse().ok());
             if let Some(agent) = agent.and_then(Pid::from_raw) {
                 return Self {
                     launcher: Some(launcher),
@@ -80,11 +84,27 @@ impl Background {
 
     /// Lets the command return and waits for the launcher.
     pub(crate) fn end(mut self) -> Run {
-        fs::write(&self.go, "").unwrap();
+        self.let_go();
         self.launcher
             .take()
             .expect("it is taken only at the end")
             .finish()
+    }
+
+    /// Opens the pipe as soon as the agent reads from it. One that is gone never will.
+    fn let_go(&self) {
+        let begun = Instant::now();
+        let mut options = fs::OpenOptions::new();
+        options
+            .write(true)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        while self.agent_lives() && begun.elapsed() < Duration::from_secs(10) {
+            if let Ok(mut pipe) = options.open(&self.go) {
+                pipe.write_all(b"go\n").unwrap();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// `kill -9` to the launcher alone; the agent lives on.
@@ -110,8 +130,6 @@ impl Background {
         while self.agent_lives() && begun.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        // The loop's last `sleep` outlives its shell by a moment and belongs to the session too.
-        std::thread::sleep(Duration::from_millis(150));
     }
 
     /// A zombie counts as gone: nobody may come to collect it in a container.
@@ -129,8 +147,6 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Also lets a loop end whose process was not the one that was killed.
-        let _ = fs::write(&self.go, "");
         self.kill_all();
     }
 }
