@@ -22,7 +22,7 @@ mod launch;
 mod list;
 mod log;
 mod mcp;
-mod page_file;
+mod named_file;
 mod paths;
 mod pending;
 mod pin;

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::containers::refuse_containers;
-use super::state::{Sight, is_active, state, state_by};
+use super::state::{Sight, is_active, state_by};
 use super::{SessionError, State};
 use crate::environment::Environment;
-use crate::process;
-use crate::snapshot::{Coverage, InstanceId, ProcessRef};
+use crate::process::{self, Caller};
+use crate::snapshot::{Coverage, InstanceId};
 use crate::store::{InstanceRow, Store};
 
 /// Refuses when `row`, or another instance on overlapping paths, is active.
@@ -101,12 +101,11 @@ pub fn refuse_inside(
     };
     let own_keeper = own_keeper.and_then(|row| row.keeper.clone());
     for row in rows {
-        let named = caller.sessions.iter().any(|session| session == row.id.as_str());
+        let named = is_named(&caller.sessions, &row);
         if row.ended_at.is_some() && !named {
             continue;
         }
-        let known: Vec<ProcessRef> = row.keeper.iter().chain(&row.survivors).cloned().collect();
-        let descends = known.iter().any(|process| caller.ancestors.contains(process));
+        let descends = descends(&caller, &row);
         let inside = match allowed {
             Allowed::Nothing => named || descends,
             // One process of an agent may have several sessions: in several directories, or one after the other.
@@ -117,7 +116,7 @@ pub fn refuse_inside(
             // A launcher that began a session for its child descends from nothing but itself; the child carries the id.
             Allowed::End(own) => named || (descends && *own != row.id),
         };
-        if inside && state(store, &row).is_active() {
+        if inside && is_active(store, &row) {
             return Err(SessionError::Inside(row.id));
         }
     }
@@ -128,10 +127,17 @@ pub fn refuse_inside(
 #[must_use]
 pub fn is_inside(store: &Store, environment: &Environment, row: &InstanceRow) -> bool {
     let caller = process::caller(environment);
-    let named = caller.sessions.iter().any(|session| session == row.id.as_str());
+    (is_named(&caller.sessions, row) || descends(&caller, row)) && is_active(store, row)
+}
+
+fn is_named(sessions: &[String], row: &InstanceRow) -> bool {
+    sessions.iter().any(|session| session == row.id.as_str())
+}
+
+/// Whether a process of the session is above the caller.
+fn descends(caller: &Caller, row: &InstanceRow) -> bool {
     let mut known = row.keeper.iter().chain(&row.survivors);
-    let descends = known.any(|process| caller.ancestors.contains(process));
-    (named || descends) && state(store, row).is_active()
+    known.any(|process| caller.ancestors.contains(process))
 }
 
 /// The living sessions that the caller runs in, newest first: by what its ancestors carry, or because it descends from a process of theirs
@@ -145,11 +151,11 @@ pub fn sessions_of_caller(
 ) -> Result<Vec<InstanceRow>, SessionError> {
     let caller = process::caller(environment);
     let is_own = |row: &InstanceRow| {
-        let mut known = row.keeper.iter().chain(&row.survivors);
-        let places = || row.mounts.iter().flat_map(Coverage::places);
-        caller.inherited.iter().any(|session| session == row.id.as_str())
-            || known.any(|process| caller.ancestors.contains(process))
-                && places().any(|place| touch(&place, &environment.current))
+        let is_here = || {
+            let mut places = row.mounts.iter().flat_map(Coverage::places);
+            places.any(|place| touch(&place, &environment.current))
+        };
+        is_named(&caller.inherited, row) || descends(&caller, row) && is_here()
     };
     let mut rows = store.catalog().instances()?;
     rows.retain(|row| row.ended_at.is_none() && is_own(row) && is_active(store, row));

@@ -147,6 +147,33 @@ fn report_does_not_follow_a_planted_link() {
 }
 
 #[test]
+fn report_goes_where_it_can_be_written_or_nothing_begins() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("reported");
+    Build::at(&project).file("a", "before\n").aged();
+    sandbox.launch(&project, "true");
+    let target = project.to_str().unwrap();
+    for (file, why) in [
+        (sandbox.store().join("archives/report.json"), "lies in the store"),
+        (project.clone(), "is a directory"),
+        (project.join("absent/report.json"), "mkdir -p"),
+        (std::path::PathBuf::new(), "is empty"),
+    ] {
+        let flags = [
+            "launch",
+            "--snapshot",
+            "project",
+            "--report",
+            file.to_str().unwrap(),
+        ];
+        let command = [target, "--", "touch", "began"];
+        sandbox.jackin(flags.iter().chain(&command)).code(2).has(why);
+    }
+    assert!(!std::path::Path::new("began").exists());
+    assert_eq!(std::fs::read_dir(&project).unwrap().count(), 1);
+}
+
+#[test]
 fn session_may_checkpoint_itself_and_no_other() {
     let sandbox = Sandbox::new();
     let [one, two] = ["one", "two"].map(|name| sandbox.project(name));

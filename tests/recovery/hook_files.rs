@@ -297,11 +297,7 @@ fn who_captures_nothing_is_told_before_the_hooks_are_written() {
     let words = "until one is the hooks do nothing";
     let run = sandbox.jackin(["hook", "install", "claude", "--dry-run"]).ok();
     run.has(words).has("jackin recovery init WORKSPACE");
-    sandbox.project("shop");
-    sandbox.configure(
-        "workspaces/shop.toml",
-        "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/w\"\n\n[recovery]\nsnapshot = \"project\"\n",
-    );
+    sandbox.captured("shop", "");
     let run = sandbox.jackin(["hook", "install", "claude", "--dry-run"]).ok();
     assert!(!run.said().contains(words), "{run}");
 }

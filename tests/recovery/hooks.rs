@@ -12,29 +12,9 @@ use crate::support::sandbox::Sandbox;
 /// A workspace that is captured, and what `[recovery.agent]` says of it.
 fn workspace(agent: &str) -> (Sandbox, PathBuf) {
     let sandbox = Sandbox::new();
-    let project = sandbox.project("shop");
+    let project = sandbox.captured("shop", agent);
     fs::write(project.join("a"), "of the operator\n").unwrap();
-    sandbox.configure(
-        "workspaces/shop.toml",
-        &format!(
-            "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/w\"\n\n[recovery]\nsnapshot = \"project\"\n{agent}"
-        ),
-    );
     (sandbox, project)
-}
-
-/// The agent says `what` of an event.
-fn tell(sandbox: &Sandbox, agent: &str, event: &str, what: &[u8]) -> Run {
-    let file = sandbox.scratch(&format!("event-{event}-{}", what.len()));
-    fs::write(&file, what).unwrap();
-    let script = format!("exec \"$@\" < '{}'", file.display());
-    let run = sandbox
-        .command(["hook", "run", agent, event])
-        .through(&["sh", "-c", &script, "sh"])
-        .run();
-    // The agent would take it for its own.
-    assert!(run.stdout.is_empty(), "{run}");
-    run
 }
 
 fn say(sandbox: &Sandbox, event: &str, directory: &Path, more: &Value) -> Run {
@@ -47,7 +27,7 @@ fn say(sandbox: &Sandbox, event: &str, directory: &Path, more: &Value) -> Run {
     });
     let all = what.as_object_mut().unwrap();
     all.extend(more.as_object().unwrap().clone());
-    tell(sandbox, "claude", event, what.to_string().as_bytes())
+    sandbox.tell("claude", event, what.to_string().as_bytes())
 }
 
 fn bash(sandbox: &Sandbox, directory: &Path, command: &str, id: &str) -> Run {
@@ -244,13 +224,13 @@ fn a_baseline_that_cannot_be_taken_is_said_once_and_not_tried_again() {
 fn what_is_no_event_is_said_and_changes_nothing() {
     let (sandbox, project) = workspace("");
     for what in [&b""[..], b"{", b"[]", b"null", b"\xff\xfe", b"{\"cwd\": 3"] {
-        tell(&sandbox, "claude", "PreToolUse", what).code(1);
+        sandbox.tell("claude", "PreToolUse", what).code(1);
     }
     say(&sandbox, "Unheard", &project, &json!({}))
         .code(1)
         .has("Unheard");
     // 2 would mean that the call must not happen.
-    tell(&sandbox, "nobody", "PreToolUse", b"{}").code(1);
+    sandbox.tell("nobody", "PreToolUse", b"{}").code(1);
     sandbox.jackin(["hook", "run"]).code(1);
     sandbox.configure("config.toml", "[recovery]\nsnapshot = 3\n");
     bash(&sandbox, &project, "rm x", "t").code(1).has("snapshot");
@@ -264,6 +244,31 @@ fn what_is_no_event_is_said_and_changes_nothing() {
     assert_eq!(kinds(&sandbox), ["checkpoint", "baseline"]);
     let shown = sandbox.jackin(["show", "@latest"]).ok();
     assert!(!shown.text().contains(['\u{1b}', '\u{7}']), "{shown}");
+}
+
+#[test]
+fn a_command_runs_without_its_checkpoint_unless_that_blocks() {
+    let block = "\n[recovery.agent]\non_failure = \"block\"\n";
+    for (agent, is_there, code) in [("", true, 0), (block, true, 1), (block, false, 0)] {
+        let (sandbox, project) = workspace(agent);
+        let begun = sandbox.jackin(["begin", "shop"]).ok();
+        let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+        if !is_there {
+            fs::remove_file(sandbox.home().join(".config/jackin/workspaces/shop.toml")).unwrap();
+        }
+        fs::rename(&project, project.with_extension("away")).unwrap();
+        fs::write(&project, "a file").unwrap();
+        let mark = sandbox.scratch("ran");
+        let run = sandbox.jackin(["exec", &id, "--", "touch", mark.to_str().unwrap()]);
+        match code {
+            0 => run.ok().has("no checkpoint was taken"),
+            _ => run.code(code).has("the command was not run"),
+        };
+        assert_eq!(mark.exists(), code == 0);
+        fs::remove_file(&project).unwrap();
+        fs::rename(project.with_extension("away"), &project).unwrap();
+        assert_eq!(kinds(&sandbox), ["baseline"]);
+    }
 }
 
 #[test]

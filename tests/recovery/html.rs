@@ -6,14 +6,14 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::support::machine::{skip, tool};
+use crate::support::machine::{NOBODY, skip, tool};
 use crate::support::sandbox::Sandbox;
 
 /// What would run, or ask for something, if it were not escaped; `PORT` is where it would ask.
@@ -143,9 +143,12 @@ fn a_page_goes_where_it_was_asked_for_and_nowhere_else() {
         .ok();
     assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
     assert!(!fs::symlink_metadata(&link).unwrap().is_symlink());
+    std::os::unix::fs::symlink(sandbox.store().join("locks"), directory.join("link")).unwrap();
     for (file, code) in [
         (directory.to_str().unwrap().to_owned(), 2),
         (format!("{}/absent/page.html", directory.display()), 2),
+        (format!("{}/page.html", sandbox.store().display()), 2),
+        (format!("{}/link/page.html", directory.display()), 2),
         (String::new(), 2),
     ] {
         sandbox.jackin(["show", &id, "--html", &file]).code(code);
@@ -156,7 +159,7 @@ fn a_page_goes_where_it_was_asked_for_and_nowhere_else() {
     sandbox.jackin(["diff", &id, "--html", file, "--json"]).code(2);
     sandbox.jackin(["diff", &id, "--html", file, "--patch"]).code(2);
     sandbox.jackin(["show", &id, "--html", file, "--json"]).code(2);
-    assert_eq!(fs::read_dir(&directory).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 3);
     // As diff(1) tells it.
     sandbox
         .jackin(["diff", &id, "--html", file, "--exit-code"])
@@ -248,4 +251,76 @@ fn a_browser_runs_nothing_of_it_and_asks_for_nothing() {
         );
         assert_eq!(asked.often(), before, "a request left the page");
     }
+}
+
+#[test]
+fn what_root_writes_for_the_operator_is_the_operators() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        return skip("sudo", "only root can play both the operator and root");
+    };
+    let project = sandbox.project("shop");
+    fs::write(project.join("a"), "a\n").unwrap();
+    sandbox.give(&project);
+    let id = sandbox.launch(&project, "echo agent > a");
+    let [page, patch, report] =
+        ["page.html", "patch.html", "report.json"].map(|name| sandbox.home().join(name));
+    let place = |path: &Path| path.to_str().unwrap().to_owned();
+    let target = place(&project);
+    let report_to = place(&report);
+    let launch = [
+        "launch",
+        "--snapshot",
+        "project",
+        "--report",
+        &report_to,
+        &target,
+        "--",
+        "true",
+    ];
+    let words: [&[&str]; 3] = [
+        &["show", &id, "--html", &place(&page)],
+        &["diff", &id, "--html", &place(&patch)],
+        &launch,
+    ];
+    for words in words {
+        sandbox.command(words).by_sudo().run().ok();
+    }
+    for file in [page, patch, report] {
+        let meta = fs::metadata(&file).unwrap();
+        assert_eq!(
+            (meta.uid(), meta.mode() & 0o7777),
+            (NOBODY, 0o600),
+            "{}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn a_page_is_read_by_keys_in_the_dark_and_on_paper() {
+    let (sandbox, _, id) = attacked(1);
+    let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
+    for fact in [
+        "<html lang=\"en\"",
+        "<meta name=\"viewport\"",
+        "prefers-color-scheme: dark",
+        "@media print",
+    ] {
+        assert!(page.contains(fact), "{fact}");
+    }
+    // What opens has something that keys reach, and what scrolls can be reached, too.
+    let parts: Vec<&str> = page.split("<details").skip(1).collect();
+    assert!(parts.len() > 2);
+    for part in parts {
+        let first = part.split_once('>').unwrap().1;
+        assert!(first.starts_with("<summary>"), "{first:.60}");
+    }
+    for wide in page.split("class=\"wide\"").skip(1) {
+        assert!(
+            wide.starts_with(" tabindex=\"0\" role=\"region\" aria-label="),
+            "{wide:.80}"
+        );
+    }
+    // Colour is not all that tells what was added and what was removed.
+    assert!(page.contains("<ins>+") && page.contains("<del>-"));
 }

@@ -251,11 +251,7 @@ fn hook(sandbox: &Sandbox, project: &Path, event: &str, tool: &str) {
         "session_id": "s", "cwd": project, "hook_event_name": event, "source": "startup",
         "tool_name": tool, "tool_input": {}, "tool_use_id": "t",
     });
-    let file = sandbox.scratch("event");
-    fs::write(&file, said.to_string()).unwrap();
-    let script = format!("exec \"$@\" < '{}'", file.display());
-    let run = sandbox.command(["hook", "run", "claude", event]);
-    run.through(&["sh", "-c", &script, "sh"]).run().ok();
+    sandbox.tell("claude", event, said.to_string().as_bytes()).ok();
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::compare::assert_same_tree;
-use crate::support::mcp::{ALLOWED, Client, Era, begin, workspace};
+use crate::support::machine::binary;
+use crate::support::mcp::{ALLOWED, Client, Era, begin, called, workspace};
+use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 #[test]
@@ -108,12 +110,8 @@ fn a_session_that_the_agent_does_not_run_in_is_only_read() {
 #[test]
 fn each_directory_has_a_session_of_its_own_and_its_own_rights() {
     let (sandbox, project) = workspace(ALLOWED);
-    let other = sandbox.project("other");
+    let other = sandbox.captured("other", "");
     fs::write(other.join("o"), "good").unwrap();
-    sandbox.configure(
-        "workspaces/other.toml",
-        "[[mounts]]\nsrc = \"~/src/other\"\ndst = \"/o\"\n\n[recovery]\nsnapshot = \"project\"\n",
-    );
     let mut first = Client::start(&sandbox, &project, &[], Era::Initialize);
     let mut second = Client::start(&sandbox, &other, &[], Era::Initialize);
     let mut third = Client::start(&sandbox, &sandbox.sources(), &[], Era::Initialize);
@@ -142,4 +140,30 @@ fn each_directory_has_a_session_of_its_own_and_its_own_rights() {
     for client in [first, second, third] {
         client.end();
     }
+}
+
+#[test]
+fn a_server_that_a_session_started_elsewhere_without_its_name_works_for_that_session() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    fs::write(project.join("a"), "a\n").unwrap();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let call = json!({"name": "snapshot_create", "arguments": {"name": "s1"}, "_meta": meta});
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call});
+    let away = sandbox.scratch("away");
+    fs::create_dir(&away).unwrap();
+    let script = format!(
+        "cd '{}'; (echo '{request}'; until grep -q jsonrpc out; do sleep 0.05; done) | \
+         env -u JACKIN_RECOVERY_INSTANCE '{}' recovery mcp > out",
+        away.display(),
+        binary().display()
+    );
+    let id = sandbox.launch(&project, &script);
+    let answer: Value = serde_json::from_str(&fs::read_to_string(away.join("out")).unwrap()).unwrap();
+    let made = called(&answer).ok();
+    assert_eq!((made.at("/instance"), made.at("/name")), (id, "s1".to_owned()));
 }

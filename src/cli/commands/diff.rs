@@ -12,20 +12,20 @@ use crate::config::Mode;
 use crate::diff::PatchOptions;
 use crate::session::{find_called, find_instance, settle_lost};
 use crate::store::{InstanceRow, Store};
-use crate::terminal::sanitize;
 
 pub(in crate::cli) use differences::{Compared, Differences, Question, differences, document};
 
 use self::sides::Later;
-use super::page_file;
+use super::named_file::NamedFile;
 use super::show::Known;
 use super::unlock::identities;
 use super::words::Words;
 
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
-    if let Some(file) = &args.html {
-        page_file::check(file.as_ref(), "page")?;
-    }
+    let page = args.html.as_ref();
+    let page = page
+        .map(|file| NamedFile::settle(context, file.as_ref()))
+        .transpose()?;
     let (store, row) = open(context, &args.instance)?;
     let store = store.unlocked_by(identities(context, &args.unlock)?);
     // Archives must not go while they are read.
@@ -39,14 +39,14 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         pairs_renames: !args.no_renames,
     };
     let found = differences(context, &store, &row, &question)?;
-    if let Some(file) = &args.html {
+    if let Some(file) = &page {
         let known = Known::of(&store, row)?;
         let shown = html::Shown {
             found: &found,
             show_secrets: args.show_secrets,
         };
         let page = html::page(&store, &known, Some(&shown), context.now())?;
-        page_file::write(context, file.as_ref(), &known.row.id, &page)?;
+        file.write_page(context, &page)?;
     } else if args.json {
         context.terminal.json(&document(&row, &found));
     } else {
@@ -207,13 +207,12 @@ fn show(
         }
     }
     for change in &mount.withheld {
-        let host = change.path.on_host(&mount.coverage.root.to_path());
-        let (host, words) = (sanitize::path(&host), change.kind.words());
+        let told = view::changes::withheld(&mount.coverage, change);
         let where_it_is = match mount.coverage.recipients.as_slice() {
             [] => "no snapshot holds it",
             _ => "what was there is stored encrypted, for --identity FILE",
         };
-        terminal.note(&format!("withheld: {host}: {words}; {where_it_is}"));
+        terminal.note(&format!("{told}; {where_it_is}"));
     }
     if !mount.comparison.not_covered.is_empty() {
         terminal.note(&view::patch::not_covered(&mount.comparison.not_covered));

@@ -1,15 +1,16 @@
 //! `export`: a snapshot as one file that needs no store.
 
 use super::diff::{no_store, nothing};
+use super::named_file::NamedFile;
 use crate::cli::args::ExportArgs;
-use crate::cli::context::{Context, settle_path};
+use crate::cli::context::Context;
 use crate::cli::document::{ExportDocument, Head, HostPathDocument};
-use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
 use crate::session::{Allowed, find_called, find_snapshot, refuse_inside};
 use crate::snapshot::{Act, ByteString};
-use crate::terminal::{sanitize, shell, size};
+use crate::terminal::size;
 use crate::transfer::{ExportRequest, export};
 
 pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Status, CliError> {
@@ -20,22 +21,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Status, Cl
     refuse_inside(&reading, context.environment, Allowed::Nothing)?;
     let wanted = args.from.as_deref().unwrap_or("baseline");
     let snapshot = find_snapshot(&reading, &row, wanted).map_err(|error| nothing(&row, error))?;
-    let file = settle_path(context.environment, args.file.as_ref());
-    let shown = sanitize::path(&file);
-    if let Some(above) = file.parent().filter(|above| !above.is_dir()) {
-        let message = format!(
-            "{shown} cannot be written: there is no directory {}",
-            sanitize::path(above)
-        );
-        return Err(CliError::new(ErrorKind::Usage, message).hint(format!(
-            "make it first:\n  mkdir -p {}",
-            shell::word(above.as_os_str())
-        )));
-    }
-    if file.starts_with(context.store_directory()?) {
-        let message = format!("{shown} lies in the store, where nothing but its own files may lie");
-        return Err(CliError::new(ErrorKind::Usage, message).hint("name a file elsewhere"));
-    }
+    let NamedFile { path: file, shown } = NamedFile::settle(context, args.file.as_ref())?;
     drop(reading);
     let store = context.store_for_writing()?;
     let _needed = store.share()?;

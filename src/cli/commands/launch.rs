@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::begin::{begin_instance, warn_about, warn_of_absent};
 use super::every::{self, Taken};
-use super::page_file;
+use super::named_file::NamedFile;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
 use super::{changes, scope};
@@ -44,9 +44,10 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         return Ok(status(running.wait()?.exit));
     }
     // What refuses comes before the contract: nobody looks for a reason above a screen of text.
-    if let Some(report) = &args.report {
-        page_file::check(Path::new(report), "report")?;
-    }
+    let report = args.report.as_ref();
+    let report = report
+        .map(|file| NamedFile::settle(context, file.as_ref()))
+        .transpose()?;
     let store = context.store_for_writing();
     if let Ok(store) = &store {
         refuse_inside(store, context.environment, Allowed::Nothing)?;
@@ -119,7 +120,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
             .detail(&format!("{count} taken while the command ran"));
     }
     let closed = close(context, &store, &begun, ending, ended.survivors.clone());
-    report(context, args, &store, &begun, closed, &ended);
+    tell_end(context, report.as_ref(), &store, &begun, closed, &ended);
     by_the_rules(context, &store);
     Ok(status(ended.exit))
 }
@@ -256,9 +257,9 @@ fn close(
     }
 }
 
-fn report(
+fn tell_end(
     context: &Context<'_>,
-    args: &LaunchArgs,
+    report: Option<&NamedFile>,
     store: &Store,
     begun: &Begun,
     closed: Option<Closed>,
@@ -301,7 +302,7 @@ fn report(
             context.terminal.note(more);
         }
     }
-    let Some(path) = &args.report else { return };
+    let Some(report) = report else { return };
     let baseline = begun.baseline.as_ref().map(|captured| &captured.record);
     let closing = closing.as_ref().map(|captured| &captured.record);
     let (exit_code, signal) = match ended.exit {
@@ -321,21 +322,18 @@ fn report(
         changes: changed.documents(),
         undo: context.command(&format!("restore {}", begun.instance)),
     };
-    if let Err(error) = write_report(Path::new(path), &document) {
-        context.terminal.warn(&format!(
-            "the report {} cannot be written: {error}",
-            Path::new(path).display()
-        ));
+    let written = report.replace(context, |file| {
+        serde_json::to_writer_pretty(&mut *file, &document)?;
+        file.write_all(b"\n")
+    });
+    if let Err(error) = written {
+        let shown = &report.shown;
+        context
+            .terminal
+            .warn(&format!("the report {shown} cannot be written: {error}"));
     }
 }
 
 fn begun_without_files(begun: &Begun) -> bool {
     begun.baseline.is_none() && begun.baseline_error.is_none()
-}
-
-fn write_report(path: &Path, document: &ReportDocument) -> std::io::Result<()> {
-    page_file::replace(path, &document.instance, |file| {
-        serde_json::to_writer_pretty(&mut *file, document)?;
-        file.write_all(b"\n")
-    })
 }

@@ -2,7 +2,7 @@
 
 use super::diff::{no_store, settled};
 use super::fork::called;
-use super::page_file;
+use super::named_file::NamedFile;
 use super::pending::waiting_instances;
 use super::steps::{Steps, steps};
 use crate::cli::args::ShowArgs;
@@ -65,6 +65,12 @@ impl Known {
         })
     }
 
+    /// Whether it, or the whole session, is pinned.
+    pub(in crate::cli) fn is_pinned(&self, snapshot: &SnapshotId) -> bool {
+        let mut pins = self.pins.iter();
+        pins.any(|pin| pin.as_ref().is_none_or(|id| id == snapshot))
+    }
+
     /// The git repositories as they were found at the beginning.
     pub(in crate::cli) fn repositories(&self) -> Vec<(&Coverage, &RepositoryFacts)> {
         let kept = self.baseline.iter().flat_map(SnapshotRecord::repositories);
@@ -74,17 +80,20 @@ impl Known {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliError> {
+    let page = args.html.as_ref();
+    let page = page
+        .map(|file| NamedFile::settle(context, file.as_ref()))
+        .transpose()?;
     let reading = context
         .store_for_reading()?
         .ok_or_else(|| no_store(&args.instance))?;
     let (row, fork) = called(context, &reading, &args.instance)?;
     let (store, row) = settled(context, reading, row)?;
     let known = Known::of(&store, row)?;
-    if let Some(file) = &args.html {
+    if let Some(file) = &page {
         let page = html::page(&store, &known, None, context.now())?;
-        return page_file::write(context, file.as_ref(), &known.row.id, &page);
+        return file.write_page(context, &page);
     }
-    let repositories = known.repositories();
     let row = &known.row;
     if args.json {
         context.terminal.json(&ShowDocument {
@@ -120,7 +129,8 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
             lacks: known.baseline.as_ref().map(lacks).unwrap_or_default(),
             cleanup_policy: known.begun.cleanup_policy.as_deref(),
             container: known.begun.container.as_ref(),
-            git: repositories
+            git: known
+                .repositories()
                 .iter()
                 .map(|(coverage, facts)| RepositoryStateDocument::new(coverage, facts))
                 .collect(),
@@ -131,25 +141,13 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         });
         return Ok(ExitCode::Done.into());
     }
-    let shown = view::instances::Shown {
-        row,
-        state: &known.state,
-        snapshots: &known.snapshots,
-        steps: &known.steps.counts,
-        pins: &known.pins,
-        pruned: known.pruned,
-        restores: &known.restores,
-        baseline: known.baseline.as_ref(),
-        begun: &known.begun,
-        repositories: &repositories,
-        forks: &known.forks.iter().collect::<Vec<_>>(),
-        meant: fork.as_ref(),
-        forked_from: known.forked_from.as_ref(),
-    };
     let width = context.terminal.width_out();
-    context
-        .terminal
-        .out(&view::instances::show(&shown, context.now(), width));
+    context.terminal.out(&view::instances::show(
+        &known,
+        fork.as_ref(),
+        context.now(),
+        width,
+    ));
     if known.baseline.is_some() {
         context.propose("what changed", &format!("diff {}", row.id));
     }

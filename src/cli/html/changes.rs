@@ -59,9 +59,8 @@ fn of_mount(mount: &Compared, shown: &Shown<'_>, room: &mut usize) -> Markup {
         }
         @for change in changes { (of_path(&mount.coverage, change, &sources, shown.show_secrets, room)) }
         @for change in &mount.withheld {
-            p class="path" {
-                span class="warn" { "withheld: " }
-                (sanitize::path(&change.path.on_host(&root))) ": " (change.kind.words())
+            p class="path warn" {
+                (view::changes::withheld(&mount.coverage, change))
             }
         }
         @if !gaps.is_empty() {

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use crate::cli::commands::show::Known;
 use crate::cli::error::CliError;
 use crate::cli::view;
-use crate::cli::view::instances::{ending, status, step_words};
-use crate::snapshot::{Coverage, Digest, Receipt, RestoreKind, SnapshotKind, Time};
+use crate::cli::view::instances::{agent_words, ending, kind_words, notes, status, step_words};
+use crate::snapshot::{Coverage, Digest, Receipt, RestoreKind, Time};
 use crate::store::Store;
 use crate::terminal::{sanitize, size};
 
@@ -33,7 +33,7 @@ pub(super) fn facts(known: &Known, now: Time) -> Markup {
                 (fact("Command", &format!("{program} with {}", size::counted(u64::from(*arguments), "argument", "arguments"))))
             }
             @if let Some(agent) = &known.begun.agent {
-                (fact("Agent", &format!("{}, its session {}", agent.name, agent.session)))
+                (fact("Agent", &agent_words(agent)))
             }
             @if let Some(container) = &known.begun.container { (fact("Container", &container.name)) }
             @if let Some(fork) = &known.forked_from { (fact("Forked from", &view::forks::origin(fork))) }
@@ -124,17 +124,12 @@ pub(super) fn snapshots(known: &Known, now: Time) -> Markup {
                             @for row in &known.snapshots {
                                 tr {
                                     td class="mono" { (row.id) }
-                                    td { @if row.late && row.kind == SnapshotKind::Closing { "late " } (row.kind.word()) }
+                                    td { (kind_words(row)) }
                                     td { (when(row.taken_at, now)) }
                                     td class="number" { (size::count(row.entries)) }
                                     td class="number" { (size::bytes(row.bytes)) }
                                     td { @if let Some(step) = known.steps.counts.get(&row.id) { (step_words(*step)) } }
-                                    td {
-                                        @for text in [&row.name, &row.message].into_iter().flatten() {
-                                            (sanitize::name(text.as_bytes())) " "
-                                        }
-                                        @if !row.complete { span class="warn" { "not complete" } }
-                                    }
+                                    td class=[(!row.complete).then_some("warn")] { (notes(known, row).join(", ")) }
                                 }
                             }
                         }

@@ -1,5 +1,6 @@
 //! What each tool does: the verb of that name, for the session that the server is bound to.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fmt::Display;
 
@@ -8,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::bound::{Bound, Found as Session, Reply, no_session};
-use super::results::{Checkpointed, Differing, Found, Listed, MOST, Restored, Snapshot, WentBack};
+use super::results::{Checkpointed, Differing, Labelled, Listed, MOST, Restored, Snapshot, WentBack};
 use super::text;
 use super::tools::{self, Create, Diff, Fork, Label, Nothing, Restore, Tool, Which};
 use crate::agents;
@@ -23,9 +24,9 @@ use crate::cli::context::Context;
 use crate::cli::document::Head;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::restore::refuse_locked;
-use crate::session::{Allowed, Mark, check_name, find_snapshot, is_active, refuse_inside};
-use crate::snapshot::{SnapshotKind, SnapshotRecord};
-use crate::store::{InstanceRow, SnapshotRow, Store};
+use crate::session::{Allowed, Mark, check_name, find_snapshot, refuse_inside};
+use crate::snapshot::{SnapshotId, SnapshotKind, SnapshotRecord};
+use crate::store::{CaptureRow, InstanceRow, SnapshotRow, Store};
 
 /// What a moment is said to be stands in every list: so many characters are enough.
 const LONGEST_MESSAGE: usize = 1_000;
@@ -61,7 +62,7 @@ pub(super) fn perform(
         }
         Tool::SessionCheckpoints => {
             let Nothing {} = arguments(tool, given)?;
-            let all: Vec<Found> = list(found)?.snapshots.into_iter().map(Found::from).collect();
+            let all: Vec<Labelled> = list(found)?.snapshots.into_iter().map(Labelled::from).collect();
             json(&all)
         }
         Tool::Diff => compare(context, session(context, found)?, arguments(tool, given)?),
@@ -237,25 +238,25 @@ fn wanted(
 /// The newest checkpoint. A hook that does not know our tools may have taken one just before this call; that one nobody means.
 fn newest(store: &Store, row: &InstanceRow) -> Result<Option<SnapshotRow>, CliError> {
     let taken = store.catalog().captures(&row.id)?;
-    let is_ours = |found: &SnapshotRow| {
-        let mut taken = taken.iter().filter(|row| row.snapshot == found.id);
-        taken.any(|row| {
-            row.call
-                .as_ref()
-                .is_some_and(|call| agents::may_be_own(&call.tool))
-        })
+    let is_ours = |capture: &CaptureRow| {
+        let call = capture.call.as_ref();
+        call.is_some_and(|call| agents::may_be_own(&call.tool))
     };
+    let ours: HashSet<SnapshotId> = taken
+        .into_iter()
+        .filter(is_ours)
+        .map(|row| row.snapshot)
+        .collect();
     let all = store.catalog().snapshots(&row.id)?;
     let mut marked = all.into_iter().filter(|row| row.kind == SnapshotKind::Checkpoint);
-    Ok(marked.find(|row| !is_ours(row)))
+    Ok(marked.find(|row| !ours.contains(&row.id)))
 }
 
 fn none_yet() -> CliError {
     CliError::new(
         ErrorKind::UnknownSnapshot,
-        "no snapshots: none was taken in this session yet",
+        "no snapshots: none was taken in this session yet; snapshot_create takes one",
     )
-    .hint("snapshot_create takes one")
 }
 
 fn called_by(row: &SnapshotRow) -> String {
@@ -319,7 +320,8 @@ fn go_back(
         json: true,
     };
     let planned = restore::plan(context, &args)?;
-    if planned.asked != restore::Asked::Inside || !is_active(&planned.store, &planned.row) {
+    // Whoever is inside a session finds it alive.
+    if planned.asked != restore::Asked::Inside {
         return Err(ended(&row.id));
     }
     if dry_run {
@@ -334,7 +336,6 @@ fn go_back(
 fn ended(id: &impl Display) -> CliError {
     CliError::new(
         ErrorKind::RefusedInside,
-        format!("{id} is not active, so only the operator restores it"),
+        format!("{id} is not active, so only the operator restores it: restore {id}"),
     )
-    .command("the operator does it with", format!("restore {id}"))
 }

@@ -50,7 +50,7 @@ impl Reply {
 }
 
 /// Who calls the tools.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(in crate::cli) struct Bound {
     environment: Environment,
     called_as: CalledAs,
@@ -92,35 +92,30 @@ impl Bound {
         })
     }
 
-    /// What may be called now: the operator may change it while the server runs.
+    /// What is offered now: the operator may change it while the server runs. Each call is asked again.
     pub(super) fn right(&self) -> Right {
-        let found = self.within(Arc::default(), |context| {
-            let found = self.find(context)?;
-            Ok(self.allowed(context, found.as_ref()))
+        let (right, _) = self.within(Arc::default(), |context| {
+            let found = self.find(context).ok().flatten();
+            let allows = |right: &Right| self.allows(context, found.as_ref(), *right);
+            [Right::Restore, Right::Mark].into_iter().find(allows)
         });
-        match found {
-            (Ok(right), _) => right,
-            (Err(_), _) => self.least(),
-        }
+        right.unwrap_or(Right::Read)
     }
 
-    /// What may be called whatever the configuration says.
-    fn least(&self) -> Right {
-        if self.read_only { Right::Read } else { Right::Mark }
-    }
-
-    /// What may be called in this session. What cannot be found out is not allowed.
-    fn allowed(&self, context: &Context<'_>, found: Option<&Found>) -> Right {
-        if self.read_only || found.is_some_and(|found| !found.is_own) {
-            return Right::Read;
-        }
-        let terms = match found {
-            Some(found) => terms(context, &found.row),
-            None => opted_in(context.environment),
-        };
-        match terms.ok().flatten().map(|terms| terms.agent_restore.value) {
-            Some(AgentRestore::Checkpoints) => Right::Restore,
-            Some(AgentRestore::Deny) | None => self.least(),
+    /// Whether this may be done in this session. What cannot be found out is not allowed.
+    fn allows(&self, context: &Context<'_>, found: Option<&Found>, right: Right) -> bool {
+        let is_open = !self.read_only && found.is_none_or(|found| found.is_own);
+        match right {
+            Right::Read => true,
+            Right::Mark => is_open,
+            Right::Restore => {
+                let terms = || match found {
+                    Some(found) => terms(context, &found.row),
+                    None => opted_in(context.environment),
+                };
+                let asked = || terms().ok().flatten().map(|terms| terms.agent_restore.value);
+                is_open && asked() == Some(AgentRestore::Checkpoints)
+            }
         }
     }
 
@@ -131,7 +126,7 @@ impl Bound {
     pub(super) fn call(&self, tool: Tool, given: JsonObject, stop: Arc<AtomicBool>) -> Result<Reply, String> {
         let (done, said) = self.within(stop, |context| {
             let found = self.find(context)?;
-            if self.allowed(context, found.as_ref()) < tool.needs() {
+            if !self.allows(context, found.as_ref(), tool.needs()) {
                 return Err(self.refused(tool, found.as_ref()));
             }
             act::perform(self, context, tool, given, found)
@@ -145,9 +140,10 @@ impl Bound {
                 }
                 Ok(reply)
             }
-            Err(error) => Err(text::bounded(
-                format!("{}\n\n{said}", in_words(&error)).trim_end(),
-            )),
+            Err(error) => {
+                let whole = format!("{}\n\n{said}", in_words(&error));
+                Err(text::bounded(whole.trim_end()))
+            }
         }
     }
 
@@ -182,11 +178,7 @@ impl Bound {
     }
 
     /// Works with a context of its own: what is said comes back beside the result, and it stops when `stop` says so.
-    fn within<T>(
-        &self,
-        stop: Arc<AtomicBool>,
-        work: impl FnOnce(&Context<'_>) -> Result<T, CliError>,
-    ) -> (Result<T, CliError>, String) {
+    fn within<T>(&self, stop: Arc<AtomicBool>, work: impl FnOnce(&Context<'_>) -> T) -> (T, String) {
         let (terminal, _, said) = terminal(facts(WIDEST), Verbosity::Quiet);
         let context = Context::of_a_call(&self.environment, &terminal, self.called_as, stop);
         let done = work(&context);
@@ -247,14 +239,7 @@ impl Bound {
 
 /// An error for a model: what, and why. Hints are for operators: they name commands to type, and processes to stop.
 fn in_words(error: &CliError) -> String {
-    let short = |text: &str| {
-        let text = sanitize::text(text);
-        let end = text.char_indices().nth(LONGEST_ERROR).map(|(at, _)| at);
-        match end.and_then(|at| text.get(..at)) {
-            None => text,
-            Some(start) => format!("{start}…"),
-        }
-    };
+    let short = |words: &str| text::cut(sanitize::text(words), LONGEST_ERROR, "…");
     let mut lines = vec![short(&error.message)];
     lines.extend(
         error

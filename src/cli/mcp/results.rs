@@ -152,14 +152,14 @@ pub(super) struct Checkpointed {
 /// One of `session_checkpoints`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionCheckpointFound")]
-pub(super) struct Found {
+pub(super) struct Labelled {
     id: String,
     /// What it was taken for, else its name.
     label: Option<String>,
     created: Time,
 }
 
-impl From<Snapshot> for Found {
+impl From<Snapshot> for Labelled {
     fn from(snapshot: Snapshot) -> Self {
         Self {
             id: snapshot.id,

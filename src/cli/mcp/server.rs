@@ -1,8 +1,8 @@
 //! The server: it speaks the protocol, and calls one tool at a time.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -61,9 +61,7 @@ pub(in crate::cli) fn serve(bound: Bound, over: &AtomicBool) -> Result<(), Serve
             () = asked(over) => Ok(()),
         }
     });
-    stop.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .store(true, Ordering::SeqCst);
+    stop.store(true, Ordering::SeqCst);
     // With its tasks go those who wait for their turn. Standard input may never say anything again, and a thread waits for it.
     runtime.shutdown_background();
     drop(turn.blocking_lock());
@@ -91,7 +89,7 @@ struct Server {
     /// Whose turn it is: tools that change files do not overlap, and those that read see a whole tree.
     turn: Arc<Turn<()>>,
     /// Asks the tool at work to give up.
-    stop: Arc<Mutex<Arc<AtomicBool>>>,
+    stop: Arc<AtomicBool>,
 }
 
 impl Server {
@@ -102,9 +100,9 @@ impl Server {
         cancelled: impl Future<Output = ()>,
     ) -> Result<T, ErrorData> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
-        let stop = Arc::new(AtomicBool::new(false));
-        *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&stop);
-        let (bound, asked) = (Arc::clone(&self.bound), Arc::clone(&stop));
+        // Whoever was asked before us is done.
+        self.stop.store(false, Ordering::SeqCst);
+        let (bound, asked) = (Arc::clone(&self.bound), Arc::clone(&self.stop));
         let mut task = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             work(&bound, asked)
@@ -112,7 +110,7 @@ impl Server {
         let done = tokio::select! {
             done = &mut task => done,
             () = cancelled => {
-                stop.store(true, Ordering::SeqCst);
+                self.stop.store(true, Ordering::SeqCst);
                 task.await
             }
         };

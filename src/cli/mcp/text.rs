@@ -19,11 +19,16 @@ const WIDTH: usize = 100;
 
 /// No text is longer than a model can read: the end of a longer one is cut off.
 pub(super) fn bounded(text: &str) -> String {
-    let text = sanitize::door(text, false);
-    let whole = text.char_indices().nth(LONGEST).map(|(at, _)| at);
-    match whole.and_then(|at| text.get(..at)) {
+    let end = "\n… (cut off: it would be too long)";
+    cut(sanitize::door(text, false), LONGEST, end)
+}
+
+/// At most so many characters of it; a longer one gets this end.
+pub(super) fn cut(text: String, longest: usize, end: &str) -> String {
+    let at = text.char_indices().nth(longest).map(|(at, _)| at);
+    match at.and_then(|at| text.get(..at)) {
         None => text,
-        Some(start) => format!("{start}\n… (cut off: it would be too long)"),
+        Some(start) => format!("{start}{end}"),
     }
 }
 
@@ -90,6 +95,9 @@ pub(super) fn differing(found: &Differences) -> String {
         if !mount.settings.is_empty() {
             add(view::settings::settings(&mount.coverage, &mount.settings, WIDTH));
         }
+        for change in &mount.repositories {
+            add(view::repository::change(&mount.coverage, change, WIDTH));
+        }
         if found.mounts.len() > 1 && !mount.comparison.changes.is_empty() {
             add(view::changes::host(&mount.coverage));
         }
@@ -97,9 +105,7 @@ pub(super) fn differing(found: &Differences) -> String {
             add(view::patch::patch(&mount.coverage, change, &sources, options));
         }
         for change in &mount.withheld {
-            let host = change.path.on_host(&mount.coverage.root.to_path());
-            let (host, words) = (sanitize::path(&host), change.kind.words());
-            add(format!("withheld: {host}: {words}"));
+            add(view::changes::withheld(&mount.coverage, change));
         }
     }
     if left_out > 0 {

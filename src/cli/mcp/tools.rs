@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::results::{Checkpointed, Differing, Found, Listed, Restored, WentBack};
+use super::results::{Checkpointed, Differing, Labelled, Listed, Restored, WentBack};
 use crate::cli::document::{CheckpointDocument, ForkDocument};
 
 /// A tool.
@@ -94,7 +94,7 @@ impl Tool {
             Self::Restore => made.with_output_schema::<Restored>(),
             Self::Fork => made.with_output_schema::<ForkDocument>(),
             Self::SessionCheckpoint => made.with_output_schema::<Checkpointed>(),
-            Self::SessionCheckpoints => made.with_output_schema::<Vec<Found>>(),
+            Self::SessionCheckpoints => made.with_output_schema::<Vec<Labelled>>(),
             Self::SessionRestore => made.with_output_schema::<WentBack>(),
         };
         let mut made = made;
@@ -276,4 +276,29 @@ pub(super) struct Which {
     #[serde(alias = "id")]
     #[schemars(with = "String")]
     pub(super) checkpoint_id: Option<Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    //! What hooks know of the tools.
+
+    use super::Tool;
+    use crate::agents::{Agent, Effect, Event, Happening, may_be_own};
+
+    #[test]
+    fn a_hook_takes_each_of_our_tools_for_one_that_only_reads() {
+        for tool in Tool::ALL {
+            let name = format!("mcp__jackin-recovery__{}", tool.name());
+            let told = serde_json::json!({
+                "session_id": "s", "cwd": "/w", "hook_event_name": "PreToolUse", "tool_name": name,
+                "tool_input": {"name": "x"}, "tool_use_id": "t",
+            });
+            let event = Event::parse(Agent::Claude, "PreToolUse", told.to_string().as_bytes()).unwrap();
+            let Happening::Tool(call) = event.happening else {
+                panic!("{event:?}")
+            };
+            assert_eq!(call.effect, Effect::Reads, "{name}");
+            assert!(may_be_own(&name) && may_be_own(tool.name()), "{name}");
+        }
+    }
 }

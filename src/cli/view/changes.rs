@@ -1,12 +1,18 @@
 //! Changes, one line each.
 
-use crate::diff::{Change, ChangeKind};
+use crate::diff::{Change, ChangeKind, WithheldChange};
 use crate::snapshot::{Coverage, Entry, RelPath};
 use crate::terminal::{Role, sanitize, size, style};
 
 /// The host path of a mount root.
 pub(in crate::cli) fn host(coverage: &Coverage) -> String {
     sanitize::name(&coverage.root.0)
+}
+
+/// A withheld path that is not as it was: nothing of its content is told.
+pub(in crate::cli) fn withheld(coverage: &Coverage, change: &WithheldChange) -> String {
+    let host = sanitize::path(&change.path.on_host(&coverage.root.to_path()));
+    format!("withheld: {host}: {}", change.kind.words())
 }
 
 /// A path as people read it: a directory ends in `/`, the root is `.`.

@@ -29,7 +29,7 @@ pub(in crate::cli) fn list(rows: &[ForkRow], now: Time, columns: usize) -> Strin
 
 /// The forks of one session; `meant` is the one that was named.
 pub(in crate::cli) fn of_instance(
-    rows: &[&ForkRow],
+    rows: &[ForkRow],
     meant: Option<&ForkRow>,
     now: Time,
     columns: usize,
@@ -55,7 +55,7 @@ pub(in crate::cli) fn of_instance(
             size::count(row.paths).into(),
         ]);
     }
-    with_directories(&table.render(columns), rows.iter().copied())
+    with_directories(&table.render(columns), rows.iter())
 }
 
 /// Where a session began, in one line.

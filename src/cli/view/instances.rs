@@ -1,15 +1,11 @@
 //! `list` and `show`: instances and their snapshots.
 
-use std::collections::HashMap;
-
 use super::{aside, changes, forks, repository};
+use crate::cli::commands::show::Known;
 use crate::cli::document::JackinDocument;
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
-use crate::snapshot::{
-    AgentRef, ContainerRef, Coverage, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, StepCounts,
-    Time, WatchedMount,
-};
+use crate::snapshot::{AgentRef, ContainerRef, SnapshotKind, SnapshotRecord, StepCounts, Time, WatchedMount};
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style};
@@ -108,38 +104,12 @@ pub(in crate::cli) fn step_words(counts: StepCounts) -> String {
     }
 }
 
-/// Everything about one instance.
-pub(in crate::cli) struct Shown<'a> {
-    pub(in crate::cli) row: &'a InstanceRow,
-    pub(in crate::cli) state: &'a State,
-    pub(in crate::cli) snapshots: &'a [SnapshotRow],
-    /// How many paths the newest steps changed.
-    pub(in crate::cli) steps: &'a HashMap<SnapshotId, StepCounts>,
-    /// What is pinned of it; none in it: all.
-    pub(in crate::cli) pins: &'a [Option<SnapshotId>],
-    /// How many of its snapshots were given up.
-    pub(in crate::cli) pruned: u64,
-    pub(in crate::cli) restores: &'a [RestoreRow],
-    /// The record of the baseline, when it can be read.
-    pub(in crate::cli) baseline: Option<&'a SnapshotRecord>,
-    /// What was written down when it began.
-    pub(in crate::cli) begun: &'a Begun,
-    /// The git repositories as they were then.
-    pub(in crate::cli) repositories: &'a [(&'a Coverage, &'a RepositoryFacts)],
-    /// What of it was forked.
-    pub(in crate::cli) forks: &'a [&'a ForkRow],
-    /// The fork that was named instead of a session.
-    pub(in crate::cli) meant: Option<&'a ForkRow>,
-    /// The fork that it began in.
-    pub(in crate::cli) forked_from: Option<&'a ForkRow>,
-}
-
-/// One instance in full.
-pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> String {
-    let row = shown.row;
+/// One instance in full; `meant` is the fork that was named instead of it.
+pub(in crate::cli) fn show(known: &Known, meant: Option<&ForkRow>, now: Time, columns: usize) -> String {
+    let row = &known.row;
     let mut lines = vec![style::paint(Role::Heading, row.id.as_str())];
     let mut fact = |name: &str, value: String| lines.push(format!("{name:10} {value}"));
-    fact("status", style::paint(role(shown.state), &status(shown.state)));
+    fact("status", style::paint(role(&known.state), &status(&known.state)));
     if let Some(workspace) = &row.workspace {
         fact("workspace", sanitize::name(workspace.as_bytes()));
     }
@@ -162,15 +132,8 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
             format!("{} with {with}", sanitize::name(program.as_bytes())),
         );
     }
-    if let Some(agent) = &shown.begun.agent {
-        let name = sanitize::name(agent.name.as_bytes());
-        match agent.session.is_empty() {
-            true => fact("agent", name),
-            false => fact(
-                "agent",
-                format!("{name}, its session {}", sanitize::name(agent.session.as_bytes())),
-            ),
-        }
+    if let Some(agent) = &known.begun.agent {
+        fact("agent", agent_words(agent));
     }
     for coverage in &row.mounts {
         fact("mount", changes::host(coverage));
@@ -178,22 +141,22 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
             fact("", format!("exclude {}", sanitize::name(rule.pattern.as_bytes())));
         }
     }
-    if let Some(fork) = shown.forked_from {
+    if let Some(fork) = &known.forked_from {
         fact("forked from", forks::origin(fork));
     }
-    if let Some(fork) = shown.meant {
+    if let Some(fork) = meant {
         fact("named by", forks::named(fork));
     }
-    if let Some(container) = &shown.begun.container {
+    if let Some(container) = &known.begun.container {
         fact("container", sanitize::name(container.name.as_bytes()));
     }
-    if let Some(policy) = &shown.begun.cleanup_policy {
+    if let Some(policy) = &known.begun.cleanup_policy {
         fact(
             "cleanup",
             format!("{} (of a dirty work tree, by jackin)", sanitize::text(policy)),
         );
     }
-    for mount in &shown.begun.watched {
+    for mount in &known.begun.watched {
         fact("watched", changes::host(&mount.coverage));
         if mount.more > 0 {
             let more = size::counted(mount.more, "more repository", "more repositories");
@@ -209,34 +172,34 @@ pub(in crate::cli) fn show(shown: &Shown<'_>, now: Time, columns: usize) -> Stri
             );
         }
     }
-    for (coverage, facts) in shown.repositories {
+    for (coverage, facts) in known.repositories() {
         lines.extend(repository::facts(
             coverage,
             facts,
-            shown.baseline.is_some(),
+            known.baseline.is_some(),
             columns,
         ));
     }
-    if !shown.snapshots.is_empty() {
+    if !known.snapshots.is_empty() {
         lines.push(String::new());
-        lines.push(snapshots(shown, now, columns));
+        lines.push(snapshots(known, now, columns));
     }
-    if shown.pruned > 0 {
-        let pruned = size::counted(shown.pruned, "snapshot was", "snapshots were");
+    if known.pruned > 0 {
+        let pruned = size::counted(known.pruned, "snapshot was", "snapshots were");
         lines.push(format!("{pruned} pruned by the rules of retention (see `log`)"));
     }
-    lacking(shown.baseline, &mut lines);
-    if !shown.restores.is_empty() {
+    lacking(known.baseline.as_ref(), &mut lines);
+    if !known.restores.is_empty() {
         lines.push(String::new());
-        lines.push(restores(shown.restores, now, columns));
-        for row in shown.restores.iter().filter(|row| !row.aside.is_empty()) {
+        lines.push(restores(&known.restores, now, columns));
+        for row in known.restores.iter().filter(|row| !row.aside.is_empty()) {
             let told = row.aside.iter().map(aside::receipt);
             lines.extend(told.map(|told| format!("{:7} {told}", row.number)));
         }
     }
-    if !shown.forks.is_empty() {
+    if !known.forks.is_empty() {
         lines.push(String::new());
-        lines.push(forks::of_instance(shown.forks, shown.meant, now, columns));
+        lines.push(forks::of_instance(&known.forks, meant, now, columns));
     }
     lines.join("\n")
 }
@@ -272,7 +235,35 @@ pub(in crate::cli) fn ending(row: &InstanceRow) -> String {
     }
 }
 
-fn snapshots(shown: &Shown<'_>, now: Time, columns: usize) -> String {
+/// The agent of a session.
+pub(in crate::cli) fn agent_words(agent: &AgentRef) -> String {
+    let [name, session] = [&agent.name, &agent.session].map(|text| sanitize::name(text.as_bytes()));
+    match session.is_empty() {
+        true => name,
+        false => format!("{name}, its session {session}"),
+    }
+}
+
+/// What a snapshot is.
+pub(in crate::cli) fn kind_words(row: &SnapshotRow) -> String {
+    let late = row.late && row.kind == SnapshotKind::Closing;
+    format!("{}{}", if late { "late " } else { "" }, row.kind.word())
+}
+
+/// What is to be said of a snapshot: its name, what it is for, and how it is held.
+pub(in crate::cli) fn notes(known: &Known, row: &SnapshotRow) -> Vec<String> {
+    let own = [&row.name, &row.message].into_iter().flatten();
+    let mut notes: Vec<String> = own.map(|text| sanitize::name(text.as_bytes())).collect();
+    if !row.complete {
+        notes.push("not complete".to_owned());
+    }
+    if known.is_pinned(&row.id) {
+        notes.push("pinned".to_owned());
+    }
+    notes
+}
+
+fn snapshots(known: &Known, now: Time, columns: usize) -> String {
     let mut table = Table::new([
         Column::new("SNAPSHOT").fit(Fit::Keep),
         Column::new("KIND"),
@@ -282,39 +273,23 @@ fn snapshots(shown: &Shown<'_>, now: Time, columns: usize) -> String {
         Column::new("CHANGED"),
         Column::new("").fit(Fit::Wrap),
     ]);
-    for row in shown.snapshots {
-        let late = if row.late && row.kind == SnapshotKind::Closing {
-            "late "
-        } else {
-            ""
-        };
-        let mut note: Vec<String> = [&row.name, &row.message]
-            .into_iter()
-            .flatten()
-            .map(|text| sanitize::name(text.as_bytes()))
-            .collect();
-        if !row.complete {
-            note.push("not complete".to_owned());
-        }
-        let pins = |pin: &Option<SnapshotId>| pin.as_ref().is_none_or(|id| *id == row.id);
-        if shown.pins.iter().any(pins) {
-            note.push("pinned".to_owned());
-        }
+    for row in &known.snapshots {
         table.row([
             row.id.to_string().into(),
-            format!("{late}{}", row.kind.word()).into(),
+            kind_words(row).into(),
             size::age(row.taken_at, now).into(),
             size::count(row.entries).into(),
             size::bytes(row.bytes).into(),
-            shown
+            known
                 .steps
+                .counts
                 .get(&row.id)
                 .map(|step| step_words(*step))
                 .unwrap_or_default()
                 .into(),
             Cell::new(
                 if row.complete { Role::Dim } else { Role::Warning },
-                note.join(", "),
+                notes(known, row).join(", "),
             ),
         ]);
     }

@@ -244,15 +244,9 @@ pub(crate) fn called(answer: &Value) -> Called {
 /// A workspace that is captured, with what `[recovery.agent]` says of it.
 pub(crate) fn workspace(agent: &str) -> (Sandbox, PathBuf) {
     let sandbox = Sandbox::new();
-    let project = sandbox.project("shop");
+    let project = sandbox.captured("shop", &format!("sensitive = \"capture\"\n{agent}"));
     fs::write(project.join("a"), "of the operator\n").unwrap();
     fs::write(project.join(".env"), "SECRET=1\n").unwrap();
-    sandbox.configure(
-        "workspaces/shop.toml",
-        &format!(
-            "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/w\"\n\n[recovery]\nsnapshot = \"project\"\nsensitive = \"capture\"\n{agent}"
-        ),
-    );
     (sandbox, project)
 }
 

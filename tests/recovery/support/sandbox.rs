@@ -134,6 +134,29 @@ impl Sandbox {
         path
     }
 
+    /// An empty project that a workspace of the same name captures; `more` stands in its `[recovery]`.
+    pub(crate) fn captured(&self, name: &str, more: &str) -> PathBuf {
+        let project = self.project(name);
+        let mount = format!("[[mounts]]\nsrc = \"{}\"\ndst = \"/w\"", project.display());
+        self.configure(
+            &format!("workspaces/{name}.toml"),
+            &format!("{mount}\n\n[recovery]\nsnapshot = \"project\"\n{more}"),
+        );
+        project
+    }
+
+    /// A hook of an agent says `what` of an event.
+    pub(crate) fn tell(&self, agent: &str, event: &str, what: &[u8]) -> Run {
+        let file = self.scratch(&format!("event-{event}-{}", what.len()));
+        fs::write(&file, what).unwrap();
+        let script = format!("exec \"$@\" < '{}'", file.display());
+        let hook = self.command(["hook", "run", agent, event]);
+        let run = hook.through(&["sh", "-c", &script, "sh"]).run();
+        // The agent would take it for its own.
+        assert!(run.stdout.is_empty(), "{run}");
+        run
+    }
+
     /// A run of `jackin recovery ARGS…` that is yet to be started.
     pub(crate) fn command<I, S>(&self, args: I) -> Invocation<'_>
     where
