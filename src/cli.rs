@@ -16,6 +16,7 @@ mod mcp;
 mod schema;
 mod streams;
 mod sudo;
+mod ui;
 mod view;
 
 use std::ffi::OsString;

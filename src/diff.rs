@@ -9,6 +9,7 @@ mod rename;
 mod repository;
 mod settings;
 mod withheld;
+mod words;
 
 pub use commits::{CommitLine, Commits};
 pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare, count_changes};
@@ -17,6 +18,7 @@ pub use rename::{pair_renames, renames};
 pub use repository::{Execution, RefMove, RepositoryChange, compare_repository};
 pub use settings::{Setting, compare_settings, withheld_settings};
 pub use withheld::{WithheldChange, WithheldKind, compare_withheld};
+pub use words::word_marks;
 
 /// What stands for a value that is not shown.
 const HIDDEN: &str = "(hidden; --show-secrets shows it)";

@@ -8,11 +8,13 @@ pub mod progress;
 mod prompt;
 pub(crate) mod recorded;
 pub mod sanitize;
+mod screen;
 pub mod shell;
 mod sink;
 pub mod size;
 pub mod style;
 pub mod table;
+mod tty;
 pub mod width;
 
 use std::io::{self, Write};
@@ -22,7 +24,9 @@ use serde::Serialize;
 
 pub use facts::{ColorMode, Facts, Verbosity};
 pub use log::Log;
+pub use screen::Screen;
 pub use style::Role;
+pub use tty::Tty;
 
 use crate::environment::Environment;
 use crate::process::Patience;
@@ -247,6 +251,18 @@ impl Terminal {
     #[must_use]
     pub fn is_tty_err(&self) -> bool {
         self.facts.err.tty
+    }
+
+    /// Whether stdout shows colours.
+    #[must_use]
+    pub fn shows_colors(&self) -> bool {
+        self.facts.out.color
+    }
+
+    /// Whether a screen can be drawn on stdout, and keys be read from stdin.
+    #[must_use]
+    pub fn has_screen(&self) -> bool {
+        self.facts.out.tty && self.facts.tty_in && !self.facts.dumb
     }
 
     /// Whether stdin is a terminal.

@@ -14,6 +14,7 @@ mod restore;
 mod session;
 mod store;
 mod texts;
+mod ui;
 mod values;
 
 use std::ffi::OsString;
@@ -37,6 +38,7 @@ pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, 
 pub use session::{BeginArgs, EndArgs, ExecArgs, ExplainArgs, LaunchArgs, Scope};
 pub use store::{LogArgs, PinArgs, PruneArgs, RebuildArgs, VerifyArgs};
 pub(super) use texts::examples;
+pub use ui::UiArgs;
 pub use values::{Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
 
 use crate::terminal::Verbosity;
@@ -160,6 +162,8 @@ pub enum Verb {
     Hook(HookArgs),
     /// Serve checkpoints to an agent as tools
     Mcp(McpArgs),
+    /// Look, and go back, on a screen
+    Ui(UiArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
     /// Print a manual page
@@ -170,6 +174,9 @@ pub enum Verb {
     /// Take checkpoints of a session until it ends: what `begin --checkpoint-every` leaves behind
     #[command(name = "__checkpoints", hide = true)]
     Checkpoints(CheckpointsArgs),
+    /// The screen itself: what `ui` starts
+    #[command(name = "__screen", hide = true)]
+    Screen(UiArgs),
 }
 
 impl Verb {
@@ -211,9 +218,13 @@ impl Verb {
             Self::Hook(args) => args.action.json(),
             Self::Completions(args) => args.json,
             Self::Man(args) => args.json,
-            Self::Launch(_) | Self::Exec(_) | Self::Mcp(_) | Self::Complete(_) | Self::Checkpoints(_) => {
-                false
-            }
+            Self::Launch(_)
+            | Self::Exec(_)
+            | Self::Mcp(_)
+            | Self::Ui(_)
+            | Self::Screen(_)
+            | Self::Complete(_)
+            | Self::Checkpoints(_) => false,
         }
     }
 }

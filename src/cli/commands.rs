@@ -24,7 +24,7 @@ mod log;
 mod mcp;
 mod named_file;
 mod paths;
-mod pending;
+pub(super) mod pending;
 mod pin;
 mod prune;
 mod rebuild;
@@ -35,7 +35,8 @@ mod scope;
 pub(super) mod show;
 pub(super) mod steps;
 mod take_up;
-mod undo;
+mod ui;
+pub(super) mod undo;
 mod unlock;
 mod verify;
 mod words;
@@ -92,6 +93,8 @@ pub(super) fn perform(
         Verb::Init(args) => init::run(&context, args),
         Verb::Hook(args) => hook::run(context, args),
         Verb::Mcp(args) => mcp::run(&context, args),
+        Verb::Ui(args) => ui::run(&context, args),
+        Verb::Screen(args) => ui::draw(&context, args),
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
         Verb::Complete(args) => complete::run(&context, args),

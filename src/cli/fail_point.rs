@@ -18,12 +18,7 @@ pub(super) struct FailPoint<O> {
 
 impl<O> FailPoint<O> {
     pub(super) fn new(environment: &Environment, inner: O) -> Self {
-        let wanted = environment
-            .variables
-            .iter()
-            .filter(|_| cfg!(debug_assertions))
-            .find(|(name, _)| *name == VARIABLE)
-            .map(|(_, value)| value.to_string_lossy().into_owned());
+        let wanted = wanted(environment);
         let (point, count) = match wanted.as_deref().map(|wanted| wanted.split_once(':')) {
             Some(Some((point, count))) => (Some(point.to_owned()), count.parse().unwrap_or(1)),
             Some(None) => (wanted, 1),
@@ -35,6 +30,17 @@ impl<O> FailPoint<O> {
             left: AtomicU64::new(count),
         }
     }
+}
+
+fn wanted(environment: &Environment) -> Option<String> {
+    let mut variables = environment.variables.iter().filter(|_| cfg!(debug_assertions));
+    let wanted = variables.find(|(name, _)| *name == VARIABLE);
+    wanted.map(|(_, value)| value.to_string_lossy().into_owned())
+}
+
+/// Whether a test wants this point, which is none of a restore, to fail.
+pub(super) fn is_at(environment: &Environment, point: &str) -> bool {
+    wanted(environment).is_some_and(|wanted| wanted == point)
 }
 
 impl<O: Observer> Observer for FailPoint<O> {

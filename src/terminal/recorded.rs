@@ -46,6 +46,15 @@ pub(crate) fn facts(width: usize) -> Facts {
     }
 }
 
+/// A terminal whose two streams are one recording, with colour codes, in the order in which things were said.
+pub(crate) fn recorded(width: usize, verbosity: Verbosity) -> (Terminal, Recording) {
+    let mut facts = facts(width);
+    (facts.out.color, facts.err.color) = (true, true);
+    let said = Recording::default();
+    let terminal = Terminal::over(Box::new(said.clone()), Box::new(said.clone()), facts, verbosity);
+    (terminal, said)
+}
+
 /// A terminal without colours, and its stdout and stderr.
 pub(crate) fn terminal(facts: Facts, verbosity: Verbosity) -> (Terminal, Recording, Recording) {
     let (out, err) = (Recording::default(), Recording::default());

@@ -76,6 +76,54 @@ pub(super) fn split_code(text: &str) -> Option<(&str, &str)> {
     Some((text.get(..text.len() - after.len())?, after))
 }
 
+/// A painted line in its parts: how each looks, and what it says.
+#[must_use]
+pub fn parts(line: &str) -> Vec<(Style, String)> {
+    let mut all: Vec<(Style, String)> = Vec::new();
+    let (mut look, mut rest) = (Style::new(), line);
+    while !rest.is_empty() {
+        if let Some((code, after)) = split_code(rest) {
+            let numbers = code.trim_start_matches("\x1b[").trim_end_matches('m');
+            look = numbers.split(';').fold(look, with_code);
+            rest = after;
+            continue;
+        }
+        let first = rest.chars().next().map_or(1, char::len_utf8);
+        let next = rest.get(first..).and_then(|tail| tail.find('\x1b'));
+        let (text, after) = rest.split_at(next.map_or(rest.len(), |at| at + first));
+        all.push((look, text.to_owned()));
+        rest = after;
+    }
+    all
+}
+
+fn with_code(look: Style, number: &str) -> Style {
+    const COLORS: [AnsiColor; 8] = [
+        AnsiColor::Black,
+        AnsiColor::Red,
+        AnsiColor::Green,
+        AnsiColor::Yellow,
+        AnsiColor::Blue,
+        AnsiColor::Magenta,
+        AnsiColor::Cyan,
+        AnsiColor::White,
+    ];
+    let number: usize = number.parse().unwrap_or(0);
+    match number {
+        0 => Style::new(),
+        1 => look.bold(),
+        2 => look.dimmed(),
+        3 => look.italic(),
+        4 => look.underline(),
+        39 => look.fg_color(None),
+        30..=37 | 90..=97 => {
+            let color = COLORS.get(number % 10).copied();
+            look.fg_color(color.map(anstyle::Color::Ansi))
+        }
+        _ => look,
+    }
+}
+
 const fn color(color: AnsiColor) -> Style {
     Style::new().fg_color(Some(anstyle::Color::Ansi(color)))
 }

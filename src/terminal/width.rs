@@ -98,7 +98,8 @@ fn take_back(text: &str, columns: usize) -> Vec<char> {
 }
 
 /// Columns of one character: 0 for marks, 2 for what East Asian Width (Unicode annex 11) calls wide, else 1.
-fn of_char(c: char) -> usize {
+#[must_use]
+pub fn of_char(c: char) -> usize {
     match c {
         '\0'..='\u{2ff}' => 1,
         // Vowels and finals that join the Korean letter before them.

@@ -46,6 +46,11 @@ const WALLS: &[Wall] = &[
         instead: "the protocol and what it runs on belong in cli/mcp; everything else is ordinary threads",
     },
     Wall {
+        names: &["ratatui"],
+        within: &["src/cli/ui", "src/terminal/tty"],
+        instead: "what is drawn on a screen belongs in cli/ui; everything else says lines",
+    },
+    Wall {
         names: &["std::process::Command"],
         within: &["src/process"],
         instead: "processes are started in process only; give it a function there and call that",

@@ -297,6 +297,25 @@ fn what_root_writes_for_the_operator_is_the_operators() {
 }
 
 #[test]
+fn words_that_differ_are_marked() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    fs::write(project.join("a"), "let port = 80; // <b>\nsame\n").unwrap();
+    let id = sandbox.session(&project, |project| {
+        fs::write(project.join("a"), "let port = 8080; // <b>\nsame\n").unwrap();
+    });
+    let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
+    assert!(
+        page.contains("<del>-let port = <b>80;</b> // &lt;b&gt;</del>"),
+        "{page}"
+    );
+    assert!(
+        page.contains("<ins>+let port = <b>8080;</b> // &lt;b&gt;</ins>"),
+        "{page}"
+    );
+}
+
+#[test]
 fn a_page_is_read_by_keys_in_the_dark_and_on_paper() {
     let (sandbox, _, id) = attacked(1);
     let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
@@ -321,6 +340,7 @@ fn a_page_is_read_by_keys_in_the_dark_and_on_paper() {
             "{wide:.80}"
         );
     }
+
     // Colour is not all that tells what was added and what was removed.
     assert!(page.contains("<ins>+") && page.contains("<del>-"));
 }

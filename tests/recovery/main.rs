@@ -120,6 +120,8 @@ mod support_trees;
 mod targets;
 mod terminal;
 mod tracked;
+mod ui;
+mod ui_ends;
 mod unreadable;
 mod untouched;
 mod waiting;

@@ -17,5 +17,6 @@ pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod schema;
 pub(crate) mod stop;
+pub(crate) mod tmux;
 pub(crate) mod tree;
 pub(crate) mod volume;

@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 28] = [
+pub(in crate::cli) const VERBS: [&str; 29] = [
     "explain",
     "launch",
     "begin",
@@ -35,6 +35,7 @@ pub(in crate::cli) const VERBS: [&str; 28] = [
     "init",
     "hook",
     "mcp",
+    "ui",
     "completions",
     "man",
 ];
@@ -45,7 +46,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Around a session",
         &["explain", "launch", "begin", "end", "checkpoint", "exec"],
     ),
-    ("Look", &["list", "show", "diff"]),
+    ("Look", &["ui", "list", "show", "diff"]),
     ("Go back", &["restore", "undo", "resume", "abort", "fork"]),
     (
         "The store",

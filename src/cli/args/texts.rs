@@ -187,6 +187,10 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "jackin recovery mcp --read-only",
             ),
         ],
+        "ui" => &[
+            ("All sessions:", "jackin recovery ui"),
+            ("The latest one:", "jackin recovery ui @latest"),
+        ],
         "completions" => &[(
             "For bash, from the next shell on:",
             "mkdir -p ~/.local/share/bash-completion/completions\njackin recovery completions bash \\\n    > ~/.local/share/bash-completion/completions/jackin",
@@ -312,6 +316,11 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
             baseline, which can be forked and compared with; each restore has its emergency snapshot, so that `undo` takes it back when \
             the session is over. Let the agent start it directly, for by its process the session is found: \
             `claude mcp add --scope user jackin-recovery -- jackin recovery mcp` tells Claude Code of it."
+        }
+        "ui" => {
+            "Sessions, what happened in each, what changed since, line by line, and the way back, on one screen: by keys, which stand at \
+            the bottom (`?` explains them), or with the mouse. A restore is the one of `restore`: a plan first, a question, an emergency \
+            snapshot, and the same refusals; `u` takes the last one back. Nothing is put back under a session that is active."
         }
         "completions" => "Prints the completions for the name that the program was called by.",
         "man" => "Prints a page in the form that man(1) reads.",

@@ -67,7 +67,7 @@ pub(super) fn waiting(store: &Store) -> Result<Vec<PendingRestore>, StoreError> 
 }
 
 /// The instances whose restores wait. Papers that cannot be read are told of elsewhere.
-pub(super) fn waiting_instances(store: &Store) -> BTreeSet<InstanceId> {
+pub(in crate::cli) fn waiting_instances(store: &Store) -> BTreeSet<InstanceId> {
     let found = waiting(store).unwrap_or_default();
     found.into_iter().map(|found| found.intent.instance).collect()
 }

@@ -8,7 +8,7 @@ mod to;
 use std::ffi::OsString;
 
 pub(in crate::cli) use carry::{Asked, act};
-pub(super) use carry::{How, carry_out, say};
+pub(super) use carry::{How, carry_on, carry_out, say};
 pub(in crate::cli) use document::document;
 pub(super) use set_aside::again as set_aside_again;
 
@@ -37,7 +37,7 @@ pub(in crate::cli) struct Planned {
     pub(in crate::cli) row: InstanceRow,
     pub(in crate::cli) proposal: Proposal,
     pub(in crate::cli) asked: Asked,
-    _locks: (Option<LockGuard>, LockGuard),
+    pub(super) _locks: (Option<LockGuard>, LockGuard),
 }
 
 /// Which session is meant, in the store as it is.
@@ -56,13 +56,28 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         return to::to_directory(context, &reading, &opened.row, args, directory);
     }
     let planned = plan_opened(context, opened, args)?;
+    let how = how(args, &planned);
+    carry_out(context, &planned.store, &planned.row, &planned.proposal, &how)
+}
+
+/// Carries out what was planned with the same arguments, shown, and agreed to; how that went is told on the terminal.
+pub(in crate::cli) fn carry(
+    context: &Context<'_>,
+    planned: &Planned,
+    args: &RestoreArgs,
+) -> Result<Status, CliError> {
+    let how = how(args, planned);
+    carry_on(context, &planned.store, &planned.row, &planned.proposal, &how)
+}
+
+fn how(args: &RestoreArgs, planned: &Planned) -> How<'static> {
     // What was set aside once is not there for the commands that follow.
     let aside: &[OsString] = if args.dry_run {
         &args.set_aside_excluded
     } else {
         &[]
     };
-    let how = How {
+    How {
         json: args.json,
         yes: args.yes,
         dry_run: args.dry_run,
@@ -81,8 +96,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
             .switch("--require-complete", args.require_complete)
             .flag("--identity", args.unlock.identity.as_ref())
             .paths(&args.paths),
-    };
-    carry_out(context, &planned.store, &planned.row, &planned.proposal, &how)
+    }
 }
 
 /// Plans a restore in place, without a word about it. With `dry_run` nothing is locked or written.

@@ -1,11 +1,13 @@
 //! What differs, path by path, with its lines folded away.
 
+use std::ops::Range;
+
 use maud::{Markup, html};
 
 use crate::cli::commands::diff::{Compared, Differences};
 use crate::cli::view;
 use crate::cli::view::patch::Sources;
-use crate::diff::{Body, Change, Line, PatchOptions};
+use crate::diff::{Body, Change, Line, PatchOptions, word_marks};
 use crate::snapshot::Coverage;
 use crate::terminal::{sanitize, size};
 
@@ -136,13 +138,14 @@ fn of_lines(lines: &[(Line, Vec<u8>)], room: &mut usize) -> Markup {
         left = left.saturating_sub(size);
         fits
     });
-    let fits: Vec<&(Line, Vec<u8>)> = fits.collect();
+    let fits: Vec<(Line, String)> = fits.map(|(line, text)| (*line, sanitize::line(text))).collect();
+    let marks = word_marks(&fits);
     *room = room.saturating_sub(before - left);
     let more = (lines.len() - fits.len()) as u64;
     html! {
         @if !fits.is_empty() {
             pre {
-                @for (line, text) in fits { (of_line(*line, text)) }
+                @for ((line, text), marks) in fits.iter().zip(marks) { (of_line(*line, text, &marks)) }
             }
         }
         @if more > 0 {
@@ -151,14 +154,25 @@ fn of_lines(lines: &[(Line, Vec<u8>)], room: &mut usize) -> Markup {
     }
 }
 
-fn of_line(line: Line, text: &[u8]) -> Markup {
-    let text = sanitize::line(text);
+fn of_line(line: Line, text: &str, marks: &[Range<usize>]) -> Markup {
     match line {
         Line::Context => html! { " " (text) "\n" },
-        Line::Added => html! { ins { "+" (text) } },
-        Line::Removed => html! { del { "-" (text) } },
+        Line::Added => html! { ins { "+" (marked(text, marks)) } },
+        Line::Removed => html! { del { "-" (marked(text, marks)) } },
         Line::Hunk => html! { span class="hunk" { (text.trim_end()) } },
         Line::NoNewline => html! { span class="hunk" { "\\ No newline at end of file" } },
+    }
+}
+
+/// A line whose words that differ from those of its counterpart stand out.
+fn marked(text: &str, marks: &[Range<usize>]) -> Markup {
+    let starts = std::iter::once(0).chain(marks.iter().map(|mark| mark.end));
+    html! {
+        @for (start, mark) in starts.zip(marks) {
+            (text.get(start..mark.start).unwrap_or_default())
+            b { (text.get(mark.clone()).unwrap_or_default()) }
+        }
+        (text.get(marks.last().map_or(0, |mark| mark.end)..).unwrap_or_default())
     }
 }
 

@@ -69,7 +69,8 @@ pub(in crate::cli) fn jackin(all: &[JackinDocument], columns: usize) -> String {
     table.render(columns)
 }
 
-fn role(state: &State) -> Role {
+/// How a state looks.
+pub(in crate::cli) fn role(state: &State) -> Role {
     match state {
         State::Active(_) => Role::Added,
         State::Ended => Role::Dim,

@@ -102,6 +102,19 @@ pub(in crate::cli::commands) fn carry_out(
         refuse_locked(proposal)?;
         confirm(terminal, &context.interrupts, how.question, how.yes)?;
     }
+    carry_on(context, store, row, proposal, how)
+}
+
+/// Carries a proposal out that was shown and agreed to, and tells how that went.
+pub(in crate::cli::commands) fn carry_on(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    proposal: &Proposal,
+    how: &How<'_>,
+) -> Result<Status, CliError> {
+    let terminal = context.terminal;
+    refuse_locked(proposal)?;
     let report = act(context, store, row, proposal, (how.asked, how.exact_mtimes))?;
     if let (Some(emergency), Some(receipt)) = (&report.emergency, report.receipt) {
         terminal.detail(&format!(

@@ -1,0 +1,347 @@
+//! What the screen knows and where one is in it: a stack of views, what each shows, and what is under way.
+
+use super::data::{Answer, Ask, Goal, Holding, Moment, Request, Session, Sides, Timeline, What};
+use super::scroll::Scroll;
+use super::tree::Tree;
+use super::views::{Compared, Drawn, Page, Plan, View, Waiting};
+use crate::snapshot::Time;
+
+/// Everything.
+#[derive(Debug)]
+pub(super) struct App {
+    pub(super) now: Time,
+    /// Never empty; the last one is looked at.
+    pub(super) views: Vec<View>,
+    /// None before they are known.
+    pub(super) sessions: Option<Vec<Session>>,
+    pub(super) sessions_scroll: Scroll,
+    /// Narrows the sessions.
+    pub(super) sessions_filter: String,
+    pub(super) timeline: Option<Timeline>,
+    pub(super) timeline_scroll: Scroll,
+    pub(super) compared: Option<Compared>,
+    pub(super) plan: Option<Plan>,
+    pub(super) done: Page,
+    pub(super) store: Vec<Holding>,
+    pub(super) store_scroll: Scroll,
+    pub(super) log: Page,
+    /// A filter is being typed.
+    pub(super) typing: bool,
+    pub(super) help: bool,
+    /// Said over everything until a key is pressed.
+    pub(super) message: Option<String>,
+    pub(super) waiting: Option<Waiting>,
+    number: u64,
+    /// To be asked.
+    pub(super) asks: Vec<(u64, Ask)>,
+    /// Answers to questions up to this number are not wanted any more.
+    pub(super) given_up: u64,
+    pub(super) over: bool,
+    /// Whoever is at work is to give up.
+    pub(super) stops: bool,
+    pub(super) suspends: bool,
+    /// What was drawn last.
+    pub(super) drawn: Drawn,
+}
+
+impl App {
+    /// Begins with all sessions, or with one of them.
+    pub(super) fn new(instance: Option<String>, now: Time) -> Self {
+        let mut app = Self {
+            now,
+            views: vec![View::Sessions],
+            sessions: None,
+            sessions_scroll: Scroll::default(),
+            sessions_filter: String::new(),
+            timeline: None,
+            timeline_scroll: Scroll::default(),
+            compared: None,
+            plan: None,
+            done: Page::default(),
+            store: Vec::new(),
+            store_scroll: Scroll::default(),
+            log: Page::default(),
+            typing: false,
+            help: false,
+            message: None,
+            waiting: None,
+            number: 0,
+            asks: Vec::new(),
+            given_up: 0,
+            over: false,
+            stops: false,
+            suspends: false,
+            drawn: Drawn::default(),
+        };
+        app.ask(Ask::Sessions, "reading the store");
+        if let Some(instance) = instance {
+            app.ask(Ask::Timeline(instance), "reading the session");
+        }
+        app
+    }
+
+    pub(super) fn view(&self) -> View {
+        self.views.last().copied().unwrap_or(View::Sessions)
+    }
+
+    pub(super) fn ask(&mut self, ask: Ask, words: &'static str) {
+        self.number += 1;
+        self.waiting = Some(Waiting {
+            number: self.number,
+            words,
+            acts: matches!(ask, Ask::Act(..)),
+            refreshes: false,
+        });
+        self.asks.push((self.number, ask));
+    }
+
+    /// Gives up what is waited for.
+    pub(super) fn give_up(&mut self) {
+        let stays = self
+            .waiting
+            .is_some_and(|waiting| waiting.acts || waiting.refreshes);
+        if !stays && self.waiting.take().is_some() {
+            self.given_up = self.number;
+            self.stops = true;
+        }
+    }
+
+    /// Ends. A restore that is under way is told to stop, and waited for: it is done then, or not begun, or waits to be resumed.
+    pub(super) fn leave(&mut self) {
+        self.stops |= !self.over;
+        self.over = true;
+        self.give_up();
+    }
+
+    /// Files are being changed.
+    pub(super) fn acts(&self) -> bool {
+        self.waiting.is_some_and(|waiting| waiting.acts)
+    }
+
+    /// The sessions that the filter leaves.
+    pub(super) fn shown_sessions(&self) -> Vec<&Session> {
+        let filter = self.sessions_filter.to_lowercase();
+        let all = self.sessions.iter().flatten();
+        let fits = |session: &&Session| {
+            let mut words = [
+                Some(&session.id),
+                session.workspace.as_ref(),
+                Some(&session.place),
+            ]
+            .into_iter()
+            .flatten();
+            filter.is_empty() || words.any(|word| word.to_lowercase().contains(&filter))
+        };
+        all.filter(fits).collect()
+    }
+
+    pub(super) fn chosen_session(&self) -> Option<&Session> {
+        self.shown_sessions().get(self.sessions_scroll.at).copied()
+    }
+
+    pub(super) fn chosen_moment(&self) -> Option<&Moment> {
+        self.timeline.as_ref()?.moments.get(self.timeline_scroll.at)
+    }
+
+    /// The session that is looked at.
+    pub(super) fn instance(&self) -> Option<String> {
+        match self.view() {
+            View::Sessions => self.chosen_session().map(|session| session.id.clone()),
+            View::Store => None,
+            _ => self.timeline.as_ref().map(|timeline| timeline.id.clone()),
+        }
+    }
+
+    /// Asks for the lines of the path that is chosen, when others are shown.
+    pub(super) fn follow(&mut self) {
+        let Some(compared) = &mut self.compared else {
+            return;
+        };
+        let wanted = compared.tree.change(compared.scroll.at);
+        if wanted == compared.patch_of {
+            return;
+        }
+        compared.patch_of = wanted;
+        compared.patch.clear();
+        compared.patch_scroll = Scroll::default();
+        if let Some(change) = wanted {
+            self.number += 1;
+            self.asks.push((self.number, Ask::Patch(change)));
+        }
+    }
+
+    /// Opens what differs between a snapshot and now, or between two.
+    pub(super) fn compare(&mut self, from: String, to: Option<String>) {
+        let Some(instance) = self.timeline.as_ref().map(|timeline| timeline.id.clone()) else {
+            return;
+        };
+        self.ask(Ask::Changes(Sides { instance, from, to }), "comparing");
+    }
+
+    /// Asks what going back would do.
+    pub(super) fn plan(&mut self, goal: Goal, paths: Vec<std::ffi::OsString>) {
+        let Some(instance) = self.instance() else { return };
+        let request = Request {
+            instance,
+            goal,
+            paths,
+            overwrite_later: false,
+            delete_later: false,
+        };
+        self.ask(Ask::Plan(request), "planning");
+    }
+
+    /// Goes back to the view before; whatever is waited for is given up.
+    pub(super) fn back(&mut self) {
+        self.give_up();
+        if self.views.len() > 1 {
+            self.views.pop();
+        }
+        if matches!(self.view(), View::Sessions | View::Timeline) {
+            self.compared = None;
+        }
+    }
+
+    fn open(&mut self, view: View) {
+        if self.view() != view {
+            self.views.push(view);
+        }
+    }
+
+    /// Takes in what was asked for.
+    pub(super) fn told(&mut self, number: u64, answer: Answer) {
+        if let Answer::Patch(change, lines) = answer {
+            let of = self.compared.as_mut();
+            if let Some(compared) = of.filter(|compared| compared.patch_of == Some(change)) {
+                compared.patch = lines;
+            }
+            return;
+        }
+        let is_last = self.waiting.is_some_and(|waiting| waiting.number == number);
+        if is_last {
+            self.waiting = None;
+        }
+        if number <= self.given_up {
+            return;
+        }
+        match answer {
+            Answer::Sessions(all) => {
+                let chosen = self.chosen_session().map(|session| session.id.clone());
+                self.sessions = Some(all);
+                let again = chosen.and_then(|id| self.shown_sessions().iter().position(|one| one.id == id));
+                self.sessions_scroll.at = again.unwrap_or(0);
+            }
+            Answer::Timeline(timeline) => {
+                let same = self.timeline.as_ref().is_some_and(|old| old.id == timeline.id);
+                if !same {
+                    self.timeline_scroll = Scroll::default();
+                }
+                self.timeline = Some(timeline);
+                if self.view() == View::Sessions {
+                    self.open(View::Timeline);
+                }
+            }
+            Answer::Changes(changes) => {
+                let step = changes.sides.to.clone();
+                let tree = Tree::new(&changes);
+                self.compared = Some(Compared {
+                    changes,
+                    tree,
+                    scroll: Scroll::default(),
+                    patch_of: None,
+                    patch: Vec::new(),
+                    patch_scroll: Scroll::default(),
+                    step,
+                });
+                self.open(View::Changes);
+                self.follow();
+            }
+            Answer::Patch(..) => {}
+            Answer::Plan(request, text, does_something) => {
+                let changed = self.plan.as_ref().filter(|_| self.view() == View::Plan);
+                if changed.is_some_and(|plan| plan.request == request) {
+                    self.message =
+                        Some("What there is changed meanwhile. This is what would be done now.".to_owned());
+                }
+                self.plan = Some(Plan {
+                    request,
+                    text,
+                    does_something,
+                    scroll: Scroll::default(),
+                });
+                self.open(View::Plan);
+            }
+            Answer::Done(text) => {
+                self.done = Page {
+                    text,
+                    scroll: Scroll::default(),
+                };
+                self.views
+                    .retain(|view| matches!(view, View::Sessions | View::Timeline));
+                self.compared = None;
+                self.open(View::Done);
+                self.refresh();
+            }
+            Answer::Store(all) => {
+                self.store = all;
+                self.open(View::Store);
+            }
+            Answer::Log(text) => {
+                self.log = Page {
+                    text,
+                    scroll: Scroll::default(),
+                };
+                self.open(View::Log);
+            }
+            Answer::Failed(why) => {
+                if self.sessions.is_none() {
+                    self.sessions = Some(Vec::new());
+                }
+                self.message = Some(why);
+            }
+        }
+    }
+
+    /// Reads again what is behind the view.
+    pub(super) fn refresh(&mut self) {
+        self.ask(Ask::Sessions, "reading the store");
+        if let Some(timeline) = &self.timeline {
+            self.ask(Ask::Timeline(timeline.id.clone()), "reading the session");
+        }
+        if let Some(waiting) = &mut self.waiting {
+            waiting.refreshes = true;
+        }
+    }
+
+    /// What is restored when one asks for it here: the goal, and the paths that are marked, else the ones in the row.
+    pub(super) fn wanted(&self, all: bool) -> Option<(Goal, Vec<std::ffi::OsString>)> {
+        match self.view() {
+            View::Timeline => match &self.chosen_moment()?.what {
+                What::Snapshot { id, .. } => Some((Goal::Snapshot(id.clone()), Vec::new())),
+                What::Restore { number, .. } => Some((Goal::Undo(Some(*number)), Vec::new())),
+            },
+            View::Changes | View::Patch => {
+                let compared = self.compared.as_ref()?;
+                let goal = match &compared.step {
+                    Some(step) => Goal::Step(step.clone()),
+                    None => Goal::Snapshot(compared.changes.sides.from.clone()),
+                };
+                if all {
+                    return Some((goal, Vec::new()));
+                }
+                let marked: Vec<usize> = match compared.tree.marked.is_empty() {
+                    false => compared.tree.marked.iter().copied().collect(),
+                    true => compared.tree.meant(compared.scroll.at, &compared.changes),
+                };
+                if marked.is_empty() {
+                    return None;
+                }
+                let changes = marked.iter().filter_map(|at| compared.changes.all.get(*at));
+                let paths =
+                    changes.flat_map(|change| change.hosts.iter().map(|host| host.clone().into_os_string()));
+                Some((goal, paths.collect()))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Draws what the screen knows. Only what is seen is laid out, however long a list is.
+
+mod changes;
+mod lists;
+mod texts;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Paragraph};
+
+use super::app::App;
+use super::hints::help_line;
+use super::paint;
+use super::views::{Drawn, View};
+use crate::terminal::{Role, width};
+
+/// From so many columns on two things stand beside each other.
+const WIDE: u16 = 110;
+
+/// Smaller screens show nothing.
+const LEAST: (u16, u16) = (40, 8);
+
+/// What `?` shows.
+const HELP: &str = "\
+\u{2191}\u{2193} k j     move; PgUp, PgDn, Home, End as well
+Enter \u{2192}    open: a session, what changed since, the lines of a path
+Esc \u{2190}      back; a filter is taken off first
+Space a    mark a path, or all below a directory; all that is shown
+r R        restore what is marked or chosen; all of it; a plan first
+u          undo the last restore, or the one that is chosen
+t          of a moment: what its step changed
+/ f        filter by name; by kind, among them what can run
+J K        scroll the lines beside the tree
+n p        the next path, the one before
+s l        how large the store is; the log of receipts
+F5         read everything again
+Ctrl-Z q   suspend; quit
+
+Before a restore what is there is kept in an emergency snapshot, and u goes back to it. Nothing is put back under a session that is \
+active: it can only be looked at.";
+
+/// Draws everything.
+pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    app.drawn = Drawn {
+        columns: area.width,
+        ..Drawn::default()
+    };
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        let words = format!("too small: {}x{} at least", LEAST.0, LEAST.1);
+        frame.render_widget(Paragraph::new(words), area);
+        return;
+    }
+    let keys = key_lines(app, usize::from(area.width));
+    let height = u16::try_from(keys.len()).unwrap_or(1);
+    let [head, body, foot] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Fill(1),
+        Constraint::Length(height),
+    ])
+    .areas(area);
+    title(app, frame, head);
+    match app.view() {
+        View::Sessions => lists::sessions(app, frame, body),
+        View::Timeline => lists::timeline(app, frame, body),
+        View::Store => lists::store(app, frame, body),
+        View::Changes => changes::changes(app, frame, body),
+        View::Patch => changes::patch(app, frame, body),
+        View::Plan => texts::plan(app, frame, body),
+        View::Done => texts::page(&mut app.done, &mut app.drawn, frame, body),
+        View::Log => texts::page(&mut app.log, &mut app.drawn, frame, body),
+    }
+    frame.render_widget(Paragraph::new(keys), foot);
+    if app.help {
+        popup(frame, body, " keys ", HELP);
+    }
+    if let Some(message) = &app.message {
+        popup(frame, body, " any key goes on ", message);
+    }
+}
+
+/// Where one is, and what is under way.
+fn title(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let columns = usize::from(area.width);
+    let mut parts = vec!["sessions".to_owned()];
+    for view in &app.views {
+        match view {
+            View::Sessions => {}
+            View::Timeline => parts.extend(app.timeline.as_ref().map(|timeline| timeline.id.clone())),
+            View::Changes => {
+                let sides = app.compared.as_ref();
+                parts.extend(sides.map(|of| format!("{} \u{2192} {}", of.changes.from, of.changes.to)));
+            }
+            View::Patch => parts.push("lines".to_owned()),
+            View::Plan => parts.push("plan".to_owned()),
+            View::Done => parts.push("done".to_owned()),
+            View::Store => parts.push("store".to_owned()),
+            View::Log => parts.push("log".to_owned()),
+        }
+    }
+    let busy = app
+        .waiting
+        .map_or_else(String::new, |waiting| format!("{} \u{2026} ", waiting.words));
+    let room = columns.saturating_sub(width::of(&busy) + 2);
+    let place = width::pad(&width::cut(&format!(" {}", parts.join(" \u{203a} ")), room), room);
+    let bar = Style::new().add_modifier(Modifier::REVERSED);
+    let line = Line::styled(width::pad(&format!("{place}  {busy}"), columns), bar);
+    frame.render_widget(Paragraph::new(line), area);
+}
+
+/// The keys, in as many lines as they need.
+fn key_lines(app: &App, columns: usize) -> Vec<Line<'static>> {
+    let mut lines: Vec<Line<'static>> = vec![Line::default()];
+    for (key, what) in help_line(app) {
+        let wide = width::of(key) + width::of(what) + 3;
+        if lines.last().is_some_and(|line| line.width() + wide > columns) {
+            lines.push(Line::default());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_span(Span::styled(format!(" {key}"), paint::look(Role::Heading)));
+            line.push_span(Span::styled(format!(" {what} "), paint::look(Role::Dim)));
+        }
+    }
+    lines
+}
+
+fn popup(frame: &mut Frame<'_>, body: Rect, title: &'static str, text: &str) {
+    let columns = body.width.saturating_sub(4).min(100);
+    let lines = paint::lines(text, usize::from(columns.saturating_sub(4)));
+    let widest = lines.iter().map(Line::width).max().unwrap_or(0);
+    let columns = columns.min(u16::try_from(widest + 4).unwrap_or(columns)).max(24);
+    let height = u16::try_from(lines.len() + 2)
+        .unwrap_or(u16::MAX)
+        .min(body.height);
+    let area = Rect {
+        x: body.x + (body.width - columns) / 2,
+        y: body.y + (body.height - height) / 2,
+        width: columns,
+        height,
+    };
+    let block = Block::bordered().title(title);
+    let inner = block.inner(area);
+    frame.render_widget(Clear, area);
+    frame.render_widget(block, area);
+    let inner = Rect {
+        x: inner.x + 1,
+        width: inner.width.saturating_sub(2),
+        ..inner
+    };
+    frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// Draws one row; the chosen one stands out.
+fn row(frame: &mut Frame<'_>, area: Rect, at: u16, spans: Vec<Span<'static>>, chosen: bool) {
+    let place = Rect {
+        y: area.y + at,
+        height: 1,
+        ..area
+    };
+    frame.render_widget(Paragraph::new(Line::from(spans)), place);
+    if chosen {
+        frame
+            .buffer_mut()
+            .set_style(place, Style::new().add_modifier(Modifier::REVERSED));
+    }
+}
+
+/// A line over the whole width, of less weight.
+fn said(frame: &mut Frame<'_>, area: Rect, text: &str) {
+    let text = width::cut(text, usize::from(area.width));
+    frame.render_widget(Paragraph::new(Line::styled(text, paint::look(Role::Dim))), area);
+}
+
+/// The rows that are seen: which of the list, and on which line.
+fn seen(length: usize, top: usize, height: u16) -> impl Iterator<Item = (usize, u16)> {
+    (top..length).zip(0..height)
+}

@@ -1,0 +1,55 @@
+//! Texts that are laid out already: a plan, what was done, the log.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::Line;
+use ratatui::widgets::Paragraph;
+
+use super::super::app::App;
+use super::super::data::Goal;
+use super::super::paint;
+use super::super::scroll::Scroll;
+use super::super::views::{Drawn, Page};
+use crate::terminal::Role;
+
+pub(super) fn plan(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
+    let Some(plan) = &mut app.plan else { return };
+    let columns = usize::from(area.width);
+    let request = &plan.request;
+    let mut foot = Vec::new();
+    for (allowed, words) in [
+        (
+            request.overwrite_later,
+            "edits that were made later are overwritten",
+        ),
+        (request.delete_later, "files that were made later are deleted"),
+    ] {
+        if allowed {
+            foot.push(Line::styled(format!(" {words}"), paint::look(Role::Warning)));
+        }
+    }
+    let question = match (plan.does_something, &request.goal) {
+        (false, _) => " Nothing to do.",
+        (true, Goal::Undo(_)) => " Take this restore back?  y  yes    Esc  no",
+        (true, _) => " Restore these files?  y  yes    Esc  no",
+    };
+    foot.push(Line::styled(question, paint::look(Role::Heading)));
+    let height = u16::try_from(foot.len()).unwrap_or(1);
+    let [body, last] = Layout::vertical([Constraint::Fill(1), Constraint::Length(height)]).areas(area);
+    app.drawn.list = body;
+    text(&plan.text, &mut plan.scroll, columns, frame, body);
+    frame.render_widget(Paragraph::new(foot), last);
+}
+
+pub(super) fn page(page: &mut Page, drawn: &mut Drawn, frame: &mut Frame<'_>, area: Rect) {
+    drawn.list = area;
+    text(&page.text, &mut page.scroll, usize::from(area.width), frame, area);
+}
+
+fn text(text: &str, scroll: &mut Scroll, columns: usize, frame: &mut Frame<'_>, area: Rect) {
+    let height = usize::from(area.height);
+    let lines = paint::lines(text, columns);
+    scroll.slide(0, lines.len(), height);
+    let shown: Vec<Line<'_>> = lines.into_iter().skip(scroll.top).take(height).collect();
+    frame.render_widget(Paragraph::new(shown), area);
+}

@@ -1,0 +1,312 @@
+//! What the keys do.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::app::App;
+use super::data::{Ask, Goal, What};
+use super::scroll::Scroll;
+use super::views::View;
+
+impl App {
+    /// A key was pressed.
+    pub(super) fn key(&mut self, key: KeyEvent) {
+        if key.kind == KeyEventKind::Release {
+            return;
+        }
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('z') if control => self.suspends = true,
+            KeyCode::Char('c') if control => self.leave(),
+            _ if self.message.take().is_some() || std::mem::take(&mut self.help) => {}
+            // What changes files is waited for.
+            _ if self.acts() => {}
+            code if self.typing => self.typed(code),
+            code => self.pressed(code),
+        }
+    }
+
+    fn typed(&mut self, code: KeyCode) {
+        let view = self.view();
+        let Some(filter) = self.filter() else {
+            self.typing = false;
+            return;
+        };
+        match code {
+            KeyCode::Enter => self.typing = false,
+            KeyCode::Esc => {
+                filter.clear();
+                self.typing = false;
+            }
+            KeyCode::Backspace => {
+                filter.pop();
+            }
+            KeyCode::Char(letter) if !letter.is_control() => filter.push(letter),
+            KeyCode::Up | KeyCode::Down => {
+                self.typing = false;
+                self.pressed(code);
+                return;
+            }
+            _ => return,
+        }
+        match view {
+            View::Sessions => self.sessions_scroll = Scroll::default(),
+            _ => self.lay_out(),
+        }
+    }
+
+    /// The filter of the list that is looked at.
+    pub(super) fn filter(&mut self) -> Option<&mut String> {
+        match self.view() {
+            View::Sessions => Some(&mut self.sessions_filter),
+            View::Changes => self.compared.as_mut().map(|compared| &mut compared.tree.filter),
+            _ => None,
+        }
+    }
+
+    fn lay_out(&mut self) {
+        if let Some(compared) = &mut self.compared {
+            compared.tree.lay_out(&compared.changes);
+            compared.scroll = Scroll::default();
+        }
+        self.follow();
+    }
+
+    fn pressed(&mut self, code: KeyCode) {
+        let page = isize::from(i16::try_from(self.drawn.list.height.max(2) - 1).unwrap_or(i16::MAX));
+        match code {
+            KeyCode::Up | KeyCode::Char('k') => self.step(-1),
+            KeyCode::Down | KeyCode::Char('j') => self.step(1),
+            KeyCode::PageUp => self.step(-page),
+            KeyCode::PageDown => self.step(page),
+            KeyCode::Home | KeyCode::Char('g') => self.step(isize::MIN),
+            KeyCode::End | KeyCode::Char('G') => self.step(isize::MAX),
+            KeyCode::Char('J') => self.slide_patch(1),
+            KeyCode::Char('K') => self.slide_patch(-1),
+            KeyCode::Char('n') if self.view() == View::Patch => self.other_path(1),
+            KeyCode::Char('p') if self.view() == View::Patch => self.other_path(-1),
+            KeyCode::Enter | KeyCode::Right => self.enter(code == KeyCode::Right),
+            KeyCode::Left => self.leftwards(),
+            KeyCode::Esc | KeyCode::Backspace => self.escape(),
+            KeyCode::Char('q') => self.leave(),
+            KeyCode::Char('?') => self.help = true,
+            KeyCode::Char('/') if self.filter().is_some() => self.typing = true,
+            KeyCode::Char('f') if self.view() == View::Changes => {
+                if let Some(compared) = &mut self.compared {
+                    compared.tree.kind = compared.tree.kind.next();
+                }
+                self.lay_out();
+            }
+            KeyCode::Char(' ') if self.view() == View::Changes => {
+                if let Some(compared) = &mut self.compared {
+                    compared.tree.mark(compared.scroll.at, &compared.changes);
+                }
+                self.step(1);
+            }
+            KeyCode::Char('a') if self.view() == View::Changes => {
+                if let Some(compared) = &mut self.compared {
+                    compared.tree.mark_all(&compared.changes);
+                }
+            }
+            KeyCode::Char('t') if self.view() == View::Timeline => self.compare_step(),
+            KeyCode::Char('r') => self.restore(false),
+            KeyCode::Char('R') => self.restore(true),
+            KeyCode::Char('u') => self.undo(),
+            KeyCode::Char('o' | 'd') if self.view() == View::Plan => self.allow(code == KeyCode::Char('o')),
+            KeyCode::Char('y') if self.view() == View::Plan => self.agree(),
+            KeyCode::Char('s') if self.view() != View::Plan => self.ask(Ask::Store, "counting"),
+            KeyCode::Char('l') if self.view() != View::Plan => {
+                let instance = match self.view() {
+                    View::Sessions | View::Store => None,
+                    _ => self.instance(),
+                };
+                let columns = usize::from(self.drawn.columns);
+                self.ask(Ask::Log(instance, columns), "reading the receipts");
+            }
+            KeyCode::F(5) => self.refresh(),
+            _ => {}
+        }
+    }
+
+    pub(super) fn step(&mut self, by: isize) {
+        let height = usize::from(self.drawn.list.height.max(1));
+        match self.view() {
+            View::Sessions => {
+                let length = self.shown_sessions().len();
+                self.sessions_scroll.step(by, length);
+            }
+            View::Timeline => {
+                let length = self
+                    .timeline
+                    .as_ref()
+                    .map_or(0, |timeline| timeline.moments.len());
+                self.timeline_scroll.step(by, length);
+            }
+            View::Changes => {
+                if let Some(compared) = &mut self.compared {
+                    compared.scroll.step(by, compared.tree.rows.len());
+                }
+                self.follow();
+            }
+            View::Store => self.store_scroll.step(by, self.store.len()),
+            View::Patch => self.slide_patch(by),
+            // How long a text is depends on how wide it is: whoever draws it knows.
+            View::Plan => {
+                if let Some(plan) = &mut self.plan {
+                    plan.scroll.slide(by, usize::MAX, height);
+                }
+            }
+            View::Done => self.done.scroll.slide(by, usize::MAX, height),
+            View::Log => self.log.scroll.slide(by, usize::MAX, height),
+        }
+    }
+
+    pub(super) fn slide_patch(&mut self, by: isize) {
+        let height = usize::from(self.drawn.side.height.max(1));
+        if let Some(compared) = &mut self.compared {
+            compared.patch_scroll.slide(by, usize::MAX, height);
+        }
+    }
+
+    /// The next path that has something to show, or the one before.
+    fn other_path(&mut self, by: isize) {
+        let Some(compared) = &mut self.compared else {
+            return;
+        };
+        let mut at = compared.scroll.at;
+        while let Some(next) = at
+            .checked_add_signed(by)
+            .filter(|next| *next < compared.tree.rows.len())
+        {
+            at = next;
+            if compared.tree.change(at).is_some() {
+                compared.scroll.at = at;
+                break;
+            }
+        }
+        self.follow();
+    }
+
+    pub(super) fn enter(&mut self, only_opens: bool) {
+        match self.view() {
+            View::Sessions => {
+                if let Some(id) = self.chosen_session().map(|session| session.id.clone()) {
+                    self.ask(Ask::Timeline(id), "reading the session");
+                }
+            }
+            View::Timeline => {
+                let from = self.chosen_moment().map(|moment| match &moment.what {
+                    What::Snapshot { id, .. } => id.clone(),
+                    What::Restore { emergency, .. } => emergency.clone(),
+                });
+                if let Some(from) = from {
+                    self.compare(from, None);
+                }
+            }
+            View::Changes => {
+                let Some(compared) = &mut self.compared else {
+                    return;
+                };
+                let wanted = only_opens.then_some(true);
+                let toggled = compared
+                    .tree
+                    .toggle(compared.scroll.at, wanted, &compared.changes);
+                if !toggled && compared.tree.rows.get(compared.scroll.at).is_some() {
+                    self.views.push(View::Patch);
+                }
+            }
+            View::Done => self.back(),
+            View::Patch | View::Plan | View::Store | View::Log => {}
+        }
+    }
+
+    fn leftwards(&mut self) {
+        if let (View::Changes, Some(compared)) = (self.view(), &mut self.compared) {
+            let at = compared.scroll.at;
+            if compared.tree.toggle(at, Some(false), &compared.changes) {
+                return;
+            }
+            if let Some(above) = compared.tree.above(at) {
+                compared.scroll.at = above;
+                self.follow();
+                return;
+            }
+        }
+        if self.views.len() > 1 {
+            self.back();
+        }
+    }
+
+    /// Takes a filter off, else goes back; never ends.
+    fn escape(&mut self) {
+        if let Some(filter) = self.filter().filter(|filter| !filter.is_empty()) {
+            filter.clear();
+            self.lay_out();
+            return;
+        }
+        self.back();
+    }
+
+    /// What the step that led to a snapshot changed.
+    fn compare_step(&mut self) {
+        let step = self.chosen_moment().map(|moment| match &moment.what {
+            What::Snapshot { id, before } => before.clone().map(|before| (before, id.clone())),
+            What::Restore { .. } => None,
+        });
+        match step {
+            None => {}
+            Some(Some((before, id))) => self.compare(before, Some(id)),
+            Some(None) => self.message = Some("Nothing of this session comes before it.".to_owned()),
+        }
+    }
+
+    fn restore(&mut self, all: bool) {
+        let view = self.view();
+        if view == View::Sessions {
+            self.message =
+                Some("Open a session first (Enter), and choose the moment to go back to.".to_owned());
+            return;
+        }
+        match self.wanted(all || view == View::Timeline) {
+            Some((goal, paths)) => self.plan(goal, paths),
+            None if matches!(view, View::Changes | View::Patch) => {
+                self.message =
+                    Some("Choose a path, or mark some with Space; R takes all of it back.".to_owned());
+            }
+            None => {}
+        }
+    }
+
+    fn undo(&mut self) {
+        let receipt = match (self.view(), self.chosen_moment().map(|moment| &moment.what)) {
+            (View::Timeline, Some(What::Restore { number, .. })) => Some(*number),
+            _ => None,
+        };
+        if matches!(
+            self.view(),
+            View::Sessions | View::Timeline | View::Done | View::Changes
+        ) {
+            self.plan(Goal::Undo(receipt), Vec::new());
+        }
+    }
+
+    /// Lets later work be overwritten, or deleted, or no more.
+    fn allow(&mut self, overwrite: bool) {
+        let Some(plan) = &self.plan else { return };
+        let mut request = plan.request.clone();
+        match overwrite {
+            true => request.overwrite_later = !request.overwrite_later,
+            false => request.delete_later = !request.delete_later,
+        }
+        self.ask(Ask::Plan(request), "planning");
+    }
+
+    fn agree(&mut self) {
+        let Some(plan) = self.plan.as_ref().filter(|_| self.waiting.is_none()) else {
+            return;
+        };
+        if plan.does_something {
+            let ask = Ask::Act(plan.request.clone(), plan.text.clone());
+            self.ask(ask, "restoring; what is there now is kept first");
+        }
+    }
+}

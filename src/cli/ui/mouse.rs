@@ -1,0 +1,68 @@
+//! What the mouse does: the wheel moves, a click chooses, and another one opens.
+
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use super::app::App;
+use super::views::View;
+
+/// Lines that a turn of the wheel moves.
+const WHEEL: isize = 3;
+
+impl App {
+    /// The mouse did something.
+    pub(super) fn mouse(&mut self, mouse: MouseEvent) {
+        let at = Position::new(mouse.column, mouse.row);
+        let by = match mouse.kind {
+            MouseEventKind::ScrollDown => WHEEL,
+            MouseEventKind::ScrollUp => -WHEEL,
+            MouseEventKind::Down(MouseButton::Left) => {
+                if self.message.take().is_none() && !std::mem::take(&mut self.help) {
+                    self.clicked(at);
+                }
+                return;
+            }
+            _ => return,
+        };
+        if self.drawn.side.contains(at) {
+            self.slide_patch(by);
+        } else if !self.acts() {
+            self.step(by);
+        }
+    }
+
+    /// A row is chosen; the one that is chosen already opens.
+    fn clicked(&mut self, at: Position) {
+        let Rect { y, .. } = self.drawn.list;
+        if !self.drawn.list.contains(at) || self.acts() {
+            return;
+        }
+        self.typing = false;
+        let row = usize::from(at.y - y);
+        let (length, scroll) = match self.view() {
+            View::Sessions => (self.shown_sessions().len(), &mut self.sessions_scroll),
+            View::Timeline => {
+                let length = self
+                    .timeline
+                    .as_ref()
+                    .map_or(0, |timeline| timeline.moments.len());
+                (length, &mut self.timeline_scroll)
+            }
+            View::Changes => match &mut self.compared {
+                Some(compared) => (compared.tree.rows.len(), &mut compared.scroll),
+                None => return,
+            },
+            _ => return,
+        };
+        let row = scroll.top + row;
+        if row >= length {
+            return;
+        }
+        let again = scroll.at == row;
+        scroll.at = row;
+        match again {
+            true => self.enter(false),
+            false => self.follow(),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! From key to key: what is asked for, and what an answer leads to.
+
+use std::ffi::OsString;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+use super::{Played, made};
+use crate::cli::ui::data::{Answer, Ask, Goal, Kind, Sides};
+use crate::cli::ui::views::View;
+
+fn in_timeline() -> Played {
+    let mut played = Played::new(80, 24);
+    played.tell(Answer::Sessions(made::sessions()));
+    played.press(KeyCode::Down).press(KeyCode::Enter);
+    assert_eq!(played.asked(), [Ask::Timeline("rc-p0wm3c8d-shop".to_owned())]);
+    played.tell(Answer::Timeline(made::timeline(false)));
+    played
+}
+
+fn in_changes() -> Played {
+    let mut played = in_timeline();
+    played.press(KeyCode::End).press(KeyCode::Enter);
+    let sides = Sides {
+        instance: "rc-p0wm3c8d-shop".to_owned(),
+        from: "sn-baseline00000".to_owned(),
+        to: None,
+    };
+    assert_eq!(played.asked(), [Ask::Changes(sides)]);
+    played.tell(Answer::Changes(made::changes()));
+    played
+}
+
+/// The request of the plan that was asked for.
+#[track_caller]
+fn planned(played: &mut Played) -> (Goal, Vec<OsString>) {
+    match played.asked().pop() {
+        Some(Ask::Plan(request)) => (request.goal, request.paths),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_moment_or_a_restore_is_gone_back_to() {
+    let mut played = in_timeline();
+    played.press(KeyCode::End).keys("r");
+    assert_eq!(
+        planned(&mut played),
+        (Goal::Snapshot("sn-baseline00000".to_owned()), vec![])
+    );
+    played.press(KeyCode::Home).keys("u");
+    assert_eq!(planned(&mut played), (Goal::Undo(Some(31)), vec![]));
+    played.press(KeyCode::End).keys("u");
+    assert_eq!(planned(&mut played), (Goal::Undo(None), vec![]), "the last one");
+    // The step of a moment, and of one that none comes before.
+    played.press(KeyCode::Up).keys("t");
+    let Some(Ask::Changes(sides)) = played.asked().pop() else {
+        panic!()
+    };
+    assert_eq!(
+        (sides.from.as_str(), sides.to.as_deref()),
+        ("sn-baseline00000", Some("sn-half00000000"))
+    );
+    played.press(KeyCode::End).keys("t");
+    assert!(played.app.message.is_some() && played.asked().is_empty());
+}
+
+#[test]
+fn only_what_is_marked_or_chosen_is_restored() {
+    let mut played = in_changes();
+    // The first row stands for no path.
+    played.keys("r");
+    assert!(played.app.message.is_some() && played.asked().is_empty());
+    played.keys("x").press(KeyCode::Down);
+    played.keys("r");
+    let (goal, paths) = planned(&mut played);
+    assert_eq!(goal, Goal::Snapshot("sn-baseline00000".to_owned()));
+    assert_eq!(
+        paths,
+        [
+            "/home/o/src/shop/.git/hooks/pre-commit",
+            "/home/o/src/shop/deploy.sh"
+        ]
+    );
+    played.keys("R");
+    assert!(planned(&mut played).1.is_empty(), "everything");
+    played
+        .press(KeyCode::End)
+        .keys(" ")
+        .press(KeyCode::Home)
+        .press(KeyCode::Down)
+        .keys("r");
+    let (_, paths) = planned(&mut played);
+    assert_eq!(paths.len(), 1, "what is marked, wherever one is: {paths:?}");
+    // A step is taken back as one, and what came later stays.
+    let mut played = in_timeline();
+    let mut changes = made::changes();
+    changes.sides.to = Some("sn-half00000000".to_owned());
+    played.press(KeyCode::Enter);
+    played.tell(Answer::Changes(changes)).keys("R");
+    assert_eq!(planned(&mut played).0, Goal::Step("sn-half00000000".to_owned()));
+}
+
+#[test]
+fn nothing_is_done_before_yes_and_only_what_was_shown() {
+    let mut played = in_changes();
+    played.keys("R");
+    let request = made::request(Goal::Snapshot("sn-baseline00000".to_owned()));
+    played.tell(Answer::Plan(request.clone(), "the plan".to_owned(), true));
+    assert_eq!(played.app.view(), View::Plan);
+    played.press(KeyCode::Enter).keys("n ");
+    assert!(played.asked().is_empty() && played.app.view() == View::Plan);
+    played.keys("o");
+    let Some(Ask::Plan(wider)) = played.asked().pop() else {
+        panic!()
+    };
+    assert!(wider.overwrite_later && !wider.delete_later);
+    // While that is on its way nobody agrees to what is shown.
+    played.keys("y");
+    assert!(played.asked().is_empty());
+    played.app.told(
+        played.app.waiting.unwrap().number,
+        Answer::Plan(wider.clone(), "the wider plan".to_owned(), true),
+    );
+    assert!(played.app.message.is_none(), "what was asked for is no surprise");
+    played.keys("y");
+    assert_eq!(
+        played.asked(),
+        [Ask::Act(wider.clone(), "the wider plan".to_owned())]
+    );
+    // Until it is done no key does anything, and leaving waits.
+    played.keys("q").press(KeyCode::Esc).keys("y");
+    assert!(played.app.view() == View::Plan && !played.app.over && played.asked().is_empty());
+    played
+        .app
+        .key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
+    assert!(played.app.over && played.app.acts() && std::mem::take(&mut played.app.stops));
+    let number = played.app.waiting.unwrap().number;
+    // There was something else meanwhile: it is shown, and not done.
+    played
+        .app
+        .told(number, Answer::Plan(wider, "another plan".to_owned(), true));
+    assert!(played.app.message.as_ref().unwrap().contains("changed meanwhile"));
+    assert!(!played.app.acts());
+    // A plan with nothing to do is not agreed to.
+    let mut played = in_changes();
+    played.keys("R");
+    played
+        .tell(Answer::Plan(request, "nothing".to_owned(), false))
+        .keys("y");
+    assert!(played.asked().is_empty());
+}
+
+#[test]
+fn what_was_given_up_comes_to_nothing() {
+    let mut played = in_timeline();
+    played.press(KeyCode::Enter);
+    let number = played.app.waiting.unwrap().number;
+    assert!(played.app.waiting.is_some());
+    played.press(KeyCode::Esc);
+    assert!(played.app.waiting.is_none() && std::mem::take(&mut played.app.stops));
+    assert_eq!((played.app.given_up, played.app.view()), (number, View::Sessions));
+    played.app.told(number, Answer::Changes(made::changes()));
+    assert_eq!(played.app.view(), View::Sessions);
+    // The lines of a path that one went on from are not those of the next one.
+    let mut played = in_changes();
+    played.press(KeyCode::End);
+    let last = made::changes().all.len() - 1;
+    played.app.told(999, Answer::Patch(last - 1, made::patch()));
+    assert!(played.app.compared.as_ref().unwrap().patch.is_empty());
+    played.app.told(999, Answer::Patch(last, made::patch()));
+    assert!(!played.app.compared.as_ref().unwrap().patch.is_empty());
+}
+
+#[test]
+fn an_error_stays_until_a_key_and_takes_nothing_away() {
+    let mut played = Played::new(80, 24);
+    played.tell(Answer::Failed("error: the store is newer".to_owned()));
+    assert!(played.text().contains("the store is newer"));
+    played.keys("q");
+    assert!(
+        !played.app.over && played.app.message.is_none(),
+        "the key only closes it"
+    );
+    played.keys("q");
+    assert!(played.app.over);
+}
+
+#[test]
+fn filters_are_typed_and_taken_off() {
+    let mut played = in_changes();
+    played.keys("/CART");
+    assert!(played.app.typing && played.app.compared.as_ref().unwrap().tree.left == 2);
+    played.press(KeyCode::Backspace).press(KeyCode::Enter);
+    assert!(!played.app.typing);
+    played.keys("f");
+    assert_eq!(played.app.compared.as_ref().unwrap().tree.kind, Kind::Added);
+    played.press(KeyCode::Esc);
+    assert_eq!(
+        (played.app.view(), played.app.filter().cloned()),
+        (View::Changes, Some(String::new()))
+    );
+    played.press(KeyCode::Esc);
+    assert_eq!(played.app.view(), View::Timeline);
+    // Nothing is left: no row, no lines, no harm.
+    let mut played = in_changes();
+    played.keys("/nowhere").press(KeyCode::Enter);
+    played
+        .press(KeyCode::Down)
+        .press(KeyCode::Enter)
+        .press(KeyCode::Left);
+    played.text();
+}
+
+#[test]
+fn the_mouse_chooses_opens_and_scrolls() {
+    let mut played = in_changes();
+    played.buffer();
+    let list = played.app.drawn.list;
+    let mouse = |kind, row| MouseEvent {
+        kind,
+        column: list.x + 4,
+        row: list.y + row,
+        modifiers: KeyModifiers::NONE,
+    };
+    let click = MouseEventKind::Down(MouseButton::Left);
+    played.app.mouse(mouse(click, 3));
+    assert_eq!(played.app.compared.as_ref().unwrap().scroll.at, 3);
+    played.app.mouse(mouse(click, 3));
+    assert_eq!(played.app.view(), View::Patch);
+    played.press(KeyCode::Esc).buffer();
+    played.app.mouse(mouse(MouseEventKind::ScrollDown, 0));
+    assert_eq!(played.app.compared.as_ref().unwrap().scroll.at, 6);
+    // Below the last row, and outside.
+    for row in [19, 200] {
+        played.app.mouse(mouse(click, row));
+    }
+    assert_eq!(played.app.compared.as_ref().unwrap().scroll.at, 6);
+}

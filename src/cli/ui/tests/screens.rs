@@ -1,0 +1,130 @@
+//! What each view looks like, in two sizes: the files below `docs/screens/ui`, which `JACKIN_BLESS=1` writes anew.
+
+use std::fs;
+use std::path::Path;
+
+use ratatui::crossterm::event::KeyCode;
+use ratatui::style::{Color, Modifier};
+
+use super::{Played, made};
+use crate::cli::ui::data::{Answer, Goal};
+use crate::cli::ui::without_colors_of;
+
+/// Through all views; `see` looks at each.
+fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
+    see(played, "reading");
+    played.tell(Answer::Sessions(made::sessions()));
+    see(played, "sessions");
+    played.keys("?");
+    see(played, "help");
+    played.press(KeyCode::Esc).keys("/sit");
+    see(played, "filter");
+    played
+        .press(KeyCode::Esc)
+        .press(KeyCode::Down)
+        .press(KeyCode::Enter);
+    played.tell(Answer::Timeline(made::timeline(true)));
+    see(played, "timeline-active");
+    played.press(KeyCode::Esc).press(KeyCode::Enter);
+    played.tell(Answer::Timeline(made::timeline(false)));
+    played.press(KeyCode::End);
+    see(played, "timeline");
+    played.press(KeyCode::Enter);
+    played.tell(Answer::Changes(made::changes()));
+    let main = played.app.compared.as_ref().unwrap().changes.all.len() - 2;
+    while played.app.compared.as_ref().unwrap().patch_of != Some(main) {
+        played.press(KeyCode::Down);
+    }
+    played.tell(Answer::Patch(main, made::patch()));
+    played.keys(" ").press(KeyCode::Up);
+    played.tell(Answer::Patch(main, made::patch()));
+    see(played, "changes");
+    played.press(KeyCode::Enter);
+    see(played, "lines");
+    played.press(KeyCode::Esc).keys("r");
+    played.tell(Answer::Plan(
+        made::request(Goal::Snapshot("sn-baseline00000".to_owned())),
+        made::PLAN.to_owned(),
+        true,
+    ));
+    see(played, "plan");
+    played.keys("y");
+    see(played, "restoring");
+    played.tell(Answer::Done(
+        "Done: 2 paths put back and verified.\ntake it back: jackin recovery undo rc-p0wm3c8d-shop\n"
+            .to_owned(),
+    ));
+    see(played, "done");
+    played.keys("s");
+    played.tell(Answer::Store(made::store()));
+    see(played, "store");
+    played.keys("l");
+    played.tell(Answer::Log(
+        " N  WHEN            INSTANCE          ACT\n31  3 minutes ago   rc-p0wm3c8d-shop  undid 29, back to sn-emergency0000: 4 paths\n\
+         29  10 minutes ago  rc-p0wm3c8d-shop  restored to sn-baseline00000: 4 paths (taken back by 31)\n"
+            .to_owned(),
+    ));
+    see(played, "log");
+    played.press(KeyCode::Esc).press(KeyCode::Esc).keys("u");
+    played.tell(Answer::Failed(
+        "\u{1b}[1;31merror:\u{1b}[0m rc-p0wm3c8d-shop is active\n\u{1b}[2mbecause:\u{1b}[0m process 4711 (node) lives\n\
+         \u{1b}[1mhint:\u{1b}[0m nothing was changed; wait for it to end, or end it"
+            .to_owned(),
+    ));
+    see(played, "refused");
+}
+
+#[test]
+fn each_view_looks_as_its_picture() {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screens/ui");
+    let is_blessed = std::env::var_os("JACKIN_BLESS").is_some();
+    for (columns, lines) in [(80, 24), (160, 50)] {
+        every_view(&mut Played::new(columns, lines), |played, name| {
+            let seen = played.text();
+            let file = place.join(format!("{name}-{columns}x{lines}.txt"));
+            if is_blessed {
+                fs::create_dir_all(&place).unwrap();
+                fs::write(&file, &seen).unwrap();
+            }
+            let wanted = fs::read_to_string(&file).unwrap_or_default();
+            assert!(seen == wanted, "{} is not what is drawn:\n{seen}", file.display());
+        });
+    }
+}
+
+#[test]
+fn no_view_breaks_on_a_screen_of_any_size() {
+    for columns in [1, 7, 39, 40, 41, 79, 109, 110, 200, 400] {
+        for lines in [1, 7, 8, 9, 24, 100] {
+            let mut played = Played::new(columns, lines);
+            every_view(&mut played, |played, _| {
+                played.text();
+            });
+        }
+    }
+}
+
+#[test]
+fn without_colours_the_chosen_row_and_the_words_that_differ_still_stand_out() {
+    let mut played = Played::new(160, 50);
+    every_view(&mut played, |played, name| {
+        let mut buffer = played.buffer();
+        let colored =
+            |buffer: &ratatui::buffer::Buffer| buffer.content.iter().any(|cell| cell.fg != Color::Reset);
+        if ["sessions", "timeline", "changes", "plan"].contains(&name) {
+            assert!(colored(&buffer), "{name}");
+        }
+        without_colors_of(&mut buffer);
+        assert!(!colored(&buffer), "{name}");
+        let has = |modifier: Modifier| buffer.content.iter().any(|cell| cell.modifier.contains(modifier));
+        assert!(has(Modifier::REVERSED), "{name}");
+        if name == "changes" || name == "lines" {
+            assert!(has(Modifier::UNDERLINED), "{name}");
+        }
+        // Only the terminal's own background: it may be light or dark.
+        assert!(
+            buffer.content.iter().all(|cell| cell.bg == Color::Reset),
+            "{name}"
+        );
+    });
+}

@@ -1,0 +1,128 @@
+//! Plans, and carrying them out: by the verbs `restore` and `undo`, which refuse what they refuse elsewhere.
+
+use super::super::data::{Answer, Goal, Request};
+use crate::cli::args::{Mtimes, RestoreArgs, UndoArgs, Unlock};
+use crate::cli::commands::restore::Planned;
+use crate::cli::commands::{restore, undo};
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::view;
+use crate::restore::{Why, refuse_locked};
+use crate::terminal::recorded::Recording;
+use crate::terminal::{Role, size, style};
+
+/// The verb that a request stands for.
+enum Wanted {
+    Restore(RestoreArgs),
+    Undo(UndoArgs),
+}
+
+impl Wanted {
+    /// The arguments, to look or to act.
+    fn of(request: &Request, dry_run: bool) -> Self {
+        let (instance, yes) = (request.instance.clone(), !dry_run);
+        let (from, only_changes_of) = match &request.goal {
+            Goal::Undo(receipt) => {
+                return Self::Undo(UndoArgs {
+                    instance: Some(instance),
+                    receipt: *receipt,
+                    dry_run,
+                    yes,
+                    overwrite_later_edits: request.overwrite_later,
+                    delete_later_files: request.delete_later,
+                    unlock: Unlock::default(),
+                    json: false,
+                });
+            }
+            Goal::Snapshot(id) => (Some(id.clone()), None),
+            Goal::Step(id) => (None, Some(id.clone())),
+        };
+        Self::Restore(RestoreArgs {
+            instance,
+            paths: request.paths.clone(),
+            dry_run,
+            patch: false,
+            yes,
+            from,
+            only_changes_of,
+            to: None,
+            overwrite_later_edits: request.overwrite_later,
+            delete_later_files: request.delete_later,
+            set_aside_excluded: Vec::new(),
+            files_only: false,
+            mtimes: Mtimes::Now,
+            unlock: Unlock::default(),
+            require_complete: false,
+            json: false,
+        })
+    }
+
+    fn plan(&self, context: &Context<'_>) -> Result<Planned, CliError> {
+        match self {
+            Self::Restore(args) => restore::plan(context, args),
+            Self::Undo(args) => undo::plan(context, args),
+        }
+    }
+
+    fn carry(&self, context: &Context<'_>, planned: &Planned) -> Result<(), CliError> {
+        match self {
+            Self::Restore(args) => restore::carry(context, planned, args),
+            Self::Undo(args) => undo::carry(context, planned, args),
+        }
+        .map(drop)
+    }
+}
+
+/// What would be done. Nothing is locked while the operator reads it.
+pub(super) fn plan(context: &Context<'_>, request: Request) -> Result<Answer, CliError> {
+    let planned = Wanted::of(&request, true).plan(context)?;
+    Ok(told(request, &planned))
+}
+
+/// Plans again, now with the locks held; what was agreed to is done, anything else is shown first.
+pub(super) fn act(
+    context: &Context<'_>,
+    request: Request,
+    agreed: &str,
+    said: &Recording,
+) -> Result<Answer, CliError> {
+    let wanted = Wanted::of(&request, false);
+    let planned = wanted.plan(context)?;
+    if text(&planned) != agreed {
+        return Ok(told(request, &planned));
+    }
+    wanted.carry(context, &planned)?;
+    Ok(Answer::Done(said.text()))
+}
+
+fn told(request: Request, planned: &Planned) -> Answer {
+    let does_something = !planned.proposal.is_empty() && refuse_locked(&planned.proposal).is_ok();
+    Answer::Plan(request, text(planned), does_something)
+}
+
+/// The plan as the verb shows it, with what it warns of.
+fn text(planned: &Planned) -> String {
+    let proposal = &planned.proposal;
+    let mut lines = Vec::new();
+    let mut warn = |text: &str| lines.push(style::paint(Role::Warning, text));
+    let lacks: u64 = proposal.target.mounts.iter().map(|mount| mount.gap_count).sum();
+    if lacks > 0 {
+        let paths = size::counted(lacks, "path", "paths");
+        warn(&format!(
+            "The snapshot is not complete: it lacks {paths}, which stay as they are."
+        ));
+    }
+    if let Err(refused) = refuse_locked(proposal) {
+        warn(&format!("As it is now, it would be refused: {refused}"));
+    }
+    let conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
+    if conflicts
+        .filter(|kept| !matches!(kept.why, Why::Holds(_) | Why::Parent(_)))
+        .count()
+        > 0
+    {
+        warn("Later work is in the way, and stays. `o` overwrites later edits, `d` deletes later files.");
+    }
+    lines.push(view::plan::plan(proposal, super::WIDEST));
+    lines.join("\n")
+}

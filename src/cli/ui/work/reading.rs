@@ -1,0 +1,351 @@
+//! What is read of the store, as words.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::super::data::{Changes, Holding, Kind, Moment, PathChange, Session, Sides, Timeline, What};
+use crate::cli::commands::diff::{Compared, Differences, no_store};
+use crate::cli::commands::pending::waiting_instances;
+use crate::cli::commands::show::Known;
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::view;
+use crate::cli::view::instances::{kind_words, notes, role, status, step_words};
+use crate::diff::{Change, ChangeKind};
+use crate::session::{Sight, State, find_called, state_by};
+use crate::snapshot::{self, ArchiveId, RestoreKind, SnapshotId, SnapshotKind};
+use crate::store::{RestoreRow, SnapshotRow};
+use crate::terminal::{Role, sanitize, size};
+
+/// The sessions that there is anything of, newest first.
+pub(super) fn sessions(context: &Context<'_>) -> Result<Vec<Session>, CliError> {
+    let Some(store) = context.store_for_reading()? else {
+        return Ok(Vec::new());
+    };
+    let waiting = waiting_instances(&store);
+    let sight = Sight::now();
+    let mut snapshots_of = store.catalog().snapshots_by_instance()?;
+    let pruned = store.catalog().pruned_counts()?;
+    let mut all = Vec::new();
+    for row in store.catalog().instances()? {
+        let snapshots = snapshots_of.remove(&row.id).unwrap_or_default();
+        let state = state_by(&sight, &store, &row);
+        if !state.is_active() && snapshots.is_empty() && pruned.contains_key(&row.id) {
+            continue;
+        }
+        let waits = waiting.contains(&row.id);
+        all.push(Session {
+            id: row.id.to_string(),
+            workspace: row.workspace.as_ref().map(|name| sanitize::name(name.as_bytes())),
+            status: match waits {
+                true => "restore waits".to_owned(),
+                false => state.word().to_owned(),
+            },
+            role: if waits { Role::Warning } else { role(&state) },
+            began: row.started_at,
+            snapshots: snapshots.len() as u64,
+            bytes: snapshots.first().map_or(0, |snapshot| snapshot.bytes),
+            place: row
+                .mounts
+                .iter()
+                .map(view::changes::host)
+                .collect::<Vec<_>>()
+                .join(", "),
+        });
+    }
+    Ok(all)
+}
+
+/// Everything that happened in a session, newest first.
+pub(super) fn timeline(context: &Context<'_>, instance: &str) -> Result<Timeline, CliError> {
+    let store = context.store_for_reading()?.ok_or_else(|| no_store(instance))?;
+    let row = find_called(&store, context.environment, instance)?;
+    let known = Known::of(&store, row)?;
+    let captures = store.catalog().captures(&known.row.id)?;
+    let steps = captures.iter().filter(|row| row.kind != SnapshotKind::Emergency);
+    let before: HashMap<&SnapshotId, &SnapshotId> = steps
+        .clone()
+        .zip(steps.skip(1))
+        .map(|(after, before)| (&after.snapshot, &before.snapshot))
+        .collect();
+    let mut moments: Vec<Moment> = known
+        .snapshots
+        .iter()
+        .map(|row| of_snapshot(&known, row, before.get(&row.id).map(ToString::to_string)))
+        .collect();
+    moments.extend(known.restores.iter().map(|restore| of_restore(&known, restore)));
+    moments.sort_by_key(|moment| std::cmp::Reverse(moment.at));
+    let facts = view::instances::show(&known, None, context.now(), super::WIDEST);
+    let facts = facts.split("\n\n").next().unwrap_or_default().to_owned();
+    let active = match &known.state {
+        State::Active(_) => Some(format!(
+            "{}: it can be looked at; nothing is put back under it before it ends",
+            status(&known.state)
+        )),
+        _ if waiting_instances(&store).contains(&known.row.id) => Some(format!(
+            "an interrupted restore waits: {} or {}",
+            context.command(&format!("resume {}", known.row.id)),
+            context.command(&format!("abort {}", known.row.id))
+        )),
+        _ => None,
+    };
+    Ok(Timeline {
+        id: known.row.id.to_string(),
+        active,
+        facts,
+        moments,
+    })
+}
+
+fn of_snapshot(known: &Known, row: &SnapshotRow, before: Option<String>) -> Moment {
+    let mut note = Vec::new();
+    if let Some(step) = known.steps.counts.get(&row.id) {
+        note.push(format!("changed {}", step_words(*step)));
+    }
+    if let Some(call) = known.steps.calls.get(&row.id) {
+        note.push(format!("before {}", sanitize::name(call.tool.as_bytes())));
+    }
+    if row.kind == SnapshotKind::Emergency {
+        let taken_for = known.restores.iter().find(|restore| restore.emergency == row.id);
+        note.extend(taken_for.map(|restore| format!("what was there before receipt {}", restore.number)));
+    }
+    note.extend(
+        notes(known, row)
+            .into_iter()
+            .filter(|text| Some(text) != row.name.as_ref()),
+    );
+    Moment {
+        at: row.taken_at,
+        what: What::Snapshot {
+            id: row.id.to_string(),
+            before,
+        },
+        name: match &row.name {
+            Some(name) => sanitize::name(name.as_bytes()),
+            None => kind_words(row),
+        },
+        role: match row.kind {
+            SnapshotKind::Baseline => Role::Heading,
+            SnapshotKind::Emergency => Role::Dim,
+            _ if !row.complete => Role::Warning,
+            _ => Role::Added,
+        },
+        note: note.join(", "),
+    }
+}
+
+fn of_restore(known: &Known, restore: &RestoreRow) -> Moment {
+    let target = known.snapshots.iter().find(|row| row.id == restore.target);
+    let target = target.map_or_else(
+        || restore.target.to_string(),
+        |row| {
+            row.name
+                .as_ref()
+                .map_or_else(|| kind_words(row), |name| sanitize::name(name.as_bytes()))
+        },
+    );
+    let mut note = vec![match (restore.kind, restore.undoes) {
+        (RestoreKind::Undo, Some(undone)) => format!("took back receipt {undone}"),
+        _ => format!("to {target}"),
+    }];
+    note.push(size::counted(restore.changed.len() as u64, "path", "paths"));
+    if restore.conflicts > 0 {
+        note.push(size::counted(restore.conflicts, "conflict", "conflicts"));
+    }
+    if restore.failed > 0 {
+        note.push(format!("{} could not be changed", size::count(restore.failed)));
+    }
+    let by = known
+        .restores
+        .iter()
+        .find(|other| other.undoes == Some(restore.number));
+    note.extend(by.map(|by| format!("taken back by receipt {}", by.number)));
+    Moment {
+        at: restore.at,
+        what: What::Restore {
+            number: restore.number,
+            emergency: restore.emergency.to_string(),
+        },
+        name: match restore.kind {
+            RestoreKind::Restore => format!("restore {}", restore.number),
+            RestoreKind::Undo => format!("undo {}", restore.number),
+        },
+        role: Role::Changed,
+        note: note.join(", "),
+    }
+}
+
+/// What differs, and where each path stands in it: by path, a directory before what lies in it.
+pub(super) fn changes(sides: Sides, found: &Differences) -> (Changes, Vec<(usize, usize)>) {
+    let mut all: Vec<(PathChange, Vec<u8>, (usize, usize))> = Vec::new();
+    for (root, mount) in found.mounts.iter().enumerate() {
+        for (at, change) in mount.comparison.changes.iter().enumerate() {
+            // Names are compared one by one: `a-b` does not come between `a` and `a/b`.
+            let key = change
+                .path
+                .as_bytes()
+                .iter()
+                .map(|byte| if *byte == b'/' { 0 } else { *byte });
+            all.push((path(mount, root, change), key.collect(), (root, at)));
+        }
+    }
+    all.sort_by(|(a, a_key, _), (b, b_key, _)| (a.root, a_key).cmp(&(b.root, b_key)));
+    let roots = found
+        .mounts
+        .iter()
+        .map(|mount| view::changes::host(&mount.coverage));
+    let name = |row: &snapshot::SnapshotRecord| match &row.name {
+        Some(name) => sanitize::name(name.as_bytes()),
+        None => row.kind.word().to_owned(),
+    };
+    let (order, all) = all.into_iter().map(|(change, _, place)| (place, change)).unzip();
+    let changes = Changes {
+        from: name(&found.from),
+        to: match found.to().as_str() {
+            "now" => "now".to_owned(),
+            id => id.to_owned(),
+        },
+        sides,
+        beside: found
+            .mounts
+            .iter()
+            .flat_map(beside)
+            .collect::<Vec<_>>()
+            .join("\n"),
+        all,
+        roots: roots.collect(),
+    };
+    (changes, order)
+}
+
+fn path(mount: &Compared, root: usize, change: &Change) -> PathChange {
+    let (letter, role) = view::changes::letter(change.kind);
+    let entry = change.to.as_ref().or(change.from.as_ref());
+    let names = change.path.as_bytes().split(|byte| *byte == b'/');
+    let mut detail = vec![view::changes::detail(change)];
+    if let Some(from) = &change.from_path {
+        detail.push(format!("was {}", view::changes::path(from, change.from.as_ref())));
+    }
+    detail.retain(|part| !part.is_empty());
+    let place = mount.coverage.root.to_path();
+    let hosts = [Some(&change.path), change.from_path.as_ref()]
+        .into_iter()
+        .flatten();
+    let is_program =
+        |entry: &snapshot::Entry| entry.mode & 0o111 != 0 && matches!(entry.kind, snapshot::Kind::File(_));
+    let is_hook = || {
+        let path = String::from_utf8_lossy(change.path.as_bytes()).into_owned();
+        path.starts_with(".git/hooks/") || path.contains("/.git/hooks/")
+    };
+    PathChange {
+        root,
+        names: names
+            .filter(|name| !name.is_empty())
+            .map(sanitize::name)
+            .collect(),
+        is_directory: entry.is_some_and(snapshot::Entry::is_dir),
+        kind: match change.kind {
+            ChangeKind::Added => Kind::Added,
+            ChangeKind::Modified => Kind::Modified,
+            ChangeKind::Deleted => Kind::Deleted,
+            ChangeKind::Type | ChangeKind::Mode | ChangeKind::Metadata | ChangeKind::Renamed => Kind::Other,
+        },
+        letter,
+        role,
+        detail: detail.join(", "),
+        runs: change
+            .to
+            .as_ref()
+            .is_some_and(|entry| is_program(entry) || is_hook() && !entry.is_dir()),
+        hosts: hosts.map(|path| path.on_host(&place)).collect(),
+    }
+}
+
+/// What changed that is no path, and what is not compared.
+fn beside(mount: &Compared) -> Vec<String> {
+    let mut texts = Vec::new();
+    if !mount.settings.is_empty() {
+        texts.push(view::settings::settings(
+            &mount.coverage,
+            &mount.settings,
+            super::WIDEST,
+        ));
+    }
+    let repositories = mount.repositories.iter();
+    texts.extend(repositories.map(|change| view::repository::change(&mount.coverage, change, super::WIDEST)));
+    texts.extend(
+        mount
+            .withheld
+            .iter()
+            .map(|change| view::changes::withheld(&mount.coverage, change)),
+    );
+    if !mount.comparison.not_covered.is_empty() {
+        texts.push(view::patch::not_covered(&mount.comparison.not_covered));
+    }
+    texts
+}
+
+/// What the store holds, the largest first. An archive counts where it was first needed.
+pub(super) fn store(context: &Context<'_>) -> Result<Vec<Holding>, CliError> {
+    const DAY: i128 = 24 * 3600 * 1_000_000_000;
+    let Some(store) = context.store_for_reading()? else {
+        return Ok(Vec::new());
+    };
+    let mut sizes: HashMap<ArchiveId, u64> = store.archive_sizes()?.into_iter().collect();
+    let rows = store.catalog().instances()?;
+    let mut names = HashMap::new();
+    let mut all: BTreeMap<String, Holding> = BTreeMap::new();
+    for row in &rows {
+        let name = match (&row.workspace, row.mounts.first()) {
+            (Some(workspace), _) => sanitize::name(workspace.as_bytes()),
+            (None, Some(mount)) => {
+                let root = mount.root.to_path();
+                let last = root.file_name().map(sanitize::os);
+                format!("./{}", last.unwrap_or_default())
+            }
+            (None, None) => "no files".to_owned(),
+        };
+        let holding = all.entry(name.clone()).or_insert_with(|| Holding {
+            name: name.clone(),
+            sessions: 0,
+            by_age: [0; 4],
+        });
+        holding.sessions += 1;
+        names.insert(row.id.clone(), name);
+    }
+    let mut snapshots = store.catalog().all_snapshots()?;
+    snapshots.sort_by_key(|row| row.taken_at);
+    for row in snapshots {
+        let Ok(record) = store.record(&row.id) else {
+            continue;
+        };
+        let own: u64 = record
+            .archives
+            .iter()
+            .filter_map(|archive| sizes.remove(&archive.id))
+            .sum();
+        let age = (context.now().nanos() - row.taken_at.nanos()) / DAY;
+        let at = [1, 7, 31].iter().filter(|days| age >= **days).count();
+        let holding = names.get(&row.instance).and_then(|name| all.get_mut(name));
+        if let Some(bytes) = holding.and_then(|holding| holding.by_age.get_mut(at)) {
+            *bytes += own;
+        }
+    }
+    let mut all: Vec<Holding> = all.into_values().collect();
+    all.sort_by_key(|holding| std::cmp::Reverse(holding.bytes()));
+    Ok(all)
+}
+
+/// The receipts, newest first.
+pub(super) fn log(context: &Context<'_>, instance: Option<&str>, columns: usize) -> Result<String, CliError> {
+    let Some(store) = context.store_for_reading()? else {
+        return Ok("nothing was recorded yet".to_owned());
+    };
+    let only = match instance {
+        Some(wanted) => Some(find_called(&store, context.environment, wanted)?.id),
+        None => None,
+    };
+    let (receipts, _) = store.chain()?;
+    let shown = receipts.iter().rev();
+    let shown = shown.filter(|receipt| only.is_none() || receipt.instance == only);
+    Ok(view::receipt::table(shown, &receipts, context.now(), columns))
+}

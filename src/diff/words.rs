@@ -1,0 +1,138 @@
+//! Which words of a line differ from the line that it was, or became.
+
+use std::ops::Range;
+
+use similar::{ChangeTag, TextDiff};
+
+use super::Line;
+
+/// Longer lines, in bytes, are not looked at word by word.
+const LONGEST: usize = 2_000;
+
+/// What two lines must have in common, between 0 and 1, so that one is shown as the other changed.
+const LIKE: f32 = 0.3;
+
+/// Of each line the byte ranges that differ from its counterpart: of lines that were removed and others added in their place the first
+/// is compared with the first, and so on. Nothing for lines without a counterpart, and for those that have too little in common.
+#[must_use]
+pub fn word_marks(lines: &[(Line, String)]) -> Vec<Vec<Range<usize>>> {
+    let mut marks = vec![Vec::new(); lines.len()];
+    let run = |from: usize, kind: Line| {
+        let rest = lines.iter().skip(from);
+        rest.take_while(|(line, _)| *line == kind).count()
+    };
+    let mut at = 0;
+    while at < lines.len() {
+        let removed = run(at, Line::Removed);
+        let added = run(at + removed, Line::Added);
+        for (old, new) in (at..at + removed).zip(at + removed..at + removed + added) {
+            let (Some((_, before)), Some((_, after))) = (lines.get(old), lines.get(new)) else {
+                continue;
+            };
+            let (before, after) = differing(before, after);
+            for (at, ranges) in [(old, before), (new, after)] {
+                if let Some(place) = marks.get_mut(at) {
+                    *place = ranges;
+                }
+            }
+        }
+        at += (removed + added).max(1);
+    }
+    marks
+}
+
+fn differing(before: &str, after: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    if before.len().max(after.len()) > LONGEST {
+        return (old, new);
+    }
+    let diff = TextDiff::from_words(before, after);
+    if diff.ratio() < LIKE {
+        return (old, new);
+    }
+    let (mut a, mut b) = (0, 0);
+    for change in diff.iter_all_changes() {
+        let length = change.value().len();
+        match change.tag() {
+            ChangeTag::Equal => (a, b) = (a + length, b + length),
+            ChangeTag::Delete => a = marked(&mut old, a, length),
+            ChangeTag::Insert => b = marked(&mut new, b, length),
+        }
+    }
+    (old, new)
+}
+
+/// Adds a range, to the last one where they touch; gives where it ends.
+fn marked(ranges: &mut Vec<Range<usize>>, from: usize, length: usize) -> usize {
+    let end = from + length;
+    match ranges.last_mut().filter(|last| last.end == from) {
+        Some(last) => last.end = end,
+        None => ranges.push(from..end),
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    //! Marks of lines.
+
+    use super::{LONGEST, word_marks};
+    use crate::diff::Line;
+
+    fn marked(lines: &[(Line, &str)]) -> Vec<Vec<String>> {
+        let lines: Vec<(Line, String)> = lines
+            .iter()
+            .map(|(line, text)| (*line, (*text).to_owned()))
+            .collect();
+        let marks = word_marks(&lines);
+        let texts = lines.iter().zip(marks);
+        let words = texts.map(|((_, text), ranges)| {
+            ranges
+                .into_iter()
+                .map(|range| text.get(range).unwrap().to_owned())
+                .collect()
+        });
+        words.collect()
+    }
+
+    #[test]
+    fn words_that_differ_are_marked_and_no_others() {
+        use Line::{Added, Context, Removed};
+        let found = marked(&[
+            (Context, "same"),
+            (Removed, "let port = 80; // old"),
+            (Removed, "gone"),
+            (Added, "let port = 8080; // old"),
+            (Context, "same"),
+            (Added, "let port = 1;"),
+        ]);
+        let empty = Vec::<String>::new;
+        assert_eq!(
+            found,
+            [
+                empty(),
+                vec!["80;".to_owned()],
+                empty(),
+                vec!["8080;".to_owned()],
+                empty(),
+                empty()
+            ]
+        );
+        // Nothing in common: another line, not the same one changed.
+        assert_eq!(
+            marked(&[(Removed, "abc def"), (Added, "xyz uvw qrs")]),
+            [empty(), empty()]
+        );
+        let long = "a ".repeat(LONGEST);
+        assert_eq!(
+            marked(&[(Removed, &long), (Added, &format!("{long}b"))]),
+            [empty(), empty()]
+        );
+        // Letters of several bytes are not cut.
+        assert_eq!(
+            marked(&[(Removed, "größe ä ist ö"), (Added, "größe ü ist ö")]),
+            [vec!["ä".to_owned()], vec!["ü".to_owned()]]
+        );
+        assert!(marked(&[]).is_empty());
+    }
+}

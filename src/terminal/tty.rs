@@ -1,0 +1,127 @@
+//! The terminal while the screen is drawn on it, and as it was when it is not.
+
+use std::io::{self, Stdout, stdin, stdout};
+use std::sync::{Mutex, Once, PoisonError, TryLockError};
+use std::time::Duration;
+
+use ratatui::Frame;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// Whether the terminal is ours now; held while it is drawn on, for a panic of another thread gives it back meanwhile.
+static TAKEN: Mutex<bool> = Mutex::new(false);
+
+/// Whoever panicked while drawing holds that itself, and never lets go.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The screen. When it goes, whatever the reason, the terminal is as it was.
+pub struct Tty(ratatui::Terminal<CrosstermBackend<Stdout>>);
+
+impl Tty {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be set.
+    pub fn enter() -> io::Result<Self> {
+        static HOOKED: Once = Once::new();
+        // What a panic says would be drawn over, and its lines would have no carriage returns.
+        HOOKED.call_once(|| {
+            let told = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                give_back();
+                told(panic);
+            }));
+        });
+        let tty = Self(ratatui::Terminal::new(CrosstermBackend::new(stdout()))?);
+        take()?;
+        Ok(tty)
+    }
+
+    /// Draws the next picture.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        match *taken {
+            true => self.0.draw(draw).map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether there is no terminal any more: its window was closed, or the connection ended.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        let input = stdin();
+        let mut asked = [PollFd::new(&input, PollFlags::empty())];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let found = poll(&mut asked, Some(&now)).is_ok();
+        found
+            && asked.iter().any(|asked| {
+                asked
+                    .revents()
+                    .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
+            })
+    }
+
+    /// Gives the terminal back while `work` goes on.
+    ///
+    /// # Errors
+    /// When it cannot be taken again.
+    pub fn without<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
+        give_back();
+        let done = work();
+        take()?;
+        // It has nothing of what was drawn before.
+        self.0 = ratatui::Terminal::new(CrosstermBackend::new(stdout()))?;
+        Ok(done)
+    }
+}
+
+impl Drop for Tty {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take() -> io::Result<()> {
+    *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    enable_raw_mode()?;
+    execute!(
+        stdout(),
+        EnterAlternateScreen,
+        Clear(ClearType::All),
+        EnableMouseCapture
+    )
+}
+
+/// Nobody is left to tell that it failed.
+fn give_back() {
+    let mut waited = Duration::ZERO;
+    let taken = loop {
+        match TAKEN.try_lock() {
+            Ok(taken) => break Some(taken),
+            Err(TryLockError::Poisoned(taken)) => break Some(taken.into_inner()),
+            Err(TryLockError::WouldBlock) if waited >= PATIENCE => break None,
+            Err(TryLockError::WouldBlock) => {
+                let moment = Duration::from_millis(5);
+                std::thread::sleep(moment);
+                waited += moment;
+            }
+        }
+    };
+    if taken.is_some_and(|mut taken| !std::mem::replace(&mut *taken, false)) {
+        return;
+    }
+    let _ = execute!(stdout(), DisableMouseCapture, LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}

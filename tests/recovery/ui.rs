@@ -1,0 +1,232 @@
+//! `ui` on a real terminal: looked at, and gone back with, by keys.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use crate::support::background::Background;
+use crate::support::build::Build;
+use crate::support::compare::assert_same_tree;
+use crate::support::sandbox::Sandbox;
+use crate::support::tmux::Tmux;
+use crate::support::tree::Tree;
+
+const SMALL: (u16, u16) = (80, 24);
+
+/// A session of which much is lost.
+fn damaged() -> (Sandbox, PathBuf, String) {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project)
+        .file("a.txt", "one\nport = 80;\nthree\n")
+        .file(".env", "SECRET=1\n")
+        .file("lib/deep/x", "x\n")
+        .file("lib/y", "y\n")
+        .aged();
+    let id = sandbox.session(&project, |project| {
+        fs::write(project.join("a.txt"), "one\nport = 8080;\nthree\n").unwrap();
+        fs::remove_file(project.join(".env")).unwrap();
+        fs::remove_dir_all(project.join("lib/deep")).unwrap();
+        fs::write(project.join("run.sh"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(project.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(project.join("bad\u{1b}[2Jname\u{202e}"), "x").unwrap();
+    });
+    (sandbox, project, id)
+}
+
+#[test]
+fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
+    let (sandbox, project, id) = damaged();
+    let bad = Tree::read(&project);
+    let Some(tmux) = Tmux::start(
+        &sandbox,
+        &project,
+        SMALL,
+        "jackin recovery ui; echo code=$?; sleep 99",
+        &[],
+    ) else {
+        return;
+    };
+    tmux.sees(&id);
+    tmux.press(&["Enter"]).sees("baseline");
+    // Of all moments the baseline is the last one.
+    tmux.press(&["G", "Enter"]).sees("can run: 1 path");
+    let screen = tmux.sees("bad\\x1b[2Jname\\u{202e}");
+    assert!(
+        screen.contains("D .env") && screen.contains("6 paths"),
+        "{screen}"
+    );
+    // Narrowed, and looked into.
+    tmux.press(&["/"]).press(&["-l", "a.TXT"]).sees("1 of 6 paths");
+    tmux.press(&["Enter", "Enter"]).sees("+port = 8080;");
+    tmux.press(&["Escape"]).sees("1 of 6 paths");
+    // Marked, and one more of another kind.
+    tmux.press(&["Space"]).sees("1 marked");
+    tmux.press(&["Escape"]).sees("6 paths");
+    tmux.press(&["f", "f", "f"]).sees("only: deleted");
+    tmux.press(&["a"]).sees("4 marked");
+    tmux.press(&["r"]).sees("Restore these files?");
+    let plan = tmux.screen();
+    for path in [".env", "a.txt", "lib/deep/x"] {
+        assert!(plan.contains(&format!("{}/{path}", project.display())), "{plan}");
+    }
+    // Not yet: a restore that is not agreed to does nothing.
+    tmux.press(&["Escape"]).sees("4 marked");
+    assert_same_tree(&bad, &Tree::read(&project));
+    tmux.press(&["r"]).sees("Restore these files?");
+    tmux.press(&["y"]).sees("Done: 4 paths put back and verified.");
+    assert!(
+        tmux.screen()
+            .contains(&format!("take it back: jackin recovery undo {id}"))
+    );
+    assert_eq!(
+        fs::read_to_string(project.join("a.txt")).unwrap(),
+        "one\nport = 80;\nthree\n"
+    );
+    assert!(project.join(".env").exists() && project.join("lib/deep/x").exists());
+    // What was not marked is as it was.
+    assert!(project.join("run.sh").exists());
+    tmux.press(&["u"]).sees("Take this restore back?");
+    tmux.press(&["y"]).sees("Done: 4 paths put back");
+    assert_same_tree(&bad, &Tree::read(&project));
+    tmux.press(&["Enter"]).sees("taken back by receipt");
+    tmux.press(&["l"]).sees("undid");
+    tmux.press(&["Escape", "s"]).sees("in archives");
+    tmux.press(&["?"]).sees("Nothing is put back under a session");
+    tmux.press(&["x", "q"]).sees("code=0");
+    tmux.is_plain();
+    let log = sandbox.jackin(["log", &id]).ok();
+    log.has("undid").has("restored");
+}
+
+#[test]
+fn what_changed_between_plan_and_yes_is_shown_and_not_done() {
+    let (sandbox, project, id) = damaged();
+    let Some(tmux) = Tmux::start(
+        &sandbox,
+        &project,
+        SMALL,
+        &format!("jackin recovery ui {id}"),
+        &[],
+    ) else {
+        return;
+    };
+    tmux.sees("baseline");
+    tmux.press(&["G", "r"]).sees("Restore these files?");
+    fs::write(project.join("lib/y"), "mine\n").unwrap();
+    tmux.press(&["y"]).sees("changed meanwhile");
+    assert!(!project.join(".env").exists());
+    let plan = tmux.press(&["x"]).misses("changed meanwhile");
+    assert!(plan.contains("Conflicts, left as they are:"), "{plan}");
+    tmux.press(&["o"])
+        .sees("edits that were made later are overwritten");
+    tmux.press(&["o"])
+        .misses("edits that were made later are overwritten");
+    tmux.press(&["y"]).sees("Done:");
+    assert_eq!(fs::read_to_string(project.join("lib/y")).unwrap(), "mine\n");
+    assert!(project.join(".env").exists());
+}
+
+#[test]
+fn a_session_that_lives_is_looked_at_and_not_touched() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("a.txt", "one\n").aged();
+    let session = Background::launch(&sandbox, &project, "echo agent > a.txt");
+    let Some(tmux) = Tmux::start(
+        &sandbox,
+        &project,
+        SMALL,
+        "jackin recovery ui shop || jackin recovery ui",
+        &[],
+    ) else {
+        return;
+    };
+    tmux.sees("it can be looked at");
+    tmux.press(&["Enter"]).sees("M a.txt");
+    tmux.press(&["R"]).sees("is active");
+    tmux.press(&["x"]).misses("is active");
+    assert_eq!(fs::read_to_string(project.join("a.txt")).unwrap(), "agent\n");
+    session.end().ok();
+    // It is seen as it is now, and put back.
+    tmux.press(&["Escape"]).misses("M a.txt");
+    tmux.press(&["F5"]).sees("closing");
+    tmux.press(&["G", "r"]).sees("Restore these files?");
+    tmux.press(&["y"]).sees("Done: 1 path");
+    assert_eq!(fs::read_to_string(project.join("a.txt")).unwrap(), "one\n");
+}
+
+#[test]
+fn a_wide_screen_shows_the_lines_beside_the_tree_and_follows_its_size() {
+    let (sandbox, project, id) = damaged();
+    let Some(tmux) = Tmux::start(
+        &sandbox,
+        &project,
+        SMALL,
+        &format!("jackin recovery ui {id}"),
+        &[],
+    ) else {
+        return;
+    };
+    tmux.sees("baseline");
+    tmux.press(&["G", "Enter"]).sees("a.txt");
+    tmux.press(&["/"])
+        .press(&["-l", "a.txt"])
+        .press(&["Enter"])
+        .sees("1 of 6");
+    assert!(!tmux.screen().contains("8080"));
+    tmux.resize(160, 50);
+    tmux.sees("+port = 8080;");
+    assert!(
+        tmux.painted().contains("\u{1b}[38;5;2m+port"),
+        "{}",
+        tmux.painted()
+    );
+    tmux.resize(30, 5);
+    tmux.sees("at least");
+    tmux.resize(80, 24);
+    tmux.sees("1 of 6");
+}
+
+#[test]
+fn no_color_is_heard() {
+    let (sandbox, project, id) = damaged();
+    let script = format!("jackin recovery ui {id}");
+    for variable in ["NO_COLOR=1", "CLICOLOR=1"] {
+        let Some(tmux) = Tmux::start(&sandbox, &project, SMALL, &script, &[variable]) else {
+            return;
+        };
+        tmux.sees("baseline");
+        tmux.press(&["G", "Enter"]).sees("D .env");
+        let painted = tmux.painted();
+        let colored = (1..=6).any(|color| painted.contains(&format!("[38;5;{color}m")));
+        assert_eq!(colored, variable != "NO_COLOR=1", "{painted}");
+        assert!(
+            painted.contains("\u{1b}[7m"),
+            "the chosen row stands out: {painted}"
+        );
+    }
+}
+
+#[test]
+fn without_a_terminal_or_a_session_it_says_so() {
+    let (sandbox, project, _) = damaged();
+    sandbox
+        .jackin(["ui"])
+        .code(2)
+        .has("no terminal")
+        .has("jackin recovery list");
+    let empty = Sandbox::new();
+    let Some(tmux) = Tmux::start(&empty, &project, SMALL, "jackin recovery ui", &[]) else {
+        return;
+    };
+    tmux.sees("no sessions were recorded yet");
+    tmux.press(&["Enter", "u", "r"]).sees("Open a session first");
+    tmux.press(&["x", "s"]).sees("nothing is stored yet");
+    assert!(!empty.store().exists(), "looking makes nothing");
+    let Some(tmux) = Tmux::start(&sandbox, &project, SMALL, "jackin recovery ui nobody", &[]) else {
+        return;
+    };
+    tmux.sees("nobody");
+    tmux.press(&["x"]).sees("SESSION");
+}
