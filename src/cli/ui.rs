@@ -46,11 +46,11 @@ enum News {
     Input(Event),
 }
 
-/// Draws the screen until the operator has seen enough.
+/// Draws the screen until the operator has seen enough. Gives what became of a restore that they left while it was under way.
 ///
 /// # Errors
 /// When the terminal cannot be drawn on or read from.
-pub(in crate::cli) fn run(context: &Context<'_>, instance: Option<String>) -> io::Result<()> {
+pub(in crate::cli) fn run(context: &Context<'_>, instance: Option<String>) -> io::Result<Option<String>> {
     // Before anything else: what panics gives it back.
     let tty = Tty::enter()?;
     let wishes = Wishes::default();
@@ -90,7 +90,12 @@ struct Outside<'a, 'scope> {
     work: &'a ScopedJoinHandle<'scope, ()>,
 }
 
-fn converse(context: &Context<'_>, mut app: App, mut tty: Tty, outside: Outside<'_, '_>) -> io::Result<()> {
+fn converse(
+    context: &Context<'_>,
+    mut app: App,
+    mut tty: Tty,
+    outside: Outside<'_, '_>,
+) -> io::Result<Option<String>> {
     let parent = process::parent();
     let colors = context.terminal.shows_colors();
     let Outside {
@@ -111,7 +116,7 @@ fn converse(context: &Context<'_>, mut app: App, mut tty: Tty, outside: Outside<
             wishes.stop.store(true, Ordering::SeqCst);
         }
         if app.over && !app.acts() {
-            return Ok(());
+            return Ok(app.farewell);
         }
         if work.is_finished() {
             return Err(io::Error::other(BROKEN));

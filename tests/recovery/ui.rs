@@ -228,5 +228,5 @@ fn without_a_terminal_or_a_session_it_says_so() {
         return;
     };
     tmux.sees("nobody");
-    tmux.press(&["x"]).sees("SESSION");
+    tmux.press(&["x"]).sees("INSTANCE");
 }

@@ -134,7 +134,7 @@ fn it_is_suspended_and_goes_on() {
     tmux.press(&["C-z"]).sees("Stopped");
     tmux.is_plain();
     tmux.press(&["echo typed", "Enter"]).sees("\ntyped");
-    tmux.press(&["fg", "Enter"]).sees("SESSION");
+    tmux.press(&["fg", "Enter"]).sees("INSTANCE");
     tmux.press(&["Enter"]).sees("baseline");
     tmux.press(&["q"]).misses("baseline");
     tmux.is_plain();

@@ -55,7 +55,10 @@ pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliErr
 
 /// The screen itself.
 pub(super) fn draw(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliError> {
-    ui::run(context, args.instance.clone())
+    let farewell = ui::run(context, args.instance.clone())
         .map_err(|error| CliError::new(ErrorKind::Io, "the screen cannot go on").because(&error))?;
+    if let Some(farewell) = farewell {
+        context.terminal.err(farewell.trim_end());
+    }
     Ok(ExitCode::Done.into())
 }

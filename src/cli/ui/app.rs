@@ -37,6 +37,8 @@ pub(super) struct App {
     /// Answers to questions up to this number are not wanted any more.
     pub(super) given_up: u64,
     pub(super) over: bool,
+    /// How a restore went that was under way when the operator left: nobody saw it on the screen.
+    pub(super) farewell: Option<String>,
     /// Whoever is at work is to give up.
     pub(super) stops: bool,
     pub(super) suspends: bool,
@@ -69,6 +71,7 @@ impl App {
             asks: Vec::new(),
             given_up: 0,
             over: false,
+            farewell: None,
             stops: false,
             suspends: false,
             drawn: Drawn::default(),
@@ -216,6 +219,9 @@ impl App {
                 compared.patch = lines;
             }
             return;
+        }
+        if let (true, true, Answer::Done(text) | Answer::Failed(text)) = (self.over, self.acts(), &answer) {
+            self.farewell = Some(text.clone());
         }
         let is_last = self.waiting.is_some_and(|waiting| waiting.number == number);
         if is_last {

@@ -36,6 +36,7 @@ J K        scroll the lines beside the tree
 n p        the next path, the one before
 s l        how large the store is; the log of receipts
 F5         read everything again
+mouse      choose, open, scroll; with Shift the terminal selects text
 Ctrl-Z q   suspend; quit
 
 Before a restore what is there is kept in an emergency snapshot, and u goes back to it. Nothing is put back under a session that is \

@@ -78,6 +78,14 @@ impl Differences {
         }
     }
 
+    /// The later side, when it is a snapshot.
+    pub(in crate::cli) fn later(&self) -> Option<&SnapshotRecord> {
+        match &self.later {
+            Later::Now => None,
+            Later::Snapshot(record) => Some(record),
+        }
+    }
+
     /// Where the lines of a patch come from.
     pub(in crate::cli) fn sources(&self, hides_private: bool) -> view::patch::Sources<'_> {
         view::patch::Sources {

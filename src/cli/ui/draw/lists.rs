@@ -20,8 +20,7 @@ pub(super) fn sessions(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let shown = app.shown_sessions();
     let age = |session: &Session| size::age(session.began, app.now);
     let bytes = |session: &Session| size::bytes(session.bytes);
-    let id = widest(
-        "SESSION",
+    let id = widest("INSTANCE",
         shown.iter().map(|session| width::of(&session.id)),
         LONGEST_ID,
     );
@@ -37,12 +36,12 @@ pub(super) fn sessions(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
         let words = format!(" filter: {}{cursor}  ({length} of {all})", app.sessions_filter);
         said(frame, head, &words);
     } else {
-        let [id, status, began] = [("SESSION", id), ("STATUS", status), ("BEGAN", began)]
+        let [id, status, began] = [("INSTANCE", id), ("STATUS", status), ("BEGAN", began)]
             .map(|(word, columns)| width::pad(word, columns));
         said(
             frame,
             head,
-            &format!(" {id}  {status}  {began}  SNAPS  {:>large$}  WHERE", "SIZE"),
+            &format!(" {id}  {status}  {began}  SNAPSHOTS  {:>large$}  MOUNTS", "SIZE"),
         );
     }
     if all == 0 {
@@ -51,7 +50,7 @@ pub(super) fn sessions(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
         }
         return;
     }
-    let room = usize::from(list.width).saturating_sub(id + status + began + large + 17);
+    let room = usize::from(list.width).saturating_sub(id + status + began + large + 21);
     for (at, line) in seen(length, app.sessions_scroll.top, list.height) {
         let Some(session) = shown.get(at) else { break };
         let place = match &session.workspace {
@@ -65,7 +64,7 @@ pub(super) fn sessions(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
                 paint::look(session.role),
             ),
             Span::raw(format!(
-                "  {}  {:>5}  {:>large$}  {}",
+                "  {}  {:>9}  {:>large$}  {}",
                 width::pad(&age(session), began),
                 size::count(session.snapshots),
                 bytes(session),

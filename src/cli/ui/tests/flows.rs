@@ -135,6 +135,16 @@ fn nothing_is_done_before_yes_and_only_what_was_shown() {
         .key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
     assert!(played.app.over && played.app.acts() && std::mem::take(&mut played.app.stops));
     let number = played.app.waiting.unwrap().number;
+    // How it went is told when the screen is gone.
+    let mut left = in_changes();
+    left.keys("R");
+    left.tell(Answer::Plan(request.clone(), "the plan".to_owned(), true))
+        .keys("y");
+    left.app
+        .key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
+    left.tell(Answer::Failed("it waits to be resumed".to_owned()));
+    assert!(left.app.over && !left.app.acts());
+    assert_eq!(left.app.farewell.as_deref(), Some("it waits to be resumed"));
     // There was something else meanwhile: it is shown, and not done.
     played
         .app

@@ -200,10 +200,7 @@ pub(super) fn changes(sides: Sides, found: &Differences) -> (Changes, Vec<(usize
     let (order, all) = all.into_iter().map(|(change, _, place)| (place, change)).unzip();
     let changes = Changes {
         from: name(&found.from),
-        to: match found.to().as_str() {
-            "now" => "now".to_owned(),
-            id => id.to_owned(),
-        },
+        to: found.later().map_or_else(|| "now".to_owned(), name),
         sides,
         beside: found
             .mounts
