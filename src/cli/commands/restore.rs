@@ -7,8 +7,8 @@ mod to;
 
 use std::ffi::OsString;
 
-pub(in crate::cli) use carry::{Asked, act};
-pub(super) use carry::{How, carry_on, carry_out, say};
+pub(in crate::cli) use carry::{Asked, act, carry};
+pub(super) use carry::{How, carry_out, say};
 pub(in crate::cli) use document::document;
 pub(super) use set_aside::again as set_aside_again;
 
@@ -37,6 +37,7 @@ pub(in crate::cli) struct Planned {
     pub(in crate::cli) row: InstanceRow,
     pub(in crate::cli) proposal: Proposal,
     pub(in crate::cli) asked: Asked,
+    pub(super) how: How,
     pub(super) _locks: (Option<LockGuard>, LockGuard),
 }
 
@@ -55,22 +56,10 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         let _needed = reading.share()?;
         return to::to_directory(context, &reading, &opened.row, args, directory);
     }
-    let planned = plan_opened(context, opened, args)?;
-    let how = how(args, &planned);
-    carry_out(context, &planned.store, &planned.row, &planned.proposal, &how)
+    carry_out(context, &plan_opened(context, opened, args)?)
 }
 
-/// Carries out what was planned with the same arguments, shown, and agreed to; how that went is told on the terminal.
-pub(in crate::cli) fn carry(
-    context: &Context<'_>,
-    planned: &Planned,
-    args: &RestoreArgs,
-) -> Result<Status, CliError> {
-    let how = how(args, planned);
-    carry_on(context, &planned.store, &planned.row, &planned.proposal, &how)
-}
-
-fn how(args: &RestoreArgs, planned: &Planned) -> How<'static> {
+fn how(args: &RestoreArgs, row: &InstanceRow, asked: Asked) -> How {
     // What was set aside once is not there for the commands that follow.
     let aside: &[OsString] = if args.dry_run {
         &args.set_aside_excluded
@@ -82,12 +71,12 @@ fn how(args: &RestoreArgs, planned: &Planned) -> How<'static> {
         yes: args.yes,
         dry_run: args.dry_run,
         patch: args.patch,
-        asked: planned.asked,
+        asked,
         exact_mtimes: args.mtimes == Mtimes::Exact,
         question: "Restore these files?",
         identity: args.unlock.identity.clone(),
         again: Words::new("restore")
-            .arg(planned.row.id.as_str())
+            .arg(row.id.as_str())
             .flags("--set-aside-excluded", aside)
             .flag("--from", args.from.as_ref())
             .flag("--only-changes-of", args.only_changes_of.as_ref())
@@ -185,6 +174,7 @@ fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Res
     }
     set_aside::add(context, &mut proposal, args)?;
     Ok(Planned {
+        how: how(args, &row, asked),
         store,
         row,
         proposal,

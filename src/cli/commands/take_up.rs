@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::diff::no_store;
 use super::pending::{tell_left, what_was_cleared};
-use super::restore::{Asked, How, carry_out, document, say, set_aside_again};
+use super::restore::{Asked, How, Planned, carry_out, document, say, set_aside_again};
 use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::{AbortArgs, ResumeArgs, WaitingArgs};
@@ -269,7 +269,7 @@ fn show(
     Ok(ExitCode::Done.into())
 }
 
-fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> How<'static> {
+fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> How {
     let again = match Purpose::of(intent) {
         Purpose::Restore => Words::new("restore")
             .arg(row.id.as_str())
@@ -302,7 +302,7 @@ fn again(
         store,
         row,
         papers,
-        _locks,
+        _locks: locks,
     } = found;
     if intent.unlocked && !store.is_unlocked() {
         return Err(CliError::new(
@@ -332,11 +332,14 @@ fn again(
     let allow = Allow::of(intent);
     let mut proposal = propose(&store, target, purpose, requests, allow, false, world.observer)?;
     set_aside_again(context, &store, &mut proposal, intent)?;
-    carry_out(
-        context,
-        &store,
-        &row,
-        &proposal,
-        &how(&row, intent, args.json, args.yes),
-    )
+    let (paths, needed) = locks;
+    let planned = Planned {
+        how: how(&row, intent, args.json, args.yes),
+        store,
+        row,
+        proposal,
+        asked: Asked::Outside,
+        _locks: (Some(paths), needed),
+    };
+    carry_out(context, &planned)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::diff::no_store;
 use super::pending::{make_way_and_say, refuse_torn};
-use super::restore::{Asked, How, Planned, carry_on, carry_out};
+use super::restore::{Asked, How, Planned, carry_out};
 use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::UndoArgs;
@@ -17,19 +17,7 @@ use crate::snapshot::RelPath;
 use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliError> {
-    let planned = plan(context, args)?;
-    let how = how(args, &planned);
-    carry_out(context, &planned.store, &planned.row, &planned.proposal, &how)
-}
-
-/// Carries out what was planned with the same arguments, shown, and agreed to; how that went is told on the terminal.
-pub(in crate::cli) fn carry(
-    context: &Context<'_>,
-    planned: &Planned,
-    args: &UndoArgs,
-) -> Result<Status, CliError> {
-    let how = how(args, planned);
-    carry_on(context, &planned.store, &planned.row, &planned.proposal, &how)
+    carry_out(context, &plan(context, args)?)
 }
 
 /// Plans what takes a restore back, without a word about it. With `dry_run` nothing is locked or written.
@@ -91,21 +79,7 @@ pub(in crate::cli) fn plan(context: &Context<'_>, args: &UndoArgs) -> Result<Pla
         context.world().observer,
     )?;
     bring_back(&mut proposal, &undone.aside, context.world().entropy);
-    Ok(Planned {
-        store,
-        row,
-        proposal,
-        asked: Asked::Outside,
-        _locks: locks,
-    })
-}
-
-fn how(args: &UndoArgs, planned: &Planned) -> How<'static> {
-    let undone = match planned.proposal.purpose {
-        Purpose::Undo(number) => Some(number.to_string()),
-        Purpose::Restore => args.receipt.map(|number| number.to_string()),
-    };
-    How {
+    let how = How {
         json: args.json,
         yes: args.yes,
         dry_run: args.dry_run,
@@ -115,10 +89,18 @@ fn how(args: &UndoArgs, planned: &Planned) -> How<'static> {
         question: "Take this restore back?",
         identity: args.unlock.identity.clone(),
         again: Words::new("undo")
-            .arg(planned.row.id.as_str())
-            .flag("--receipt", undone)
+            .arg(row.id.as_str())
+            .flag("--receipt", Some(undone.number.to_string()))
             .flag("--identity", args.unlock.identity.as_ref()),
-    }
+    };
+    Ok(Planned {
+        store,
+        row,
+        proposal,
+        asked: Asked::Outside,
+        how,
+        _locks: locks,
+    })
 }
 
 /// The instance that is meant. One whose restore waits, or was done and is not written down yet, comes before what is.

@@ -120,15 +120,19 @@ impl Tree {
         tree
     }
 
+    /// Whether the filters leave a change.
+    fn fits(&self) -> impl Fn(&PathChange) -> bool + use<> {
+        let (kind, filter) = (self.kind, self.filter.to_lowercase());
+        move |change| {
+            let is_found = || change.names.join("/").to_lowercase().contains(&filter);
+            kind.holds(change) && (filter.is_empty() || is_found())
+        }
+    }
+
     /// Which rows there are: after anything that decides it changed.
     pub(super) fn lay_out(&mut self, changes: &Changes) {
-        let filter = self.filter.to_lowercase();
-        let fits = |change: &PathChange, kind: Kind| {
-            kind.holds(change)
-                && (filter.is_empty() || change.names.join("/").to_lowercase().contains(&filter))
-        };
-        let kind = self.kind;
-        let shown: Vec<bool> = changes.all.iter().map(|change| fits(change, kind)).collect();
+        let (fits, kind, is_searched) = (self.fits(), self.kind, !self.filter.is_empty());
+        let shown: Vec<bool> = changes.all.iter().map(&fits).collect();
         self.left = shown.iter().filter(|shown| **shown).count() as u64;
         // Children come behind their parents.
         for node in &mut self.nodes {
@@ -156,7 +160,7 @@ impl Tree {
             }
         }
         self.rows.clear();
-        if !changes.beside.is_empty() && filter.is_empty() && kind == Kind::All {
+        if !changes.beside.is_empty() && !is_searched && kind == Kind::All {
             self.rows.push(Row::Beside);
         }
         let running = changes.all.iter().enumerate();
@@ -167,14 +171,13 @@ impl Tree {
             self.rows.extend(running.into_iter().map(Row::Runs));
         }
         // What is searched for is not hidden in a closed directory.
-        let all_open = !filter.is_empty();
         let mut next: Vec<usize> = self.tops.iter().rev().copied().collect();
         while let Some(at) = next.pop() {
             let Some(node) = self.nodes.get(at).filter(|node| node.shown) else {
                 continue;
             };
             self.rows.push(Row::Place(at));
-            if node.is_open || all_open {
+            if node.is_open || is_searched {
                 next.extend(node.children.iter().rev());
             }
         }
@@ -233,13 +236,8 @@ impl Tree {
                 runs.collect()
             }
             Some(Row::Place(at)) => {
-                let filter = self.filter.to_lowercase();
-                let fits = |change: &usize| {
-                    changes.all.get(*change).is_some_and(|change| {
-                        self.kind.holds(change)
-                            && (filter.is_empty() || change.names.join("/").to_lowercase().contains(&filter))
-                    })
-                };
+                let fits = self.fits();
+                let fits = |change: &usize| changes.all.get(*change).is_some_and(&fits);
                 let (mut found, mut next) = (Vec::new(), vec![*at]);
                 while let Some(node) = next.pop().and_then(|at| self.nodes.get(at)) {
                     found.extend(node.change.filter(fits));

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use super::Planned;
 use super::document::document;
 use crate::cli::commands::pending::tell_left;
 use crate::cli::commands::repositories::emptied;
@@ -22,7 +23,7 @@ use crate::store::{Blobs, InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
 /// How a proposal is carried out.
-pub(in crate::cli::commands) struct How<'a> {
+pub(in crate::cli::commands) struct How {
     pub(in crate::cli::commands) json: bool,
     pub(in crate::cli::commands) yes: bool,
     pub(in crate::cli::commands) dry_run: bool,
@@ -30,7 +31,7 @@ pub(in crate::cli::commands) struct How<'a> {
     pub(in crate::cli::commands) patch: bool,
     pub(in crate::cli::commands) asked: Asked,
     pub(in crate::cli::commands) exact_mtimes: bool,
-    pub(in crate::cli::commands) question: &'a str,
+    pub(in crate::cli::commands) question: &'static str,
     /// The file with the operator's key, when one was given.
     pub(in crate::cli::commands) identity: Option<OsString>,
     /// The same once more, without what answers, shows, or allows: for the commands that are proposed.
@@ -61,14 +62,18 @@ impl Asked {
     }
 }
 
-/// Shows a proposal, asks, and carries it out.
+/// Shows what was planned, asks, and carries it out.
 pub(in crate::cli::commands) fn carry_out(
     context: &Context<'_>,
-    store: &Store,
-    row: &InstanceRow,
-    proposal: &Proposal,
-    how: &How<'_>,
+    planned: &Planned,
 ) -> Result<Status, CliError> {
+    let Planned {
+        store,
+        row,
+        proposal,
+        how,
+        ..
+    } = planned;
     let terminal = context.terminal;
     if !how.json {
         warn_of_gaps(context, proposal);
@@ -102,17 +107,18 @@ pub(in crate::cli::commands) fn carry_out(
         refuse_locked(proposal)?;
         confirm(terminal, &context.interrupts, how.question, how.yes)?;
     }
-    carry_on(context, store, row, proposal, how)
+    carry(context, planned)
 }
 
-/// Carries a proposal out that was shown and agreed to, and tells how that went.
-pub(in crate::cli::commands) fn carry_on(
-    context: &Context<'_>,
-    store: &Store,
-    row: &InstanceRow,
-    proposal: &Proposal,
-    how: &How<'_>,
-) -> Result<Status, CliError> {
+/// Carries out what was planned, shown, and agreed to, and tells how that went.
+pub(in crate::cli) fn carry(context: &Context<'_>, planned: &Planned) -> Result<Status, CliError> {
+    let Planned {
+        store,
+        row,
+        proposal,
+        how,
+        ..
+    } = planned;
     let terminal = context.terminal;
     refuse_locked(proposal)?;
     let report = act(context, store, row, proposal, (how.asked, how.exact_mtimes))?;
@@ -156,7 +162,7 @@ pub(in crate::cli::commands) fn say(
     row: &InstanceRow,
     proposal: &Proposal,
     report: &Report,
-    how: &How<'_>,
+    how: &How,
 ) -> Status {
     tell_left(context, &report.left);
     if how.json {
@@ -246,7 +252,7 @@ fn flags(proposal: &Proposal) -> (bool, bool) {
 }
 
 /// The commands that follow from a proposal: carry it out, and give the conflicts up.
-fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How<'_>) {
+fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How) {
     let allow = proposal.allow;
     let say = |purpose: &str, overwrite: bool, delete: bool| {
         let words = how.again.clone();
@@ -280,7 +286,7 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How<'_>) {
     }
 }
 
-fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &Report, how: &How<'_>) {
+fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &Report, how: &How) {
     let terminal = context.terminal;
     for root in &report.in_steps {
         terminal.note(&format!(

@@ -20,7 +20,8 @@ pub(super) fn sessions(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let shown = app.shown_sessions();
     let age = |session: &Session| size::age(session.began, app.now);
     let bytes = |session: &Session| size::bytes(session.bytes);
-    let id = widest("INSTANCE",
+    let id = widest(
+        "INSTANCE",
         shown.iter().map(|session| width::of(&session.id)),
         LONGEST_ID,
     );

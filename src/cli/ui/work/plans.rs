@@ -63,14 +63,6 @@ impl Wanted {
             Self::Undo(args) => undo::plan(context, args),
         }
     }
-
-    fn carry(&self, context: &Context<'_>, planned: &Planned) -> Result<(), CliError> {
-        match self {
-            Self::Restore(args) => restore::carry(context, planned, args),
-            Self::Undo(args) => undo::carry(context, planned, args),
-        }
-        .map(drop)
-    }
 }
 
 /// What would be done. Nothing is locked while the operator reads it.
@@ -86,12 +78,11 @@ pub(super) fn act(
     agreed: &str,
     said: &Recording,
 ) -> Result<Answer, CliError> {
-    let wanted = Wanted::of(&request, false);
-    let planned = wanted.plan(context)?;
+    let planned = Wanted::of(&request, false).plan(context)?;
     if text(&planned) != agreed {
         return Ok(told(request, &planned));
     }
-    wanted.carry(context, &planned)?;
+    restore::carry(context, &planned)?;
     Ok(Answer::Done(said.text()))
 }
 
