@@ -223,8 +223,8 @@ impl App {
         if let (true, true, Answer::Done(text) | Answer::Failed(text)) = (self.over, self.acts(), &answer) {
             self.farewell = Some(text.clone());
         }
-        let is_last = self.waiting.is_some_and(|waiting| waiting.number == number);
-        if is_last {
+        let waited = self.waiting.filter(|waiting| waiting.number == number);
+        if waited.is_some() {
             self.waiting = None;
         }
         if number <= self.given_up {
@@ -243,7 +243,8 @@ impl App {
                     self.timeline_scroll = Scroll::default();
                 }
                 self.timeline = Some(timeline);
-                if self.view() == View::Sessions {
+                // One that is only shown anew is not what the operator went to.
+                if self.view() == View::Sessions && waited.is_some_and(|waiting| !waiting.refreshes) {
                     self.open(View::Timeline);
                 }
             }
@@ -271,17 +272,13 @@ impl App {
                 }
                 self.plan = Some(Plan {
                     request,
-                    text,
+                    page: Page::of(text),
                     does_something,
-                    scroll: Scroll::default(),
                 });
                 self.open(View::Plan);
             }
             Answer::Done(text) => {
-                self.done = Page {
-                    text,
-                    scroll: Scroll::default(),
-                };
+                self.done = Page::of(text);
                 self.views
                     .retain(|view| matches!(view, View::Sessions | View::Timeline));
                 self.compared = None;
@@ -293,10 +290,7 @@ impl App {
                 self.open(View::Store);
             }
             Answer::Log(text) => {
-                self.log = Page {
-                    text,
-                    scroll: Scroll::default(),
-                };
+                self.log = Page::of(text);
                 self.open(View::Log);
             }
             Answer::Failed(why) => {
@@ -311,7 +305,11 @@ impl App {
     /// Reads again what is behind the view.
     pub(super) fn refresh(&mut self) {
         self.ask(Ask::Sessions, "reading the store");
-        if let Some(timeline) = &self.timeline {
+        if let Some(timeline) = self
+            .timeline
+            .as_ref()
+            .filter(|_| self.views.contains(&View::Timeline))
+        {
             self.ask(Ask::Timeline(timeline.id.clone()), "reading the session");
         }
         if let Some(waiting) = &mut self.waiting {

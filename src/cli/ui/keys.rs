@@ -152,7 +152,7 @@ impl App {
             // How long a text is depends on how wide it is: whoever draws it knows.
             View::Plan => {
                 if let Some(plan) = &mut self.plan {
-                    plan.scroll.slide(by, usize::MAX, height);
+                    plan.page.scroll.slide(by, usize::MAX, height);
                 }
             }
             View::Done => self.done.scroll.slide(by, usize::MAX, height),
@@ -305,7 +305,7 @@ impl App {
             return;
         };
         if plan.does_something {
-            let ask = Ask::Act(plan.request.clone(), plan.text.clone());
+            let ask = Ask::Act(plan.request.clone(), plan.page.text.clone());
             self.ask(ask, "restoring; what is there now is kept first");
         }
     }

@@ -48,8 +48,9 @@ pub(super) fn lines(text: &str, columns: usize) -> Vec<Line<'static>> {
 }
 
 /// Spans broken so that no line is wider than `columns`, at a blank where there is one. A line that goes on begins as deep as the first.
-pub(super) fn fold(parts: impl Iterator<Item = (Style, String)>, columns: usize) -> Vec<Line<'static>> {
+pub(super) fn fold(parts: impl IntoIterator<Item = (Style, String)>, columns: usize) -> Vec<Line<'static>> {
     let letters: Vec<(char, Style)> = parts
+        .into_iter()
         .flat_map(|(look, text)| text.chars().map(|letter| (letter, look)).collect::<Vec<_>>())
         .collect();
     let columns = columns.max(8);

@@ -1,5 +1,7 @@
 //! What each view holds.
 
+use ratatui::text::Line;
+
 use super::data::{Changes, PatchLine, Request};
 use super::scroll::Scroll;
 use super::tree::Tree;
@@ -22,10 +24,9 @@ pub(super) enum View {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) request: Request,
-    pub(super) text: String,
+    pub(super) page: Page,
     /// There is something to do.
     pub(super) does_something: bool,
-    pub(super) scroll: Scroll,
 }
 
 /// A text that can be scrolled.
@@ -33,6 +34,17 @@ pub(super) struct Plan {
 pub(super) struct Page {
     pub(super) text: String,
     pub(super) scroll: Scroll,
+    /// Its lines, for as many columns as they were laid out for.
+    pub(super) laid: Option<(usize, Vec<Line<'static>>)>,
+}
+
+impl Page {
+    pub(super) fn of(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
 }
 
 /// What differs, as a tree, with the lines of the path that is chosen.

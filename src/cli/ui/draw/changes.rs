@@ -173,15 +173,26 @@ fn lines(compared: &mut Compared, frame: &mut Frame<'_>, area: Rect) {
         frame.render_widget(Paragraph::new(shown), area);
         return;
     }
-    compared.patch_scroll.slide(0, compared.patch.len(), height);
-    let shown = compared.patch.iter().skip(compared.patch_scroll.top).take(height);
-    let shown: Vec<Line<'_>> = shown.map(drawn).collect();
-    frame.render_widget(Paragraph::new(shown), area);
+    // A long line goes on below: how far down one can go depends on the last ones.
+    let lines = |from: &PatchLine| paint::fold(drawn(from), columns);
+    let (mut last, mut room) = (compared.patch.len(), height);
+    for line in compared.patch.iter().rev() {
+        match room.checked_sub(lines(line).len()) {
+            Some(left) => room = left,
+            None => break,
+        }
+        last -= 1;
+    }
+    let scroll = &mut compared.patch_scroll;
+    scroll.top = scroll.top.min(last);
+    let shown = compared.patch.iter().skip(scroll.top).flat_map(lines);
+    frame.render_widget(Paragraph::new(shown.take(height).collect::<Vec<_>>()), area);
 }
 
-fn drawn(line: &PatchLine) -> Line<'static> {
+/// A line in its parts: how each looks.
+fn drawn(line: &PatchLine) -> Vec<(Style, String)> {
     let (line, text, marks) = match line {
-        PatchLine::Said(text) => return Line::styled(text.clone(), paint::look(Role::Dim)),
+        PatchLine::Said(text) => return vec![(paint::look(Role::Dim), text.clone())],
         PatchLine::Line(line, text, marks) => (*line, text, marks),
     };
     let (sign, look) = match line {
@@ -191,20 +202,17 @@ fn drawn(line: &PatchLine) -> Line<'static> {
         diff::Line::Hunk => ("", paint::look(Role::Path)),
         diff::Line::NoNewline => ("", paint::look(Role::Dim)),
     };
-    let mut spans = vec![Span::styled(sign, look)];
+    let marked = look.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+    let mut parts = vec![(look, sign.to_owned())];
     let mut at = 0;
     for mark in marks {
-        for (part, look) in [
-            (text.get(at..mark.start), look),
-            (
-                text.get(mark.clone()),
-                look.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
-            ),
-        ] {
-            spans.extend(part.map(|part| Span::styled(part.to_owned(), look)));
-        }
+        let both = [(look, text.get(at..mark.start)), (marked, text.get(mark.clone()))];
+        parts.extend(
+            both.into_iter()
+                .filter_map(|(look, part)| Some((look, part?.to_owned()))),
+        );
         at = mark.end;
     }
-    spans.extend(text.get(at..).map(|rest| Span::styled(rest.to_owned(), look)));
-    Line::from(spans)
+    parts.extend(text.get(at..).map(|rest| (look, rest.to_owned())));
+    parts
 }

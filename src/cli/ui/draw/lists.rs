@@ -103,10 +103,7 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
             size::counted(timeline.moments.len() as u64, "moment", "moments")
         ),
     };
-    let lines = paint::fold(
-        [(paint::look(Role::Dim), head)].into_iter(),
-        usize::from(area.width),
-    );
+    let lines = paint::fold([(paint::look(Role::Dim), head)], usize::from(area.width));
     let height = u16::try_from(lines.len()).unwrap_or(1).min(area.height / 2);
     let [top, list] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
     frame.render_widget(Paragraph::new(lines), top);

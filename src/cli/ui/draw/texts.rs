@@ -8,7 +8,6 @@ use ratatui::widgets::Paragraph;
 use super::super::app::App;
 use super::super::data::Goal;
 use super::super::paint;
-use super::super::scroll::Scroll;
 use super::super::views::{Drawn, Page};
 use crate::terminal::Role;
 
@@ -37,19 +36,27 @@ pub(super) fn plan(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let height = u16::try_from(foot.len()).unwrap_or(1);
     let [body, last] = Layout::vertical([Constraint::Fill(1), Constraint::Length(height)]).areas(area);
     app.drawn.list = body;
-    text(&plan.text, &mut plan.scroll, columns, frame, body);
+    text(&mut plan.page, columns, frame, body);
     frame.render_widget(Paragraph::new(foot), last);
 }
 
 pub(super) fn page(page: &mut Page, drawn: &mut Drawn, frame: &mut Frame<'_>, area: Rect) {
     drawn.list = area;
-    text(&page.text, &mut page.scroll, usize::from(area.width), frame, area);
+    text(page, usize::from(area.width), frame, area);
 }
 
-fn text(text: &str, scroll: &mut Scroll, columns: usize, frame: &mut Frame<'_>, area: Rect) {
+/// A long text is laid out once for each width.
+fn text(page: &mut Page, columns: usize, frame: &mut Frame<'_>, area: Rect) {
     let height = usize::from(area.height);
-    let lines = paint::lines(text, columns);
-    scroll.slide(0, lines.len(), height);
-    let shown: Vec<Line<'_>> = lines.into_iter().skip(scroll.top).take(height).collect();
+    if page.laid.as_ref().is_none_or(|(laid, _)| *laid != columns) {
+        page.laid = Some((columns, paint::lines(&page.text, columns)));
+    }
+    let lines = page
+        .laid
+        .as_ref()
+        .map(|(_, lines)| lines.as_slice())
+        .unwrap_or_default();
+    page.scroll.slide(0, lines.len(), height);
+    let shown: Vec<Line<'_>> = lines.iter().skip(page.scroll.top).take(height).cloned().collect();
     frame.render_widget(Paragraph::new(shown), area);
 }

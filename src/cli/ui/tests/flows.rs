@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::{Played, made};
-use crate::cli::ui::data::{Answer, Ask, Goal, Kind, Sides};
+use crate::cli::ui::data::{Answer, Ask, Goal, Kind, PatchLine, Sides};
 use crate::cli::ui::views::View;
+use crate::diff::Line;
 
 fn in_timeline() -> Played {
     let mut played = Played::new(80, 24);
@@ -179,6 +180,37 @@ fn what_was_given_up_comes_to_nothing() {
     assert!(played.app.compared.as_ref().unwrap().patch.is_empty());
     played.app.told(999, Answer::Patch(last, made::patch()));
     assert!(!played.app.compared.as_ref().unwrap().patch.is_empty());
+}
+
+#[test]
+fn reading_anew_leads_nowhere_else() {
+    let mut played = in_timeline();
+    played.press(KeyCode::F(5));
+    assert_eq!(played.asked().len(), 2);
+    played.press(KeyCode::Esc);
+    assert_eq!(played.app.view(), View::Sessions);
+    let number = played.app.waiting.unwrap().number;
+    played.app.told(number, Answer::Timeline(made::timeline(false)));
+    assert_eq!(played.app.view(), View::Sessions);
+    played.press(KeyCode::F(5));
+    assert_eq!(played.asked(), [Ask::Sessions]);
+}
+
+#[test]
+fn a_line_that_is_wider_than_the_screen_goes_on_below() {
+    let mut played = in_changes();
+    played.press(KeyCode::End);
+    let last = made::changes().all.len() - 1;
+    let long = format!("{} the end", "word ".repeat(60));
+    let mut lines = vec![PatchLine::Line(Line::Added, long.clone(), Vec::new()); 30];
+    lines.push(PatchLine::Said("and nothing more".to_owned()));
+    played.app.told(999, Answer::Patch(last, lines));
+    played.press(KeyCode::Enter);
+    assert!(played.text().contains("the end"));
+    played.press(KeyCode::End);
+    assert!(played.text().contains("and nothing more"), "{}", played.text());
+    played.press(KeyCode::Home);
+    assert!(!played.text().contains("and nothing more"));
 }
 
 #[test]
