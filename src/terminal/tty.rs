@@ -122,6 +122,6 @@ fn give_back() {
     if taken.is_some_and(|mut taken| !std::mem::replace(&mut *taken, false)) {
         return;
     }
-    let _ = execute!(stdout(), DisableMouseCapture, LeaveAlternateScreen, Show);
+    let _ = execute!(stdout(), DisableMouseCapture, Show, LeaveAlternateScreen);
     let _ = disable_raw_mode();
 }
