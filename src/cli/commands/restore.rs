@@ -7,7 +7,7 @@ mod to;
 
 use std::ffi::OsString;
 
-pub(in crate::cli) use carry::{Asked, act, carry};
+pub(in crate::cli) use carry::{Asked, act, carry, flags, gaps};
 pub(super) use carry::{How, carry_out, say};
 pub(in crate::cli) use document::document;
 pub(super) use set_aside::again as set_aside_again;

@@ -249,7 +249,6 @@ impl App {
                 }
             }
             Answer::Changes(changes) => {
-                let step = changes.sides.to.clone();
                 let tree = Tree::new(&changes);
                 self.compared = Some(Compared {
                     changes,
@@ -258,7 +257,6 @@ impl App {
                     patch_of: None,
                     patch: Vec::new(),
                     patch_scroll: Scroll::default(),
-                    step,
                 });
                 self.open(View::Changes);
                 self.follow();
@@ -274,6 +272,7 @@ impl App {
                     request,
                     page: Page::of(text),
                     does_something,
+                    seen: false,
                 });
                 self.open(View::Plan);
             }
@@ -326,7 +325,8 @@ impl App {
             },
             View::Changes | View::Patch => {
                 let compared = self.compared.as_ref()?;
-                let goal = match &compared.step {
+                // Of a step of the session that step alone is taken back.
+                let goal = match &compared.changes.sides.to {
                     Some(step) => Goal::Step(step.clone()),
                     None => Goal::Snapshot(compared.changes.sides.from.clone()),
                 };

@@ -127,27 +127,34 @@ impl App {
         }
     }
 
-    pub(super) fn step(&mut self, by: isize) {
-        let height = usize::from(self.drawn.list.height.max(1));
+    /// How many rows the list has that is looked at, and which one is chosen.
+    pub(super) fn list(&mut self) -> Option<(usize, &mut Scroll)> {
         match self.view() {
-            View::Sessions => {
-                let length = self.shown_sessions().len();
-                self.sessions_scroll.step(by, length);
-            }
+            View::Sessions => Some((self.shown_sessions().len(), &mut self.sessions_scroll)),
             View::Timeline => {
                 let length = self
                     .timeline
                     .as_ref()
                     .map_or(0, |timeline| timeline.moments.len());
-                self.timeline_scroll.step(by, length);
+                Some((length, &mut self.timeline_scroll))
             }
             View::Changes => {
-                if let Some(compared) = &mut self.compared {
-                    compared.scroll.step(by, compared.tree.rows.len());
-                }
-                self.follow();
+                let compared = self.compared.as_mut()?;
+                Some((compared.tree.rows.len(), &mut compared.scroll))
             }
-            View::Store => self.store_scroll.step(by, self.store.len()),
+            View::Store => Some((self.store.len(), &mut self.store_scroll)),
+            View::Patch | View::Plan | View::Done | View::Log => None,
+        }
+    }
+
+    pub(super) fn step(&mut self, by: isize) {
+        if let Some((length, scroll)) = self.list() {
+            scroll.step(by, length);
+            return self.follow();
+        }
+        let height = usize::from(self.drawn.list.height.max(1));
+        match self.view() {
+            View::Sessions | View::Timeline | View::Changes | View::Store => {}
             View::Patch => self.slide_patch(by),
             // How long a text is depends on how wide it is: whoever draws it knows.
             View::Plan => {
@@ -304,7 +311,7 @@ impl App {
         let Some(plan) = self.plan.as_ref().filter(|_| self.waiting.is_none()) else {
             return;
         };
-        if plan.does_something {
+        if plan.does_something && plan.seen {
             let ask = Ask::Act(plan.request.clone(), plan.page.text.clone());
             self.ask(ask, "restoring; what is there now is kept first");
         }

@@ -4,7 +4,6 @@ use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
 use super::app::App;
-use super::views::View;
 
 /// Lines that a turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -39,20 +38,8 @@ impl App {
         }
         self.typing = false;
         let row = usize::from(at.y - y);
-        let (length, scroll) = match self.view() {
-            View::Sessions => (self.shown_sessions().len(), &mut self.sessions_scroll),
-            View::Timeline => {
-                let length = self
-                    .timeline
-                    .as_ref()
-                    .map_or(0, |timeline| timeline.moments.len());
-                (length, &mut self.timeline_scroll)
-            }
-            View::Changes => match &mut self.compared {
-                Some(compared) => (compared.tree.rows.len(), &mut compared.scroll),
-                None => return,
-            },
-            _ => return,
+        let Some((length, scroll)) = self.list() else {
+            return;
         };
         let row = scroll.top + row;
         if row >= length {

@@ -27,6 +27,8 @@ pub(super) struct Plan {
     pub(super) page: Page,
     /// There is something to do.
     pub(super) does_something: bool,
+    /// It was drawn: what is typed ahead agrees to nothing.
+    pub(super) seen: bool,
 }
 
 /// A text that can be scrolled.
@@ -57,8 +59,6 @@ pub(super) struct Compared {
     pub(super) patch_of: Option<usize>,
     pub(super) patch: Vec<PatchLine>,
     pub(super) patch_scroll: Scroll,
-    /// Only a step of the session: what a restore takes back is that step alone.
-    pub(super) step: Option<String>,
 }
 
 /// A question that was asked, and in which words one waits for the answer.

@@ -107,6 +107,38 @@ pub(in crate::cli) fn step_words(counts: StepCounts) -> String {
 
 /// One instance in full; `meant` is the fork that was named instead of it.
 pub(in crate::cli) fn show(known: &Known, meant: Option<&ForkRow>, now: Time, columns: usize) -> String {
+    let mut lines = facts(known, meant, now, columns);
+    if !known.snapshots.is_empty() {
+        lines.push(String::new());
+        lines.push(snapshots(known, now, columns));
+    }
+    if known.pruned > 0 {
+        let pruned = size::counted(known.pruned, "snapshot was", "snapshots were");
+        lines.push(format!("{pruned} pruned by the rules of retention (see `log`)"));
+    }
+    lacking(known.baseline.as_ref(), &mut lines);
+    if !known.restores.is_empty() {
+        lines.push(String::new());
+        lines.push(restores(&known.restores, now, columns));
+        for row in known.restores.iter().filter(|row| !row.aside.is_empty()) {
+            let told = row.aside.iter().map(aside::receipt);
+            lines.extend(told.map(|told| format!("{:7} {told}", row.number)));
+        }
+    }
+    if !known.forks.is_empty() {
+        lines.push(String::new());
+        lines.push(forks::of_instance(&known.forks, meant, now, columns));
+    }
+    lines.join("\n")
+}
+
+/// What is known of an instance, apart from what happened in it.
+pub(in crate::cli) fn facts(
+    known: &Known,
+    meant: Option<&ForkRow>,
+    now: Time,
+    columns: usize,
+) -> Vec<String> {
     let row = &known.row;
     let mut lines = vec![style::paint(Role::Heading, row.id.as_str())];
     let mut fact = |name: &str, value: String| lines.push(format!("{name:10} {value}"));
@@ -181,28 +213,7 @@ pub(in crate::cli) fn show(known: &Known, meant: Option<&ForkRow>, now: Time, co
             columns,
         ));
     }
-    if !known.snapshots.is_empty() {
-        lines.push(String::new());
-        lines.push(snapshots(known, now, columns));
-    }
-    if known.pruned > 0 {
-        let pruned = size::counted(known.pruned, "snapshot was", "snapshots were");
-        lines.push(format!("{pruned} pruned by the rules of retention (see `log`)"));
-    }
-    lacking(known.baseline.as_ref(), &mut lines);
-    if !known.restores.is_empty() {
-        lines.push(String::new());
-        lines.push(restores(&known.restores, now, columns));
-        for row in known.restores.iter().filter(|row| !row.aside.is_empty()) {
-            let told = row.aside.iter().map(aside::receipt);
-            lines.extend(told.map(|told| format!("{:7} {told}", row.number)));
-        }
-    }
-    if !known.forks.is_empty() {
-        lines.push(String::new());
-        lines.push(forks::of_instance(&known.forks, meant, now, columns));
-    }
-    lines.join("\n")
+    lines
 }
 
 /// In words.

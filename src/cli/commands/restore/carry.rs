@@ -225,19 +225,24 @@ fn show_patches(context: &Context<'_>, store: &Store, proposal: &Proposal) {
 }
 
 fn warn_of_gaps(context: &Context<'_>, proposal: &Proposal) {
+    if let Some(told) = gaps(proposal) {
+        context.terminal.warn(&told);
+    }
+}
+
+/// What the snapshot lacks, when it lacks anything.
+pub(in crate::cli) fn gaps(proposal: &Proposal) -> Option<String> {
     let lacks: u64 = proposal.target.mounts.iter().map(|mount| mount.gap_count).sum();
     let rest = match lacks {
-        0 => return,
+        0 => return None,
         1 => "1 path, which is not touched".to_owned(),
         some => format!("{} paths, which are not touched", size::count(some)),
     };
-    context
-        .terminal
-        .warn(&format!("the snapshot is not complete: it lacks {rest}"));
+    Some(format!("the snapshot is not complete: it lacks {rest}"))
 }
 
 /// The flags that the conflicts of a proposal give way to: overwriting, deleting.
-fn flags(proposal: &Proposal) -> (bool, bool) {
+pub(in crate::cli) fn flags(proposal: &Proposal) -> (bool, bool) {
     let conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
     let later = conflicts.filter(|kept| match &kept.why {
         Why::Holds(_) | Why::Parent(_) | Why::Socket => false,

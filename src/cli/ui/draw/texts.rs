@@ -13,6 +13,7 @@ use crate::terminal::Role;
 
 pub(super) fn plan(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let Some(plan) = &mut app.plan else { return };
+    plan.seen = true;
     let columns = usize::from(area.width);
     let request = &plan.request;
     let mut foot = Vec::new();

@@ -162,6 +162,31 @@ fn nothing_is_done_before_yes_and_only_what_was_shown() {
 }
 
 #[test]
+fn what_was_typed_before_a_plan_was_seen_agrees_to_nothing() {
+    let mut played = in_changes();
+    played.keys("R");
+    let request = made::request(Goal::Snapshot("sn-baseline00000".to_owned()));
+    played.tell(Answer::Plan(request, "the plan".to_owned(), true));
+    // It came with the answer, before anything was drawn.
+    let yes = KeyEvent::new(KeyCode::Char('y'), KeyModifiers::NONE);
+    played.app.key(yes);
+    assert!(played.asked().is_empty() && !played.app.acts());
+    // Nor under another one that was shown over it, or that took its place.
+    played.buffer();
+    played.app.key(yes);
+    let Some(Ask::Act(request, _)) = played.asked().pop() else {
+        panic!()
+    };
+    let number = played.app.waiting.unwrap().number;
+    played
+        .app
+        .told(number, Answer::Plan(request, "another plan".to_owned(), true));
+    played.app.key(yes);
+    played.app.key(yes);
+    assert!(played.asked().is_empty() && !played.app.acts());
+}
+
+#[test]
 fn what_was_given_up_comes_to_nothing() {
     let mut played = in_timeline();
     played.press(KeyCode::Enter);

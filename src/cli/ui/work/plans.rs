@@ -7,9 +7,9 @@ use crate::cli::commands::{restore, undo};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::view;
-use crate::restore::{Why, refuse_locked};
+use crate::restore::refuse_locked;
 use crate::terminal::recorded::Recording;
-use crate::terminal::{Role, size, style};
+use crate::terminal::{Role, style};
 
 /// The verb that a request stands for.
 enum Wanted {
@@ -96,23 +96,20 @@ fn text(planned: &Planned) -> String {
     let proposal = &planned.proposal;
     let mut lines = Vec::new();
     let mut warn = |text: &str| lines.push(style::paint(Role::Warning, text));
-    let lacks: u64 = proposal.target.mounts.iter().map(|mount| mount.gap_count).sum();
-    if lacks > 0 {
-        let paths = size::counted(lacks, "path", "paths");
-        warn(&format!(
-            "The snapshot is not complete: it lacks {paths}, which stay as they are."
-        ));
+    if let Some(lacks) = restore::gaps(proposal) {
+        warn(&lacks);
     }
     if let Err(refused) = refuse_locked(proposal) {
-        warn(&format!("As it is now, it would be refused: {refused}"));
+        warn(&format!("as it is now, it would be refused: {refused}"));
     }
-    let conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
-    if conflicts
-        .filter(|kept| !matches!(kept.why, Why::Holds(_) | Why::Parent(_)))
-        .count()
-        > 0
-    {
-        warn("Later work is in the way, and stays. `o` overwrites later edits, `d` deletes later files.");
+    let keys = match restore::flags(proposal) {
+        (false, false) => None,
+        (true, false) => Some("`o` overwrites later edits"),
+        (false, true) => Some("`d` deletes later files"),
+        (true, true) => Some("`o` overwrites later edits, `d` deletes later files"),
+    };
+    if let Some(keys) = keys {
+        warn(&format!("later work is in the way, and stays; {keys}"));
     }
     lines.push(view::plan::plan(proposal, super::WIDEST));
     lines.join("\n")

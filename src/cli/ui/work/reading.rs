@@ -74,8 +74,7 @@ pub(super) fn timeline(context: &Context<'_>, instance: &str) -> Result<Timeline
         .collect();
     moments.extend(known.restores.iter().map(|restore| of_restore(&known, restore)));
     moments.sort_by_key(|moment| std::cmp::Reverse(moment.at));
-    let facts = view::instances::show(&known, None, context.now(), super::WIDEST);
-    let facts = facts.split("\n\n").next().unwrap_or_default().to_owned();
+    let facts = view::instances::facts(&known, None, context.now(), super::WIDEST).join("\n");
     let active = match &known.state {
         State::Active(_) => Some(format!(
             "{}: it can be looked at; nothing is put back under it before it ends",
