@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support::background::Background;
 use crate::support::build::Build;
@@ -32,6 +32,13 @@ fn damaged() -> (Sandbox, PathBuf, String) {
         fs::write(project.join("bad\u{1b}[2Jname\u{202e}"), "x").unwrap();
     });
     (sandbox, project, id)
+}
+
+/// A small screen on which a session is open.
+fn opened(sandbox: &Sandbox, project: &Path, id: &str) -> Option<Tmux> {
+    let tmux = Tmux::start(sandbox, project, SMALL, &format!("jackin recovery ui {id}"), &[])?;
+    tmux.sees("baseline");
+    Some(tmux)
 }
 
 #[test]
@@ -102,16 +109,9 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
 #[test]
 fn what_changed_between_plan_and_yes_is_shown_and_not_done() {
     let (sandbox, project, id) = damaged();
-    let Some(tmux) = Tmux::start(
-        &sandbox,
-        &project,
-        SMALL,
-        &format!("jackin recovery ui {id}"),
-        &[],
-    ) else {
+    let Some(tmux) = opened(&sandbox, &project, &id) else {
         return;
     };
-    tmux.sees("baseline");
     tmux.press(&["G", "r"]).sees("Restore these files?");
     fs::write(project.join("lib/y"), "mine\n").unwrap();
     tmux.press(&["y"]).sees("changed meanwhile");
@@ -159,16 +159,9 @@ fn a_session_that_lives_is_looked_at_and_not_touched() {
 #[test]
 fn a_wide_screen_shows_the_lines_beside_the_tree_and_follows_its_size() {
     let (sandbox, project, id) = damaged();
-    let Some(tmux) = Tmux::start(
-        &sandbox,
-        &project,
-        SMALL,
-        &format!("jackin recovery ui {id}"),
-        &[],
-    ) else {
+    let Some(tmux) = opened(&sandbox, &project, &id) else {
         return;
     };
-    tmux.sees("baseline");
     tmux.press(&["G", "Enter"]).sees("a.txt");
     tmux.press(&["/"])
         .press(&["-l", "a.txt"])
