@@ -66,6 +66,8 @@ struct Read<T> {
 }
 
 const INTENT: &str = "intent";
+/// The same once more: a restore whose intent is hurt can still be finished and taken back.
+const COPY: &str = "intent.copy";
 const JOURNAL: &str = "journal";
 const DECISION: &str = "decision";
 const LOCK: &str = "lock";
@@ -117,6 +119,19 @@ fn read<T: Paper>(directory: &Path, name: &str) -> Result<Option<T>, StoreError>
     let read: Read<T> = serde_json::from_slice(json).map_err(|why| damaged(why.to_string()))?;
     read.content.check(directory).map_err(damaged)?;
     Ok(Some(read.content))
+}
+
+/// The intent: it, or its copy when it is hurt, or gone although the journal, which is thrown away before it, is there.
+fn read_intent(directory: &Path) -> Result<Option<Intent>, StoreError> {
+    match read(directory, INTENT) {
+        Ok(None) if !durable::is_there(&directory.join(JOURNAL))? => Ok(None),
+        Ok(None) => read(directory, COPY),
+        Err(hurt @ StoreError::Damaged { .. }) => match read(directory, COPY) {
+            Ok(Some(intent)) => Ok(Some(intent)),
+            Ok(None) | Err(_) => Err(hurt),
+        },
+        other => other,
+    }
 }
 
 /// The journal of a restore with this intent.
@@ -217,11 +232,11 @@ impl Papers {
 
 fn clear(directory: &Path) -> Result<(), StoreError> {
     let draft = |name: &str| directory.join(format!("{name}.new"));
-    for path in [draft(JOURNAL), draft(DECISION), draft(INTENT)] {
+    for path in [draft(JOURNAL), draft(DECISION), draft(INTENT), draft(COPY)] {
         durable::remove(&path)?;
     }
     // A decision without a journal says that everything is done; an intent alone would say that nothing was.
-    for name in [JOURNAL, INTENT, DECISION, LOCK] {
+    for name in [JOURNAL, INTENT, COPY, DECISION, LOCK] {
         durable::remove(&directory.join(name))?;
     }
     match platform::remove_dir_at(directory) {
@@ -241,6 +256,11 @@ fn ids(layout: &Layout) -> Result<Vec<RestoreId>, StoreError> {
     Ok(ids)
 }
 
+/// Whether a restore is under way or was interrupted: its intent says so, and a journal that nobody has thrown away.
+fn is_of_restore(directory: &Path) -> Result<bool, StoreError> {
+    Ok(durable::is_there(&directory.join(INTENT))? || durable::is_there(&directory.join(JOURNAL))?)
+}
+
 /// Removes what is left of restores whose papers were being made or thrown away when their process died.
 pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
     let swept = || -> Result<Vec<StoreError>, StoreError> {
@@ -248,7 +268,7 @@ pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
         let mut failed = Vec::new();
         for id in ids(layout)? {
             let directory = layout.restore(&id);
-            if durable::is_there(&directory.join(INTENT))? || lock::is_taken(&directory.join(LOCK))? {
+            if is_of_restore(&directory)? || lock::is_taken(&directory.join(LOCK))? {
                 continue;
             }
             failed.extend(clear(&directory).err());
@@ -284,7 +304,8 @@ impl Store {
                 object: LockedObject::File(directory.join(LOCK)),
             });
         };
-        if let Err(error) = write(&directory, INTENT, &intent) {
+        let written = write(&directory, COPY, &intent).and_then(|()| write(&directory, INTENT, &intent));
+        if let Err(error) = written {
             // What cannot be removed now is swept by the next command that writes.
             let _ = clear(&directory);
             return Err(error);
@@ -314,7 +335,7 @@ impl Store {
                 None if durable::is_there(&directory.join(JOURNAL))? => Stage::Moving,
                 None => Stage::Begun,
             };
-            if let Some(intent) = read::<Intent>(&directory, INTENT)? {
+            if let Some(intent) = read_intent(&directory)? {
                 found.push(PendingRestore { intent, stage, alive });
             }
         }
@@ -329,7 +350,7 @@ impl Store {
     pub fn journal_of(&self, id: &RestoreId) -> Result<Option<Journal>, StoreError> {
         let _kept = self.layout().enter()?;
         let directory = self.layout().restore(id);
-        match read::<Intent>(&directory, INTENT)? {
+        match read_intent(&directory)? {
             Some(intent) => read_journal(&directory, &intent),
             None => Ok(None),
         }
@@ -351,7 +372,7 @@ impl Store {
         };
         // What is acted upon must be on disk: who wrote it may have been told that it is not.
         durable::sync_parent(&directory.join(LOCK))?;
-        let intent: Option<Intent> = read(&directory, INTENT)?;
+        let intent = read_intent(&directory)?;
         Ok(intent.map(|intent| Papers {
             layout: self.layout().clone(),
             directory,

@@ -243,3 +243,49 @@ fn a_journal_that_moves_things_elsewhere_is_refused() {
     left(&store, &intent(), Some(&whole));
     assert_eq!(store.journal_of(&id()).unwrap(), Some(whole));
 }
+
+/// Flips a byte, or removes the file.
+fn hurt(store: &Store, name: &str, gone: bool) {
+    let path = store.layout().restore(&id()).join(name);
+    if gone {
+        return fs::remove_file(path).unwrap();
+    }
+    let mut bytes = fs::read(&path).unwrap();
+    let last = bytes.len() - 9;
+    bytes[last] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn an_intent_that_is_hurt_is_known_by_its_copy() {
+    for (moving, gone) in [(false, false), (true, false), (true, true)] {
+        let home = Place::new();
+        let store = home.write();
+        let papers = store.undertake(intent()).unwrap();
+        if moving {
+            left(&store, &intent(), Some(&journal()));
+        }
+        drop(papers);
+        hurt(&store, "intent", gone);
+        // A store that is opened sweeps what no restore needs.
+        drop(store);
+        let store = home.write();
+        let pending = store.pending_restores().unwrap();
+        assert_eq!(&pending[0].intent, &intent(), "moving {moving}, gone {gone}");
+        let papers = store.take_up(&id()).unwrap().unwrap();
+        assert_eq!(papers.journal().unwrap().is_some(), moving);
+        papers.close().unwrap();
+        assert!(!store.layout().restore(&id()).exists());
+    }
+}
+
+#[test]
+fn an_intent_of_which_both_are_hurt_is_named() {
+    let home = Place::new();
+    let store = home.write();
+    drop(store.undertake(intent()).unwrap());
+    hurt(&store, "intent.copy", false);
+    assert_eq!(store.pending_restores().unwrap().len(), 1);
+    hurt(&store, "intent", false);
+    refused(store.pending_restores(), "both");
+}

@@ -37,28 +37,41 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// One fault after the other, until none strikes any more.
+    /// One fault after the other, until none strikes any more, and the last one that does: all that counts is done by then.
     fn run(&mut self, every: u64, fault: impl Fn(u64) -> Fault) {
         let mut at = 1;
         while self.strike(fault(at)) {
             at += every;
         }
+        let (mut struck, mut missed) = (at.saturating_sub(every), at);
+        while missed - struck > 1 {
+            let middle = struck.midpoint(missed);
+            match self.meet(fault(middle), false) {
+                Some(_) => struck = middle,
+                None => missed = middle,
+            }
+        }
+        if every > 1 && struck > 0 {
+            self.strike(fault(struck));
+        }
+    }
+
+    /// A restore that meets the fault, and where it ends; `None` when the fault did not strike before that.
+    fn meet(&self, fault: Fault, watched: bool) -> Option<(Done, Moment, Vec<Moment>)> {
+        let mut world = self.session.begin();
+        world.fault = Some(fault);
+        world.moments = watched.then(Vec::new);
+        let (done, world) = within(world, || self.session.restore());
+        let mut world = world.lock();
+        world.end_process();
+        let struck = world.fault.take().is_some_and(|fault| fault.struck());
+        struck.then(|| (done, world.moment(), world.moments.take().unwrap_or_default()))
     }
 
     /// Whether it struck before the restore was done.
     fn strike(&mut self, fault: Fault) -> bool {
-        let mut world = self.session.begin();
-        world.fault = Some(fault);
-        world.moments = Some(Vec::new());
-        let (done, world) = within(world, || self.session.restore());
-        let (last, moments) = {
-            let mut world = world.lock();
-            world.end_process();
-            let struck = world.fault.take().is_some_and(|fault| fault.struck());
-            if !struck {
-                return false;
-            }
-            (world.moment(), world.moments.take().unwrap())
+        let Some((done, last, moments)) = self.meet(fault, true) else {
+            return false;
         };
         self.counts.faults += 1;
         let staged_inside = |moment: &Moment| {
