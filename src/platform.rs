@@ -4,14 +4,17 @@
 mod accounts;
 mod acting;
 mod attributes;
+mod bulk;
 mod change;
 mod file;
 mod file_system;
+mod handle;
 mod inode_flags;
 mod kernel;
 mod open;
 pub mod parallel;
 mod paths;
+pub mod remote;
 mod replace;
 #[cfg(test)]
 #[allow(dead_code, reason = "the tests that use it are in several layers")]
@@ -24,6 +27,9 @@ pub use attributes::{
     handle_attributes, list_attributes, remove_attribute, remove_handle_attribute, set_attribute,
     set_handle_attribute,
 };
+pub use bulk::{
+    LoadedFile, Looked, TICK_NANOS, Wanted, load_file, load_files, look_into, settle, stat_children,
+};
 pub use change::{
     append_own, chmod_handle, chmod_node, chown, chown_handle, create_file, exchange, hard_link, make_device,
     make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, set_mtime, set_mtime_handle,
@@ -31,15 +37,16 @@ pub use change::{
 };
 pub use file::File;
 pub use file_system::{
-    FileSystem, data_segments, file_clock, file_system, fine_clock, free_bytes, may_write,
+    FileSystem, clock_of, data_segments, file_clock, file_system, fine_clock, free_bytes, may_write,
 };
+pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
 pub use open::{
     is_bound, is_io_failure, is_link_refused, is_sync_unsupported, is_through_link, names, open_beneath,
     open_child_dir, open_child_file, open_child_file_blindly, open_root, read_link,
 };
 pub use paths::{
-    Opening, all_bytes_at, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path,
+    Opening, all_bytes_at, canonical, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path,
     remove_closed_tree_at, remove_dir_at, remove_file_at, remove_tree_at, rename_path, stat_path,
     sync_dir_at,
 };
@@ -89,6 +96,11 @@ pub fn pause(duration: std::time::Duration) {
     std::thread::sleep(duration);
 }
 
+/// A name as the system gives it.
+fn name_of(bytes: &[u8]) -> &std::ffi::OsStr {
+    std::os::unix::ffi::OsStrExt::from_bytes(bytes)
+}
+
 /// Repeats a call that a signal interrupts before it did anything.
 fn insist<T>(mut call: impl FnMut() -> kernel::Result<T>) -> kernel::Result<T> {
     loop {
@@ -112,6 +124,42 @@ pub fn own_ids() -> (u32, u32) {
         rustix::process::geteuid().as_raw(),
         rustix::process::getegid().as_raw(),
     )
+}
+
+/// Who acts on the files of a machine: effective user and group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Actor {
+    /// Numeric user.
+    pub uid: u32,
+    /// Numeric group.
+    pub gid: u32,
+}
+
+impl Actor {
+    /// Whether it may give files to other users and make devices.
+    #[must_use]
+    pub fn is_privileged(self) -> bool {
+        self.uid == 0
+    }
+}
+
+/// Who acts on the machine that a handle belongs to.
+#[must_use]
+pub fn actor_of(handle: impl AsHandle) -> Actor {
+    let (uid, gid) = match handle.as_handle() {
+        HandleRef::Here(_) => own_ids(),
+        HandleRef::There(far) => far.actor(),
+    };
+    Actor { uid, gid }
+}
+
+/// Whether the machine that a handle belongs to was lost.
+#[must_use]
+pub fn is_lost(handle: impl AsHandle) -> bool {
+    match handle.as_handle() {
+        HandleRef::Here(_) => false,
+        HandleRef::There(far) => far.is_lost(),
+    }
 }
 
 /// Effective group of this process and all its supplementary ones.

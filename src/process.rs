@@ -6,6 +6,7 @@
 
 mod behind;
 mod caller;
+mod carrier;
 mod docker;
 mod fatal;
 mod foreground;
@@ -31,6 +32,7 @@ use other as system;
 
 pub use behind::{leave_behind, leave_terminal};
 pub use caller::{Caller, caller, is_shell};
+pub use carrier::{AGENT_VARIABLE, AgentSource, NOT_INSTALLED, carry, remove_copy};
 pub use docker::containers;
 pub use fatal::die;
 pub use foreground::{in_front, is_child_of, parent, suspend};

@@ -57,6 +57,12 @@ impl Terminal {
         Self::over(Box::new(io::stdout()), Box::new(io::stderr()), facts, verbosity)
     }
 
+    /// Standard input and output as plain pipes, for a verb that another program talks with. Nothing else may be written then.
+    #[must_use]
+    pub fn pipes(&self) -> (impl io::Read, impl Write) {
+        (io::stdin().lock(), io::stdout().lock())
+    }
+
     /// Any two writers, taken for what `facts` says of them.
     #[must_use]
     pub fn over(

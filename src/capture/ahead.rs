@@ -2,15 +2,13 @@
 //! window. Only a help: what did not hold still, failed, or is large is left to be read in the ordinary way.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
-use super::listing::settle;
 use super::source::method_of;
 use super::walk::Reference;
-use crate::mount::{Dir, Root};
-use crate::platform::{self, NodeKind, Stat};
+use crate::mount::Root;
+use crate::platform::{self, LoadedFile, NodeKind, Stat, Wanted};
 use crate::snapshot::{Content, DigestMethod, Directory, Entry, Hasher, Name, RelPath, Time, Xattr};
 
 /// Files up to this size are read once, into memory; larger ones are streamed.
@@ -137,8 +135,14 @@ impl<'a> ReadAhead<'a> {
     fn load(&self, batch: &Batch) -> Vec<Option<Loaded>> {
         let mut files = Vec::new();
         for (directory, items) in &batch.parts {
-            match self.root.dir(directory) {
-                Ok(dir) => files.extend(items.iter().map(|item| self.file(&dir, item).unwrap_or_default())),
+            let wanted: Vec<Wanted<'_>> = items.iter().map(Item::wanted).collect();
+            match self.root.dir(directory).and_then(|dir| dir.load(&wanted)) {
+                Ok(loaded) => files.extend(
+                    items
+                        .iter()
+                        .zip(loaded)
+                        .map(|(item, loaded)| self.file(item, loaded.ok()?)),
+                ),
                 Err(_) => files.extend(items.iter().map(|_| None)),
             }
         }
@@ -146,30 +150,18 @@ impl<'a> ReadAhead<'a> {
     }
 
     /// `None` when it is not what was listed, did not hold still, or has holes: then it is looked at closely by others.
-    fn file(&self, dir: &Dir, item: &Item) -> io::Result<Option<Loaded>> {
-        settle(item.ctime.max(item.mtime));
-        let file = dir.file_blindly(item.name.as_os_str())?;
-        let room = usize::try_from(item.size).unwrap_or(0) + 1;
-        // One byte more than there should be, so that one that grew is known by it. By place, so that nothing is taken out
-        // of a pipe that stands there now.
-        let mut data = vec![0; room];
-        let mut length = 0;
-        while let Some(rest) = data.get_mut(length..).filter(|rest| !rest.is_empty()) {
-            match file.read_at(rest, length as u64)? {
-                0 => break,
-                count => length += count,
-            }
-        }
-        data.truncate(length);
-        let xattrs = platform::handle_attributes(&file)?;
-        let stat = platform::stat_handle(&file)?;
+    fn file(&self, item: &Item, loaded: LoadedFile) -> Option<Loaded> {
+        let LoadedFile {
+            mut data,
+            xattrs,
+            stat,
+            dense,
+        } = loaded;
         let still = stat.kind == NodeKind::File
             && (stat.ino, stat.mtime, stat.ctime) == (item.ino, item.mtime, item.ctime)
             && (stat.size, data.len() as u64) == (item.size, item.size);
-        if !still
-            || (stat.allocated < stat.size && platform::data_segments(&file, stat.size)? != [(0, stat.size)])
-        {
-            return Ok(None);
+        if !still || !dense {
+            return None;
         }
         let mut hasher = Hasher::new(item.method.unwrap_or(DigestMethod::Plain), stat.size);
         hasher.update(&data);
@@ -177,12 +169,22 @@ impl<'a> ReadAhead<'a> {
         if !self.keep_data {
             data = Vec::new();
         }
-        Ok(Some(Loaded {
+        Some(Loaded {
             stat,
             xattrs,
             data,
             content,
-        }))
+        })
+    }
+}
+
+impl Item {
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            name: self.name.as_os_str(),
+            size: self.size,
+            last: self.ctime.max(self.mtime),
+        }
     }
 }
 

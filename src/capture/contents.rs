@@ -9,7 +9,6 @@ use std::thread;
 use super::CaptureError;
 use super::ahead::{Loaded, ReadAhead, Taken};
 use super::facts::{insert_gap, is_gone, words};
-use super::listing::settle;
 use super::source::{Source, method_of};
 use super::walk::{Reference, Walked};
 use crate::mount::{Dir, Root};
@@ -279,7 +278,7 @@ impl Reading<'_> {
     fn run(&self, entry: &mut Entry, sink: &mut dyn Sink) -> Result<(), Failure> {
         for attempt in 1..=ATTEMPTS {
             let (file, before) = self.dir.file(entry.name.as_os_str()).map_err(Failure::Source)?;
-            settle(before.ctime.max(before.mtime));
+            platform::settle(&file, before.ctime.max(before.mtime)).map_err(Failure::Source)?;
             let method = method_of(self.old, before.size);
             let mut source = Source::new(file, &before, method).map_err(Failure::Source)?;
             entry.xattrs = platform::handle_attributes(source.file()).map_err(Failure::Source)?;

@@ -81,6 +81,7 @@ pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, Capture
         observer.expect(0, walked.bytes_to_read());
         let skipped = std::mem::take(&mut walked.skipped);
         let manifest = complete(&root, walked, reference, &mut HashOnly { observer }, observer)?;
+        root.answers()?;
         Ok(Seen {
             manifest: Some(manifest),
             skipped,

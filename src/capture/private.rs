@@ -286,7 +286,7 @@ fn fact(path: &RelPath, stat: &Stat, size: u64, digest: Option<Digest>) -> Withh
 fn read(dir: &Dir, name: &OsStr) -> io::Result<(Stat, Vec<u8>, Vec<crate::snapshot::Xattr>)> {
     for _ in 0..ATTEMPTS {
         let (mut file, before) = dir.file(name)?;
-        super::listing::settle(before.ctime.max(before.mtime));
+        platform::settle(&file, before.ctime.max(before.mtime))?;
         let xattrs = platform::handle_attributes(&file)?;
         let mut whole = Vec::new();
         file.by_ref().take(LARGEST + 1).read_to_end(&mut whole)?;

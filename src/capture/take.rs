@@ -213,6 +213,7 @@ impl<'a> Capture<'a> {
             record.sealed = keep_private(coverage, &found, before, packer, used)?;
             record.withheld = found.facts;
             private.push(found.files);
+            root.answers()?;
             let mounted = root.is_mount_point();
             mounts.push(MountRecord { mounted, ..record });
             manifests.push(Some(manifest));

@@ -10,12 +10,11 @@ use std::io;
 use std::sync::Arc;
 
 use super::facts::{entry, insert_gap, same_moment};
-use super::listing::TICK_NANOS;
 use super::{CaptureError, Earlier, Limits};
 use crate::contract::Matcher;
 use crate::mount::Root;
 use crate::observer::Observer;
-use crate::platform;
+use crate::platform::{self, TICK_NANOS};
 use crate::snapshot::{Directory, Entry, Gap, GapReason, Kind, Manifest, Name, RelPath, Time, add_sizes};
 use crate::store::Blobs;
 use scan::Job;
@@ -141,7 +140,7 @@ impl Walk<'_> {
     /// When the root cannot be listed, a limit is exceeded, or the operator stopped it. What cannot be read further
     /// down is a gap in the result, not an error.
     pub(super) fn run(&self) -> Result<Walked, CaptureError> {
-        let started_at = platform::file_clock();
+        let started_at = self.root.clock().map_err(|e| self.root_error(e))?;
         let top = self.root.dir(&RelPath::root()).map_err(|e| self.root_error(e))?;
         let stat = top.stat().map_err(|e| self.root_error(e))?;
         let name = Name::new(b"root").map_err(|e| self.root_error(io::Error::other(e)))?;

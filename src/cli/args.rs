@@ -177,6 +177,17 @@ pub enum Verb {
     /// The screen itself: what `ui` starts
     #[command(name = "__screen", hide = true)]
     Screen(UiArgs),
+    /// Answer on standard output what another machine asks on standard input
+    #[command(name = "__agent", hide = true)]
+    AgentThere(AgentThereArgs),
+}
+
+/// Arguments of `__agent`.
+#[derive(Clone, Debug, Args)]
+pub struct AgentThereArgs {
+    /// Remove this copy of the program, and the directory that it lies in alone
+    #[arg(long, value_name = "DIR")]
+    pub remove: Option<std::path::PathBuf>,
 }
 
 impl Verb {
@@ -223,6 +234,7 @@ impl Verb {
             | Self::Mcp(_)
             | Self::Ui(_)
             | Self::Screen(_)
+            | Self::AgentThere(_)
             | Self::Complete(_)
             | Self::Checkpoints(_) => false,
         }

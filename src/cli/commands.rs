@@ -1,6 +1,7 @@
 //! The commands: one file a verb. Each calls the stages in order and shows what they give.
 
 pub(super) mod agent;
+mod agent_there;
 mod begin;
 mod changes;
 pub(super) mod checkpoint;
@@ -49,7 +50,9 @@ use super::context::Context;
 use super::error::CliError;
 use super::exit_code::Status;
 use crate::environment::Environment;
-use crate::terminal::Terminal;
+use crate::platform::remote::{Lost, lost, set_carrier};
+use crate::process::{AGENT_VARIABLE, NOT_INSTALLED, carry};
+use crate::terminal::{Terminal, sanitize};
 
 /// Carries a verb out.
 ///
@@ -60,12 +63,42 @@ pub(super) fn perform(
     environment: &Environment,
     terminal: &Terminal,
 ) -> Result<Status, CliError> {
+    let carriers = environment.clone();
+    set_carrier(Box::new(move |address| carry(&carriers, address)));
     let mut context = Context::new(environment, terminal, invocation.called_as)?;
     // What is read of a tree that is half restored is half true; what changes something refuses.
     context.tells_pending = matches!(
         invocation.verb,
         Verb::List(_) | Verb::Show(_) | Verb::Diff(_) | Verb::Verify(_) | Verb::Log(_)
     );
+    let done = carry_out(invocation, context);
+    tell_lost(terminal, done)
+}
+
+/// Says which machines could not be reached, and why: what failed for it says only that something could not be read.
+fn tell_lost(terminal: &Terminal, done: Result<Status, CliError>) -> Result<Status, CliError> {
+    let told = |lost: Lost| format!("{}: {}", lost.address, sanitize::text(&lost.why));
+    let advice = |lost: &Lost| match lost.why.ends_with(NOT_INSTALLED) {
+        true => Some(format!(
+            "install the same version there, or set {AGENT_VARIABLE}=copy: then this program is copied there for each command"
+        )),
+        false => None,
+    };
+    let lost = lost();
+    match done {
+        Ok(status) => {
+            lost.into_iter().for_each(|lost| terminal.warn(&told(lost)));
+            Ok(status)
+        }
+        Err(error) => Err(lost.into_iter().fold(error, |error, lost| {
+            let advice = advice(&lost);
+            let error = error.hint(told(lost));
+            advice.into_iter().fold(error, CliError::hint)
+        })),
+    }
+}
+
+fn carry_out(invocation: &Invocation, mut context: Context<'_>) -> Result<Status, CliError> {
     match &invocation.verb {
         Verb::Explain(args) => explain::run(&context, args),
         Verb::Launch(args) => launch::run(&mut context, args),
@@ -95,6 +128,7 @@ pub(super) fn perform(
         Verb::Mcp(args) => mcp::run(&context, args),
         Verb::Ui(args) => ui::run(&context, args),
         Verb::Screen(args) => ui::draw(&context, args),
+        Verb::AgentThere(args) => agent_there::run(&context, args),
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
         Verb::Complete(args) => complete::run(&context, args),

@@ -11,8 +11,9 @@ use super::error::{CliError, ErrorKind};
 use super::fail_point::FailPoint;
 use super::sudo;
 use crate::clock::{Clock, Entropy};
+use crate::config::settle;
 use crate::environment::Environment;
-use crate::platform;
+use crate::platform::{self, remote::is_elsewhere};
 use crate::process::Interrupts;
 use crate::session::World;
 use crate::snapshot::Time;
@@ -259,6 +260,9 @@ fn on_one_line_or_two(purpose: &str, command: &str, columns: usize) -> String {
 /// A path argument as the operator means it: absolute, without `.` and `..`, with every link above its last part
 /// resolved.
 pub(super) fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
+    if is_elsewhere(path) {
+        return settle(path);
+    }
     let absolute = environment.absolute(path);
     let mut plain = PathBuf::new();
     for part in absolute.components() {

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use crate::platform::remote::Address;
+
 /// As many links as Linux follows in one path (`MAXSYMLINKS` in its `namei.h`).
 const MAX_LINKS: usize = 40;
 
@@ -20,6 +22,9 @@ pub(super) fn expand(written: &str, home: Option<&Path>) -> Option<PathBuf> {
 /// `canonicalize` it never fails, so it also serves for a store that will be made later or a secret that is not there yet.
 #[must_use]
 pub fn settle(path: &Path) -> PathBuf {
+    if let Some((address, path)) = Address::split(path) {
+        return address.with(&plain(&path));
+    }
     let mut done = PathBuf::from("/");
     let mut rest = backwards(path);
     let mut links = 0;
@@ -38,6 +43,19 @@ pub fn settle(path: &Path) -> PathBuf {
                 rest.extend(backwards(&target));
             }
             _ => done = next,
+        }
+    }
+    done
+}
+
+/// Without `.` and `..`, by the letters alone: links of another machine are followed there.
+fn plain(path: &Path) -> PathBuf {
+    let mut done = PathBuf::from("/");
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => done.push(name),
+            Component::ParentDir => drop(done.pop()),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
         }
     }
     done

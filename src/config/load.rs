@@ -18,6 +18,7 @@ use super::{
     settle,
 };
 use crate::environment::Environment;
+use crate::platform::remote::is_elsewhere;
 use crate::snapshot::ByteString;
 
 /// How like a name must be to be proposed for one that does not exist, from 0 to 1.
@@ -215,7 +216,10 @@ impl Config {
     /// When a flag has a fault, or neither the global `[recovery]` nor a flag names a mode.
     pub fn for_directory(&self, directory: &Path, flags: &Flags) -> Result<Resolved, ConfigError> {
         let layer = flags.layer()?.over(self.defaults.clone());
-        let src = tidy(&self.current.join(directory));
+        let src = match is_elsewhere(directory) {
+            true => settle(directory),
+            false => tidy(&self.current.join(directory)),
+        };
         if layer.mode.is_none() {
             return Err(ConfigError::NoMode { directory: src });
         }
@@ -246,7 +250,10 @@ impl Config {
     /// # Errors
     /// When two workspaces have mounts equally deep, or a workspace's file cannot be read: it might be the one.
     pub fn workspace_for_directory(&self, directory: &Path) -> Result<Option<String>, ConfigError> {
-        let directory = settle(&self.current.join(directory));
+        let directory = match is_elsewhere(directory) {
+            true => settle(directory),
+            false => settle(&self.current.join(directory)),
+        };
         let mut best: Option<(usize, String)> = None;
         let mut rival = None;
         for name in self.workspace_names()? {
@@ -341,7 +348,7 @@ impl Config {
 /// Without `.` and doubled slashes. With `..` the links decide where it leads; without, the name as given is kept, for
 /// that is how the operator knows the directory.
 fn tidy(path: &Path) -> PathBuf {
-    if path.components().any(|part| part == Component::ParentDir) {
+    if is_elsewhere(path) || path.components().any(|part| part == Component::ParentDir) {
         settle(path)
     } else {
         path.components().collect()

@@ -10,6 +10,7 @@ use super::document::{Document, type_of};
 use super::error::ConfigError;
 use super::table::choose;
 use super::{Isolation, Source, host};
+use crate::platform::remote::{ADDRESSES, has_path, is_elsewhere, scheme_of};
 use crate::snapshot::ByteString;
 
 /// A mount as it is configured.
@@ -87,7 +88,16 @@ impl Reader<'_> {
         let Some(src) = host::expand(written, home) else {
             return Err(ConfigError::NoHome { place });
         };
-        if !src.is_absolute() || written.contains('\0') {
+        if is_elsewhere(&src) {
+            if !has_path(&src) {
+                let problem = format!("an address is written {ADDRESSES}");
+                return Err(ConfigError::BadValue {
+                    place,
+                    value: scheme_of(&src),
+                    problem,
+                });
+            }
+        } else if !src.is_absolute() || written.contains('\0') {
             // Relative to what? jackin's own directory, the caller's, the file's: a guess would protect the wrong tree.
             let problem = "a host path must be absolute or begin with `~/`".to_owned();
             return Err(ConfigError::BadValue {

@@ -1,6 +1,5 @@
 //! Puts the coverage of one mount together: its label, its excludes with their sources, what it tracks and withholds.
 
-use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use super::resolve::TrackedByGit;
 use super::terms::{KeptExclude, StackWarning};
 use super::{ContractError, Matcher, PatternError, Verdict, integration};
 use crate::config::{GitClean, Resolved, Sensitive, Source};
+use crate::platform::{self, NodeKind};
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
 
 /// Longest label in bytes (docs/format.md), and the part of it that leaves room for a number.
@@ -180,19 +180,24 @@ fn outermost(mut paths: Vec<RelPath>) -> Vec<RelPath> {
 fn exists(root: &Path, path: &RelPath) -> Result<bool, ContractError> {
     for parent in path.ancestors().filter(|parent| !parent.is_root()) {
         let link = parent.on_host(root);
-        if fs::symlink_metadata(&link).is_ok_and(|metadata| metadata.is_symlink()) {
+        if kind_of(&link) == Some(NodeKind::Symlink) {
             return Err(ContractError::PathThroughLink {
                 path: path.on_host(root),
                 link,
             });
         }
     }
-    Ok(fs::symlink_metadata(path.on_host(root)).is_ok())
+    Ok(kind_of(&path.on_host(root)).is_some())
+}
+
+/// What lies at a host path, itself and not what it leads to.
+pub(super) fn kind_of(path: &Path) -> Option<NodeKind> {
+    Some(platform::stat_path(path).ok()??.kind)
 }
 
 /// What is not there counts as a directory: that is what `paths` is for.
 fn is_dir(root: &Path, path: &RelPath) -> bool {
-    fs::symlink_metadata(path.on_host(root)).map_or(true, |metadata| metadata.is_dir())
+    kind_of(&path.on_host(root)).is_none_or(|kind| kind == NodeKind::Directory)
 }
 
 /// Whether an automatic exclude would hide a path that the operator asked to track. Then the operator's word stands.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::{BroadReason, PatternError};
 use crate::config::{ConfigError, Source, Unread, shown};
+use crate::platform::remote::ADDRESSES;
 
 /// Why no contract can be made.
 #[derive(Debug, thiserror::Error)]
@@ -12,9 +13,11 @@ pub enum ContractError {
     /// A configuration file or a flag is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The target has an address.
-    #[error("{scheme}://… is an address, and remote mounts come in a later version; name a local directory")]
-    Remote {
+    /// The target is an address that is not understood.
+    #[error(
+        "{scheme}://… is no address of a mount: those are {ADDRESSES}, and the path is always written out"
+    )]
+    Address {
         /// What stands before `://`. The rest may hold a password and is not repeated.
         scheme: String,
     },

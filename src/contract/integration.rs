@@ -2,12 +2,13 @@
 //! of one regular file in the mount's root; what that file says is never read, because an agent can write it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
+use super::coverage::kind_of;
 use super::terms::{KeptExclude, StackWarning};
 use super::{Matcher, PatternError, Verdict};
 use crate::config::{BUILT_IN_INTEGRATIONS, Integration};
+use crate::platform::NodeKind;
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
 
 /// What is automatic about a mount.
@@ -28,9 +29,7 @@ pub fn detect(root: &Path, defined: &[Integration]) -> Detected {
     let built_in = BUILT_IN_INTEGRATIONS.iter().map(|stack| stack.integration());
     for stack in built_in.chain(defined.iter().cloned()) {
         // Not followed: a link named `Cargo.toml` is no project.
-        let is_there = |marker: &&String| {
-            fs::symlink_metadata(root.join(marker)).is_ok_and(|metadata| metadata.is_file())
-        };
+        let is_there = |marker: &&String| kind_of(&root.join(marker)) == Some(NodeKind::File);
         let Some(marker) = stack.markers.iter().find(is_there) else {
             continue;
         };
@@ -92,5 +91,5 @@ pub(super) fn keep_tracked(
 fn is_something_else(path: &Path) -> bool {
     // Without a trailing slash, which would follow a link.
     let path: std::path::PathBuf = path.components().collect();
-    fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_dir())
+    kind_of(&path).is_some_and(|kind| kind != NodeKind::Directory)
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{BroadReason, state};
 use crate::config::settle;
 use crate::environment::Environment;
+use crate::platform::remote::{Address, home_near};
 use crate::snapshot::{RelPath, WithheldPath, WithheldReason};
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -122,8 +123,8 @@ impl Places {
         let holds = |place: &Option<PathBuf>| place.as_deref().is_some_and(|place| place.starts_with(root));
         let within = |place: &Option<PathBuf>| place.as_deref().is_some_and(|place| root.starts_with(place));
         let reasons = [
-            (root == Path::new("/"), BroadReason::FileSystemRoot),
-            (holds(&self.home), BroadReason::Home),
+            (is_top(root), BroadReason::FileSystemRoot),
+            (holds(&self.home) || holds(&home_near(root)), BroadReason::Home),
             (holds(&self.store), BroadReason::Store),
             (
                 holds(&self.configuration) || within(&self.configuration),
@@ -156,6 +157,11 @@ impl Places {
         withheld.sort_by(|a, b| a.path.cmp(&b.path));
         withheld
     }
+}
+
+/// Whether it is the root of a machine's file system.
+fn is_top(root: &Path) -> bool {
+    Address::split(root).map_or(root == Path::new("/"), |(_, path)| path == Path::new("/"))
 }
 
 /// The path of `place` below `root`; `None` when it is not strictly below.

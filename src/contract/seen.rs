@@ -1,12 +1,12 @@
 //! What a configured mount turns out to be on this host, and why one is never captured on its own.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use super::ContractError;
 use super::terms::{MountState, NotCovered};
 use crate::config::{Isolated, Isolation, MountConfig, Subject, shown};
+use crate::platform::{self, NodeKind};
 
 /// What a mount turned out to be on this host.
 pub(super) struct Seen<'a> {
@@ -42,7 +42,7 @@ pub(super) fn look<'a>(
 ) -> Result<Seen<'a>, ContractError> {
     let (path, container, isolated) = place(config, isolated);
     let configured = config.source.clone();
-    let root = match fs::canonicalize(&path) {
+    let root = match platform::canonical(&path) {
         Ok(root) => root,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(ContractError::Missing { path, configured });
@@ -55,8 +55,10 @@ pub(super) fn look<'a>(
             });
         }
     };
-    let metadata = match fs::symlink_metadata(&root) {
-        Ok(metadata) => metadata,
+    let stat = match platform::stat_path(&root)
+        .and_then(|stat| stat.ok_or_else(|| io::ErrorKind::NotFound.into()))
+    {
+        Ok(stat) => stat,
         Err(source) => {
             return Err(ContractError::Unreadable {
                 path,
@@ -65,9 +67,9 @@ pub(super) fn look<'a>(
             });
         }
     };
-    let kind = match metadata.file_type() {
-        kind if kind.is_dir() => Kind::Directory,
-        kind if kind.is_file() => Kind::File,
+    let kind = match stat.kind {
+        NodeKind::Directory => Kind::Directory,
+        NodeKind::File => Kind::File,
         _ => Kind::Special,
     };
     if kind != Kind::Directory && matches!(subject, Subject::Directory { .. }) {
@@ -81,7 +83,7 @@ pub(super) fn look<'a>(
         container,
     };
     if captures && seen.is_capturable() {
-        fs::read_dir(&seen.root).map_err(|source| ContractError::Unreadable {
+        platform::open_root(&seen.root).map_err(|source| ContractError::Unreadable {
             path,
             configured,
             source,

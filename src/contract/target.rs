@@ -2,11 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::ContractError;
 use crate::config::{Config, ConfigError, Flags, JackinTerms, Resolved, jackin_instances};
 use crate::environment::Environment;
+use crate::platform::remote::{has_path, scheme_of};
 
 /// A target by its form alone; whether it exists is seen later.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,16 +51,12 @@ impl Target {
         flags: &Flags,
     ) -> Result<Resolved, ContractError> {
         match self {
-            Self::Remote(address) => {
-                let scheme = address
-                    .as_bytes()
-                    .split(|b| *b == b':')
-                    .next()
-                    .unwrap_or_default();
-                Err(ContractError::Remote {
-                    scheme: scheme.escape_ascii().to_string(),
-                })
-            }
+            Self::Remote(address) => match has_path(Path::new(address)) {
+                true => Ok(config.for_directory(Path::new(address), flags)?),
+                false => Err(ContractError::Address {
+                    scheme: scheme_of(Path::new(address)),
+                }),
+            },
             Self::Directory(path) => Ok(config.for_directory(path, flags)?),
             Self::Workspace(name) => match name.to_str() {
                 Some(name) => match config.for_workspace(name, flags) {

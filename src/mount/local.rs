@@ -3,11 +3,12 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use crate::platform::{self, File, FileSystem, Stat};
-use crate::snapshot::{Name, RelPath, Xattr};
+use crate::platform::{
+    self, Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Stat, Wanted,
+};
+use crate::snapshot::{Name, RelPath, Time, Xattr};
 
 /// Why a mount cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,12 @@ pub enum MountError {
     /// It is a link, a file, or something else than a directory.
     #[error("{} is not a directory any more", path.display())]
     NotADirectory {
+        /// The mount root.
+        path: PathBuf,
+    },
+    /// The machine that it lies on does not answer any more.
+    #[error("the connection to {} was lost", path.display())]
+    Lost {
         /// The mount root.
         path: PathBuf,
     },
@@ -38,7 +45,7 @@ pub enum MountError {
 #[derive(Debug)]
 pub struct Root {
     path: PathBuf,
-    handle: OwnedFd,
+    handle: Handle,
     stat: Stat,
 }
 
@@ -97,12 +104,44 @@ impl Root {
         }
     }
 
+    /// Whether the machine that it lies on still answers. What could not be looked at because it does not is not unreadable.
+    ///
+    /// # Errors
+    /// [`MountError::Lost`].
+    pub fn answers(&self) -> Result<(), MountError> {
+        let path = &self.path;
+        match platform::is_lost(&self.handle) {
+            true => Err(MountError::Lost { path: path.clone() }),
+            false => Ok(()),
+        }
+    }
+
     /// What the file system is known for.
     ///
     /// # Errors
     /// What the system says.
     pub fn file_system(&self) -> io::Result<FileSystem> {
         platform::file_system(&self.handle)
+    }
+
+    /// The clock that its file system stamps files with at least ([`platform::file_clock`]).
+    ///
+    /// # Errors
+    /// When the machine that it lies on does not answer.
+    pub fn clock(&self) -> io::Result<Time> {
+        platform::clock_of(&self.handle, false)
+    }
+
+    /// The finest clock of the machine that it lies on.
+    ///
+    /// # Errors
+    /// [`MountError::Io`] when that machine does not answer.
+    pub fn fine_clock(&self) -> Result<Time, MountError> {
+        let path = &self.path;
+        platform::clock_of(&self.handle, true).map_err(|source| MountError::Io {
+            path: path.clone(),
+            source,
+        })
     }
 
     /// Whether the file system is made of layers, so that some of its directories may not be movable.
@@ -122,7 +161,7 @@ impl Root {
 
 /// An opened directory.
 #[derive(Debug)]
-pub struct Dir(OwnedFd);
+pub struct Dir(Handle);
 
 impl Dir {
     /// Opens a directory by its host path, without following a link in the last part.
@@ -141,6 +180,12 @@ impl Dir {
         platform::stat_handle(&self.0)
     }
 
+    /// Who acts on the machine that it lies on.
+    #[must_use]
+    pub fn actor(&self) -> Actor {
+        platform::actor_of(&self.0)
+    }
+
     /// The facts of a child, or `None` when there is none.
     ///
     /// # Errors
@@ -151,6 +196,30 @@ impl Dir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Lists it once, with the facts of what is in it.
+    ///
+    /// # Errors
+    /// What the system says of the directory.
+    pub fn look_into(&self) -> io::Result<Looked> {
+        platform::look_into(&self.0)
+    }
+
+    /// The facts of several children, in their order.
+    ///
+    /// # Errors
+    /// Only when the machine that it lies on does not answer.
+    pub fn look_at<'n>(&self, names: impl Iterator<Item = &'n OsStr>) -> io::Result<Vec<io::Result<Stat>>> {
+        platform::stat_children(&self.0, names)
+    }
+
+    /// Reads several small files, in their order.
+    ///
+    /// # Errors
+    /// Only when the machine that it lies on does not answer.
+    pub fn load(&self, wanted: &[Wanted<'_>]) -> io::Result<Vec<io::Result<LoadedFile>>> {
+        platform::load_files(&self.0, wanted)
     }
 
     /// The names in it, sorted. A name that no path can hold does not occur: the kernel makes none.
@@ -213,13 +282,13 @@ impl Dir {
     }
 }
 
-impl AsFd for Dir {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+impl AsHandle for Dir {
+    fn as_handle(&self) -> HandleRef<'_> {
+        self.0.as_handle()
     }
 }
 
-impl From<Dir> for OwnedFd {
+impl From<Dir> for Handle {
     fn from(dir: Dir) -> Self {
         dir.0
     }

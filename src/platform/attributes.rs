@@ -2,46 +2,31 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
-use std::path::PathBuf;
 
 use rustix::io::Errno;
 
 use super::kernel::{self, Bearer};
+use super::{AsHandle, HandleRef};
 use crate::snapshot::Xattr;
-
-/// The attributes' calls take no directory handle; the kernel's own name of the handle pins the directory instead.
-fn address(dir: impl AsFd, name: &OsStr) -> PathBuf {
-    let number = dir.as_fd().as_raw_fd();
-    let mut path = PathBuf::from(if cfg!(target_os = "linux") {
-        "/proc/self/fd"
-    } else {
-        "/dev/fd"
-    });
-    path.push(number.to_string());
-    path.push(if name.is_empty() { OsStr::new(".") } else { name });
-    path
-}
 
 /// Every attribute of `name` in `dir` (of `dir` itself when the name is empty), sorted by name. A file system without
 /// attributes has none.
 ///
 /// # Errors
 /// What the system says.
-pub fn list_attributes(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<Xattr>> {
-    let path = address(&dir, name);
-    collect(&Bearer::Child(dir.as_fd(), &path))
+pub fn list_attributes(dir: impl AsHandle, name: &OsStr) -> io::Result<Vec<Xattr>> {
+    collect(&Bearer::Child(dir.as_handle(), name))
 }
 
 /// As [`list_attributes`], of an open file.
 ///
 /// # Errors
 /// What the system says.
-pub fn handle_attributes(file: impl AsFd) -> io::Result<Vec<Xattr>> {
-    collect(&Bearer::Open(file.as_fd()))
+pub fn handle_attributes(file: impl AsHandle) -> io::Result<Vec<Xattr>> {
+    collect(&Bearer::Open(file.as_handle()))
 }
 
-fn collect(bearer: &Bearer<'_, BorrowedFd<'_>>) -> io::Result<Vec<Xattr>> {
+fn collect(bearer: &Bearer<'_, HandleRef<'_>>) -> io::Result<Vec<Xattr>> {
     let listed = match grow(|room| kernel::list_xattr(bearer, room)) {
         Ok(listed) => listed,
         Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
@@ -91,9 +76,8 @@ fn grow(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Err
 ///
 /// # Errors
 /// What the system says.
-pub fn set_attribute(dir: impl AsFd, name: &OsStr, attribute: &Xattr) -> io::Result<()> {
-    let path = address(&dir, name);
-    let bearer = Bearer::Child(dir, path.as_path());
+pub fn set_attribute(dir: impl AsHandle, name: &OsStr, attribute: &Xattr) -> io::Result<()> {
+    let bearer = Bearer::Child(dir, name);
     Ok(kernel::set_xattr(&bearer, &attribute.name, &attribute.value)?)
 }
 
@@ -101,19 +85,15 @@ pub fn set_attribute(dir: impl AsFd, name: &OsStr, attribute: &Xattr) -> io::Res
 ///
 /// # Errors
 /// What the system says.
-pub fn remove_attribute(dir: impl AsFd, name: &OsStr, attribute: &[u8]) -> io::Result<()> {
-    let path = address(&dir, name);
-    Ok(kernel::remove_xattr(
-        &Bearer::Child(dir, path.as_path()),
-        attribute,
-    )?)
+pub fn remove_attribute(dir: impl AsHandle, name: &OsStr, attribute: &[u8]) -> io::Result<()> {
+    Ok(kernel::remove_xattr(&Bearer::Child(dir, name), attribute)?)
 }
 
 /// As [`set_attribute`], of an open file or directory.
 ///
 /// # Errors
 /// What the system says.
-pub fn set_handle_attribute(handle: impl AsFd, attribute: &Xattr) -> io::Result<()> {
+pub fn set_handle_attribute(handle: impl AsHandle, attribute: &Xattr) -> io::Result<()> {
     let bearer = Bearer::Open(handle);
     Ok(kernel::set_xattr(&bearer, &attribute.name, &attribute.value)?)
 }
@@ -122,6 +102,6 @@ pub fn set_handle_attribute(handle: impl AsFd, attribute: &Xattr) -> io::Result<
 ///
 /// # Errors
 /// What the system says.
-pub fn remove_handle_attribute(handle: impl AsFd, attribute: &[u8]) -> io::Result<()> {
+pub fn remove_handle_attribute(handle: impl AsHandle, attribute: &[u8]) -> io::Result<()> {
     Ok(kernel::remove_xattr(&Bearer::Open(handle), attribute)?)
 }

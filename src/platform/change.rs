@@ -2,20 +2,19 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
-use super::{File, NodeKind, kernel};
+use super::{AsHandle, File, NodeKind, kernel};
 use crate::snapshot::Time;
 
 /// Creates the regular file `name`, mode 0600, for writing; it must not exist.
 ///
 /// # Errors
 /// What the system says.
-pub fn create_file(dir: impl AsFd, name: &OsStr) -> io::Result<File> {
+pub fn create_file(dir: impl AsHandle, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(kernel::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
@@ -46,7 +45,7 @@ pub fn append_own(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// What the system says.
-pub fn make_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
+pub fn make_dir(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
     Ok(kernel::mkdirat(dir, name, Mode::RWXU)?)
 }
 
@@ -54,7 +53,7 @@ pub fn make_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says.
-pub fn make_symlink(dir: impl AsFd, name: &OsStr, target: &[u8]) -> io::Result<()> {
+pub fn make_symlink(dir: impl AsHandle, name: &OsStr, target: &[u8]) -> io::Result<()> {
     Ok(kernel::symlinkat(target, dir, name)?)
 }
 
@@ -62,7 +61,7 @@ pub fn make_symlink(dir: impl AsFd, name: &OsStr, target: &[u8]) -> io::Result<(
 ///
 /// # Errors
 /// What the system says.
-pub fn make_fifo(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
+pub fn make_fifo(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
     node(dir, name, FileType::Fifo, (0, 0))
 }
 
@@ -70,7 +69,7 @@ pub fn make_fifo(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says; without privilege `PermissionDenied`.
-pub fn make_device(dir: impl AsFd, name: &OsStr, block: bool, major: u32, minor: u32) -> io::Result<()> {
+pub fn make_device(dir: impl AsHandle, name: &OsStr, block: bool, major: u32, minor: u32) -> io::Result<()> {
     let kind = if block {
         FileType::BlockDevice
     } else {
@@ -80,12 +79,12 @@ pub fn make_device(dir: impl AsFd, name: &OsStr, block: bool, major: u32, minor:
 }
 
 #[cfg(target_os = "linux")]
-fn node(dir: impl AsFd, name: &OsStr, kind: FileType, device: (u32, u32)) -> io::Result<()> {
+fn node(dir: impl AsHandle, name: &OsStr, kind: FileType, device: (u32, u32)) -> io::Result<()> {
     Ok(kernel::mknodat(dir, name, kind, device)?)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn node(_: impl AsFd, _: &OsStr, _: FileType, _: (u32, u32)) -> io::Result<()> {
+fn node(_: impl AsHandle, _: &OsStr, _: FileType, _: (u32, u32)) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -93,7 +92,7 @@ fn node(_: impl AsFd, _: &OsStr, _: FileType, _: (u32, u32)) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says; `AlreadyExists` when the new name is taken.
-pub fn hard_link(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> io::Result<()> {
+pub fn hard_link(from: impl AsHandle, name: &OsStr, to: impl AsHandle, new: &OsStr) -> io::Result<()> {
     Ok(kernel::linkat(from, name, to, new)?)
 }
 
@@ -101,7 +100,7 @@ pub fn hard_link(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> i
 ///
 /// # Errors
 /// What the system says; `AlreadyExists` when the new name is taken; `CrossesDevices` between mounts.
-pub fn rename_new(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> io::Result<()> {
+pub fn rename_new(from: impl AsHandle, name: &OsStr, to: impl AsHandle, new: &OsStr) -> io::Result<()> {
     match kernel::renameat_with(&from, name, &to, new, RenameFlags::NOREPLACE) {
         // The file system knows no flags (FUSE without renameat2, NFS).
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match super::stat_child(&to, new) {
@@ -119,7 +118,7 @@ pub fn rename_new(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> 
 ///
 /// # Errors
 /// What the system says; `InvalidInput` on a file system that cannot.
-pub fn exchange(from: impl AsFd, name: &OsStr, to: impl AsFd, other: &OsStr) -> io::Result<()> {
+pub fn exchange(from: impl AsHandle, name: &OsStr, to: impl AsHandle, other: &OsStr) -> io::Result<()> {
     Ok(kernel::renameat_with(
         from,
         name,
@@ -133,7 +132,7 @@ pub fn exchange(from: impl AsFd, name: &OsStr, to: impl AsFd, other: &OsStr) -> 
 ///
 /// # Errors
 /// What the system says.
-pub fn remove_file(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
+pub fn remove_file(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
     Ok(kernel::unlinkat(dir, name, AtFlags::empty())?)
 }
 
@@ -141,7 +140,7 @@ pub fn remove_file(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says.
-pub fn remove_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
+pub fn remove_dir(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
     Ok(kernel::unlinkat(dir, name, AtFlags::REMOVEDIR)?)
 }
 
@@ -149,7 +148,7 @@ pub fn remove_dir(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says.
-pub fn chown(dir: impl AsFd, name: &OsStr, uid: u32, gid: u32) -> io::Result<()> {
+pub fn chown(dir: impl AsHandle, name: &OsStr, uid: u32, gid: u32) -> io::Result<()> {
     Ok(kernel::chownat(dir, name, uid, gid)?)
 }
 
@@ -157,7 +156,7 @@ pub fn chown(dir: impl AsFd, name: &OsStr, uid: u32, gid: u32) -> io::Result<()>
 ///
 /// # Errors
 /// What the system says.
-pub fn chown_handle(handle: impl AsFd, uid: u32, gid: u32) -> io::Result<()> {
+pub fn chown_handle(handle: impl AsHandle, uid: u32, gid: u32) -> io::Result<()> {
     Ok(kernel::fchown(handle, uid, gid)?)
 }
 
@@ -165,7 +164,7 @@ pub fn chown_handle(handle: impl AsFd, uid: u32, gid: u32) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says.
-pub fn chmod_handle(handle: impl AsFd, mode: u32) -> io::Result<()> {
+pub fn chmod_handle(handle: impl AsHandle, mode: u32) -> io::Result<()> {
     Ok(kernel::fchmod(handle, Mode::from_raw_mode(mode))?)
 }
 
@@ -175,7 +174,7 @@ pub fn chmod_handle(handle: impl AsFd, mode: u32) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 #[cfg(target_os = "linux")]
-pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
+pub fn chmod_node(dir: impl AsHandle, name: &OsStr, mode: u32) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let pinned = kernel::openat(dir, name, flags, Mode::empty())?;
     if super::stat_handle(&pinned)?.kind == NodeKind::Symlink {
@@ -192,7 +191,7 @@ pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 #[cfg(not(target_os = "linux"))]
-pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
+pub fn chmod_node(dir: impl AsHandle, name: &OsStr, mode: u32) -> io::Result<()> {
     let mode = Mode::from_bits_truncate(u16::try_from(mode & 0o7777).unwrap_or(0));
     Ok(rustix::fs::chmodat(dir, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
 }
@@ -201,7 +200,7 @@ pub fn chmod_node(dir: impl AsFd, name: &OsStr, mode: u32) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says.
-pub fn set_mtime(dir: impl AsFd, name: &OsStr, mtime: Time) -> io::Result<()> {
+pub fn set_mtime(dir: impl AsHandle, name: &OsStr, mtime: Time) -> io::Result<()> {
     Ok(kernel::utimensat(dir, name, &only_mtime(mtime))?)
 }
 
@@ -209,7 +208,7 @@ pub fn set_mtime(dir: impl AsFd, name: &OsStr, mtime: Time) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says.
-pub fn set_mtime_handle(handle: impl AsFd, mtime: Time) -> io::Result<()> {
+pub fn set_mtime_handle(handle: impl AsHandle, mtime: Time) -> io::Result<()> {
     Ok(kernel::futimens(handle, &only_mtime(mtime))?)
 }
 
@@ -230,7 +229,7 @@ fn only_mtime(mtime: Time) -> Timestamps {
 ///
 /// # Errors
 /// What the system says.
-pub fn sync_directory(dir: impl AsFd) -> io::Result<()> {
+pub fn sync_directory(dir: impl AsHandle) -> io::Result<()> {
     super::insist(|| kernel::fsync(&dir))?;
     // XFS says that the directory is synced also when it was shut down before the log was written (`xfs_dir_fsync` has nothing left
     // to wait for then); whoever opens something there is told.
@@ -247,7 +246,7 @@ pub fn sync_directory(dir: impl AsFd) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 #[cfg(target_os = "linux")]
-pub fn sync_file_system(handle: impl AsFd) -> io::Result<()> {
+pub fn sync_file_system(handle: impl AsHandle) -> io::Result<()> {
     Ok(super::insist(|| kernel::syncfs(&handle))?)
 }
 
@@ -256,7 +255,7 @@ pub fn sync_file_system(handle: impl AsFd) -> io::Result<()> {
 /// # Errors
 /// None here.
 #[cfg(not(target_os = "linux"))]
-pub fn sync_file_system(_: impl AsFd) -> io::Result<()> {
+pub fn sync_file_system(_: impl AsHandle) -> io::Result<()> {
     rustix::fs::sync();
     Ok(())
 }

@@ -1,32 +1,31 @@
 //! An open regular file: what the standard library's has, through this program's own calls.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use super::{Stat, kernel, stat_handle};
+use super::{AsHandle, Handle, HandleRef, Stat, kernel, stat_handle};
 
 /// An open file. Closed when it is dropped.
 #[derive(Debug)]
-pub struct File(OwnedFd);
+pub struct File(Handle);
 
-impl From<OwnedFd> for File {
-    fn from(handle: OwnedFd) -> Self {
+impl From<Handle> for File {
+    fn from(handle: Handle) -> Self {
         Self(handle)
     }
 }
 
-impl From<File> for OwnedFd {
+impl From<File> for Handle {
     fn from(file: File) -> Self {
         file.0
     }
 }
 
-impl AsFd for File {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+impl AsHandle for File {
+    fn as_handle(&self) -> HandleRef<'_> {
+        self.0.as_handle()
     }
 }
 

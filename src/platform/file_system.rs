@@ -1,12 +1,11 @@
 //! Facts about file systems and about where a file has data.
 
 use std::io;
-use std::os::fd::AsFd;
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use super::{File, kernel};
+use super::{AsHandle, File, HandleRef, kernel};
 use crate::snapshot::Time;
 
 /// What a file system is known for.
@@ -23,7 +22,7 @@ pub struct FileSystem {
 /// # Errors
 /// What the system says.
 #[cfg(target_os = "linux")]
-pub fn file_system(handle: impl AsFd) -> io::Result<FileSystem> {
+pub fn file_system(handle: impl AsHandle) -> io::Result<FileSystem> {
     /// Numbers of `statfs(2)`: FUSE, 9p, NFS, SMB (three), virtiofs shows FUSE's, AFS, Ceph, vboxsf, FAT, exFAT.
     const UNTRUSTED: [u64; 10] = [
         0x6573_5546,
@@ -51,7 +50,7 @@ pub fn file_system(handle: impl AsFd) -> io::Result<FileSystem> {
 /// # Errors
 /// None here.
 #[cfg(not(target_os = "linux"))]
-pub fn file_system(_: impl AsFd) -> io::Result<FileSystem> {
+pub fn file_system(_: impl AsHandle) -> io::Result<FileSystem> {
     Ok(FileSystem {
         trusted_ctime: false,
         layered: false,
@@ -62,7 +61,7 @@ pub fn file_system(_: impl AsFd) -> io::Result<FileSystem> {
 ///
 /// # Errors
 /// What the system says.
-pub fn free_bytes(handle: impl AsFd) -> io::Result<u64> {
+pub fn free_bytes(handle: impl AsHandle) -> io::Result<u64> {
     Ok(kernel::free_bytes(handle)?)
 }
 
@@ -105,6 +104,18 @@ pub fn file_clock() -> Time {
     read(id)
 }
 
+/// [`file_clock`], or with `fine` [`fine_clock`], of the machine that `handle` belongs to.
+///
+/// # Errors
+/// When that machine does not answer.
+pub fn clock_of(handle: impl AsHandle, fine: bool) -> io::Result<Time> {
+    match handle.as_handle() {
+        HandleRef::Here(_) if fine => Ok(fine_clock()),
+        HandleRef::Here(_) => Ok(file_clock()),
+        HandleRef::There(far) => Ok(far.clock(fine)?),
+    }
+}
+
 /// The finest clock: nothing that was changed before this instant has a later time.
 #[must_use]
 pub fn fine_clock() -> Time {
@@ -123,8 +134,6 @@ fn read(id: rustix::time::ClockId) -> Time {
 /// (`chattr +a`) nobody can.
 #[must_use]
 pub fn may_write(directory: &std::path::Path) -> bool {
-    use rustix::fs::Access;
     let facts = super::stat_child(rustix::fs::CWD, directory.as_os_str());
-    !facts.is_ok_and(|facts| facts.flags.bind())
-        && kernel::access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+    !facts.is_ok_and(|facts| facts.flags.bind()) && kernel::may_change(directory).is_ok()
 }

@@ -1,8 +1,8 @@
 //! The flags of an object that `chattr` sets, through its handle.
 
 use std::io;
-use std::os::fd::AsFd;
 
+use super::AsHandle;
 use crate::snapshot::InodeFlags;
 
 #[cfg(target_os = "linux")]
@@ -17,7 +17,7 @@ const KNOWN: [(InodeFlags, rustix::fs::IFlags); 3] = [
 /// # Errors
 /// What the system says: `PermissionDenied` without the right to, `Unsupported` where the file system has none.
 #[cfg(target_os = "linux")]
-pub fn set_inode_flags(handle: impl AsFd, wanted: InodeFlags) -> io::Result<()> {
+pub fn set_inode_flags(handle: impl AsHandle, wanted: InodeFlags) -> io::Result<()> {
     use super::kernel;
     use rustix::io::Errno;
     let change = || -> Result<(), Errno> {
@@ -45,7 +45,7 @@ pub fn set_inode_flags(handle: impl AsFd, wanted: InodeFlags) -> io::Result<()> 
 /// # Errors
 /// `Unsupported`, unless none is wanted.
 #[cfg(not(target_os = "linux"))]
-pub fn set_inode_flags(_: impl AsFd, wanted: InodeFlags) -> io::Result<()> {
+pub fn set_inode_flags(_: impl AsHandle, wanted: InodeFlags) -> io::Result<()> {
     if wanted.is_empty() {
         Ok(())
     } else {

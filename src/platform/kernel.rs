@@ -1,59 +1,122 @@
 //! Every call to the kernel that touches a file, and nothing else: one function a call, in the kernel's own terms. Tests
 //! answer them from a simulated file system, so that each can be the last one before a power loss, or fail.
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid};
+use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
-use super::Stat;
+use super::remote::{self, Call};
+use super::{AsHandle, Handle, HandleRef, Stat};
 
 pub(super) type Result<T> = std::result::Result<T, Errno>;
 
 /// Lets the simulated file system answer, when this thread is in one.
 macro_rules! simulated {
-    ($call:ident($($argument:expr),*)) => {
+    ($call:ident($($argument:expr),*) $($made:tt)*) => {
         #[cfg(test)]
-        if let Some(world) = super::simulated::world() {
-            return world.lock().$call($($argument),*);
+        if let Some(world) = crate::platform::simulated::world() {
+            return world.lock().$call($($argument),*)$($made)*;
         }
     };
 }
+
+/// The handle, when it is one of this machine; else the answer comes from the machine that it belongs to.
+macro_rules! here {
+    ($handle:expr, |$far:ident| $answer:expr) => {
+        match $handle.as_handle() {
+            HandleRef::Here(handle) => handle,
+            HandleRef::There($far) => return $answer,
+        }
+    };
+}
+
+/// The same for a path below a directory. One that begins nowhere may lead to another machine by itself.
+macro_rules! at {
+    ($dir:expr, $path:expr, |$far:ident, $there:ident| $answer:expr) => {
+        match $dir.as_handle() {
+            HandleRef::There($far) => {
+                let $there = remote::Bytes::from(AsRef::<Path>::as_ref(&$path));
+                return $answer;
+            }
+            HandleRef::Here(handle) => match remote::route(handle, AsRef::<Path>::as_ref(&$path)) {
+                None => handle,
+                Some(routed) => {
+                    let ($far, $there) = routed?;
+                    return $answer;
+                }
+            },
+        }
+    };
+}
+
+/// The same for two paths, which have to lie on one machine.
+macro_rules! both {
+    ($from:expr, $old:expr, $to:expr, $new:expr, |$pair:ident| $answer:expr) => {
+        match remote::pair(&$from, $old.as_ref(), &$to, $new.as_ref())? {
+            remote::Pair::Here(from, to) => (from, to),
+            remote::Pair::There($pair) => return $answer,
+        }
+    };
+}
+
+mod attributes;
+mod content;
+
+pub(super) use attributes::{Bearer, get_xattr, list_xattr, remove_xattr, set_xattr};
+#[cfg(target_os = "linux")]
+pub(super) use attributes::{inode_flags, set_inode_flags};
+pub(super) use content::{ftruncate, pread, pwrite, read, seek, write};
 
 /// A path or a name, as the kernel takes it.
 pub(super) trait Named: rustix::path::Arg + AsRef<Path> + Copy {}
 impl<T: rustix::path::Arg + AsRef<Path> + Copy> Named for T {}
 
-pub(super) fn openat(dir: impl AsFd, path: impl Named, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
-    simulated!(open(dir.as_fd(), path.as_ref(), flags, mode));
-    rustix::fs::openat(dir, path, flags, mode)
+pub(super) fn openat(dir: impl AsHandle, path: impl Named, flags: OFlags, mode: Mode) -> Result<Handle> {
+    let dir = at!(dir, path, |far, path| far.open(Call::Open {
+        dir: far.number(),
+        path,
+        flags: remote::opening(flags),
+        mode: remote::bits(mode)
+    }));
+    simulated!(open(dir, path.as_ref(), flags, mode).map(Handle::from));
+    Ok(rustix::fs::openat(dir, path, flags, mode)?.into())
 }
 
 /// Through no link, across no mount, and not out of `dir`.
 #[cfg(target_os = "linux")]
-pub(super) fn open_beneath(dir: impl AsFd, path: impl Named, flags: OFlags) -> Result<OwnedFd> {
+pub(super) fn open_beneath(dir: impl AsHandle, path: impl Named, flags: OFlags) -> Result<Handle> {
     use rustix::fs::{ResolveFlags, openat2};
-    simulated!(open_beneath(dir.as_fd(), path.as_ref(), flags));
+    let dir = at!(dir, path, |far, path| far.open(Call::OpenBeneath {
+        dir: far.number(),
+        path,
+        flags: remote::opening(flags)
+    }));
+    simulated!(open_beneath(dir, path.as_ref(), flags).map(Handle::from));
     let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    openat2(dir, path, flags, Mode::empty(), how)
+    Ok(openat2(dir, path, flags, Mode::empty(), how)?.into())
 }
 
-pub(super) fn stat(dir: impl AsFd, path: impl Named, flags: AtFlags) -> Result<Stat> {
-    simulated!(stat(dir.as_fd(), path.as_ref(), flags));
+pub(super) fn stat(dir: impl AsHandle, path: impl Named, flags: AtFlags) -> Result<Stat> {
+    let dir = at!(dir, path, |far, path| far
+        .stat(path, flags.contains(AtFlags::EMPTY_PATH)));
+    simulated!(stat(dir, path.as_ref(), flags));
     super::stat::told(dir, path, flags)
 }
 
 /// One call a block of names, and nothing else: a library's stream opens the directory once more and asks what it is.
 #[cfg(target_os = "linux")]
-pub(super) fn names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> Result<()> {
+pub(super) fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> Result<()> {
     use rustix::fs::{RawDir, SeekFrom};
     use std::mem::MaybeUninit;
-    simulated!(names(dir.as_fd(), &mut each));
+    let dir = here!(dir, |far| far.names(&mut each));
+    simulated!(names(dir, &mut each));
     // The handle may have been listed before.
-    rustix::fs::seek(&dir, SeekFrom::Start(0))?;
+    rustix::fs::seek(dir, SeekFrom::Start(0))?;
     let mut buffer = [MaybeUninit::uninit(); 1 << 15];
-    let mut entries = RawDir::new(dir.as_fd(), &mut buffer);
+    let mut entries = RawDir::new(dir, &mut buffer);
     while let Some(entry) = entries.next() {
         each(entry?.file_name().to_bytes());
     }
@@ -61,126 +124,199 @@ pub(super) fn names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> Result<()> {
-    simulated!(names(dir.as_fd(), &mut each));
+pub(super) fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> Result<()> {
+    let dir = here!(dir, |far| far.names(&mut each));
+    simulated!(names(dir, &mut each));
     for entry in rustix::fs::Dir::read_from(dir)? {
         each(entry?.file_name().to_bytes());
     }
     Ok(())
 }
 
-pub(super) fn readlinkat(dir: impl AsFd, path: impl Named) -> Result<Vec<u8>> {
-    simulated!(readlink(dir.as_fd(), path.as_ref()));
+pub(super) fn readlinkat(dir: impl AsHandle, path: impl Named) -> Result<Vec<u8>> {
+    let dir = at!(dir, path, |far, path| far.bytes(Call::ReadLink {
+        dir: far.number(),
+        path
+    }));
+    simulated!(readlink(dir, path.as_ref()));
     Ok(rustix::fs::readlinkat(dir, path, Vec::new())?.into_bytes())
 }
 
-pub(super) fn mkdirat(dir: impl AsFd, path: impl Named, mode: Mode) -> Result<()> {
-    simulated!(mkdir(dir.as_fd(), path.as_ref(), mode));
+pub(super) fn mkdirat(dir: impl AsHandle, path: impl Named, mode: Mode) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.done(Call::MakeDir {
+        dir: far.number(),
+        path,
+        mode: remote::bits(mode)
+    }));
+    simulated!(mkdir(dir, path.as_ref(), mode));
     rustix::fs::mkdirat(dir, path, mode)
 }
 
-pub(super) fn symlinkat(target: &[u8], dir: impl AsFd, path: impl Named) -> Result<()> {
-    simulated!(symlink(target, dir.as_fd(), path.as_ref()));
+pub(super) fn symlinkat(target: &[u8], dir: impl AsHandle, path: impl Named) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.done(Call::MakeLink {
+        dir: far.number(),
+        path,
+        target: target.into()
+    }));
+    simulated!(symlink(target, dir, path.as_ref()));
     rustix::fs::symlinkat(target, dir, path)
 }
 
 #[cfg(target_os = "linux")]
 pub(super) fn mknodat(
-    dir: impl AsFd,
+    dir: impl AsHandle,
     path: impl Named,
     kind: rustix::fs::FileType,
     device: (u32, u32),
 ) -> Result<()> {
-    simulated!(mknod(dir.as_fd(), path.as_ref(), kind, device));
+    let dir = at!(dir, path, |far, path| far.done(Call::MakeNode {
+        dir: far.number(),
+        path,
+        kind: remote::node(kind)?,
+        device
+    }));
+    simulated!(mknod(dir, path.as_ref(), kind, device));
     let device = rustix::fs::makedev(device.0, device.1);
     rustix::fs::mknodat(dir, path, kind, Mode::RUSR | Mode::WUSR, device)
 }
 
-pub(super) fn linkat(from: impl AsFd, old: impl Named, to: impl AsFd, new: impl Named) -> Result<()> {
-    simulated!(link(from.as_fd(), old.as_ref(), to.as_fd(), new.as_ref()));
+pub(super) fn linkat(from: impl AsHandle, old: impl Named, to: impl AsHandle, new: impl Named) -> Result<()> {
+    let (from, to) = both!(from, old, to, new, |pair| pair.link());
+    simulated!(link(from, old.as_ref(), to, new.as_ref()));
     rustix::fs::linkat(from, old, to, new, AtFlags::empty())
 }
 
-pub(super) fn renameat(from: impl AsFd, old: impl Named, to: impl AsFd, new: impl Named) -> Result<()> {
+pub(super) fn renameat(
+    from: impl AsHandle,
+    old: impl Named,
+    to: impl AsHandle,
+    new: impl Named,
+) -> Result<()> {
+    let (from, to) = both!(from, old, to, new, |pair| pair.rename(RenameFlags::empty()));
     simulated!(rename(
-        (from.as_fd(), old.as_ref()),
-        (to.as_fd(), new.as_ref()),
+        (from, old.as_ref()),
+        (to, new.as_ref()),
         RenameFlags::empty()
     ));
     rustix::fs::renameat(from, old, to, new)
 }
 
 pub(super) fn renameat_with(
-    from: impl AsFd,
+    from: impl AsHandle,
     old: impl Named,
-    to: impl AsFd,
+    to: impl AsHandle,
     new: impl Named,
     flags: RenameFlags,
 ) -> Result<()> {
-    simulated!(rename(
-        (from.as_fd(), old.as_ref()),
-        (to.as_fd(), new.as_ref()),
-        flags
-    ));
+    let (from, to) = both!(from, old, to, new, |pair| pair.rename(flags));
+    simulated!(rename((from, old.as_ref()), (to, new.as_ref()), flags));
     rustix::fs::renameat_with(from, old, to, new, flags)
 }
 
-pub(super) fn unlinkat(dir: impl AsFd, path: impl Named, flags: AtFlags) -> Result<()> {
-    simulated!(unlink(dir.as_fd(), path.as_ref(), flags));
+pub(super) fn unlinkat(dir: impl AsHandle, path: impl Named, flags: AtFlags) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.done(Call::Unlink {
+        dir: far.number(),
+        path,
+        directory: flags.contains(AtFlags::REMOVEDIR)
+    }));
+    simulated!(unlink(dir, path.as_ref(), flags));
     rustix::fs::unlinkat(dir, path, flags)
 }
 
-pub(super) fn chownat(dir: impl AsFd, path: impl Named, uid: u32, gid: u32) -> Result<()> {
-    simulated!(chown(dir.as_fd(), Some(path.as_ref()), uid, gid));
+pub(super) fn chownat(dir: impl AsHandle, path: impl Named, uid: u32, gid: u32) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.done(Call::Own {
+        dir: far.number(),
+        path: Some(path),
+        uid,
+        gid
+    }));
+    simulated!(chown(dir, Some(path.as_ref()), uid, gid));
     let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
     rustix::fs::chownat(dir, path, uid, gid, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-pub(super) fn fchown(handle: impl AsFd, uid: u32, gid: u32) -> Result<()> {
-    simulated!(chown(handle.as_fd(), None, uid, gid));
+pub(super) fn fchown(handle: impl AsHandle, uid: u32, gid: u32) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Own {
+        dir: far.number(),
+        path: None,
+        uid,
+        gid
+    }));
+    simulated!(chown(handle, None, uid, gid));
     rustix::fs::fchown(handle, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))
 }
 
-pub(super) fn fchmod(handle: impl AsFd, mode: Mode) -> Result<()> {
-    simulated!(chmod(handle.as_fd(), mode));
+pub(super) fn fchmod(handle: impl AsHandle, mode: Mode) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Mode {
+        handle: far.number(),
+        mode: remote::bits(mode),
+        pinned: false
+    }));
+    simulated!(chmod(handle, mode));
     rustix::fs::fchmod(handle, mode)
+}
+
+/// The attributes' calls take no directory handle; the kernel's own name of the handle pins the directory instead.
+fn own_name(handle: BorrowedFd<'_>, child: Option<&OsStr>) -> PathBuf {
+    let mut path = PathBuf::from(if cfg!(target_os = "linux") {
+        "/proc/self/fd"
+    } else {
+        "/dev/fd"
+    });
+    path.push(handle.as_raw_fd().to_string());
+    path.extend(child.map(|name| if name.is_empty() { OsStr::new(".") } else { name }));
+    path
 }
 
 /// Of what a handle only names (`O_PATH`).
 #[cfg(target_os = "linux")]
-pub(super) fn chmod_pinned(pinned: impl AsFd, mode: Mode) -> Result<()> {
-    use std::os::fd::AsRawFd as _;
-    simulated!(chmod(pinned.as_fd(), mode));
-    let path = format!("/proc/self/fd/{}", pinned.as_fd().as_raw_fd());
-    rustix::fs::chmod(path, mode)
+pub(super) fn chmod_pinned(pinned: impl AsHandle, mode: Mode) -> Result<()> {
+    let pinned = here!(pinned, |far| far.done(Call::Mode {
+        handle: far.number(),
+        mode: remote::bits(mode),
+        pinned: true
+    }));
+    simulated!(chmod(pinned, mode));
+    rustix::fs::chmod(own_name(pinned, None), mode)
 }
 
 /// Of a link itself.
-pub(super) fn utimensat(dir: impl AsFd, path: impl Named, times: &Timestamps) -> Result<()> {
-    simulated!(utimens(dir.as_fd(), Some(path.as_ref()), times));
+pub(super) fn utimensat(dir: impl AsHandle, path: impl Named, times: &Timestamps) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.set_mtime(Some(path), times));
+    simulated!(utimens(dir, Some(path.as_ref()), times));
     rustix::fs::utimensat(dir, path, times, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-pub(super) fn futimens(handle: impl AsFd, times: &Timestamps) -> Result<()> {
-    simulated!(utimens(handle.as_fd(), None, times));
+pub(super) fn futimens(handle: impl AsHandle, times: &Timestamps) -> Result<()> {
+    let handle = here!(handle, |far| far.set_mtime(None, times));
+    simulated!(utimens(handle, None, times));
     rustix::fs::futimens(handle, times)
 }
 
-pub(super) fn fsync(handle: impl AsFd) -> Result<()> {
-    simulated!(fsync(handle.as_fd()));
+pub(super) fn fsync(handle: impl AsHandle) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Sync {
+        handle: far.number(),
+        all: false
+    }));
+    simulated!(fsync(handle));
     rustix::fs::fsync(handle)
 }
 
 #[cfg(target_os = "linux")]
-pub(super) fn syncfs(handle: impl AsFd) -> Result<()> {
-    simulated!(syncfs(handle.as_fd()));
+pub(super) fn syncfs(handle: impl AsHandle) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Sync {
+        handle: far.number(),
+        all: true
+    }));
+    simulated!(syncfs(handle));
     rustix::fs::syncfs(handle)
 }
 
 /// The file system's number of `statfs(2)`.
 #[cfg(target_os = "linux")]
-pub(super) fn magic(handle: impl AsFd) -> Result<u64> {
-    simulated!(magic(handle.as_fd()));
+pub(super) fn magic(handle: impl AsHandle) -> Result<u64> {
+    let handle = here!(handle, |far| far.count(Call::Magic { handle: far.number() }));
+    simulated!(magic(handle));
     let kind = rustix::fs::fstatfs(handle)?.f_type;
     #[expect(
         clippy::cast_sign_loss,
@@ -189,111 +325,42 @@ pub(super) fn magic(handle: impl AsFd) -> Result<u64> {
     Ok(kind as u64 & 0xffff_ffff)
 }
 
-pub(super) fn free_bytes(handle: impl AsFd) -> Result<u64> {
-    simulated!(free_bytes(handle.as_fd()));
+pub(super) fn free_bytes(handle: impl AsHandle) -> Result<u64> {
+    let handle = here!(handle, |far| far.count(Call::Room {
+        handle: far.number(),
+        all: false
+    }));
+    simulated!(free_bytes(handle));
     let facts = rustix::fs::fstatvfs(handle)?;
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
 }
 
-pub(super) fn all_bytes(handle: impl AsFd) -> Result<u64> {
+pub(super) fn all_bytes(handle: impl AsHandle) -> Result<u64> {
     // No room is asked for in the simulation: what is free there is what counts.
+    let handle = here!(handle, |far| far.count(Call::Room {
+        handle: far.number(),
+        all: true
+    }));
     let facts = rustix::fs::fstatvfs(handle)?;
     Ok(facts.f_blocks.saturating_mul(facts.f_frsize))
 }
 
-pub(super) fn seek(handle: impl AsFd, to: rustix::fs::SeekFrom) -> Result<u64> {
-    simulated!(seek(handle.as_fd(), to));
-    rustix::fs::seek(handle, to)
-}
-
-pub(super) fn read(handle: impl AsFd, room: &mut [u8]) -> Result<usize> {
-    simulated!(read(handle.as_fd(), room, None));
-    rustix::io::read(handle, room)
-}
-
-pub(super) fn pread(handle: impl AsFd, room: &mut [u8], at: u64) -> Result<usize> {
-    simulated!(read(handle.as_fd(), room, Some(at)));
-    rustix::io::pread(handle, room, at)
-}
-
-pub(super) fn write(handle: impl AsFd, bytes: &[u8]) -> Result<usize> {
-    simulated!(write(handle.as_fd(), bytes, None));
-    rustix::io::write(handle, bytes)
-}
-
-pub(super) fn pwrite(handle: impl AsFd, bytes: &[u8], at: u64) -> Result<usize> {
-    simulated!(write(handle.as_fd(), bytes, Some(at)));
-    rustix::io::pwrite(handle, bytes, at)
-}
-
-pub(super) fn ftruncate(handle: impl AsFd, length: u64) -> Result<()> {
-    simulated!(truncate(handle.as_fd(), length));
-    rustix::fs::ftruncate(handle, length)
-}
-
-pub(super) fn flock(handle: impl AsFd, how: rustix::fs::FlockOperation) -> Result<()> {
-    simulated!(flock(handle.as_fd(), how));
+/// Of a file of this machine only: the store lies here.
+pub(super) fn flock(handle: impl AsHandle, how: rustix::fs::FlockOperation) -> Result<()> {
+    let handle = here!(handle, |_far| Err(Errno::OPNOTSUPP));
+    simulated!(flock(handle, how));
     rustix::fs::flock(handle, how)
 }
 
-/// How an object is addressed whose attributes are asked for.
-pub(super) enum Bearer<'a, D> {
-    Open(D),
-    /// A child, by a path that goes through its directory's handle.
-    Child(D, &'a Path),
-}
-
-pub(super) fn list_xattr<D: AsFd>(bearer: &Bearer<'_, D>, room: &mut [u8]) -> Result<usize> {
-    simulated!(list_xattr(super::simulated::address(bearer), room));
-    match bearer {
-        Bearer::Open(handle) => rustix::fs::flistxattr(handle, room),
-        Bearer::Child(_, path) => rustix::fs::llistxattr(*path, room),
-    }
-}
-
-pub(super) fn get_xattr<D: AsFd>(bearer: &Bearer<'_, D>, name: &[u8], room: &mut [u8]) -> Result<usize> {
-    simulated!(get_xattr(super::simulated::address(bearer), name, room));
-    match bearer {
-        Bearer::Open(handle) => rustix::fs::fgetxattr(handle, name, room),
-        Bearer::Child(_, path) => rustix::fs::lgetxattr(*path, name, room),
-    }
-}
-
-pub(super) fn set_xattr<D: AsFd>(bearer: &Bearer<'_, D>, name: &[u8], value: &[u8]) -> Result<()> {
-    simulated!(set_xattr(super::simulated::address(bearer), name, Some(value)));
-    let flags = rustix::fs::XattrFlags::empty();
-    match bearer {
-        Bearer::Open(handle) => rustix::fs::fsetxattr(handle, name, value, flags),
-        Bearer::Child(_, path) => rustix::fs::lsetxattr(*path, name, value, flags),
-    }
-}
-
-pub(super) fn remove_xattr<D: AsFd>(bearer: &Bearer<'_, D>, name: &[u8]) -> Result<()> {
-    simulated!(set_xattr(super::simulated::address(bearer), name, None));
-    match bearer {
-        Bearer::Open(handle) => rustix::fs::fremovexattr(handle, name),
-        Bearer::Child(_, path) => rustix::fs::lremovexattr(*path, name),
-    }
-}
-
-#[cfg(target_os = "linux")]
-pub(super) fn inode_flags(handle: impl AsFd) -> Result<rustix::fs::IFlags> {
-    simulated!(inode_flags(handle.as_fd()));
-    rustix::fs::ioctl_getflags(handle)
-}
-
-#[cfg(target_os = "linux")]
-pub(super) fn set_inode_flags(handle: impl AsFd, flags: rustix::fs::IFlags) -> Result<()> {
-    simulated!(set_inode_flags(handle.as_fd(), flags));
-    rustix::fs::ioctl_setflags(handle, flags)
-}
-
-pub(super) fn access(path: &Path, how: rustix::fs::Access) -> Result<()> {
+/// Whether this process may make names in the directory at `path`, and remove them.
+pub(super) fn may_change(path: &Path) -> Result<()> {
+    let _ = at!(rustix::fs::CWD, path, |far, path| far
+        .done(Call::MayChange { path }));
     simulated!(access(path));
-    rustix::fs::access(path, how)
+    rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK)
 }
 
-pub(super) fn clock(id: rustix::time::ClockId) -> rustix::fs::Timespec {
+pub(super) fn clock(id: rustix::time::ClockId) -> Timespec {
     simulated!(clock());
     rustix::time::clock_gettime(id)
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -10,7 +9,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::kernel::openat;
-use super::{File, Stat, kernel, stat_handle};
+use super::{AsHandle, File, Handle, Stat, kernel, stat_handle};
 
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -21,7 +20,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY
 ///
 /// # Errors
 /// What the system says; `NotADirectory` for a link or a file.
-pub fn open_root(path: &Path) -> io::Result<OwnedFd> {
+pub fn open_root(path: &Path) -> io::Result<Handle> {
     Ok(openat(CWD, path, DIRECTORY, Mode::empty())?)
 }
 
@@ -29,7 +28,7 @@ pub fn open_root(path: &Path) -> io::Result<OwnedFd> {
 ///
 /// # Errors
 /// What the system says; `NotADirectory` for a link or a file.
-pub fn open_child_dir(dir: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
+pub fn open_child_dir(dir: impl AsHandle, name: &OsStr) -> io::Result<Handle> {
     Ok(openat(dir, name, DIRECTORY, Mode::empty())?)
 }
 
@@ -38,7 +37,7 @@ pub fn open_child_dir(dir: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
 ///
 /// # Errors
 /// What the system says; `InvalidInput` when it is no regular file any more.
-pub fn open_child_file(dir: impl AsFd, name: &OsStr) -> io::Result<(File, Stat)> {
+pub fn open_child_file(dir: impl AsHandle, name: &OsStr) -> io::Result<(File, Stat)> {
     let handle = open_child_file_blindly(dir, name)?;
     let stat = stat_handle(&handle)?;
     if stat.kind != super::NodeKind::File {
@@ -54,9 +53,9 @@ pub fn open_child_file(dir: impl AsFd, name: &OsStr) -> io::Result<(File, Stat)>
 ///
 /// # Errors
 /// What the system says.
-pub fn open_child_file_blindly(dir: impl AsFd, name: &OsStr) -> io::Result<File> {
+pub fn open_child_file_blindly(dir: impl AsHandle, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let handle = match quiet_open(dir.as_fd(), name, flags) {
+    let handle = match quiet_open(&dir, name, flags) {
         Err(Errno::PERM) => openat(dir, name, flags, Mode::empty()),
         other => other,
     }?;
@@ -65,12 +64,12 @@ pub fn open_child_file_blindly(dir: impl AsFd, name: &OsStr) -> io::Result<File>
 
 /// Only the owner of a file may read it without touching its access time.
 #[cfg(target_os = "linux")]
-fn quiet_open(dir: impl AsFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn quiet_open(dir: impl AsHandle, name: &OsStr, flags: OFlags) -> Result<Handle, Errno> {
     openat(dir, name, flags | OFlags::NOATIME, Mode::empty())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn quiet_open(dir: impl AsFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn quiet_open(dir: impl AsHandle, name: &OsStr, flags: OFlags) -> Result<Handle, Errno> {
     openat(dir, name, flags, Mode::empty())
 }
 
@@ -84,13 +83,13 @@ pub fn is_through_link(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// What the system says: `NotADirectory` or `FilesystemLoop` for a link on the way, `CrossesDevices` for a mount.
-pub fn open_beneath(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+pub fn open_beneath(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
     let path = if path.as_os_str().is_empty() {
         Path::new(".")
     } else {
         path
     };
-    match resolve(root.as_fd(), path) {
+    match resolve(&root, path) {
         // Older kernels, some sandboxes, and paths that are longer than one call takes.
         Err(Errno::NOSYS | Errno::PERM | Errno::NAMETOOLONG) => step_by_step(root, path),
         other => Ok(other?),
@@ -98,7 +97,7 @@ pub fn open_beneath(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
 }
 
 #[cfg(target_os = "linux")]
-fn resolve(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
+fn resolve(root: impl AsHandle, path: &Path) -> Result<Handle, Errno> {
     // The kernel answers EAGAIN when a rename elsewhere made its check inconclusive.
     for _ in 0..64 {
         match kernel::open_beneath(&root, path, DIRECTORY) {
@@ -110,11 +109,11 @@ fn resolve(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn resolve(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
+fn resolve(_: impl AsHandle, _: &Path) -> Result<Handle, Errno> {
     Err(Errno::NOSYS)
 }
 
-fn step_by_step(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+fn step_by_step(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
     let mut here = openat(&root, ".", DIRECTORY, Mode::empty())?;
     let place = stat_handle(&here)?.place;
     for part in path
@@ -136,7 +135,7 @@ fn step_by_step(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
 ///
 /// # Errors
 /// What the system says.
-pub fn names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+pub fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> io::Result<()> {
     Ok(kernel::names(dir, |name| {
         if name != b"." && name != b".." {
             each(name);
@@ -148,7 +147,7 @@ pub fn names(dir: impl AsFd, mut each: impl FnMut(&[u8])) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says; `InvalidInput` when it is no link.
-pub fn read_link(dir: impl AsFd, name: &OsStr) -> io::Result<Vec<u8>> {
+pub fn read_link(dir: impl AsHandle, name: &OsStr) -> io::Result<Vec<u8>> {
     Ok(kernel::readlinkat(dir, name)?)
 }
 

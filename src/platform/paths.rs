@@ -2,13 +2,12 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
-use super::{File, NodeKind, Stat, kernel};
+use super::{File, Handle, NodeKind, Stat, kernel};
 
 /// How a file of ours is opened by its path. A link as its last part is never followed, and a pipe is not waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +38,14 @@ pub fn open_path(path: &Path, how: Opening) -> io::Result<File> {
     Ok(kernel::openat(CWD, path, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
+/// A path without links, `.` and `..`.
+///
+/// # Errors
+/// What the system says.
+pub fn canonical(path: &Path) -> io::Result<PathBuf> {
+    super::remote::canonical(path).unwrap_or_else(|| std::fs::canonicalize(path))
+}
+
 /// The facts of what lies at a path; of a link itself. `None`: nothing does.
 ///
 /// # Errors
@@ -59,7 +66,7 @@ pub fn names_at(path: &Path) -> io::Result<Vec<OsString>> {
     sorted_names(&super::open_root(path)?)
 }
 
-fn sorted_names(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
+fn sorted_names(dir: &Handle) -> io::Result<Vec<OsString>> {
     let mut found = Vec::new();
     super::names(dir, |name| found.push(OsString::from_vec(name.to_vec())))?;
     found.sort_unstable();
@@ -124,7 +131,7 @@ pub fn remove_closed_tree_at(path: &Path) -> io::Result<()> {
     remove_dir_at(path)
 }
 
-fn empty(dir: &OwnedFd, closed: bool) -> io::Result<()> {
+fn empty(dir: &Handle, closed: bool) -> io::Result<()> {
     for name in sorted_names(dir)? {
         match super::stat_child(dir, &name) {
             Ok(stat) if stat.kind == NodeKind::Directory => {

@@ -13,7 +13,7 @@ mod world;
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::os::fd::{AsFd, AsRawFd as _, RawFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -101,18 +101,17 @@ pub(super) enum Address {
     Child(RawFd, PathBuf),
 }
 
-/// What a bearer is called in a world. Its path names the handle, which the kernel would look up.
-pub(super) fn address<D: AsFd>(bearer: &Bearer<'_, D>) -> Address {
+/// What a bearer is called in a world.
+pub(super) fn address(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Address {
     match bearer {
-        Bearer::Open(handle) => Address::Open(handle.as_fd().as_raw_fd()),
-        Bearer::Child(dir, path) => {
-            let name = path.file_name().map_or_else(|| PathBuf::from("."), PathBuf::from);
-            let name = if path.as_os_str().as_encoded_bytes().ends_with(b"/.") {
+        Bearer::Open(handle) => Address::Open(handle.as_raw_fd()),
+        Bearer::Child(dir, name) => {
+            let name = if name.is_empty() {
                 PathBuf::from(".")
             } else {
-                name
+                PathBuf::from(name)
             };
-            Address::Child(dir.as_fd().as_raw_fd(), name)
+            Address::Child(dir.as_raw_fd(), name)
         }
     }
 }

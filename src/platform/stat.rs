@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, FileType};
 
-use super::kernel;
+use super::{AsHandle, kernel};
 use crate::snapshot::{InodeFlags, Time};
 
 pub(super) use imp::told;
@@ -94,7 +94,7 @@ impl Stat {
 ///
 /// # Errors
 /// What the system says; `NotFound` when there is none.
-pub fn stat_child(dir: impl AsFd, name: &OsStr) -> io::Result<Stat> {
+pub fn stat_child(dir: impl AsHandle, name: &OsStr) -> io::Result<Stat> {
     Ok(kernel::stat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
@@ -102,7 +102,7 @@ pub fn stat_child(dir: impl AsFd, name: &OsStr) -> io::Result<Stat> {
 ///
 /// # Errors
 /// What the system says.
-pub fn stat_handle(handle: impl AsFd) -> io::Result<Stat> {
+pub fn stat_handle(handle: impl AsHandle) -> io::Result<Stat> {
     Ok(kernel::stat(handle, OsStr::new(""), AtFlags::EMPTY_PATH)?)
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use super::carrier::carriers;
 use super::identity::current_boot;
 use super::probe::belonging;
 use super::system;
@@ -53,7 +54,13 @@ fn descendants() -> Vec<ProcessRef> {
         return Vec::new();
     };
     let below = belonging(&table, &BTreeSet::new(), &[&ourselves]);
-    let is_below = |pid: u32| pid != own && below.contains_key(&pid);
+    let carriers = carriers();
+    let parent = |pid: u32| table.iter().find(|seen| seen.pid == pid).map(|seen| seen.parent);
+    let carries = |pid: u32| {
+        let mut above = std::iter::successors(Some(pid), |pid| parent(*pid)).take(table.len());
+        above.any(|pid| carriers.contains(&pid))
+    };
+    let is_below = |pid: u32| pid != own && below.contains_key(&pid) && !carries(pid);
     table
         .iter()
         .filter(|seen| is_below(seen.pid))

@@ -9,7 +9,7 @@ use super::metadata::set_directory_mode;
 use super::moves::{fits, with_metadata_of};
 use crate::capture::Source;
 use crate::mount::Dir;
-use crate::platform::{self, NodeKind, Stat};
+use crate::platform::{self, Actor, NodeKind, Stat};
 use crate::snapshot::{Entry, Kind, KnownObject, KnownState, Manifest, Name, RelPath, Time};
 
 /// The objects that may be removed, by inode: what was staged, and what the emergency snapshot holds of what was there.
@@ -25,8 +25,8 @@ fn state(stat: &Stat) -> KnownState {
 }
 
 /// Whether it is a directory that may have something in it. What we may not enter was staged empty.
-fn enters(stat: &Stat) -> bool {
-    stat.kind == NodeKind::Directory && (platform::is_privileged() || stat.mode & 0o500 == 0o500)
+fn enters(stat: &Stat, actor: Actor) -> bool {
+    stat.kind == NodeKind::Directory && (actor.is_privileged() || stat.mode & 0o500 == 0o500)
 }
 
 impl Known {
@@ -81,7 +81,7 @@ impl Known {
                     continue;
                 }
                 self.0.insert(stat.ino, state(&stat));
-                if enters(&stat) {
+                if enters(&stat, dir.actor()) {
                     stack.push(at.join(&name));
                 }
             }
@@ -98,7 +98,7 @@ impl Known {
             return Ok(false);
         }
         let mut stack = Vec::new();
-        if enters(&stat) {
+        if enters(&stat, dir.actor()) {
             stack.push(RelPath::new(name.as_encoded_bytes()).map_err(io::Error::other)?);
         }
         while let Some(at) = stack.pop() {
@@ -106,7 +106,7 @@ impl Known {
             for name in below.names()? {
                 match below.look(name.as_os_str())? {
                     Some(stat) if self.0.get(&stat.ino) == Some(&state(&stat)) => {
-                        if enters(&stat) {
+                        if enters(&stat, dir.actor()) {
                             stack.push(at.join(&name));
                         }
                     }
@@ -152,7 +152,7 @@ impl Known {
         if let Some((parent, name)) = at.split() {
             let dir = top.dir_below(&parent)?;
             let mode = dir.look(name.as_os_str())?.map_or(0o700, |stat| stat.mode);
-            if mode & 0o700 != 0o700 && !platform::is_privileged() {
+            if mode & 0o700 != 0o700 && !dir.actor().is_privileged() {
                 set_directory_mode(&dir, name.as_os_str(), mode | 0o700)?;
             }
         }

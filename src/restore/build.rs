@@ -4,13 +4,12 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsFd as _;
 
 use super::RestoreError;
 use super::metadata::Object;
 use crate::mount::Dir;
 use crate::observer::Observer;
-use crate::platform::{self, File};
+use crate::platform::{self, AsHandle as _, File};
 use crate::snapshot::{Content, Entry, Hasher, Kind, RelPath, Time};
 use crate::store::archive::Piece;
 use crate::store::{BlobReader, Blobs};
@@ -83,7 +82,7 @@ impl Builder<'_> {
             Kind::File(content) => {
                 let file = platform::create_file(dir, name).map_err(fail)?;
                 let written = self.write(&file, path, content, reader);
-                let built = written.and_then(|()| self.finish(Object::Open(file.as_fd()), path, entry));
+                let built = written.and_then(|()| self.finish(Object::Open(file.as_handle()), path, entry));
                 if built.is_err() {
                     discard(dir, name, &file);
                 }

@@ -202,7 +202,7 @@ impl Carry<'_> {
     /// Whether a directory that will be removed can be one that was removed already, and made anew on the way back when a crash
     /// came. Its owner comes after it; what is in it would keep it from being removed.
     fn is_made_back(&self, step: &JournalMove, was: &Entry, is: &Stat) -> bool {
-        self.again && is_unmade(step) && is_made_anew(was, is)
+        self.again && is_unmade(step) && is_made_anew(was, is, self.stage.actor())
     }
 
     /// What a crash left is looked at as a whole: our own moves there and back have changed its times.

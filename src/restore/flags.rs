@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 
 use super::RestoreError;
@@ -14,7 +13,7 @@ use super::stage::Stage;
 use super::work::sync_last;
 use crate::capture::{is_gone, words};
 use crate::mount::Root;
-use crate::platform::{self, NodeKind, Stat};
+use crate::platform::{self, AsHandle as _, HandleRef, NodeKind, Stat};
 use crate::snapshot::{BoundObject, Entry, InodeFlags, Manifest, RelPath};
 
 /// Takes the flags that bind off what `steps` change. Moves that cannot be done because of a flag that stays are taken
@@ -232,11 +231,11 @@ fn says(flags: InodeFlags) -> String {
 fn on_object(
     root: &Root,
     path: &RelPath,
-    act: impl FnOnce(BorrowedFd<'_>, &Stat) -> io::Result<()>,
+    act: impl FnOnce(HandleRef<'_>, &Stat) -> io::Result<()>,
 ) -> io::Result<()> {
     let Some((parent, name)) = path.split() else {
         let dir = root.dir(path)?;
-        return act(dir.as_fd(), &dir.stat()?);
+        return act(dir.as_handle(), &dir.stat()?);
     };
     let dir = root.dir(&parent)?;
     let name = name.as_os_str();
@@ -244,13 +243,13 @@ fn on_object(
         Some(NodeKind::File) => {
             let (file, stat) = dir.file(name)?;
             on_this_mount(root, &stat)?;
-            act(file.as_fd(), &stat)
+            act(file.as_handle(), &stat)
         }
         Some(NodeKind::Directory) => {
             let child = dir.dir(name)?;
             let stat = child.stat()?;
             on_this_mount(root, &stat)?;
-            act(child.as_fd(), &stat)
+            act(child.as_handle(), &stat)
         }
         // Nothing else has any.
         _ => Ok(()),

@@ -2,14 +2,13 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use super::build::is_out_of_space;
 use super::identity::is_same;
 use super::opened::is_opened;
 use crate::capture::is_gone;
 use crate::mount::Dir;
-use crate::platform::{self, NodeKind, Stat};
+use crate::platform::{self, Actor, AsHandle as _, Handle, HandleRef, NodeKind, Stat};
 use crate::snapshot::{Entry, Identity, Kind, Time, Xattr};
 
 /// How the object is addressed.
@@ -18,10 +17,17 @@ pub(super) enum Object<'o> {
     /// By its name: whatever lies there, itself and not what it points to.
     Named(&'o Dir, &'o OsStr),
     /// By a handle, which takes fewer calls: a file or a directory.
-    Open(BorrowedFd<'o>),
+    Open(HandleRef<'o>),
 }
 
 impl Object<'_> {
+    fn actor(self) -> Actor {
+        match self {
+            Self::Named(dir, _) => dir.actor(),
+            Self::Open(handle) => platform::actor_of(handle),
+        }
+    }
+
     fn stat(self) -> io::Result<Stat> {
         match self {
             Self::Named(dir, name) => dir.look(name)?.ok_or_else(|| io::ErrorKind::NotFound.into()),
@@ -95,7 +101,7 @@ impl Object<'_> {
         let present = self.attributes()?;
         if present != entry.xattrs {
             is_mode_known = false;
-            if !may_write(&now) {
+            if !may_write(&now, self.actor()) {
                 // A user's attributes can be set only where the content could be written; the mode follows below.
                 self.chmod(now.mode | 0o200)?;
             }
@@ -148,18 +154,18 @@ pub(super) fn set_metadata(
     entry: &Entry,
 ) -> io::Result<Vec<String>> {
     let opened = match &entry.kind {
-        Kind::File(_) => dir.file(name).map(|(file, stat)| (OwnedFd::from(file), stat)),
+        Kind::File(_) => dir.file(name).map(|(file, stat)| (Handle::from(file), stat)),
         Kind::Directory => dir
             .dir(name)
             .and_then(|opened| Ok((opened.stat()?, opened)))
-            .map(|(stat, opened)| (OwnedFd::from(opened), stat)),
+            .map(|(stat, opened)| (Handle::from(opened), stat)),
         _ => return Object::Named(dir, name).set_metadata(entry),
     };
     match opened {
         Ok((handle, stat)) => {
             let meant = identity.is_none_or(|identity| is_same(identity, &stat, entry.is_dir()));
             if meant {
-                Object::Open(handle.as_fd()).set_metadata(entry)
+                Object::Open(handle.as_handle()).set_metadata(entry)
             } else {
                 Err(io::ErrorKind::NotFound.into())
             }
@@ -213,9 +219,9 @@ pub(super) fn set_directory_mode(dir: &Dir, name: &OsStr, mode: u32) -> io::Resu
 }
 
 /// Whether attributes can be set as it is: not when it is our own and its mode says that we may not write.
-fn may_write(now: &Stat) -> bool {
+fn may_write(now: &Stat, actor: Actor) -> bool {
     let plain = matches!(now.kind, NodeKind::File | NodeKind::Directory);
-    let ours = now.uid == platform::own_ids().0 && !platform::is_privileged();
+    let ours = now.uid == actor.uid && !actor.is_privileged();
     !(plain && ours && now.mode & 0o200 == 0)
 }
 

@@ -10,7 +10,7 @@ use super::metadata::{is_between, set_directory_mode};
 use super::moves::aside_name;
 use super::progress::Seat;
 use crate::capture::{is_gone, words};
-use crate::platform::{self, NodeKind, Stat};
+use crate::platform::{self, Actor, NodeKind, Stat};
 use crate::snapshot::{Deed, Entry, JournalMove, JournalParent};
 
 /// The rights that a directory gets for what moves in it.
@@ -25,8 +25,7 @@ pub(super) fn is_opened(mode: u32, was: u32) -> bool {
 }
 
 /// Whether a directory is as it was, or was removed and made anew, wherever a crash came before it had its metadata.
-pub(super) fn is_made_anew(was: &Entry, is: &Stat) -> bool {
-    let (uid, gid) = platform::own_ids();
+pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) -> bool {
     // What is made in a directory may have the group of that one, and pass it on.
     let is_bare = is.mode & !0o2000 == 0o700;
     let bare = Entry {
@@ -42,11 +41,11 @@ pub(super) fn is_made_anew(was: &Entry, is: &Stat) -> bool {
 impl Carry<'_> {
     /// The mode of the directory that a move is made in, where that is ours and we may not write it.
     fn closed(&self, step: &JournalMove, seat: &Seat) -> io::Result<Option<u32>> {
-        if platform::is_privileged() || matches!(step.deed, Deed::Metadata { .. }) {
+        if seat.dir.actor().is_privileged() || matches!(step.deed, Deed::Metadata { .. }) {
             return Ok(None);
         }
         let stat = seat.dir.stat()?;
-        let is_ours = stat.uid == platform::own_ids().0;
+        let is_ours = stat.uid == seat.dir.actor().uid;
         Ok(Some(stat.mode).filter(|mode| mode & 0o300 != 0o300 && is_ours))
     }
 
@@ -109,10 +108,11 @@ impl Carry<'_> {
 
     /// Makes the directories that a move is about movable. One whose mode somebody set is not opened.
     pub(super) fn loosen(&self, step: &JournalMove) -> io::Result<()> {
-        if platform::is_privileged() {
+        let actor = self.stage.actor();
+        if actor.is_privileged() {
             return Ok(());
         }
-        let own = platform::own_ids().0;
+        let own = actor.uid;
         self.change_moved(step, |is, mode| {
             (is.mode == mode && is.uid == own).then_some(mode | FOR_ITSELF)
         })

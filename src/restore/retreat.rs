@@ -116,7 +116,7 @@ impl Carry<'_> {
             (Deed::Unmake(was), progress) => {
                 if progress == Progress::After {
                     platform::make_dir(&seat.dir, &seat.name)?;
-                } else if live.is_some_and(|live| !is_made_anew(&was.0, &live)) {
+                } else if live.is_some_and(|live| !is_made_anew(&was.0, &live, self.stage.actor())) {
                     // Somebody has set its mode or its owner since: that is later work.
                     return Err(io::ErrorKind::ResourceBusy.into());
                 }

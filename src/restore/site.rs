@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::ControlFlow;
-use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::AtomicUsize;
 
@@ -15,7 +14,7 @@ use super::build::Builder;
 use super::crew::{Hand, runs};
 use super::metadata::Object;
 use crate::mount::Dir;
-use crate::platform::{self, parallel};
+use crate::platform::{self, AsHandle as _, parallel};
 use crate::snapshot::{Entry, Name, RelPath};
 
 /// So many directories are one piece of work.
@@ -159,7 +158,7 @@ impl<'a> Site<'a> {
                 None => self
                     .top
                     .dir_below(&folder.place)
-                    .and_then(|opened| platform::make_dir(dir.insert(opened), name)),
+                    .and_then(|opened| platform::make_dir(&*dir.insert(opened), name)),
             };
             if let (Err(source), Some((path, _))) = (made, planned.made) {
                 return (found, Some((*child, failed(path, source))));
@@ -318,7 +317,7 @@ impl<'a> Site<'a> {
             return Ok(Vec::new());
         };
         let dir = self.dir(number).map_err(|source| failed(path, source))?;
-        Ok(builder.finish(Object::Open(dir.as_fd()), path, entry)?.notes)
+        Ok(builder.finish(Object::Open(dir.as_handle()), path, entry)?.notes)
     }
 
     /// The object with this number.

@@ -12,7 +12,7 @@ use super::work::left;
 use crate::clock::letters;
 use crate::contract::{ASIDE_SUFFIX, staging_prefix};
 use crate::mount::Dir;
-use crate::platform::{self, NodeKind};
+use crate::platform::{self, Actor, NodeKind};
 use crate::snapshot::{ByteString, Identity, Name, StagePlace, Stamp, Time};
 
 /// Where the staging directory of a mount goes.
@@ -66,6 +66,11 @@ pub(super) struct Stage {
 }
 
 impl Stage {
+    /// Who acts on the machine that it lies on.
+    pub(super) fn actor(&self) -> Actor {
+        self.dir.actor()
+    }
+
     /// Where a staging directory for `root` will lie, under a name from random letters.
     #[must_use]
     pub(super) fn place(location: &Location, root: &Path, random: [u8; 8]) -> StagePlace {
@@ -157,7 +162,7 @@ impl Stage {
             let Some(stat) = parent.look(&name)? else {
                 return Ok(None);
             };
-            let ours = stat.kind == NodeKind::Directory && stat.uid == platform::own_ids().0;
+            let ours = stat.kind == NodeKind::Directory && stat.uid == parent.actor().uid;
             if !ours || identity.is_some_and(|identity| !is_same(identity, &stat, true)) {
                 return Ok(None);
             }

@@ -174,7 +174,10 @@ fn stage<'a>(
         Times::Recorded
     } else {
         let recorded = steps.iter().filter_map(|step| step.change.from.as_ref());
-        Times::rank(platform::fine_clock(), recorded.map(|entry| entry.mtime))
+        let now = root
+            .as_ref()
+            .map_or_else(|| Ok(platform::fine_clock()), Root::fine_clock);
+        Times::rank(now?, recorded.map(|entry| entry.mtime))
     };
     let mut builder = Builder {
         blobs,

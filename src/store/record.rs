@@ -3,8 +3,10 @@
 
 use serde::Deserialize;
 use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt as _;
 
 use super::{Layout, StoreError, directory, durable, moved};
+use crate::platform::remote::Address;
 use crate::snapshot::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
 
 /// A record lists mounts, excludes and at most a hundred gaps a mount: longer than this it is none (bytes).
@@ -95,7 +97,10 @@ pub(super) fn is_label(label: &str) -> bool {
 
 /// Absolute, and without parts that lead elsewhere.
 pub(super) fn check_root(root: &ByteString) -> Result<(), String> {
-    let below = root.0.strip_prefix(b"/").ok_or("is not absolute")?;
+    let host = root.to_path();
+    let there = Address::split(&host).map(|(_, path)| path);
+    let below = there.as_deref().unwrap_or(&host).as_os_str().as_bytes();
+    let below = below.strip_prefix(b"/").ok_or("is not absolute")?;
     RelPath::new(below)
         .map(drop)
         .map_err(|why| format!("cannot be used: {why}"))

@@ -29,6 +29,7 @@ mod attacker;
 mod bad_config;
 mod bad_input;
 mod capturing;
+mod carried;
 mod checkpoints;
 mod clock;
 mod completing;

@@ -14,14 +14,14 @@ use crate::support::tree::Tree;
 use crate::support::{nasty, real_tree};
 
 /// What an agent does in one scenario, and paths that the diff must name.
-struct Damage {
-    scenario: &'static str,
-    script: &'static str,
-    named: &'static [&'static str],
+pub(crate) struct Damage {
+    pub(crate) scenario: &'static str,
+    pub(crate) script: &'static str,
+    pub(crate) named: &'static [&'static str],
 }
 
 /// Each begins from the same tree, because each is undone.
-const DAMAGES: [Damage; 11] = [
+pub(crate) const DAMAGES: [Damage; 11] = [
     Damage {
         scenario: "1: ignored files deleted",
         script: "rm .env local.db data/*.csv",
@@ -83,8 +83,15 @@ const DAMAGES: [Damage; 11] = [
 fn project(sandbox: &Sandbox) -> std::path::PathBuf {
     let project = sandbox.sources().join("tree");
     real_tree::copy_to(&project);
+    furnish(&project);
+    assert!(real_tree::count_files(&project) >= real_tree::FILES);
+    project
+}
+
+/// What the scenarios are about, in a directory that is there.
+pub(crate) fn furnish(project: &Path) {
     nasty::named(&project.join("odd"));
-    Build::at(&project)
+    Build::at(project)
         .file(".env", "TOKEN=canary\n")
         .file(".gitignore", ".env\nlocal.db\ndata/\n")
         .file("local.db", "db\n")
@@ -107,8 +114,6 @@ fn project(sandbox: &Sandbox) -> std::path::PathBuf {
         .hard_link("pair-2", "pair-1")
         .fifo("pipe")
         .aged();
-    assert!(real_tree::count_files(&project) >= real_tree::FILES);
-    project
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub(crate) mod background;
 pub(crate) mod ballast;
 pub(crate) mod build;
+pub(crate) mod carried;
 pub(crate) mod compare;
 pub(crate) mod documents;
 pub(crate) mod git;

@@ -3,10 +3,10 @@
 //! The proof of "not read": the reference names a digest that the file does not have, and it comes out again.
 
 use super::{Place, earlier, entry, path};
-use crate::capture::listing::TICK_NANOS;
 use crate::capture::{Look, look};
 use crate::observer::Silent;
 use crate::platform;
+use crate::platform::TICK_NANOS;
 use crate::snapshot::{Content, Digest, Entry, Kind, Manifest, SnapshotKind, SnapshotRecord, Time};
 use std::sync::Arc;
 

@@ -33,8 +33,10 @@ impl Scan<'_> {
         let mut others = Vec::new();
         // A subtree stands right behind its directory.
         let mut next = at + 1;
-        for (index, old) in before.entries.iter().enumerate() {
-            let stat = dir.look(old.name.as_os_str()).ok()??;
+        let names = before.entries.iter().map(|old| old.name.as_os_str());
+        let stats = dir.look_at(names).ok()?;
+        for ((index, old), stat) in before.entries.iter().enumerate().zip(stats) {
+            let stat = stat.ok()?;
             if !stat.is_on(self.walk.root.place()) {
                 return None;
             }

@@ -60,7 +60,7 @@ impl From<ContractError> for CliError {
     fn from(error: ContractError) -> Self {
         let kind = match &error {
             ContractError::Broad { .. } => ErrorKind::TooBroad,
-            ContractError::NoTarget { .. } | ContractError::Remote { .. } => ErrorKind::Usage,
+            ContractError::NoTarget { .. } | ContractError::Address { .. } => ErrorKind::Usage,
             _ => ErrorKind::Config,
         };
         let made = match error {

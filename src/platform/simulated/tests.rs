@@ -1,13 +1,14 @@
 //! The simulation against the kernel: the same calls give the same answers; and what its contract says of a power loss.
 
+use crate::platform::{AsHandle as _, Handle};
 use std::ffi::OsStr;
 use std::io::Write as _;
-use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
 use proptest::prelude::*;
 
 use super::{Disk, Losses, Moment, Shared, World, outcomes};
+use crate::platform::remote::tests::through_agent;
 use crate::platform::{self, NodeKind, Stat};
 use crate::snapshot::{Time, Xattr};
 
@@ -42,7 +43,7 @@ impl Spot {
         OsStr::new(NAMES[usize::from(self.1) % NAMES.len()])
     }
 
-    fn dir(self, root: &OwnedFd) -> Result<OwnedFd, i32> {
+    fn dir(self, root: &Handle) -> Result<Handle, i32> {
         let path = Path::new(if self.0 { "x/y" } else { "x" });
         platform::open_beneath(root, path).map_err(|error| error.raw_os_error().unwrap())
     }
@@ -73,7 +74,7 @@ fn call() -> impl Strategy<Value = Call> {
 }
 
 /// Makes a call; its answer is the system's error, or something that was read.
-fn make(call: &Call, root: &OwnedFd) -> Result<Vec<u8>, i32> {
+fn make(call: &Call, root: &Handle) -> Result<Vec<u8>, i32> {
     let code = |error: std::io::Error| error.raw_os_error().unwrap_or(-1);
     let done = |result: std::io::Result<()>| result.map(|()| Vec::new()).map_err(code);
     match call {
@@ -117,7 +118,7 @@ fn make(call: &Call, root: &OwnedFd) -> Result<Vec<u8>, i32> {
                 name: b"user.a".as_slice().into(),
                 value: [*value].as_slice().into(),
             };
-            done(platform::set_handle_attribute(file.as_fd(), &attribute))
+            done(platform::set_handle_attribute(file.as_handle(), &attribute))
         }
         Call::ReadLink(at) => platform::read_link(at.dir(root)?, at.name()).map_err(code),
         Call::OpenFile(at) => {
@@ -131,7 +132,7 @@ fn make(call: &Call, root: &OwnedFd) -> Result<Vec<u8>, i32> {
 }
 
 /// What is there, as far as both can be asked the same.
-fn told(root: &OwnedFd, path: &Path, lines: &mut Vec<String>) {
+fn told(root: &Handle, path: &Path, lines: &mut Vec<String>) {
     let dir = platform::open_beneath(root, path).unwrap();
     let mut names = Vec::new();
     platform::names(&dir, |name| names.push(String::from_utf8(name.to_vec()).unwrap())).unwrap();
@@ -181,6 +182,21 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    #[test]
+    fn an_agent_answers_as_the_kernel_does(calls in prop::collection::vec(call(), 1..25)) {
+        let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (answers, lines) = run(place.path(), &calls);
+        let (theirs, shown) = run(&through_agent("calls", other.path()), &calls);
+        for ((call, real), theirs) in calls.iter().zip(&answers).zip(&theirs) {
+            prop_assert_eq!(real, theirs, "{:?} (the kernel's answer first)", call);
+        }
+        prop_assert_eq!(lines, shown);
+    }
+}
+
 /// The names in `/disk` that each power loss may leave.
 fn after_power_loss(moment: &Moment) -> Vec<Vec<String>> {
     let names = |disk: Disk| {
@@ -196,7 +212,7 @@ fn after_power_loss(moment: &Moment) -> Vec<Vec<String>> {
     all
 }
 
-fn in_work(work: impl FnOnce(&OwnedFd)) -> Moment {
+fn in_work(work: impl FnOnce(&Handle)) -> Moment {
     let shared = Shared::new(World::new(&["/disk"]));
     let inside = shared.enter();
     work(&platform::open_root(Path::new("/disk")).unwrap());

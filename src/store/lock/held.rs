@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Mode, STORE, attempt, root_name};
-use crate::platform::File;
+use crate::platform::{AsHandle as _, File, HandleRef};
 use crate::snapshot::InstanceId;
 use crate::store::draft::DRAFTS;
 use crate::store::{Layout, RECEIPTS, StoreError, durable};
@@ -114,7 +114,10 @@ fn name(file: &str, roots: &[PathBuf]) -> LockName {
 /// The processes that hold a `flock` lock on `file` (proc(5), `/proc/locks`). The kernel names a lock's file by its inode alone
 /// in a form that can be trusted, so each process is asked whether it really has this file open.
 fn holders(file: &File) -> Vec<Holder> {
-    let Ok(wanted) = rustix::fs::fstat(file) else {
+    let HandleRef::Here(handle) = file.as_handle() else {
+        return Vec::new();
+    };
+    let Ok(wanted) = rustix::fs::fstat(handle) else {
         return Vec::new();
     };
     // The table is read piece by piece, and a line can be missed while other locks come and go.

@@ -114,6 +114,12 @@ impl<'a> Invocation<'a> {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", sandbox.home())
+            .envs(
+                sandbox
+                    .carried
+                    .iter()
+                    .flat_map(|carried| carried.variables.clone()),
+            )
             .envs(self.environment)
             .current_dir(&self.directory)
             .stdin(Stdio::null())

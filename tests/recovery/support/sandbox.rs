@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
+use super::carried::{Carried, Kind};
 use super::documents::{Changes, Restored, instances};
 use super::invocation::Invocation;
-use super::machine::{NOBODY, binary, is_root, tool};
+use super::machine::{NOBODY, binary, is_root, skip, tool};
 use super::run::Run;
 
 /// A home of its own, with everything that a session needs.
@@ -25,6 +26,8 @@ pub(crate) struct Sandbox {
     pub(super) binary: PathBuf,
     pub(super) unprivileged: bool,
     counter: AtomicU32,
+    /// The machine that sessions' directories are reached on, when it is another one.
+    pub(super) carried: Option<Carried>,
 }
 
 impl Sandbox {
@@ -36,10 +39,37 @@ impl Sandbox {
             binary: binary(),
             unprivileged: false,
             counter: AtomicU32::new(0),
+            carried: None,
         };
         fs::create_dir(sandbox.home()).unwrap();
         fs::create_dir(sandbox.sources()).unwrap();
         sandbox
+    }
+
+    /// One whose sessions work on directories that are reached in another way. `None`, and said why, when that cannot be had here.
+    pub(crate) fn carried(kind: Kind) -> Option<Self> {
+        let mut sandbox = Self::new();
+        match Carried::new(kind, sandbox.world.path()) {
+            Ok(carried) => sandbox.carried = carried,
+            Err(why) => {
+                skip(&format!("{kind:?}"), &why);
+                return None;
+            }
+        }
+        Some(sandbox)
+    }
+
+    /// The machine that it is carried to.
+    pub(crate) fn machine(&self) -> &Carried {
+        self.carried.as_ref().unwrap()
+    }
+
+    /// How a command names a directory.
+    pub(crate) fn target(&self, directory: &Path) -> String {
+        match &self.carried {
+            Some(carried) => carried.address(directory),
+            None => directory.to_str().unwrap().to_owned(),
+        }
     }
 
     /// One whose commands run as nobody when the tests run as root; as the caller otherwise. `None` when that cannot
@@ -189,7 +219,8 @@ impl Sandbox {
     pub(crate) fn launch_with(&self, flags: &[&str], directory: &Path, script: &str) -> String {
         let mut args: Vec<&OsStr> = ["launch", "--snapshot", "project"].map(OsStr::new).to_vec();
         args.extend(flags.iter().map(OsStr::new));
-        args.push(directory.as_os_str());
+        let target = self.target(directory);
+        args.push(OsStr::new(&target));
         args.extend(["--", "sh", "-c", script].map(OsStr::new));
         self.command(args).inside(directory).run().ok();
         self.newest()
@@ -199,7 +230,7 @@ impl Sandbox {
     #[track_caller]
     pub(crate) fn session(&self, directory: &Path, damage: impl FnOnce(&Path)) -> String {
         let begun = self
-            .jackin(["begin", "--snapshot", "project", directory.to_str().unwrap()])
+            .jackin(["begin", "--snapshot", "project", &self.target(directory)])
             .ok();
         let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
         assert!(

@@ -1,0 +1,160 @@
+//! Several looks at once: on another machine each one by itself would wait for the wire. Here they are what they say.
+
+use std::ffi::OsStr;
+use std::io;
+use std::time::Duration;
+
+use super::remote::Wanted as Asked;
+use super::{
+    AsHandle, HandleRef, NodeKind, Stat, clock_of, data_segments, handle_attributes, names,
+    open_child_file_blindly, stat_child, stat_handle,
+};
+use crate::snapshot::{Time, Xattr};
+
+/// How coarse a file system's times may be: two changes within this span can carry the same time (kernels before
+/// 6.13 stamp with the timer tick, at most 10 ms).
+pub const TICK_NANOS: i128 = 20_000_000;
+
+/// A directory that was listed once.
+#[derive(Debug)]
+pub struct Looked {
+    /// Its facts before.
+    pub before: Stat,
+    /// The names in it, unsorted, with the facts of what they name.
+    pub children: Vec<(Vec<u8>, io::Result<Stat>)>,
+    /// A name was gone when its facts were asked for.
+    pub vanished: bool,
+    /// Its facts after that.
+    pub after: Stat,
+}
+
+/// A small file to read.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'w> {
+    /// Its name.
+    pub name: &'w OsStr,
+    /// Bytes that it should have.
+    pub size: u64,
+    /// The latest of its times.
+    pub last: Time,
+}
+
+/// A small file that was read.
+#[derive(Debug)]
+pub struct LoadedFile {
+    /// What is in it: at most one byte more than it should have.
+    pub data: Vec<u8>,
+    /// Its attributes.
+    pub xattrs: Vec<Xattr>,
+    /// Its facts after that.
+    pub stat: Stat,
+    /// It has no holes.
+    pub dense: bool,
+}
+
+/// Waits until a change made now would carry another time than `last`; a change within one tick of the clock of the machine that
+/// `place` belongs to would otherwise go unseen.
+///
+/// # Errors
+/// When that machine does not answer.
+pub fn settle(place: impl AsHandle, last: Time) -> io::Result<()> {
+    let age = clock_of(place, false)?.nanos() - last.nanos();
+    if (0..TICK_NANOS).contains(&age) {
+        let rest = u64::try_from(TICK_NANOS - age).unwrap_or(0);
+        super::pause(Duration::from_nanos(rest));
+    }
+    Ok(())
+}
+
+/// Lists a directory with the facts of what is in it, once its times have settled.
+///
+/// # Errors
+/// What the system says of the directory.
+pub fn look_into(dir: impl AsHandle) -> io::Result<Looked> {
+    let dir = dir.as_handle();
+    if let HandleRef::There(far) = dir {
+        return Ok(far.look()?);
+    }
+    let before = stat_handle(dir)?;
+    settle(dir, before.ctime.max(before.mtime))?;
+    let mut listed = Vec::new();
+    names(dir, |name| listed.push(name.to_vec()))?;
+    listed.sort_unstable();
+    let (mut children, mut vanished) = (Vec::with_capacity(listed.len()), false);
+    for name in listed {
+        match stat_child(dir, super::name_of(&name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => vanished = true,
+            stat => children.push((name, stat)),
+        }
+    }
+    let after = stat_handle(dir)?;
+    Ok(Looked {
+        before,
+        children,
+        vanished,
+        after,
+    })
+}
+
+/// The facts of several names in a directory, in their order.
+///
+/// # Errors
+/// Only when another machine does not answer.
+pub fn stat_children<'n>(
+    dir: impl AsHandle,
+    names: impl Iterator<Item = &'n OsStr>,
+) -> io::Result<Vec<io::Result<Stat>>> {
+    match dir.as_handle() {
+        HandleRef::Here(here) => Ok(names.map(|name| stat_child(here, name)).collect()),
+        HandleRef::There(far) => {
+            Ok(far.facts(names.map(|name| std::path::Path::new(name).into()).collect())?)
+        }
+    }
+}
+
+/// Reads a small file, with its attributes and its facts after that. By place, so that nothing is taken out of a pipe that
+/// stands there now.
+///
+/// # Errors
+/// What the system says.
+pub fn load_file(dir: impl AsHandle, wanted: &Wanted<'_>) -> io::Result<LoadedFile> {
+    let dir = dir.as_handle();
+    settle(dir, wanted.last)?;
+    let file = open_child_file_blindly(dir, wanted.name)?;
+    // One byte more than there should be, so that one that grew is known by it.
+    let mut data = vec![0; usize::try_from(wanted.size).unwrap_or(0) + 1];
+    let mut length = 0;
+    while let Some(rest) = data.get_mut(length..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, length as u64)? {
+            0 => break,
+            count => length += count,
+        }
+    }
+    data.truncate(length);
+    let xattrs = handle_attributes(&file)?;
+    let stat = stat_handle(&file)?;
+    let may_have_holes = stat.kind == NodeKind::File && stat.allocated < stat.size;
+    let dense = !may_have_holes || data_segments(&file, stat.size)? == [(0, stat.size)];
+    Ok(LoadedFile {
+        data,
+        xattrs,
+        stat,
+        dense,
+    })
+}
+
+/// Reads several small files of a directory, in their order.
+///
+/// # Errors
+/// Only when another machine does not answer.
+pub fn load_files(dir: impl AsHandle, wanted: &[Wanted<'_>]) -> io::Result<Vec<io::Result<LoadedFile>>> {
+    let HandleRef::There(far) = dir.as_handle() else {
+        return Ok(wanted.iter().map(|wanted| load_file(&dir, wanted)).collect());
+    };
+    let ask = |wanted: &Wanted<'_>| Asked {
+        name: std::path::Path::new(wanted.name).into(),
+        size: wanted.size,
+        last: (wanted.last.sec, wanted.last.nsec),
+    };
+    Ok(far.load(wanted.iter().map(ask).collect())?)
+}

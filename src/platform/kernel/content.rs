@@ -1,0 +1,49 @@
+//! The calls about what is in a file.
+
+use rustix::fs::SeekFrom;
+
+use super::Result;
+use crate::platform::remote::{Call, Whence};
+use crate::platform::{AsHandle, HandleRef};
+
+pub(in crate::platform) fn seek(handle: impl AsHandle, to: SeekFrom) -> Result<u64> {
+    let handle = here!(handle, |far| far.count(Call::Seek {
+        handle: far.number(),
+        to: Whence::from(to)
+    }));
+    simulated!(seek(handle, to));
+    rustix::fs::seek(handle, to)
+}
+
+pub(in crate::platform) fn read(handle: impl AsHandle, room: &mut [u8]) -> Result<usize> {
+    let handle = here!(handle, |far| far.read(room, None));
+    simulated!(read(handle, room, None));
+    rustix::io::read(handle, room)
+}
+
+pub(in crate::platform) fn pread(handle: impl AsHandle, room: &mut [u8], at: u64) -> Result<usize> {
+    let handle = here!(handle, |far| far.read(room, Some(at)));
+    simulated!(read(handle, room, Some(at)));
+    rustix::io::pread(handle, room, at)
+}
+
+pub(in crate::platform) fn write(handle: impl AsHandle, bytes: &[u8]) -> Result<usize> {
+    let handle = here!(handle, |far| far.write(bytes, None));
+    simulated!(write(handle, bytes, None));
+    rustix::io::write(handle, bytes)
+}
+
+pub(in crate::platform) fn pwrite(handle: impl AsHandle, bytes: &[u8], at: u64) -> Result<usize> {
+    let handle = here!(handle, |far| far.write(bytes, Some(at)));
+    simulated!(write(handle, bytes, Some(at)));
+    rustix::io::pwrite(handle, bytes, at)
+}
+
+pub(in crate::platform) fn ftruncate(handle: impl AsHandle, length: u64) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Cut {
+        handle: far.number(),
+        length
+    }));
+    simulated!(truncate(handle, length));
+    rustix::fs::ftruncate(handle, length)
+}

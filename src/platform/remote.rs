@@ -1,0 +1,135 @@
+//! Files of other machines. A path that begins with the address of one (`ssh://host/…`, `docker://container/…`) leads there: what
+//! `kernel.rs` is asked of it, and of handles that were opened by it, is asked of an agent that runs there. So whatever keeps its
+//! promises here by what it asks the kernel, in which order, keeps them there as well: a connection that breaks is a disk that is
+//! gone.
+
+mod address;
+mod agent;
+mod connection;
+mod far;
+mod protocol;
+mod serve;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use address::Address;
+pub use connection::{Carry, Channel, Lost, lost, set_carrier};
+pub use far::Far;
+pub use serve::serve;
+
+pub(super) use far::{Pair, pair};
+pub(super) use protocol::{Bytes, Call, Wanted, Whence};
+
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::kernel::Result;
+
+/// How addresses are written, for whoever has to be told.
+pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH and docker://CONTAINER/PATH";
+
+/// Whether a path is meant for another machine, also when its address is not understood.
+#[must_use]
+pub fn is_elsewhere(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.first() != Some(&b'/') && bytes.windows(3).any(|part| part == b"://")
+}
+
+/// What stands before `://`. The rest may hold a password and is not repeated.
+#[must_use]
+pub fn scheme_of(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let scheme = bytes.split(|byte| *byte == b':').next().unwrap_or_default();
+    scheme.escape_ascii().to_string()
+}
+
+/// Whether an address is understood and has a path: none is ever guessed.
+#[must_use]
+pub fn has_path(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let place = bytes
+        .windows(3)
+        .position(|part| part == b"://")
+        .and_then(|at| bytes.get(at + 3..));
+    place.is_some_and(|place| place.contains(&b'/')) && Address::split(path).is_some()
+}
+
+/// The home directory of who acts on the machine that a path leads to; `None` when it leads nowhere else, or nobody knows.
+#[must_use]
+pub fn home_near(path: &Path) -> Option<PathBuf> {
+    let (address, _) = Address::split(path)?;
+    let home = connection::to(&address).ok()?.home()?;
+    Some(address.with(home.path()))
+}
+
+/// Where a path leads, without links, `.` and `..`; `None` when it is one of this machine.
+pub(super) fn canonical(path: &Path) -> Option<std::io::Result<PathBuf>> {
+    let (address, path) = Address::split(path)?;
+    let ask = || {
+        let far = Far::nowhere(connection::to(&address)?);
+        let path = Bytes::from(path.as_path());
+        let real = far.bytes(Call::Canonical { path })?;
+        Ok(address.with(Path::new(super::name_of(&real))))
+    };
+    Some(ask().map_err(|error: Errno| error.into()))
+}
+
+/// Where a path leads that begins at `dir`, when that is another machine.
+pub(super) fn route(dir: BorrowedFd<'_>, path: &Path) -> Option<Result<(Far, Bytes)>> {
+    if dir.as_raw_fd() != CWD.as_raw_fd() {
+        return None;
+    }
+    let (address, path) = Address::split(path)?;
+    let reach = || {
+        Ok((
+            Far::nowhere(connection::to(&address)?),
+            Bytes::from(path.as_path()),
+        ))
+    };
+    Some(reach())
+}
+
+/// Flags of an opening as both sides know them: the system's own numbers differ between machines.
+const OPENING: [(u32, OFlags); 11] = [
+    (1, OFlags::WRONLY),
+    (1 << 1, OFlags::RDWR),
+    (1 << 2, OFlags::CREATE),
+    (1 << 3, OFlags::EXCL),
+    (1 << 4, OFlags::DIRECTORY),
+    (1 << 5, OFlags::NOFOLLOW),
+    (1 << 6, OFlags::NONBLOCK),
+    (1 << 7, OFlags::NOCTTY),
+    (1 << 8, OFlags::APPEND),
+    #[cfg(target_os = "linux")]
+    (1 << 9, OFlags::NOATIME),
+    #[cfg(target_os = "linux")]
+    (1 << 10, OFlags::PATH),
+];
+
+pub(super) fn opening(flags: OFlags) -> u32 {
+    let set = OPENING.iter().filter(|(_, flag)| flags.contains(*flag));
+    set.fold(0, |bits, (bit, _)| bits | bit)
+}
+
+fn flags_of(bits: u32) -> OFlags {
+    let set = OPENING.iter().filter(|(bit, _)| bits & bit != 0);
+    set.fold(OFlags::CLOEXEC, |flags, (_, flag)| flags | *flag)
+}
+
+pub(super) fn bits(mode: Mode) -> u32 {
+    mode.as_raw_mode() & 0o7777
+}
+
+/// A special file by its type.
+pub(super) fn node(kind: FileType) -> Result<u8> {
+    match kind {
+        FileType::Fifo => Ok(3),
+        FileType::Socket => Ok(4),
+        FileType::CharacterDevice => Ok(5),
+        FileType::BlockDevice => Ok(6),
+        _ => Err(Errno::INVAL),
+    }
+}

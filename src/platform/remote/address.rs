@@ -1,0 +1,109 @@
+//! The address of a directory on another machine: where it is, and the path there.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// What carries commands to another machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Address {
+    /// The operator's `ssh`.
+    Ssh {
+        /// As the operator names it: a host name, an address, or an alias of `ssh_config`.
+        host: String,
+        /// None: as `ssh` decides.
+        user: Option<String>,
+        /// None: as `ssh` decides.
+        port: Option<u16>,
+    },
+    /// The operator's `docker`, in a container.
+    Docker {
+        /// Its name or id.
+        container: String,
+    },
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ssh { host, user, port } => {
+                f.write_str("ssh://")?;
+                if let Some(user) = user {
+                    write!(f, "{user}@")?;
+                }
+                match host.contains(':') {
+                    true => write!(f, "[{host}]")?,
+                    false => f.write_str(host)?,
+                }
+                port.map_or(Ok(()), |port| write!(f, ":{port}"))
+            }
+            Self::Docker { container } => write!(f, "docker://{container}"),
+        }
+    }
+}
+
+impl Address {
+    /// Takes an address with a path apart; `None`: it is a path of this machine, or not understood.
+    #[must_use]
+    pub fn split(path: &Path) -> Option<(Self, PathBuf)> {
+        let bytes = path.as_os_str().as_bytes();
+        // Paths of this machine are nearly all there are.
+        if bytes.first().is_none_or(|first| *first == b'/') {
+            return None;
+        }
+        let (scheme, rest) = bytes.split_at_checked(bytes.windows(3).position(|part| part == b"://")?)?;
+        let rest = rest.get(3..)?;
+        let end = rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len());
+        let (place, path) = rest.split_at_checked(end)?;
+        let place = std::str::from_utf8(place).ok()?;
+        let address = match scheme {
+            b"ssh" => Self::ssh(place)?,
+            b"docker" => Self::Docker {
+                container: word(place, "_.-")?,
+            },
+            _ => return None,
+        };
+        let path = if path.is_empty() { b"/" } else { path };
+        Some((address, PathBuf::from(OsStr::from_bytes(path))))
+    }
+
+    fn ssh(place: &str) -> Option<Self> {
+        let (user, place) = match place.rsplit_once('@') {
+            Some((user, place)) => (Some(word(user, "_.-")?), place),
+            None => (None, place),
+        };
+        // `[::1]:22`
+        let (host, port) = match place.strip_prefix('[').and_then(|place| place.split_once(']')) {
+            Some((host, port)) => (
+                word(host, ":.%")?,
+                port.strip_prefix(':').or(port.is_empty().then_some(""))?,
+            ),
+            None => {
+                let (host, port) = place.split_once(':').unwrap_or((place, ""));
+                (word(host, "_.-")?, port)
+            }
+        };
+        let port = match port {
+            "" if place.ends_with(':') => return None,
+            "" => None,
+            port => Some(port.parse().ok().filter(|port| *port > 0)?),
+        };
+        Some(Self::Ssh { host, user, port })
+    }
+
+    /// The address of `path` there.
+    #[must_use]
+    pub fn with(&self, path: &Path) -> PathBuf {
+        let mut whole = self.to_string().into_bytes();
+        whole.extend(path.as_os_str().as_bytes());
+        PathBuf::from(OsStr::from_bytes(&whole))
+    }
+}
+
+/// A name that a program can be given without being taken for an option or for several words.
+fn word(text: &str, more: &str) -> Option<String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
+    let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == ':' || c == '_');
+    (begins && text.chars().all(fits)).then(|| text.to_owned())
+}

@@ -1,0 +1,173 @@
+//! Connections to agents, one for each address, made when the first path leads there and held until this process ends.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rustix::io::Errno;
+
+use super::Address;
+use super::agent::Wire;
+use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
+use crate::platform::kernel::Result;
+
+/// The two ends of a program that carries what is said to an agent.
+pub struct Channel {
+    /// What the agent says.
+    pub from: Box<dyn Read + Send>,
+    /// What is said to it.
+    pub to: Box<dyn Write + Send>,
+    /// Why it ended, as the program that carried it told; asked once it has.
+    pub why: Box<dyn FnMut() -> Option<String> + Send>,
+}
+
+/// Begins to carry to an address: an agent listens at the other end of what it gives.
+pub type Carry = Box<dyn Fn(&Address) -> io::Result<Channel> + Send + Sync>;
+
+/// A machine that cannot be reached, or not any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Which.
+    pub address: Address,
+    /// What is known of the reason.
+    pub why: String,
+}
+
+#[derive(Default)]
+struct Registry {
+    carry: OnceLock<Carry>,
+    open: Mutex<HashMap<Address, Option<Arc<Connection>>>>,
+    lost: Mutex<Vec<Lost>>,
+}
+
+fn registry() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(Registry::default)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says how addresses are reached from now on. Only the first word counts.
+pub fn set_carrier(carry: Carry) {
+    let _ = registry().carry.set(carry);
+}
+
+/// Which machines could not be reached, or were lost, since this process began.
+#[must_use]
+pub fn lost() -> Vec<Lost> {
+    locked(&registry().lost).clone()
+}
+
+fn lose(address: &Address, why: String) {
+    let mut lost = locked(&registry().lost);
+    if lost.iter().all(|lost| lost.address != *address) {
+        let address = address.clone();
+        lost.push(Lost { address, why });
+    }
+}
+
+/// The connection to an address.
+///
+/// # Errors
+/// `HOSTUNREACH` when it cannot be made, or could not; [`lost`] has the reason.
+pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
+    let registry = registry();
+    let mut open = locked(&registry.open);
+    if let Some(known) = open.get(address) {
+        return known.clone().ok_or(Errno::HOSTUNREACH);
+    }
+    let made = match registry.carry.get() {
+        Some(carry) => carry(address).and_then(|channel| Connection::greet(address, channel)),
+        None => Err(io::ErrorKind::Unsupported.into()),
+    };
+    let connection = match made {
+        Ok(connection) => Some(Arc::new(connection)),
+        Err(error) => {
+            lose(address, error.to_string());
+            None
+        }
+    };
+    open.insert(address.clone(), connection.clone());
+    connection.ok_or(Errno::HOSTUNREACH)
+}
+
+/// A connection to an agent that answered.
+#[derive(Debug)]
+pub(super) struct Connection {
+    address: Address,
+    greeting: Greeting,
+    wire: Mutex<Wire>,
+    /// Handles that nobody has any more; the agent hears of them with the next call.
+    closed: Mutex<Vec<u64>>,
+    /// It broke.
+    broken: AtomicBool,
+}
+
+impl Connection {
+    /// Asks who is there.
+    fn greet(address: &Address, channel: Channel) -> io::Result<Self> {
+        let mut wire = Wire::new(channel);
+        let answer = wire.ask(Vec::new(), Call::Greet { version: VERSION });
+        let greeting = match answer.map_err(|error| wire.reason(&error))? {
+            Answer::Greeting(greeting) if greeting.version == VERSION => greeting,
+            Answer::Greeting(greeting) => {
+                return Err(io::Error::other(format!(
+                    "the agent there speaks version {}, this program {VERSION}: install the same version on both sides",
+                    greeting.version
+                )));
+            }
+            _ => return Err(io::Error::other("what answers there is no agent of ours")),
+        };
+        if greeting.system != std::env::consts::OS {
+            return Err(io::Error::other(format!(
+                "it runs {}, this machine {}",
+                greeting.system,
+                std::env::consts::OS
+            )));
+        }
+        Ok(Self {
+            address: address.clone(),
+            greeting,
+            wire: Mutex::new(wire),
+            closed: Mutex::default(),
+            broken: AtomicBool::new(false),
+        })
+    }
+
+    /// Makes a call. A connection that broke answers EIO from then on, as a disk that is gone.
+    pub(super) fn call(&self, call: Call) -> Result<Answer> {
+        let closed = std::mem::take(&mut *locked(&self.closed));
+        let mut wire = locked(&self.wire);
+        match wire.ask(closed, call) {
+            Ok(Answer::Failed(number)) => Err(Errno::from_raw_os_error(number)),
+            Ok(answer) => Ok(answer),
+            Err(error) => {
+                let why = wire.reason(&error).to_string();
+                drop(wire);
+                self.broken.store(true, Ordering::Relaxed);
+                lose(&self.address, why);
+                Err(Errno::IO)
+            }
+        }
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn close(&self, handle: u64) {
+        locked(&self.closed).push(handle);
+    }
+
+    /// Where who acts there is at home.
+    pub(super) fn home(&self) -> Option<Bytes> {
+        self.greeting.home.clone()
+    }
+
+    pub(super) fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+}

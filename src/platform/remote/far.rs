@@ -1,0 +1,368 @@
+//! A handle that an agent holds, and what it is asked about it.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{IFlags, RenameFlags, SeekFrom, Timestamps};
+use rustix::io::Errno;
+
+use super::connection::Connection;
+use super::protocol::{Answer, Bytes, Call, Each, Facts, LoadedFile, Moving, NOWHERE, Wanted, Whence};
+use super::route;
+use crate::platform::kernel::Result;
+use crate::platform::{self, AsHandle, Handle, HandleRef, Looked, NodeKind, Stat};
+use crate::snapshot::{InodeFlags, Time};
+
+/// What an agent is asked to read at once (bytes).
+const AT_ONCE: usize = 4 << 20;
+
+/// A handle on another machine. Closed when it is dropped.
+#[derive(Debug)]
+pub struct Far {
+    connection: Arc<Connection>,
+    number: u64,
+}
+
+impl Drop for Far {
+    fn drop(&mut self) {
+        if self.number != NOWHERE {
+            self.connection.close(self.number);
+        }
+    }
+}
+
+impl Far {
+    /// Where absolute paths begin.
+    pub(super) fn nowhere(connection: Arc<Connection>) -> Self {
+        let number = NOWHERE;
+        Self { connection, number }
+    }
+
+    pub(in crate::platform) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// An answer of another kind than was asked for says nothing.
+    fn ask<T>(&self, call: Call, take: impl FnOnce(Answer) -> Option<T>) -> Result<T> {
+        take(self.connection.call(call)?).ok_or(Errno::IO)
+    }
+
+    pub(in crate::platform) fn open(&self, call: Call) -> Result<Handle> {
+        let number = self.ask(call, |answer| match answer {
+            Answer::Handle(number) => Some(number),
+            _ => None,
+        })?;
+        let connection = Arc::clone(&self.connection);
+        Ok(Self { connection, number }.into())
+    }
+
+    pub(in crate::platform) fn done(&self, call: Call) -> Result<()> {
+        self.ask(call, |answer| matches!(answer, Answer::Done).then_some(()))
+    }
+
+    pub(in crate::platform) fn count(&self, call: Call) -> Result<u64> {
+        self.ask(call, |answer| match answer {
+            Answer::Number(number) => Some(number),
+            _ => None,
+        })
+    }
+
+    pub(in crate::platform) fn bytes(&self, call: Call) -> Result<Vec<u8>> {
+        self.ask(call, |answer| match answer {
+            Answer::Bytes(bytes) => Some(bytes.0),
+            _ => None,
+        })
+    }
+
+    /// As a call that fills a buffer: an empty one asks for the length.
+    pub(in crate::platform) fn fill(&self, call: Call, room: &mut [u8]) -> Result<usize> {
+        let bytes = self.bytes(call)?;
+        match room.get_mut(..bytes.len()) {
+            Some(part) => part.copy_from_slice(&bytes),
+            None => return Err(Errno::RANGE),
+        }
+        Ok(bytes.len())
+    }
+
+    pub(in crate::platform) fn stat(&self, path: Bytes, own: bool) -> Result<Stat> {
+        let dir = self.number;
+        let facts = self.ask(Call::Stat { dir, path, own }, |answer| match answer {
+            Answer::Facts(facts) => Some(facts),
+            _ => None,
+        });
+        stat(&facts?)
+    }
+
+    pub(in crate::platform) fn names(&self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let dir = self.number;
+        let names = self.ask(Call::Names { dir }, |answer| match answer {
+            Answer::Names(names) => Some(names),
+            _ => None,
+        })?;
+        for name in names {
+            // What is no name would lead elsewhere.
+            if name.0.is_empty() || name.0.contains(&b'/') || name.0.contains(&0) {
+                return Err(Errno::IO);
+            }
+            each(&name.0);
+        }
+        Ok(())
+    }
+
+    pub(in crate::platform) fn set_mtime(&self, path: Option<Bytes>, times: &Timestamps) -> Result<()> {
+        let told = times.last_modification;
+        let nanos = u32::try_from(told.tv_nsec).map_err(|_| Errno::INVAL)?;
+        let (dir, mtime) = (self.number, (told.tv_sec, nanos));
+        self.done(Call::Modified { dir, path, mtime })
+    }
+
+    pub(in crate::platform) fn read(&self, room: &mut [u8], at: Option<u64>) -> Result<usize> {
+        let (handle, most) = (self.number, room.len().min(AT_ONCE) as u64);
+        self.fill(Call::Read { handle, most, at }, room)
+    }
+
+    pub(in crate::platform) fn write(&self, bytes: &[u8], at: Option<u64>) -> Result<usize> {
+        let part = bytes.get(..AT_ONCE).unwrap_or(bytes);
+        let (handle, bytes) = (self.number, Bytes::from(part));
+        let written = self.count(Call::Write { handle, bytes, at })?;
+        usize::try_from(written)
+            .ok()
+            .filter(|written| *written <= part.len())
+            .ok_or(Errno::IO)
+    }
+
+    pub(in crate::platform) fn inode_flags(&self) -> Result<IFlags> {
+        let bits = self.count(Call::InodeFlags { handle: self.number })?;
+        u32::try_from(bits)
+            .map(IFlags::from_bits_retain)
+            .map_err(|_| Errno::IO)
+    }
+
+    pub(in crate::platform) fn set_inode_flags(&self, flags: IFlags) -> Result<()> {
+        let (handle, flags) = (self.number, flags.bits());
+        self.done(Call::SetInodeFlags { handle, flags })
+    }
+
+    pub(in crate::platform) fn clock(&self, fine: bool) -> Result<Time> {
+        self.ask(Call::Clock { fine }, |answer| match answer {
+            Answer::Time(sec, nsec) if nsec < 1_000_000_000 => Some(Time { sec, nsec }),
+            _ => None,
+        })
+    }
+
+    /// Numeric user and group that the agent acts as.
+    pub(in crate::platform) fn actor(&self) -> (u32, u32) {
+        let greeting = self.connection.greeting();
+        (greeting.uid, greeting.gid)
+    }
+
+    /// Whether nothing can be asked any more.
+    pub(in crate::platform) fn is_lost(&self) -> bool {
+        self.connection.is_broken()
+    }
+
+    /// A directory's facts, those of everything in it, whether something vanished meanwhile, and its own facts after that.
+    pub(in crate::platform) fn look(&self) -> Result<Looked> {
+        let dir = self.number;
+        let (before, children, vanished, after) = self.ask(Call::Look { dir }, |answer| match answer {
+            Answer::Looked {
+                before,
+                children,
+                vanished,
+                after,
+            } => Some((before, children, vanished, after)),
+            _ => None,
+        })?;
+        let child = |(name, facts): (Bytes, Each<Facts>)| (name.0, each(facts, |facts| stat(&facts)));
+        Ok(Looked {
+            before: stat(&before)?,
+            children: children.into_iter().map(child).collect(),
+            vanished,
+            after: stat(&after)?,
+        })
+    }
+
+    /// Facts of several names, in their order.
+    pub(in crate::platform) fn facts(&self, names: Vec<Bytes>) -> Result<Vec<io::Result<Stat>>> {
+        let (dir, wanted) = (self.number, names.len());
+        let found = self.ask(Call::Facts { dir, names }, |answer| match answer {
+            Answer::Several(found) if found.len() == wanted => Some(found),
+            _ => None,
+        })?;
+        Ok(found
+            .into_iter()
+            .map(|facts| each(facts, |facts| stat(&facts)))
+            .collect())
+    }
+
+    /// Small files.
+    pub(in crate::platform) fn load(
+        &self,
+        files: Vec<Wanted>,
+    ) -> Result<Vec<io::Result<platform::LoadedFile>>> {
+        let (dir, wanted) = (self.number, files.len());
+        let found = self.ask(Call::Load { dir, files }, |answer| match answer {
+            Answer::Loaded(found) if found.len() == wanted => Some(found),
+            _ => None,
+        })?;
+        Ok(found.into_iter().map(|file| each(file, loaded)).collect())
+    }
+}
+
+fn each<T, U>(one: Each<T>, take: impl FnOnce(T) -> Result<U>) -> io::Result<U> {
+    let one = one.map_err(Errno::from_raw_os_error);
+    Ok(one.and_then(take)?)
+}
+
+fn loaded(file: LoadedFile) -> Result<platform::LoadedFile> {
+    let attribute = |(name, value): (Bytes, Bytes)| crate::snapshot::Xattr {
+        name: name.0.into(),
+        value: value.0.into(),
+    };
+    Ok(platform::LoadedFile {
+        data: file.data.0,
+        xattrs: file.attributes.into_iter().map(attribute).collect(),
+        stat: stat(&file.facts)?,
+        dense: file.dense,
+    })
+}
+
+const KINDS: [NodeKind; 8] = [
+    NodeKind::File,
+    NodeKind::Directory,
+    NodeKind::Symlink,
+    NodeKind::Fifo,
+    NodeKind::Socket,
+    NodeKind::CharDevice,
+    NodeKind::BlockDevice,
+    NodeKind::Other,
+];
+
+/// Facts as the other side tells them. What cannot be is an error.
+fn stat(facts: &Facts) -> Result<Stat> {
+    let time = |(sec, nsec): (i64, u32)| match nsec {
+        0..1_000_000_000 => Ok(Time { sec, nsec }),
+        _ => Err(Errno::IO),
+    };
+    Ok(Stat {
+        kind: *KINDS.get(usize::from(facts.kind)).ok_or(Errno::IO)?,
+        mode: facts.mode & 0o7777,
+        uid: facts.owner.0,
+        gid: facts.owner.1,
+        size: facts.size,
+        allocated: facts.allocated,
+        mtime: time(facts.mtime)?,
+        ctime: time(facts.ctime)?,
+        ino: facts.ino,
+        born: facts.born.map(time).transpose()?,
+        nlink: facts.nlink,
+        rdev: facts.rdev,
+        flags: InodeFlags::from_bits(facts.flags).ok_or(Errno::IO)?,
+        place: facts.place,
+    })
+}
+
+impl From<&Stat> for Facts {
+    fn from(stat: &Stat) -> Self {
+        let kind = KINDS.iter().position(|kind| *kind == stat.kind);
+        let time = |time: Time| (time.sec, time.nsec);
+        Self {
+            kind: kind.and_then(|kind| u8::try_from(kind).ok()).unwrap_or(7),
+            mode: stat.mode,
+            owner: (stat.uid, stat.gid),
+            size: stat.size,
+            allocated: stat.allocated,
+            mtime: time(stat.mtime),
+            ctime: time(stat.ctime),
+            ino: stat.ino,
+            born: stat.born.map(time),
+            nlink: stat.nlink,
+            rdev: stat.rdev,
+            flags: stat.flags.bits(),
+            place: stat.place,
+        }
+    }
+}
+
+impl From<SeekFrom> for Whence {
+    fn from(to: SeekFrom) -> Self {
+        match to {
+            SeekFrom::Start(at) => Self::Start(at),
+            SeekFrom::End(offset) => Self::End(offset),
+            SeekFrom::Current(offset) => Self::Current(offset),
+            SeekFrom::Data(at) => Self::Data(at),
+            SeekFrom::Hole(at) => Self::Hole(at),
+        }
+    }
+}
+
+/// Two places of one call.
+pub(in crate::platform) enum Pair<'h> {
+    Here(std::os::fd::BorrowedFd<'h>, std::os::fd::BorrowedFd<'h>),
+    There(FarPair),
+}
+
+/// Two places on one other machine.
+pub(in crate::platform) struct FarPair {
+    connection: Arc<Connection>,
+    from: (u64, Bytes),
+    to: (u64, Bytes),
+}
+
+/// Where two paths lead. On different machines nothing goes from one to the other.
+pub(in crate::platform) fn pair<'h>(
+    from: &'h impl AsHandle,
+    old: &Path,
+    to: &'h impl AsHandle,
+    new: &Path,
+) -> Result<Pair<'h>> {
+    let place = |handle: HandleRef<'h>, path: &Path| match handle {
+        HandleRef::There(far) => Ok(Err((Arc::clone(&far.connection), far.number, Bytes::from(path)))),
+        HandleRef::Here(here) => match route(here, path) {
+            None => Ok(Ok(here)),
+            Some(routed) => routed.map(|(far, path)| Err((Arc::clone(&far.connection), far.number, path))),
+        },
+    };
+    match (place(from.as_handle(), old)?, place(to.as_handle(), new)?) {
+        (Ok(from), Ok(to)) => Ok(Pair::Here(from, to)),
+        (Err((connection, dir, old)), Err((other, to, new))) if Arc::ptr_eq(&connection, &other) => {
+            Ok(Pair::There(FarPair {
+                connection,
+                from: (dir, old),
+                to: (to, new),
+            }))
+        }
+        _ => Err(Errno::XDEV),
+    }
+}
+
+impl FarPair {
+    fn done(self, call: impl FnOnce((u64, Bytes), (u64, Bytes)) -> Call) -> Result<()> {
+        match self.connection.call(call(self.from, self.to))? {
+            Answer::Done => Ok(()),
+            _ => Err(Errno::IO),
+        }
+    }
+
+    pub(in crate::platform) fn link(self) -> Result<()> {
+        self.done(|(from, old), (to, new)| Call::Link { from, old, to, new })
+    }
+
+    pub(in crate::platform) fn rename(self, flags: RenameFlags) -> Result<()> {
+        let how = if flags.contains(RenameFlags::EXCHANGE) {
+            Moving::Exchange
+        } else if flags.contains(RenameFlags::NOREPLACE) {
+            Moving::New
+        } else {
+            Moving::Over
+        };
+        self.done(|(from, old), (to, new)| Call::Rename {
+            from,
+            old,
+            to,
+            new,
+            how,
+        })
+    }
+}

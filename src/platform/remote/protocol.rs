@@ -1,0 +1,372 @@
+//! What is said to an agent on another machine, and what it answers: the calls of `kernel.rs`, and a few that do many of them at
+//! once where each one would wait for the wire. A message is its length (four bytes, little endian) and that many bytes.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Version of what is said; both sides must have the same.
+pub(super) const VERSION: u32 = 1;
+/// No message is longer (bytes): what claims to be is none.
+const LONGEST: u32 = 64 << 20;
+/// The directory that absolute paths begin at.
+pub(super) const NOWHERE: u64 = 0;
+
+/// Bytes: a name, a path, content.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(in crate::platform) struct Bytes(pub(super) Vec<u8>);
+
+impl Bytes {
+    pub(super) fn path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.0))
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.len() {
+            0..=200 => write!(f, "\"{}\"", self.0.escape_ascii()),
+            length => write!(f, "{length} bytes"),
+        }
+    }
+}
+
+impl From<&Path> for Bytes {
+    fn from(path: &Path) -> Self {
+        Self(path.as_os_str().as_bytes().to_vec())
+    }
+}
+
+impl From<&[u8]> for Bytes {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Raw;
+        impl Visitor<'_> for Raw {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("bytes")
+            }
+
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                Ok(Bytes(bytes.to_vec()))
+            }
+        }
+        deserializer.deserialize_bytes(Raw)
+    }
+}
+
+/// One call. Handles are numbers of the agent's; a path is relative to one, or absolute and [`NOWHERE`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::platform) enum Call {
+    /// Who are you?
+    Greet {
+        version: u32,
+    },
+    Open {
+        dir: u64,
+        path: Bytes,
+        flags: u32,
+        mode: u32,
+    },
+    OpenBeneath {
+        dir: u64,
+        path: Bytes,
+        flags: u32,
+    },
+    Stat {
+        dir: u64,
+        path: Bytes,
+        own: bool,
+    },
+    Names {
+        dir: u64,
+    },
+    ReadLink {
+        dir: u64,
+        path: Bytes,
+    },
+    MakeDir {
+        dir: u64,
+        path: Bytes,
+        mode: u32,
+    },
+    MakeLink {
+        dir: u64,
+        path: Bytes,
+        target: Bytes,
+    },
+    MakeNode {
+        dir: u64,
+        path: Bytes,
+        kind: u8,
+        device: (u32, u32),
+    },
+    Link {
+        from: u64,
+        old: Bytes,
+        to: u64,
+        new: Bytes,
+    },
+    Rename {
+        from: u64,
+        old: Bytes,
+        to: u64,
+        new: Bytes,
+        how: Moving,
+    },
+    Unlink {
+        dir: u64,
+        path: Bytes,
+        directory: bool,
+    },
+    Own {
+        dir: u64,
+        path: Option<Bytes>,
+        uid: u32,
+        gid: u32,
+    },
+    Mode {
+        handle: u64,
+        mode: u32,
+        pinned: bool,
+    },
+    Modified {
+        dir: u64,
+        path: Option<Bytes>,
+        mtime: (i64, u32),
+    },
+    Sync {
+        handle: u64,
+        all: bool,
+    },
+    Magic {
+        handle: u64,
+    },
+    Room {
+        handle: u64,
+        all: bool,
+    },
+    Seek {
+        handle: u64,
+        to: Whence,
+    },
+    Read {
+        handle: u64,
+        most: u64,
+        at: Option<u64>,
+    },
+    Write {
+        handle: u64,
+        bytes: Bytes,
+        at: Option<u64>,
+    },
+    Cut {
+        handle: u64,
+        length: u64,
+    },
+    ListAttributes {
+        dir: u64,
+        name: Option<Bytes>,
+    },
+    GetAttribute {
+        dir: u64,
+        name: Option<Bytes>,
+        attribute: Bytes,
+    },
+    SetAttribute {
+        dir: u64,
+        name: Option<Bytes>,
+        attribute: Bytes,
+        value: Option<Bytes>,
+    },
+    InodeFlags {
+        handle: u64,
+    },
+    SetInodeFlags {
+        handle: u64,
+        flags: u32,
+    },
+    MayChange {
+        path: Bytes,
+    },
+    Clock {
+        fine: bool,
+    },
+    /// The path without links and dots.
+    Canonical {
+        path: Bytes,
+    },
+    /// A directory's facts, those of everything in it, and its own once more.
+    Look {
+        dir: u64,
+    },
+    /// Facts of many names in a directory.
+    Facts {
+        dir: u64,
+        names: Vec<Bytes>,
+    },
+    /// Small files with content, attributes and the facts after they were read.
+    Load {
+        dir: u64,
+        files: Vec<Wanted>,
+    },
+}
+
+/// How a name is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::platform) enum Moving {
+    Over,
+    New,
+    Exchange,
+}
+
+/// From where a place in a file is counted.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(in crate::platform) enum Whence {
+    Start(u64),
+    End(i64),
+    Current(i64),
+    Data(u64),
+    Hole(u64),
+}
+
+/// The facts of an object.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Facts {
+    pub(super) kind: u8,
+    pub(super) mode: u32,
+    pub(super) owner: (u32, u32),
+    pub(super) size: u64,
+    pub(super) allocated: u64,
+    pub(super) mtime: (i64, u32),
+    pub(super) ctime: (i64, u32),
+    pub(super) ino: u64,
+    pub(super) born: Option<(i64, u32)>,
+    pub(super) nlink: u32,
+    pub(super) rdev: (u32, u32),
+    pub(super) flags: u32,
+    pub(super) place: (u64, u64),
+}
+
+/// Who answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Greeting {
+    pub(super) version: u32,
+    /// As `std::env::consts::OS` says it: errors are numbers of that system.
+    pub(super) system: String,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+    pub(super) groups: Vec<u32>,
+    pub(super) home: Option<Bytes>,
+}
+
+/// What one of several gave: an error is the system's number.
+pub(super) type Each<T> = Result<T, i32>;
+
+/// A small file to read: its name, size and latest time as they were listed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::platform) struct Wanted {
+    pub(in crate::platform) name: Bytes,
+    pub(in crate::platform) size: u64,
+    pub(in crate::platform) last: (i64, u32),
+}
+
+/// A small file that was read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct LoadedFile {
+    pub(super) data: Bytes,
+    pub(super) attributes: Vec<(Bytes, Bytes)>,
+    pub(super) facts: Facts,
+    /// Whether all of it is data.
+    pub(super) dense: bool,
+}
+
+/// What a call gave.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Answer {
+    Done,
+    Handle(u64),
+    Facts(Facts),
+    Names(Vec<Bytes>),
+    Bytes(Bytes),
+    Number(u64),
+    Time(i64, u32),
+    Greeting(Greeting),
+    Looked {
+        before: Facts,
+        children: Vec<(Bytes, Each<Facts>)>,
+        vanished: bool,
+        after: Facts,
+    },
+    Several(Vec<Each<Facts>>),
+    Loaded(Vec<Each<LoadedFile>>),
+    /// The system's number.
+    Failed(i32),
+}
+
+/// A call, and handles that are not needed any more.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub(super) closed: Vec<u64>,
+    pub(super) call: Call,
+}
+
+/// Sends a message.
+pub(super) fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
+    let mut bytes = vec![0; 4];
+    bytes = postcard::to_extend(message, bytes).map_err(io::Error::other)?;
+    let length = u32::try_from(bytes.len() - 4).unwrap_or(u32::MAX);
+    if length > LONGEST {
+        return Err(io::Error::other("a message is too long"));
+    }
+    if let Some(head) = bytes.get_mut(..4) {
+        head.copy_from_slice(&length.to_le_bytes());
+    }
+    to.write_all(&bytes)?;
+    to.flush()
+}
+
+/// Receives one; `None` at the end.
+pub(super) fn receive<T: for<'de> Deserialize<'de>>(from: &mut impl Read) -> io::Result<Option<T>> {
+    let mut head = [0; 4];
+    let mut got = 0;
+    while let Some(rest) = head.get_mut(got..).filter(|rest| !rest.is_empty()) {
+        match from.read(rest) {
+            Ok(0) if got == 0 => return Ok(None),
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => got += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let length = u32::from_le_bytes(head);
+    if length > LONGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no message"));
+    }
+    let mut bytes = Vec::new();
+    from.take(length.into()).read_to_end(&mut bytes)?;
+    if bytes.len() != length as usize {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let message = postcard::from_bytes(&bytes);
+    message
+        .map(Some)
+        .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
+}

@@ -1,0 +1,175 @@
+//! An agent in this process, on another thread: what it is asked goes over the same wire.
+
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use super::connection::Channel;
+use super::protocol::{Call, Request, receive, send};
+use super::{Address, serve, set_carrier};
+use crate::platform::{self, Opening};
+
+/// The address of a path of this machine, reached through an agent. Each `machine` has a connection of its own.
+pub(crate) fn through_agent(machine: &str, path: &Path) -> PathBuf {
+    set_carrier(Box::new(|_| {
+        let (ours, theirs) = UnixStream::pair()?;
+        let again = theirs.try_clone()?;
+        std::thread::spawn(move || serve(again, theirs));
+        Ok(Channel {
+            from: Box::new(ours.try_clone()?),
+            to: Box::new(ours),
+            why: Box::new(|| None),
+        })
+    }));
+    let container = machine.to_owned();
+    Address::Docker { container }.with(path)
+}
+
+#[test]
+fn files_of_an_agent_are_read_and_written_as_those_of_this_machine() {
+    let place = tempfile::tempdir().unwrap();
+    let far = through_agent("content", place.path());
+    let dir = platform::open_root(&far).unwrap();
+    let name = std::ffi::OsStr::new("file");
+    let mut file = platform::create_file(&dir, name).unwrap();
+    let content: Vec<u8> = (0..9_000_000_u32).map(|at| at.to_le_bytes()[1]).collect();
+    file.write_all(&content).unwrap();
+    file.set_len(20_000_000).unwrap();
+    file.sync().unwrap();
+    let (read, stat) = platform::open_child_file(&dir, name).unwrap();
+    assert_eq!(stat.size, 20_000_000);
+    let mut room = vec![1; 9_000_100];
+    read.read_exact_at(&mut room, 0).unwrap();
+    assert_eq!(room[..9_000_000], content);
+    assert_eq!(room[9_000_000..], [0; 100]);
+    let segments = platform::data_segments(&read, stat.size).unwrap();
+    assert!(
+        segments.iter().map(|(_, length)| length).sum::<u64>() < 10_000_000,
+        "{segments:?}"
+    );
+    assert_eq!(
+        platform::stat_path(&far.join("file")).unwrap().unwrap().ino,
+        stat.ino
+    );
+    assert!(platform::stat_path(&far.join("none")).unwrap().is_none());
+    // What is of one machine alone stays there.
+    let here = platform::open_root(place.path()).unwrap();
+    let moved = platform::rename_new(&dir, name, &here, std::ffi::OsStr::new("other"));
+    assert_eq!(moved.unwrap_err().kind(), io::ErrorKind::CrossesDevices);
+    let locked = platform::open_path(&far.join("file"), Opening::Read)
+        .unwrap()
+        .try_lock(true);
+    assert_eq!(locked.unwrap_err().kind(), io::ErrorKind::Unsupported);
+}
+
+#[test]
+fn a_link_is_not_followed_there_either() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir(place.path().join("real")).unwrap();
+    std::os::unix::fs::symlink("real", place.path().join("link")).unwrap();
+    let far = through_agent("links", place.path());
+    let dir = platform::open_root(&far).unwrap();
+    assert!(platform::open_beneath(&dir, Path::new("real")).is_ok());
+    for path in ["link", "../..", "link/x"] {
+        assert!(platform::open_beneath(&dir, Path::new(path)).is_err(), "{path}");
+    }
+    assert_eq!(platform::canonical(&far.join("link")).unwrap(), far.join("real"));
+}
+
+#[test]
+fn an_agent_that_is_gone_is_a_disk_that_is_gone() {
+    let place = tempfile::tempdir().unwrap();
+    let far = through_agent("gone", place.path());
+    let dir = platform::open_root(&far).unwrap();
+    // It is asked something that it does not understand, and ends.
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let again = theirs.try_clone().unwrap();
+    let agent = std::thread::spawn(move || serve(again, theirs));
+    ours.write_all(&[3, 0, 0, 0, 9, 9, 9]).unwrap();
+    assert!(agent.join().unwrap().is_err());
+    assert!(receive::<Request>(&mut ours).unwrap().is_none());
+    drop(dir);
+}
+
+#[test]
+fn a_message_that_claims_to_be_endless_is_refused() {
+    let mut claimed: &[u8] = &[0xff, 0xff, 0xff, 0xff, 1];
+    assert_eq!(
+        receive::<Request>(&mut claimed).unwrap_err().kind(),
+        io::ErrorKind::InvalidData
+    );
+    let mut cut = Vec::new();
+    let call = Call::Clock { fine: true };
+    send(
+        &mut cut,
+        &Request {
+            closed: vec![7],
+            call,
+        },
+    )
+    .unwrap();
+    for length in 1..cut.len() {
+        assert!(receive::<Request>(&mut &cut[..length]).is_err(), "{length}");
+    }
+    assert!(receive::<Request>(&mut cut.as_slice()).unwrap().is_some());
+}
+
+fn told(text: &str) -> Option<(String, String)> {
+    let (address, path) = Address::split(Path::new(text))?;
+    Some((address.to_string(), path.display().to_string()))
+}
+
+#[test]
+fn addresses_are_taken_apart() {
+    for (text, address, path) in [
+        ("ssh://host/srv/a", "ssh://host", "/srv/a"),
+        (
+            "ssh://ann@host.example:2222/srv//a/",
+            "ssh://ann@host.example:2222",
+            "/srv//a/",
+        ),
+        ("ssh://host", "ssh://host", "/"),
+        ("docker://web-1/app", "docker://web-1", "/app"),
+    ] {
+        assert_eq!(told(text), Some((address.to_owned(), path.to_owned())), "{text}");
+    }
+    let (address, _) = Address::split(Path::new("ssh://[::1]:22/x")).unwrap();
+    let (host, port) = ("::1".to_owned(), Some(22));
+    assert_eq!(
+        address,
+        Address::Ssh {
+            host,
+            user: None,
+            port
+        }
+    );
+}
+
+#[test]
+fn what_could_be_an_option_or_a_command_is_no_address() {
+    for text in [
+        "/srv/a",
+        "srv://x",
+        "",
+        "ssh:///a",
+        "ssh://-oProxyCommand=x/a",
+        "ssh://a b/c",
+        "ssh://host:0/a",
+        "ssh://host:/a",
+        "ssh://host:x/a",
+        "ssh://$(id)/a",
+        "ssh://-l@host/a",
+        "docker://--privileged/a",
+        "docker://a;b/c",
+        "docker:///a",
+    ] {
+        assert_eq!(told(text), None, "{text}");
+    }
+}
+
+#[test]
+fn an_address_with_a_path_comes_back() {
+    let (address, path) = Address::split(Path::new("ssh://ann@[fe80::1]:22/srv/a")).unwrap();
+    let whole = address.with(&path);
+    assert_eq!(Address::split(&whole), Some((address, path)), "{whole:?}");
+}

@@ -1,0 +1,309 @@
+//! The same contract for directories of other machines: what holds here is tried by ssh and in a container. Each test says so where
+//! there is no sshd or no docker.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::real_scenarios::{DAMAGES, furnish};
+use crate::support::build::Build;
+use crate::support::carried::Kind;
+use crate::support::compare::{assert_kept, assert_same_tree, assert_untouched};
+use crate::support::machine::has_points;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+/// Runs a test on directories of this machine, by ssh, and in a container.
+fn everywhere(test: impl Fn(&Sandbox)) {
+    for kind in [Kind::Local, Kind::Ssh, Kind::Docker] {
+        eprintln!("{kind:?}");
+        if let Some(sandbox) = Sandbox::carried(kind) {
+            test(&sandbox);
+        }
+    }
+}
+
+fn project(sandbox: &Sandbox) -> PathBuf {
+    let project = sandbox.project("tree");
+    fs::create_dir_all(project.join("part-0/inner")).unwrap();
+    for number in 0..40 {
+        let build = Build::at(&project.join("part-0"));
+        build.file(format!("inner/{number}.rs"), format!("fn f{number}() {{}}\n"));
+        build.file(format!("{number}.md"), format!("# {number}\n"));
+    }
+    furnish(&project);
+    project
+}
+
+#[test]
+fn every_damage_is_undone_wherever_the_files_lie() {
+    everywhere(|sandbox| {
+        let project = project(sandbox);
+        Build::at(&project).big("big.bin", 20 << 20);
+        let before = Tree::read(&project);
+        for damage in &DAMAGES {
+            let id = sandbox.launch(&project, damage.script);
+            let damaged = Tree::read(&project);
+            let changes = sandbox.diff(&id, &[]);
+            for path in damage.named {
+                let named = changes.touched().contains(&path.as_bytes().to_vec());
+                assert!(named, "{}: no {path:?}\n{}", damage.scenario, changes.shown);
+            }
+            // 32: without a terminal nothing happens unasked, and the paths are said first, with their machine.
+            let refused = sandbox.jackin(["restore", &id]).code(4);
+            if let Some(path) = damage.named.first().filter(|path| !path.contains('\n')) {
+                refused.shows(&sandbox.target(&project.join(path)));
+            }
+            assert_untouched(&damaged, &Tree::read(&project));
+            let done = sandbox.restore(&id, &[]);
+            assert!(done.applied == changes.touched(), "{}", damage.scenario);
+            assert_same_tree(&before, &Tree::read(&project));
+            // 27: once more is the same as once; the agent's tree comes back as well.
+            sandbox.restore(&id, &[]).nothing();
+            sandbox.undo(&id);
+            assert_same_tree(&damaged, &Tree::read(&project));
+            sandbox.undo(&id);
+            assert_same_tree(&before, &Tree::read(&project));
+        }
+    });
+}
+
+#[test]
+fn what_is_not_the_sessions_stays_wherever_the_files_lie() {
+    everywhere(|sandbox| {
+        let project = project(sandbox);
+        Build::at(&project)
+            .file("target/old", "before\n")
+            .file("node_modules/m/i.js", "before\n");
+        let before = Tree::read(&project);
+        let excluded = ["--exclude", "target/", "--exclude", "node_modules/"];
+        // 13, 20, 21, 22: planted links, ignored files, a changed .gitignore, excluded trees.
+        let script = "ln -s /etc/passwd x; : > .gitignore; rm own/a; echo new > target/new; rm target/old; \
+                      rm -r node_modules; mkdir -p node_modules/n; touch \"$(printf 'own/\\033[31mred')\"";
+        let id = sandbox.launch_with(&excluded, &project, script);
+        let damaged = Tree::read(&project);
+        for verb in ["show", "diff"] {
+            sandbox.jackin([verb, &id]).ok().harmless();
+        }
+        sandbox.restore(&id, &["own/a"]).touched(&["own/a"]);
+        assert_kept(&damaged, &Tree::read(&project), &["own/a"]);
+        // 23: the operator's later file stays and is named.
+        fs::write(project.join("notes.md"), "mine\n").unwrap();
+        sandbox.restore_in_part(&id, &[]).conflicted(&["notes.md"]);
+        let after = Tree::read(&project);
+        let own = |tree: &Tree| tree.without("target").without("node_modules").without("notes.md");
+        assert_same_tree(&own(&before), &own(&after));
+        assert_untouched(&damaged.only("target"), &after.only("target"));
+        assert_untouched(&damaged.only("node_modules"), &after.only("node_modules"));
+        fs::remove_file(project.join("notes.md")).unwrap();
+        // 24: a session that changed nothing.
+        let idle = Tree::read(&project);
+        let id = sandbox.launch_with(&excluded, &project, "true");
+        sandbox.restore(&id, &[]).nothing();
+        assert_untouched(&idle, &Tree::read(&project));
+    });
+}
+
+#[test]
+fn an_active_session_is_refused_wherever_the_files_lie() {
+    everywhere(|sandbox| {
+        // 31.
+        let project = project(sandbox);
+        let target = sandbox.target(&project);
+        let begun = sandbox.jackin(["begin", "--snapshot", "project", &target]).ok();
+        let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+        fs::remove_file(project.join(".env")).unwrap();
+        let damaged = Tree::read(&project);
+        sandbox.jackin(["restore", &id, "--yes"]).code(3);
+        assert_untouched(&damaged, &Tree::read(&project));
+        sandbox.jackin(["end", &id]).ok();
+        sandbox.restore(&id, &[]).touched(&[".env"]);
+    });
+}
+
+#[test]
+fn a_restore_that_dies_is_finished_or_taken_back_wherever_the_files_lie() {
+    if !has_points() {
+        return;
+    }
+    everywhere(|sandbox| {
+        // 29: killed on this side.
+        let project = project(sandbox);
+        let before = Tree::read(&project);
+        for point in ["intent", "staged", "journaled", "moved", "moved:3", "decided"] {
+            for verb in ["resume", "abort"] {
+                let id = sandbox.launch(
+                    &project,
+                    "rm -r data own; chmod 600 run.sh; echo x > new; echo y > .env",
+                );
+                let damaged = Tree::read(&project);
+                let restore = sandbox.command(["restore", &id, "--yes"]);
+                restore.with("JACKIN_RECOVERY_FAIL_AT", point).run();
+                if sandbox.jackin(["list"]).ok().text().contains("interrupted") {
+                    sandbox.jackin([verb, &id, "--yes"]).code_in(&[0, 6]);
+                }
+                let now = Tree::read(&project);
+                let is_new = now.nodes.contains_key(b"data/one.csv".as_slice());
+                assert_same_tree(if is_new { &before } else { &damaged }, &now);
+                sandbox.restore(&id, &[]);
+                assert_same_tree(&before, &Tree::read(&project));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_connection_that_is_cut_loses_nothing() {
+    let rounds: usize = std::env::var("JACKIN_CUTS").map_or(6, |rounds| rounds.parse().unwrap());
+    for kind in [Kind::Ssh, Kind::Docker] {
+        let Some(sandbox) = Sandbox::carried(kind) else {
+            continue;
+        };
+        let project = project(&sandbox);
+        let before = Tree::read(&project);
+        let mut waited = 0;
+        for round in 0..rounds {
+            let id = sandbox.launch(
+                &project,
+                "rm -r data own part-0; chmod 600 run.sh; echo x > new; echo y > .env",
+            );
+            let damaged = Tree::read(&project);
+            let restore = sandbox.command(["restore", &id, "--yes"]).start();
+            std::thread::sleep(std::time::Duration::from_millis(
+                100 + 1900 * (round as u64 * 7 % 50) / 50,
+            ));
+            sandbox.machine().cut(round % 3 == 0);
+            let run = restore.finish();
+            assert!(run.status.is_some_and(|status| status.code().is_some()), "{run}");
+            let list = sandbox.jackin(["list"]).ok();
+            if list.text().contains("interrupted") {
+                waited += 1;
+                let verb = if round % 2 == 0 { "resume" } else { "abort" };
+                sandbox.jackin([verb, &id, "--yes"]).code_in(&[0, 6]);
+            }
+            let now = Tree::read(&project);
+            let is_new = now.nodes.contains_key(b"data/one.csv".as_slice());
+            assert_same_tree(if is_new { &before } else { &damaged }, &now);
+            sandbox.restore(&id, &[]);
+            assert_same_tree(&before, &Tree::read(&project));
+            sandbox.no_litter();
+        }
+        println!("{kind:?}: {rounds} connections cut, {waited} restores waited");
+    }
+}
+
+#[test]
+fn a_capture_whose_connection_is_cut_leaves_no_snapshot() {
+    for kind in [Kind::Ssh, Kind::Docker] {
+        let Some(sandbox) = Sandbox::carried(kind) else {
+            continue;
+        };
+        let project = project(&sandbox);
+        Build::at(&project).big("big.bin", 200 << 20);
+        let target = sandbox.target(&project);
+        let begin = sandbox
+            .command(["begin", "--snapshot", "project", &target])
+            .start();
+        std::thread::sleep(std::time::Duration::from_millis(900));
+        sandbox.machine().cut(true);
+        let run = begin.finish();
+        if run.status.is_some_and(|status| status.success()) {
+            continue;
+        }
+        run.shows("connection");
+        let list = sandbox.jackin(["list", "--json"]).ok();
+        assert!(!list.text().contains("\"baseline\""), "{list}");
+    }
+}
+
+#[test]
+fn a_machine_without_the_program_is_told_and_may_be_given_a_copy() {
+    for kind in [Kind::Ssh, Kind::Docker] {
+        let Some(sandbox) = Sandbox::carried(kind) else {
+            continue;
+        };
+        let project = project(&sandbox);
+        sandbox.machine().uninstall();
+        let target = sandbox.target(&project);
+        let words = ["begin", "--snapshot", "project", &target];
+        let run = sandbox.jackin(words).code(2);
+        run.shows("not installed there")
+            .shows("JACKIN_RECOVERY_AGENT=copy");
+        let begun = sandbox
+            .command(words)
+            .with("JACKIN_RECOVERY_AGENT", "copy")
+            .run()
+            .ok();
+        let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+        fs::remove_file(project.join(".env")).unwrap();
+        let by_copy = |args: &[&str]| sandbox.command(args).with("JACKIN_RECOVERY_AGENT", "copy").run();
+        by_copy(&["end", &id]).ok();
+        by_copy(&["restore", &id, "--yes"]).ok();
+        assert!(project.join(".env").exists());
+        // Nothing of it stays. (In a container its own directory is looked at.)
+        if kind == Kind::Ssh {
+            let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+            let ours = |name: &str| name.starts_with("jackin-recovery.");
+            let left: Vec<_> = left
+                .filter(|entry| ours(&entry.file_name().to_string_lossy()))
+                .collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+    }
+}
+
+#[test]
+fn addresses_that_name_no_directory_are_refused() {
+    let sandbox = Sandbox::new();
+    for address in [
+        "ssh://host",
+        "docker://container",
+        "srv://host/a",
+        "ssh://-oProxyCommand=id/a",
+        "ssh://:22/a",
+    ] {
+        let run = sandbox
+            .jackin(["explain", "--snapshot", "project", address])
+            .code(2);
+        run.shows("is no address of a mount")
+            .shows("ssh://[USER@]HOST[:PORT]/PATH");
+    }
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let missing = sandbox.target(Path::new("/no/such/directory"));
+    sandbox
+        .jackin(["explain", "--snapshot", "project", &missing])
+        .code(2)
+        .shows("does not exist");
+    // More than anybody means to hand over.
+    for broad in ["/", "/root"] {
+        if broad == "/root" && !crate::support::machine::is_root() {
+            continue;
+        }
+        let run = sandbox.jackin([
+            "begin",
+            "--snapshot",
+            "project",
+            &sandbox.target(Path::new(broad)),
+        ]);
+        run.code(2).shows("--allow-broad");
+    }
+    // Nobody listens there.
+    let run = sandbox
+        .jackin(["begin", "--snapshot", "project", "ssh://127.0.0.1:1/srv"])
+        .code(2);
+    run.shows("refused");
+}
+
+#[test]
+fn modes_of_what_is_put_back_were_never_wider() {
+    everywhere(|sandbox| {
+        // 9.
+        let project = project(sandbox);
+        let id = sandbox.launch(&project, "rm key");
+        sandbox.restore(&id, &[]);
+        let mode = fs::metadata(project.join("key")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o600);
+    });
+}

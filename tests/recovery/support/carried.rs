@@ -1,0 +1,323 @@
+//! Other machines for a sandbox: a real sshd of its own, or a container of the docker that runs here. Each shows the sandbox's own
+//! directories, so that a test builds and compares them as it does without.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::machine::{binary, is_root, run_tool, tool};
+
+/// How the files of a session are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// They lie here.
+    Local,
+    /// By ssh.
+    Ssh,
+    /// In a container with GNU tools.
+    Docker,
+}
+
+/// Another machine, as long as the value lives.
+pub(crate) struct Carried {
+    /// What stands before a path.
+    pub(crate) prefix: String,
+    /// Variables of the commands.
+    pub(crate) variables: Vec<(String, String)>,
+    machine: Machine,
+    /// Its files: keys, configuration, a wrapper, the program that is installed there.
+    own: TempDir,
+}
+
+enum Machine {
+    Sshd(Child),
+    Container(String),
+}
+
+impl Carried {
+    /// One on which `world` lies at the same path. `Err`: why there is none here.
+    pub(crate) fn new(kind: Kind, world: &Path) -> Result<Option<Self>, String> {
+        match kind {
+            Kind::Local => Ok(None),
+            Kind::Ssh => sshd().map(Some),
+            Kind::Docker => container(world).map(Some),
+        }
+    }
+
+    /// The address of a directory of this machine.
+    pub(crate) fn address(&self, path: &Path) -> String {
+        format!("{}{}", self.prefix, path.to_str().unwrap())
+    }
+
+    /// Takes the program away that is installed there.
+    pub(crate) fn uninstall(&self) {
+        fs::remove_file(self.own.path().join("there/jackin-recovery")).unwrap();
+    }
+
+    /// Kills what carries the connections that are open now: the program there, or `ssh` and `docker` here.
+    pub(crate) fn cut(&self, there: bool) {
+        let program = self.own.path().join("there/jackin-recovery");
+        let named = match &self.machine {
+            Machine::Sshd(_) => self.prefix.rsplit(':').next().unwrap().to_owned(),
+            Machine::Container(name) => name.clone(),
+        };
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else {
+                continue;
+            };
+            let runs = fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == program);
+            let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let words = String::from_utf8_lossy(&words).into_owned();
+            let carries = words.contains("__agent") && words.contains(&named) && !runs;
+            if (there && runs) || (!there && carries) {
+                let pid = rustix::process::Pid::from_raw(pid).unwrap();
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        match &mut self.machine {
+            Machine::Sshd(child) => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            Machine::Container(name) => {
+                let _ = Command::new("docker")
+                    .args(["rm", "-f", name])
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null())
+                    .status();
+            }
+        }
+    }
+}
+
+/// Lays the program where only the other machine looks for it.
+fn install(own: &Path) -> PathBuf {
+    let there = own.join("there");
+    fs::create_dir(&there).unwrap();
+    let program = there.join("jackin-recovery");
+    if fs::hard_link(binary(), &program).is_err() {
+        fs::copy(binary(), &program).unwrap();
+    }
+    there
+}
+
+fn sshd() -> Result<Carried, String> {
+    let sshd = [tool("sshd"), Some(PathBuf::from("/usr/sbin/sshd"))];
+    let sshd = sshd.into_iter().flatten().find(|path| path.is_file());
+    let sshd = sshd.ok_or("sshd is not installed")?;
+    let (ssh, keygen) = (tool("ssh").ok_or("ssh is not installed")?, tool("ssh-keygen"));
+    let keygen = keygen.ok_or("ssh-keygen is not installed")?;
+    let own = TempDir::with_prefix("jr-sshd-").unwrap();
+    let place = own.path();
+    let there = install(place);
+    for key in ["host", "key"] {
+        run_tool(
+            Command::new(&keygen)
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(place.join(key)),
+        );
+    }
+    if is_root() {
+        // Where it separates privileges; some systems make it at boot.
+        let _ = fs::create_dir("/run/sshd");
+    }
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let at = |name: &str| place.join(name).display().to_string();
+    let search = std::env::var("PATH").unwrap_or_default();
+    let configuration = format!(
+        "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\n\
+         StrictModes no\nPasswordAuthentication no\nMaxStartups 100\nSetEnv PATH={}:/usr/bin:/bin\n",
+        at("host"),
+        at("key.pub"),
+        there.display()
+    );
+    fs::write(place.join("sshd.conf"), configuration).unwrap();
+    let log = fs::File::create(place.join("log")).unwrap();
+    let child = Command::new(&sshd)
+        .args(["-D", "-e", "-f"])
+        .arg(place.join("sshd.conf"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .map_err(|error| format!("sshd cannot be started: {error}"))?;
+    let mut carried = Carried {
+        prefix: format!("ssh://127.0.0.1:{port}"),
+        variables: Vec::new(),
+        machine: Machine::Sshd(child),
+        own,
+    };
+    let began = Instant::now();
+    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+        if began.elapsed() > Duration::from_secs(10) {
+            let log = fs::read_to_string(carried.own.path().join("log")).unwrap_or_default();
+            return Err(format!("sshd does not listen: {log}"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Ssh asks the user's record for the home, not HOME: so it is told where everything lies.
+    let here = carried.own.path().join("here");
+    fs::create_dir(&here).unwrap();
+    let known = carried.own.path().join("known");
+    let words = format!(
+        "-oIdentityFile={} -oIdentitiesOnly=yes -oStrictHostKeyChecking=no -oUserKnownHostsFile={} -oLogLevel=ERROR",
+        carried.own.path().join("key").display(),
+        known.display()
+    );
+    let wrapper = format!("#!/bin/sh\nexec {} -F none {words} \"$@\"\n", ssh.display());
+    fs::write(here.join("ssh"), wrapper).unwrap();
+    fs::set_permissions(here.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+    carried
+        .variables
+        .push(("PATH".to_owned(), format!("{}:{search}", here.display())));
+    Ok(carried)
+}
+
+/// The image that containers are made of, from this machine's own tools; made once.
+fn image() -> Result<&'static str, String> {
+    const NAME: &str = "jackin-recovery-test-gnu:1";
+    static MADE: std::sync::OnceLock<Result<(), String>> = std::sync::OnceLock::new();
+    MADE.get_or_init(|| {
+        let asked = Command::new("docker").args(["image", "inspect", NAME]).output();
+        let asked = asked.map_err(|error| format!("docker is not there: {error}"))?;
+        if asked.status.success() {
+            return Ok(());
+        }
+        let root = TempDir::with_prefix("jr-image-").unwrap();
+        for directory in ["bin", "tmp", "etc", "root", "usr/bin"] {
+            fs::create_dir_all(root.path().join(directory)).unwrap();
+        }
+        fs::set_permissions(root.path().join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
+        fs::write(root.path().join("etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n").unwrap();
+        let tools = [
+            "sh",
+            "bash",
+            "find",
+            "tar",
+            "stat",
+            "mktemp",
+            "cat",
+            "chmod",
+            "rm",
+            "sleep",
+            "mkdir",
+            "mv",
+            "ln",
+            "sha256sum",
+            "chown",
+            "touch",
+            "cp",
+            "ls",
+            "head",
+            "sort",
+        ];
+        let mut files = vec![binary()];
+        for name in tools {
+            let from = tool(name).ok_or_else(|| format!("{name} is not installed"))?;
+            fs::copy(&from, root.path().join("bin").join(name)).unwrap();
+            files.push(from);
+        }
+        for library in files.iter().flat_map(|file| libraries(file)) {
+            let to = root.path().join(library.strip_prefix("/").unwrap());
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(&library, to).unwrap();
+        }
+        let mut packed = Command::new("tar")
+            .arg("-C")
+            .arg(root.path())
+            .args(["-c", "."])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let imported = Command::new("docker")
+            .args(["import", "-", NAME])
+            .stdin(packed.stdout.take().unwrap())
+            .output()
+            .unwrap();
+        packed.wait().unwrap();
+        match imported.status.success() {
+            true => Ok(()),
+            false => Err(String::from_utf8_lossy(&imported.stderr).into_owned()),
+        }
+    })
+    .clone()
+    .map(|()| NAME)
+}
+
+/// What a program is linked with.
+fn libraries(program: &Path) -> Vec<PathBuf> {
+    let told = run_tool(Command::new("ldd").arg(program));
+    let told = String::from_utf8_lossy(&told).into_owned();
+    let path = |line: &str| {
+        line.split_whitespace()
+            .find(|word| word.starts_with('/'))
+            .map(PathBuf::from)
+    };
+    told.lines().filter_map(path).collect()
+}
+
+fn container(world: &Path) -> Result<Carried, String> {
+    if tool("docker").is_none() {
+        return Err("docker is not installed".to_owned());
+    }
+    let told = Command::new("docker").arg("version").output().unwrap();
+    if !told.status.success() {
+        return Err("no docker daemon answers".to_owned());
+    }
+    let image = image()?;
+    let own = TempDir::with_prefix("jr-docker-").unwrap();
+    let there = install(own.path());
+    let name = format!(
+        "jr-{}",
+        own.path()
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .replace('.', "-")
+    );
+    let mount = |path: &Path, how: &str| format!("{}:{}{how}", path.display(), path.display());
+    let mut run = Command::new("docker");
+    run.args([
+        "run",
+        "-d",
+        "--init=false",
+        "--network",
+        "none",
+        "--name",
+        &name,
+        "-v",
+    ])
+    .arg(mount(world, ""))
+    .arg("-v")
+    .arg(mount(&there, ":ro"))
+    .arg("-e")
+    .arg(format!("PATH={}:/bin", there.display()))
+    .args([image, "sleep", "100000"]);
+    run_tool(&mut run);
+    let mut variables = Vec::new();
+    variables.extend(
+        std::env::var("DOCKER_HOST")
+            .ok()
+            .map(|host| ("DOCKER_HOST".to_owned(), host)),
+    );
+    Ok(Carried {
+        prefix: format!("docker://{name}"),
+        variables,
+        machine: Machine::Container(name),
+        own,
+    })
+}
