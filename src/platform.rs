@@ -35,7 +35,7 @@ pub use change::{
     make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, set_mtime, set_mtime_handle,
     sync_directory, sync_file_system,
 };
-pub use file::File;
+pub use file::{File, try_lock};
 pub use file_system::{
     FileSystem, clock_of, data_segments, file_clock, file_system, fine_clock, free_bytes, may_write,
 };

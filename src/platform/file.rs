@@ -105,16 +105,7 @@ impl File {
     /// # Errors
     /// What the system says.
     pub fn try_lock(&self, shared: bool) -> io::Result<bool> {
-        let how = if shared {
-            FlockOperation::NonBlockingLockShared
-        } else {
-            FlockOperation::NonBlockingLockExclusive
-        };
-        match kernel::flock(&self.0, how) {
-            Ok(()) => Ok(true),
-            Err(Errno::WOULDBLOCK) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        try_lock(&self.0, shared)
     }
 
     /// Lets the file's lock go.
@@ -123,6 +114,23 @@ impl File {
     /// What the system says.
     pub fn unlock(&self) -> io::Result<()> {
         Ok(kernel::flock(&self.0, FlockOperation::Unlock)?)
+    }
+}
+
+/// Takes the lock (`flock`) of an open file or directory, alone or shared, without waiting; `false` when somebody is in the way.
+///
+/// # Errors
+/// What the system says.
+pub fn try_lock(handle: impl AsHandle, shared: bool) -> io::Result<bool> {
+    let how = if shared {
+        FlockOperation::NonBlockingLockShared
+    } else {
+        FlockOperation::NonBlockingLockExclusive
+    };
+    match kernel::flock(handle, how) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -345,9 +345,11 @@ pub(super) fn all_bytes(handle: impl AsHandle) -> Result<u64> {
     Ok(facts.f_blocks.saturating_mul(facts.f_frsize))
 }
 
-/// Of a file of this machine only: the store lies here.
 pub(super) fn flock(handle: impl AsHandle, how: rustix::fs::FlockOperation) -> Result<()> {
-    let handle = here!(handle, |_far| Err(Errno::OPNOTSUPP));
+    let handle = here!(handle, |far| far.done(Call::Lock {
+        handle: far.number(),
+        how: remote::locking(how)?
+    }));
     simulated!(flock(handle, how));
     rustix::fs::flock(handle, how)
 }

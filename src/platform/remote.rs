@@ -18,12 +18,13 @@ pub use far::Far;
 pub use serve::serve;
 
 pub(super) use far::{Pair, pair};
+use protocol::Locking;
 pub(super) use protocol::{Bytes, Call, Wanted, Whence};
 
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::kernel::Result;
@@ -121,6 +122,16 @@ fn flags_of(bits: u32) -> OFlags {
 
 pub(super) fn bits(mode: Mode) -> u32 {
     mode.as_raw_mode() & 0o7777
+}
+
+/// Nobody waits for a lock on another machine.
+pub(super) fn locking(how: FlockOperation) -> Result<Locking> {
+    match how {
+        FlockOperation::NonBlockingLockShared => Ok(Locking::Share),
+        FlockOperation::NonBlockingLockExclusive => Ok(Locking::Take),
+        FlockOperation::Unlock => Ok(Locking::Drop),
+        _ => Err(Errno::OPNOTSUPP),
+    }
 }
 
 /// A special file by its type.

@@ -17,7 +17,8 @@ pub(super) use held::{held, is_held};
 
 use super::{Layout, LockedObject, Patience, StoreError, durable, layout};
 use crate::environment::Operator;
-use crate::platform::{self, File};
+use crate::platform::remote::{Address, is_elsewhere};
+use crate::platform::{self, File, Handle};
 use crate::snapshot::{Digest, InstanceId};
 
 /// Time between two attempts.
@@ -34,6 +35,8 @@ const WAIT: u32 = 3000;
 pub struct LockGuard {
     /// Mostly for what its drop does; in the order in which they were taken.
     held: Vec<Held>,
+    /// Directories of other machines that are locked there.
+    _there: Vec<Handle>,
 }
 
 /// One lock.
@@ -54,7 +57,10 @@ enum Mode {
 
 impl LockGuard {
     fn one(held: Held) -> Self {
-        Self { held: vec![held] }
+        Self {
+            held: vec![held],
+            _there: Vec::new(),
+        }
     }
 
     /// Lets go, and leaves the lock's file where it is: what it stands for is still there.
@@ -198,18 +204,37 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf]) -> Result<LockGuard, S
     for root in roots {
         wanted.insert(root, (Mode::Exclusive, root));
     }
-    let mut held = Vec::new();
+    let (mut held, mut there) = (Vec::new(), Vec::new());
     for (path, (mode, root)) in wanted {
-        match acquire(layout, &layout.lock(&root_name(path)), mode, TRY, true)? {
-            Some(lock) => held.push(lock),
-            None => {
-                return Err(StoreError::Locked {
-                    object: LockedObject::Root(root.to_path_buf()),
-                });
-            }
+        let taken = || StoreError::Locked {
+            object: LockedObject::Root(root.to_path_buf()),
+        };
+        held.push(acquire(layout, &layout.lock(&root_name(path)), mode, TRY, true)?.ok_or_else(taken)?);
+        match elsewhere(path, mode) {
+            Ok(Some(handle)) => there.push(handle),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(taken()),
+            // Who may not look at a directory above works on none there; what is gone comes back as a whole.
+            Ok(None) | Err(_) => {}
         }
     }
-    Ok(LockGuard { held })
+    Ok(LockGuard { held, _there: there })
+}
+
+/// Locks a directory of another machine there as well: who restores into it may sit at a third one. `None`: it is one of this machine.
+fn elsewhere(path: &Path, mode: Mode) -> io::Result<Option<Handle>> {
+    if !is_elsewhere(path) || Address::split(path).is_none() {
+        return Ok(None);
+    }
+    let handle = platform::open_root(path)?;
+    for attempt in 0..TRY {
+        if attempt > 0 {
+            platform::pause(PAUSE);
+        }
+        if platform::try_lock(&handle, mode == Mode::Shared)? {
+            return Ok(Some(handle));
+        }
+    }
+    Err(io::ErrorKind::WouldBlock.into())
 }
 
 const STORE: &str = "store";
@@ -224,7 +249,10 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
 pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
     let path = layout.lock(STORE);
     let Some(file) = durable::open(&path)? else {
-        return Ok(LockGuard { held: Vec::new() });
+        return Ok(LockGuard {
+            held: Vec::new(),
+            _there: Vec::new(),
+        });
     };
     // Archives go in moments, so that is waited for.
     for number in 0..WAIT {

@@ -85,7 +85,7 @@ fn command_line(book: &mut Book, shop: &Path, plain: &Path) {
     book.mistake(
         "a remote place",
         usage,
-        &["explain", "ssh://host/srv", "--snapshot", "project"],
+        &["explain", "ssh://host", "--snapshot", "project"],
         shop,
     );
     book.mistake(

@@ -83,7 +83,8 @@ fn each_form_finds_its_settings_or_says_what_to_write() {
     assert_eq!(
         named("ssh://me:secret@host/x", &project),
         Err(
-            "ssh://\u{2026} is an address, and remote mounts come in a later version; name a local directory"
+            "ssh://\u{2026} is no address of a mount: those are ssh://[USER@]HOST[:PORT]/PATH and docker://CONTAINER/PATH, and the path \
+             is always written out"
                 .into()
         )
     );

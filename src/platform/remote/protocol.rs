@@ -196,6 +196,10 @@ pub(in crate::platform) enum Call {
         attribute: Bytes,
         value: Option<Bytes>,
     },
+    Lock {
+        handle: u64,
+        how: Locking,
+    },
     InodeFlags {
         handle: u64,
     },
@@ -235,6 +239,14 @@ pub(in crate::platform) enum Moving {
     Over,
     New,
     Exchange,
+}
+
+/// What is done with the lock of a file (`flock`), without waiting.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(in crate::platform) enum Locking {
+    Share,
+    Take,
+    Drop,
 }
 
 /// From where a place in a file is counted.

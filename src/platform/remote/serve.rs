@@ -5,13 +5,15 @@ use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
 
-use rustix::fs::{AtFlags, CWD, FileType, IFlags, Mode, RenameFlags, SeekFrom, Timespec, Timestamps};
+use rustix::fs::{
+    AtFlags, CWD, FileType, FlockOperation, IFlags, Mode, RenameFlags, SeekFrom, Timespec, Timestamps,
+};
 use rustix::io::Errno;
 
 use super::flags_of;
 use super::protocol::{
-    Answer, Bytes, Call, Each, Facts, Greeting, LoadedFile, Moving, NOWHERE, Request, VERSION, Wanted,
-    Whence, receive, send,
+    Answer, Bytes, Call, Each, Facts, Greeting, LoadedFile, Locking, Moving, NOWHERE, Request, VERSION,
+    Wanted, Whence, receive, send,
 };
 use crate::platform::kernel::{self, Bearer, Result};
 use crate::platform::{self, AsHandle, Handle, HandleRef};
@@ -208,6 +210,14 @@ impl Agent {
                     Some(value) => kernel::set_xattr(&bearer, &attribute.0, &value.0).map(done),
                     None => kernel::remove_xattr(&bearer, &attribute.0).map(done),
                 }
+            }
+            Call::Lock { handle, how } => {
+                let how = match how {
+                    Locking::Share => FlockOperation::NonBlockingLockShared,
+                    Locking::Take => FlockOperation::NonBlockingLockExclusive,
+                    Locking::Drop => FlockOperation::Unlock,
+                };
+                kernel::flock(self.at(handle)?, how).map(done)
             }
             Call::InodeFlags { handle } => {
                 kernel::inode_flags(self.at(handle)?).map(|flags| Answer::Number(flags.bits().into()))

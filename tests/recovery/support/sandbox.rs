@@ -1,7 +1,7 @@
 //! A hermetic place to run the binary in: its own home, nothing of the caller's environment but `PATH`, output into
 //! files (so that a process left behind cannot hold a pipe open), and a time limit on every run.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -66,9 +66,13 @@ impl Sandbox {
 
     /// How a command names a directory.
     pub(crate) fn target(&self, directory: &Path) -> String {
+        self.target_of(directory).into_string().unwrap()
+    }
+
+    fn target_of(&self, directory: &Path) -> OsString {
         match &self.carried {
-            Some(carried) => carried.address(directory),
-            None => directory.to_str().unwrap().to_owned(),
+            Some(carried) => carried.address(directory).into(),
+            None => directory.as_os_str().to_owned(),
         }
     }
 
@@ -219,8 +223,8 @@ impl Sandbox {
     pub(crate) fn launch_with(&self, flags: &[&str], directory: &Path, script: &str) -> String {
         let mut args: Vec<&OsStr> = ["launch", "--snapshot", "project"].map(OsStr::new).to_vec();
         args.extend(flags.iter().map(OsStr::new));
-        let target = self.target(directory);
-        args.push(OsStr::new(&target));
+        let target = self.target_of(directory);
+        args.push(&target);
         args.extend(["--", "sh", "-c", script].map(OsStr::new));
         self.command(args).inside(directory).run().ok();
         self.newest()
