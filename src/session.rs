@@ -28,7 +28,7 @@ pub use steps::{Mark, checkpoint, checkpoint_if_changed};
 use crate::capture::CaptureError;
 use crate::clock::{Clock, Entropy};
 use crate::observer::Observer;
-use crate::snapshot::{InstanceId, PrunedSnapshot, SnapshotId};
+use crate::snapshot::{InstanceId, PrunedSnapshot, SnapshotId, Time};
 use crate::store::StoreError;
 
 /// Who acts, and what they may ask.
@@ -136,6 +136,21 @@ pub enum SessionError {
         instance: InstanceId,
         /// The name.
         name: String,
+    },
+    /// A checkpoint of the session had this name, and was given up.
+    #[error(
+        "the checkpoint {name:?} of {instance} was given up at {} (receipt {receipt}); its name stands for no other",
+        at.rfc3339()
+    )]
+    NamePruned {
+        /// The instance.
+        instance: InstanceId,
+        /// The name.
+        name: String,
+        /// The receipt that tells of it.
+        receipt: u64,
+        /// When.
+        at: Time,
     },
     /// What came before a snapshot was given up.
     #[error("what {snapshot} of {instance} changed is not known any more: the snapshot before it was pruned")]

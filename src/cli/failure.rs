@@ -224,6 +224,8 @@ impl From<SessionError> for CliError {
             SessionError::NameTaken { .. } => Self::from_error(ErrorKind::Usage, &error)
                 .hint("checkpoints are never overwritten; take another name"),
             SessionError::CheckpointName { .. } | SessionError::BranchName { .. } => {
+            SessionError::NamePruned { .. } => Self::from_error(ErrorKind::Usage, &error)
+                .hint("whoever wrote the name down means what it was then; take another name"),
                 Self::from_error(ErrorKind::Usage, &error)
                     .hint("letters, digits, `_`, `.` and `-`, at most 128, not beginning with `.` or `-`")
             }

@@ -3,7 +3,7 @@
 use super::SessionError;
 use crate::config::jackin_instances;
 use crate::environment::Environment;
-use crate::snapshot::{Act, Ending, PrunedSnapshot, SnapshotKind};
+use crate::snapshot::{Act, Ending, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 
 /// As [`find_instance`], for what an operator writes: also a container of jackin's that no session began for, when it is the only one of
@@ -212,11 +212,20 @@ fn pruned(
     wanted: &str,
 ) -> Result<Option<(PrunedSnapshot, u64)>, SessionError> {
     let is_meant = |snapshot: &PrunedSnapshot| {
-        snapshot.instance == row.id
-            && (snapshot.kind.word() == wanted
-                || snapshot.name.as_deref() == Some(wanted)
-                || snapshot.id.as_str() == wanted)
+        snapshot.kind.word() == wanted
+            || snapshot.name.as_deref() == Some(wanted)
+            || snapshot.id.as_str() == wanted
     };
+    let found = last_pruned(store, row, is_meant)?;
+    Ok(found.map(|(snapshot, receipt, _)| (snapshot, receipt)))
+}
+
+/// The snapshot of a session that was given up last among those that are meant, with the number and the time of the receipt.
+pub(super) fn last_pruned(
+    store: &Store,
+    row: &InstanceRow,
+    is_meant: impl Fn(&PrunedSnapshot) -> bool,
+) -> Result<Option<(PrunedSnapshot, u64, Time)>, SessionError> {
     let mut numbers: Vec<u64> = store
         .catalog()
         .pruned_of(&row.id)?
@@ -225,11 +234,16 @@ fn pruned(
         .collect();
     numbers.dedup();
     for number in numbers {
-        let receipt = store.catalog().receipt(number)?;
-        if let Some(Act::Prune { snapshots, .. }) = receipt.map(|receipt| receipt.act)
-            && let Some(found) = snapshots.into_iter().find(is_meant)
-        {
-            return Ok(Some((found, number)));
+        let Some(receipt) = store.catalog().receipt(number)? else {
+            continue;
+        };
+        if let Act::Prune { snapshots, .. } = receipt.act {
+            let mut own = snapshots
+                .into_iter()
+                .filter(|snapshot| snapshot.instance == row.id);
+            if let Some(found) = own.find(|snapshot| is_meant(snapshot)) {
+                return Ok(Some((found, number, receipt.at)));
+            }
         }
     }
     Ok(None)
@@ -301,7 +315,7 @@ pub(super) fn name_fault(name: &str) -> Option<&'static str> {
     if TAKEN.contains(&name) {
         return Some("this word stands for something else");
     }
-    IDS.iter()
-        .any(|prefix| name.starts_with(prefix))
-        .then_some("it looks like an id")
+    // Also without what stands before its letters: so ids are written, too.
+    let is_bare = SnapshotId::parse(&format!("sn-{name}")).is_ok();
+    (is_bare || IDS.iter().any(|prefix| name.starts_with(prefix))).then_some("it looks like an id")
 }

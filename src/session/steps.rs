@@ -1,5 +1,6 @@
 //! Checkpoints of a running session: those that somebody asks for, and those that are taken when something changed.
 
+use super::select::last_pruned;
 use super::{SessionError, World};
 use crate::capture::{Captured, Earlier, Look, Request, look, take};
 use crate::diff::count_changes;
@@ -20,7 +21,7 @@ pub struct Mark<'a> {
 /// Takes a checkpoint of a session. No two of it have the same name, whoever takes them at the same time.
 ///
 /// # Errors
-/// [`SessionError::NameTaken`]; [`SessionError::Capture`]; [`SessionError::Store`].
+/// [`SessionError::NameTaken`]; [`SessionError::NamePruned`]; [`SessionError::Capture`]; [`SessionError::Store`].
 pub fn checkpoint(
     store: &Store,
     world: World<'_>,
@@ -65,14 +66,19 @@ fn own_name(store: &Store, row: &InstanceRow, name: &str) -> Result<LockGuard, S
         other => other?,
     };
     // Asked under the lock: whoever had it before has its checkpoint in the catalog.
-    match store
-        .catalog()
-        .names_taken(&row.id)?
-        .iter()
-        .any(|other| other == name)
-    {
-        true => Err(taken()),
-        false => Ok(lock),
+    let mut names = store.catalog().names_taken(&row.id)?.into_iter();
+    if names.any(|other| other == name) {
+        return Err(taken());
+    }
+    // Who wrote the name down means the one that was given up.
+    match last_pruned(store, row, |snapshot| snapshot.name.as_deref() == Some(name))? {
+        Some((_, receipt, at)) => Err(SessionError::NamePruned {
+            instance: row.id.clone(),
+            name: name.to_owned(),
+            receipt,
+            at,
+        }),
+        None => Ok(lock),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 /// Runs `script` as a session; `$J` in it is the program, `$ID` the session.
-fn session(sandbox: &Sandbox, project: &Path, script: &str) -> Run {
+pub(crate) fn session(sandbox: &Sandbox, project: &Path, script: &str) -> Run {
     let script = format!(
         "J='{} recovery'; ID=$JACKIN_RECOVERY_INSTANCE; {script}",
         binary().display()
@@ -30,7 +30,7 @@ fn session(sandbox: &Sandbox, project: &Path, script: &str) -> Run {
 }
 
 /// A project and a session on it with three steps: `a`, then `b` and a new file, then `b` again and a directory.
-fn three_steps(sandbox: &Sandbox) -> (std::path::PathBuf, String) {
+pub(crate) fn three_steps(sandbox: &Sandbox) -> (std::path::PathBuf, String) {
     let project = sandbox.project("work");
     for name in ["a", "b", "c"] {
         fs::write(project.join(name), format!("{name} of the operator\n")).unwrap();
@@ -335,4 +335,40 @@ fn of_those_who_take_one_name_at_the_same_time_one_gets_it() {
             .count(),
         0
     );
+}
+
+#[test]
+fn a_name_that_is_written_as_an_id_or_was_given_up_is_no_name_for_a_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("config.toml", "[recovery.retention]\ncheckpoints = 1\n");
+    let project = sandbox.project("work");
+    let begun = sandbox
+        .jackin(["begin", "--snapshot", "project", project.to_str().unwrap()])
+        .ok();
+    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let mark = |name: &str| {
+        fs::write(project.join("a"), name).unwrap();
+        sandbox.jackin(["checkpoint", &id, "--name", name])
+    };
+    mark("maqckmy5d53g").code(2).has("it looks like an id");
+    for name in ["k1", "k2", "k3"] {
+        mark(name).ok();
+    }
+    let refused = mark("k1").code(2);
+    refused
+        .has("\"k1\"")
+        .has("was given up at 2")
+        .has("(receipt ")
+        .has("take another name");
+    sandbox
+        .jackin(["diff", &id, "--from", "k1", "--to", "now"])
+        .code(5)
+        .has("was pruned");
+    sandbox.jackin(["end", &id]).ok();
+    // In another session it is as good as any.
+    let begun = sandbox
+        .jackin(["begin", "--snapshot", "project", project.to_str().unwrap()])
+        .ok();
+    let other = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    sandbox.jackin(["checkpoint", &other, "--name", "k1"]).ok();
 }

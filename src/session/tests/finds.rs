@@ -168,6 +168,10 @@ fn a_checkpoints_name_is_short_plain_and_stands_for_nothing_else() {
         "rc",
         "nowhere",
         "Latest",
+        "maqckmy5d53",
+        "maqckmy5d53g4",
+        "checkpoint12",
+        "MAQCKMY5D53G",
         &longest,
     ] {
         assert!(check_name(good).is_ok(), "{good:?}");
@@ -197,6 +201,8 @@ fn a_checkpoints_name_is_short_plain_and_stands_for_nothing_else() {
         "rc-aaaaaaaa-x",
         "ar-",
         "jk-container",
+        "maqckmy5d53g",
+        "000000000000",
         &long,
     ] {
         let error = check_name(bad);
