@@ -21,7 +21,7 @@ mod replace;
 pub(crate) mod simulated;
 mod stat;
 
-pub use accounts::home_of;
+pub use accounts::{home_of, name_of};
 pub use acting::{ActingAs, act_as};
 pub use attributes::{
     handle_attributes, list_attributes, remove_attribute, remove_handle_attribute, set_attribute,

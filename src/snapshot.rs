@@ -42,7 +42,7 @@ pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
 pub use receipt::{
     Act, AgentRef, CallRef, ContainerRef, Ending, PathAct, PathChange, ProcessRef, PruneReason,
-    PrunedSnapshot, Receipt, RestoreKind, WatchedMount,
+    PrunedSnapshot, Receipt, RestoreKind, StepRef, WatchedMount,
 };
 pub use record::{
     ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact,

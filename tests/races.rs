@@ -220,6 +220,7 @@ impl Place {
             entropy: &self.ticking,
             now: self.ticking.now(),
             uid: 0,
+            inside: false,
             exact_mtimes: false,
         };
         let proposal = self.proposal.borrow();

@@ -137,6 +137,7 @@ fn act(world: &World, how: u8) -> Option<(BTreeSet<RelPath>, bool)> {
         entropy: &world.entropy,
         now: Time::default(),
         uid: 0,
+        inside: false,
         exact_mtimes: how & 8 != 0,
     };
     let mut named = named(intent);

@@ -9,8 +9,8 @@ use jackin_recovery::snapshot::{
     Act, ArchiveRef, AsideChange, ByteString, Chunk, Digest, Directory, Ending, Entry, ExcludeRule,
     ExcludeSource, ForkId, Gap, GapReason, InodeFlags, InstanceId, Kind, Listing, Manifest, ManifestList,
     MountRecord, Name, PathAct, PathChange, ProcessRef, PruneReason, PrunedSnapshot, Receipt, RecordedGap,
-    RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, Step, StepCounts, Time, WatchedMount,
-    WithheldPath, WithheldReason, runs,
+    RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, Step, StepCounts, StepRef, Time,
+    WatchedMount, WithheldPath, WithheldReason, runs,
 };
 use jackin_recovery::store::archive::BlobKind;
 
@@ -284,6 +284,12 @@ fn receipts() -> Vec<u8> {
             target: target.clone(),
             emergency: emergency.clone(),
             undoes: None,
+            only_changes_of: Some(StepRef {
+                snapshot: target.clone(),
+                kind: SnapshotKind::Checkpoint,
+                name: Some("one".to_owned()),
+            }),
+            inside: true,
             plan: Some(Digest::of(b"plan")),
             unlocked: true,
             changed: vec![PathChange {

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::diff::{Change, ChangeKind, NotCovered};
-use crate::restore::{Action, AsideWhy, Why};
+use crate::restore::{Action, After, AsideWhy, Why};
 use crate::snapshot::{Coverage, RelPath};
 
 pub(in crate::cli) use care::{
@@ -31,7 +31,8 @@ pub(in crate::cli) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
 };
 pub(in crate::cli) use instances::{
-    InstanceDocument, JackinDocument, ListDocument, RestoredDocument, ShowDocument, WatchedDocument,
+    ImportedDocument, InstanceDocument, JackinDocument, ListDocument, RestoredDocument, ShowDocument,
+    WatchedDocument,
 };
 pub(in crate::cli) use repository::{RepositoryDocument, RepositoryStateDocument};
 pub(in crate::cli) use session::{
@@ -194,9 +195,9 @@ impl ChangeDocument {
 /// Why something stays, in words; `path` texts are not cleaned.
 pub(in crate::cli) fn why_words(why: &Why) -> String {
     match why {
-        Why::LaterEdit => "changed after the session".to_owned(),
-        Why::LaterFile => "created after the session".to_owned(),
-        Why::LaterDeletion => "deleted after the session".to_owned(),
+        Why::LaterEdit(after) => format!("changed {}", after_words(after)),
+        Why::LaterFile(after) => format!("created {}", after_words(after)),
+        Why::LaterDeletion(after) => format!("deleted {}", after_words(after)),
         Why::Unvouched => "nobody saw the session end, so this may be later work".to_owned(),
         Why::Shared(others) => {
             let ids: Vec<String> = others.iter().map(ToString::to_string).collect();
@@ -219,6 +220,14 @@ pub(in crate::cli) fn why_words(why: &Why) -> String {
         Why::Settled => "another session's restore left it so, and this session did not change it".to_owned(),
         Why::Aside(why) => aside_words(why),
         Why::Socket => "only the program that listens on a socket can make it".to_owned(),
+    }
+}
+
+fn after_words(after: &After) -> String {
+    match after {
+        After::Session => "after the session".to_owned(),
+        After::Step => "after that step".to_owned(),
+        After::LaterStep(step) => format!("by a later step ({})", step.called()),
     }
 }
 

@@ -219,13 +219,14 @@ impl From<SessionError> for CliError {
                 })
             }
             SessionError::Inside(_) => Self::from_error(ErrorKind::RefusedInside, &error)
-                .hint("inside a session only list, show, diff, explain and checkpoint are allowed"),
+                .hint("inside a session only list, show, diff, explain, checkpoint, and restore --from its own checkpoints are allowed")
+                .hint("what an agent may restore through mcp, `[recovery.agent] restore` says"),
             SessionError::AlreadyEnded(_) => Self::from_error(ErrorKind::Failed, &error),
             SessionError::NameTaken { .. } => Self::from_error(ErrorKind::Usage, &error)
                 .hint("checkpoints are never overwritten; take another name"),
-            SessionError::CheckpointName { .. } | SessionError::BranchName { .. } => {
             SessionError::NamePruned { .. } => Self::from_error(ErrorKind::Usage, &error)
                 .hint("whoever wrote the name down means what it was then; take another name"),
+            SessionError::CheckpointName { .. } | SessionError::BranchName { .. } => {
                 Self::from_error(ErrorKind::Usage, &error)
                     .hint("letters, digits, `_`, `.` and `-`, at most 128, not beginning with `.` or `-`")
             }

@@ -1,6 +1,6 @@
-//! Where users are at home, as the system's table of accounts says (passwd(5)).
+//! What users are called and where they are at home, as the system's table of accounts says (passwd(5)).
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,34 +15,52 @@ const LONGEST: u64 = 64 << 20;
 /// The home directory of the user `uid`; `None` when the table does not tell.
 #[must_use]
 pub fn home_of(uid: u32) -> Option<PathBuf> {
+    home_in(&table()?, uid)
+}
+
+/// What the user `uid` is called; `None` when the table does not tell.
+#[must_use]
+pub fn name_of(uid: u32) -> Option<OsString> {
+    name_in(&table()?, uid)
+}
+
+fn table() -> Option<Vec<u8>> {
     let mut table = Vec::new();
     File::open(TABLE)
         .ok()?
         .take(LONGEST)
         .read_to_end(&mut table)
         .ok()?;
-    home_in(&table, uid)
+    Some(table)
 }
 
-/// The home directory of the first account of `uid` in `table`: it is the one that the system finds.
-fn home_in(table: &[u8], uid: u32) -> Option<PathBuf> {
+/// The fields of the first account of `uid` in `table`: it is the one that the system finds.
+fn account(table: &[u8], uid: u32) -> Option<Vec<&[u8]>> {
     let number = uid.to_string();
-    let home = table.split(|byte| *byte == b'\n').find_map(|line| {
-        let mut fields = line.split(|byte| *byte == b':').skip(2);
-        let is_it = fields.next() == Some(number.as_bytes());
-        fields.nth(2).filter(|_| is_it)
-    })?;
-    let home = PathBuf::from(OsStr::from_bytes(home));
+    let mut lines = table.split(|byte| *byte == b'\n');
+    lines.find_map(|line| {
+        let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
+        (fields.get(2) == Some(&number.as_bytes())).then_some(fields)
+    })
+}
+
+fn home_in(table: &[u8], uid: u32) -> Option<PathBuf> {
+    let home = PathBuf::from(OsStr::from_bytes(account(table, uid)?.get(5)?));
     home.is_absolute().then_some(home)
+}
+
+fn name_in(table: &[u8], uid: u32) -> Option<OsString> {
+    let name = account(table, uid)?.first().copied()?;
+    (!name.is_empty()).then(|| OsStr::from_bytes(name).to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::home_in;
+    use super::{home_in, name_in};
     use std::path::Path;
 
     #[test]
-    fn the_first_account_of_a_number_tells_the_home() {
+    fn the_first_account_of_a_number_tells_name_and_home() {
         let table = b"root:x:0:0:root:/root:/bin/sh\n\
             # a remark\n\
             ann:x:1000:1000:Ann, with: too many:/home/wrong:/bin/sh\n\
@@ -57,5 +75,8 @@ mod tests {
         assert_eq!(home(1002), None);
         assert_eq!(home(1003), None);
         assert_eq!(home(100), None);
+        assert_eq!(name_in(table, 1001).unwrap(), "bob");
+        assert_eq!(name_in(table, 1003).unwrap(), "cut");
+        assert_eq!(name_in(table, 100), None);
     }
 }

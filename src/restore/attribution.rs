@@ -29,6 +29,8 @@ pub struct Witness {
     pub owned: bool,
     /// Everything is the session's: an undo is asked to take back what a restore did, and nothing vouches but `left`.
     pub only_left: bool,
+    /// One step is taken back, and `last` is what it left: the session may have gone on.
+    pub of_step: bool,
 }
 
 /// Whose state a path is in.
@@ -105,6 +107,12 @@ impl Witness {
         };
         self.inexact.contains(path) && self.left.get(path).is_some_and(|states| states.iter().any(alike))
     }
+}
+
+/// Whether `manifest` shows `path` in another state than `then`. What it does not know, it does not show.
+pub(super) fn differs(manifest: &Manifest, path: &RelPath, then: Option<&Entry>) -> bool {
+    let is_known = manifest.entry(path).is_some() || is_absent(manifest, path);
+    is_known && !same(manifest.entry(path), then)
 }
 
 /// Whether `manifest` shows `path` in the state `now`. What it does not know, it does not show.

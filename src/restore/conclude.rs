@@ -288,6 +288,8 @@ impl Conclusion<'_> {
             target: intent.target.clone(),
             emergency: self.emergency.clone(),
             undoes: intent.undoes,
+            only_changes_of: intent.only_changes_of.clone(),
+            inside: intent.inside,
             plan: intent.plan,
             unlocked: intent.unlocked,
             changed,

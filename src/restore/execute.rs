@@ -31,6 +31,8 @@ pub struct Acting<'a> {
     pub now: Time,
     /// Numeric user.
     pub uid: u32,
+    /// The session itself asks, from within.
+    pub inside: bool,
     /// Put recorded modification times back instead of new ones.
     pub exact_mtimes: bool,
 }

@@ -133,6 +133,7 @@ pub fn of_step(
         last: later,
         excludes: Matcher::new(coverage).ok(),
         shared: shared_paths(store, instance, coverage)?,
+        of_step: true,
         ..Witness::default()
     };
     Ok((witness, changed.into_iter().map(|change| change.path).collect()))

@@ -44,18 +44,19 @@ impl Allow {
 
 impl Purpose {
     /// Which command, and for an undo the receipt that it takes back.
-    pub(super) fn kind(self) -> (RestoreKind, Option<u64>) {
+    pub(super) fn kind(&self) -> (RestoreKind, Option<u64>) {
         match self {
-            Self::Restore => (RestoreKind::Restore, None),
-            Self::Undo(number) => (RestoreKind::Undo, Some(number)),
+            Self::Restore | Self::Step(_) => (RestoreKind::Restore, None),
+            Self::Undo(number) => (RestoreKind::Undo, Some(*number)),
         }
     }
 
     /// Why an interrupted restore was under way.
     #[must_use]
     pub fn of(intent: &Intent) -> Self {
-        match (intent.kind, intent.undoes) {
-            (RestoreKind::Undo, Some(number)) => Self::Undo(number),
+        match (intent.kind, intent.undoes, &intent.only_changes_of) {
+            (RestoreKind::Undo, Some(number), _) => Self::Undo(number),
+            (_, _, Some(step)) => Self::Step(step.clone()),
             _ => Self::Restore,
         }
     }
@@ -71,6 +72,11 @@ pub(super) fn intent(proposal: &Proposal, acting: &Acting<'_>) -> Intent {
         instance: proposal.target.instance.clone(),
         kind,
         undoes,
+        only_changes_of: match &proposal.purpose {
+            Purpose::Step(step) => Some(step.clone()),
+            Purpose::Restore | Purpose::Undo(_) => None,
+        },
+        inside: acting.inside,
         target: proposal.target.id.clone(),
         overwrite_later: proposal.allow.overwrite_later,
         delete_later: proposal.allow.delete_later,

@@ -10,7 +10,7 @@ use super::names::{hopeless, part_from_others};
 use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
 use crate::git::Repositories;
-use crate::snapshot::{Entry, Kind, Listing, Manifest, RelPath};
+use crate::snapshot::{Entry, Kind, Listing, Manifest, RelPath, StepRef};
 
 /// What is done to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -37,15 +37,26 @@ pub struct Step {
     pub overrode: bool,
 }
 
+/// What a path was changed after, when that is later work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum After {
+    /// The session: all that it did was seen.
+    Session,
+    /// The step that is taken back. Nobody saw whether the session did it or somebody else.
+    Step,
+    /// The step that is taken back, by this step of the same session.
+    LaterStep(StepRef),
+}
+
 /// Why a path that differs is left alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Changed after the session.
-    LaterEdit,
-    /// Created after the session.
-    LaterFile,
-    /// Deleted after the session.
-    LaterDeletion,
+    /// Changed afterwards.
+    LaterEdit(After),
+    /// Created afterwards.
+    LaterFile(After),
+    /// Deleted afterwards.
+    LaterDeletion(After),
     /// Nobody saw the session's end.
     Unvouched,
     /// Two sessions changed it while both lived.
@@ -276,11 +287,17 @@ impl Planner {
             _ if may => None,
             Verdict::Unvouched => Some(Why::Unvouched),
             Verdict::Shared(others) => Some(Why::Shared(others)),
-            Verdict::Later => Some(match action {
-                Action::Create => Why::LaterDeletion,
-                Action::Delete => Why::LaterFile,
-                Action::Replace | Action::Metadata => Why::LaterEdit,
-            }),
+            Verdict::Later => {
+                let after = match witness.of_step {
+                    true => After::Step,
+                    false => After::Session,
+                };
+                Some(match action {
+                    Action::Create => Why::LaterDeletion(after),
+                    Action::Delete => Why::LaterFile(after),
+                    Action::Replace | Action::Metadata => Why::LaterEdit(after),
+                })
+            }
         };
         match why {
             Some(why) => self.keep(change, why),

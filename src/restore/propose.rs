@@ -2,20 +2,23 @@
 
 use super::RestoreError;
 use super::attribution::Witness;
+use super::later_steps::name_later_steps;
 use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
 use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, look};
 use crate::diff::{NotCovered, Side, WithheldChange, WithheldKind, compare_withheld};
 use crate::observer::Observer;
-use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord};
+use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
 use crate::store::Store;
 
 /// Why files are put back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// `restore`.
     Restore,
+    /// `restore` of this step alone.
+    Step(StepRef),
     /// `undo` of the receipt with this number.
     Undo(u64),
 }
@@ -205,6 +208,9 @@ pub fn propose(
             not_checked,
             aside: Vec::new(),
         });
+    }
+    if let Purpose::Step(step) = &purpose {
+        name_later_steps(store, &target.instance, step, &mut mounts)?;
     }
     Ok(Proposal {
         target,

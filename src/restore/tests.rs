@@ -89,9 +89,9 @@ fn words(plan: &Plan) -> Vec<String> {
     for (list, kept) in [("conflict", &plan.conflicts), ("kept", &plan.kept)] {
         words.extend(kept.iter().map(|kept| {
             let why = match &kept.why {
-                Why::LaterEdit => "edit".to_owned(),
-                Why::LaterFile => "file".to_owned(),
-                Why::LaterDeletion => "deletion".to_owned(),
+                Why::LaterEdit(_) => "edit".to_owned(),
+                Why::LaterFile(_) => "file".to_owned(),
+                Why::LaterDeletion(_) => "deletion".to_owned(),
                 Why::Unvouched => "unvouched".to_owned(),
                 Why::Shared(ids) => format!("shared by {}", ids.len()),
                 Why::Holds(held) => format!("holds {}", text(held)),
@@ -174,6 +174,7 @@ impl Wrecked {
             entropy: &self.place.entropy,
             now: crate::clock::Clock::now(&self.place.clock),
             uid: 1000,
+            inside: false,
             exact_mtimes: false,
         };
         execute(&self.place.store, proposal, &acting)

@@ -16,6 +16,7 @@ impl World<'_> {
             entropy: self.entropy,
             now: self.clock.now(),
             uid: self.uid,
+            inside: false,
             exact_mtimes: false,
         }
     }

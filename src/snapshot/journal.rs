@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use super::codec::Reader;
 use super::{
     AsideStep, ByteString, Coverage, Digest, Entry, InodeFlags, InstanceId, PathAct, RelPath, RestoreId,
-    RestoreKind, SnapshotId, Time,
+    RestoreKind, SnapshotId, StepRef, Time,
 };
 
 /// What was confirmed. It is on disk before anything of the restore is.
@@ -26,6 +26,12 @@ pub struct Intent {
     pub kind: RestoreKind,
     /// For an undo: the number of the receipt that it takes back.
     pub undoes: Option<u64>,
+    /// Only this step is taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_changes_of: Option<StepRef>,
+    /// The session itself asked for it, from within.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inside: bool,
     /// The snapshot whose state comes back.
     pub target: SnapshotId,
     /// Later edits are replaced.

@@ -123,6 +123,30 @@ pub struct PathChange {
     pub inexact: bool,
 }
 
+/// A step of a session, by the snapshot that it led to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepRef {
+    /// The snapshot.
+    pub snapshot: SnapshotId,
+    /// Its kind.
+    pub kind: SnapshotKind,
+    /// Its name, when it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl StepRef {
+    /// What an operator writes for it.
+    #[must_use]
+    pub fn called(&self) -> &str {
+        match (&self.name, self.kind) {
+            (Some(name), _) => name,
+            (None, SnapshotKind::Closing) => self.kind.word(),
+            (None, _) => self.snapshot.as_str(),
+        }
+    }
+}
+
 /// A mount of which no file is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedMount {
@@ -221,6 +245,12 @@ pub enum Act {
         emergency: SnapshotId,
         /// For an undo: the number of the receipt that it took back.
         undoes: Option<u64>,
+        /// Only this step was taken back: what changed from `target` to its snapshot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        only_changes_of: Option<StepRef>,
+        /// The session itself asked for it, from within.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        inside: bool,
         /// BLAKE3 of the plan that was shown: what `--dry-run` gives as `plan`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Digest>,

@@ -166,6 +166,8 @@ pub(in crate::store) fn restore(target: u8, emergency: u8) -> Act {
         target: snapshot(target),
         emergency: snapshot(emergency),
         undoes: None,
+        only_changes_of: None,
+        inside: false,
         plan: None,
         unlocked: false,
         changed: Vec::new(),

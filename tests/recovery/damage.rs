@@ -292,3 +292,19 @@ fn papers_of_a_restore_that_are_hurt_are_named() {
     two.sandbox.jackin(["resume", id, "--yes"]).ok();
     assert_same_tree(before, &Tree::read(project));
 }
+
+#[test]
+fn a_catalog_that_is_no_database_is_rebuilt_and_not_deleted_by_hand() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("work");
+    let id = sandbox.launch(&project, "echo 1 > a");
+    fs::write(
+        sandbox.store().join("catalog.sqlite3"),
+        "nothing of the kind ".repeat(400),
+    )
+    .unwrap();
+    let seen = sandbox.jackin(["list"]).ok();
+    seen.has(&id).has("`rebuild` makes it anew");
+    sandbox.jackin(["rebuild"]).ok();
+    assert!(!sandbox.jackin(["list"]).ok().said().contains("rebuild"));
+}

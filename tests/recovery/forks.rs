@@ -174,6 +174,10 @@ fn several_lie_side_by_side_and_list_tells_whence_they_come() {
     assert_eq!(list["instances"][1]["forked_from"], Value::Null);
     fs::remove_dir_all(directory(&two)).unwrap();
     let run = sandbox.jackin(["list"]).ok();
+    run.has(&format!(
+        "{child} began in the fork {}",
+        one["id"].as_str().unwrap()
+    ));
     run.has("forks:")
         .has("one")
         .has("(gone)")

@@ -247,6 +247,42 @@ fn what_is_damaged_is_refused_and_leaves_nothing() {
 }
 
 #[test]
+fn what_is_no_regular_file_is_called_that_and_a_session_names_its_file() {
+    let (there, here) = (Sandbox::new(), Sandbox::new());
+    let directory = here.project("directory");
+    import(&here, &directory, &["--yes"])
+        .code(2)
+        .has("directory is no regular file");
+    let pipe = here.scratch("pipe");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    import(&here, &pipe, &["--yes"])
+        .code(2)
+        .has("pipe is no regular file");
+    import(&here, &directory.join("nothing"), &["--yes"])
+        .code(2)
+        .has("there is no file");
+    let project = there.project("shop");
+    Build::at(&project).file("a", "a\n").aged();
+    let id = there.launch(&project, "true");
+    let file = exported(&there, &id);
+    let made = import(&here, &file, &["--yes", "--json"]).ok().json();
+    let made = made["instance"].as_str().unwrap();
+    let shown = here.jackin(["show", made]).ok();
+    shown.has("imported").has(file.to_str().unwrap()).has(&id);
+    let shown = here.jackin(["show", made, "--json"]).ok().json();
+    assert_eq!(shown["imported"]["path"], file.to_str().unwrap());
+    assert_eq!(shown["imported"]["instance"], id.as_str());
+    let shown = there.jackin(["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["imported"], Value::Null);
+}
+
+#[test]
 fn a_killed_one_leaves_nothing_that_looks_good() {
     if !has_points() {
         return;

@@ -57,6 +57,9 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["export", id, &exported, "--json"], 0);
     run(&["restore", id, "--yes", "--json"], 6);
     run(&["undo", "--yes", "--json"], 0);
+    let step = ["restore", id, "--only-changes-of", "one", "--yes", "--json"];
+    run(&step, 0);
+    run(&["undo", "--yes", "--json"], 0);
     let die = || {
         let restore = sandbox.command(["restore", id, "--yes"]);
         let killed = restore.with("JACKIN_RECOVERY_FAIL_AT", "moved").run();
@@ -77,6 +80,8 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["unpin", id, "--json"], 0);
     run(&["prune", "--dry-run", "--json"], 0);
     run(&["import", &exported, "--dry-run", "--json"], 0);
+    let imported = run(&["import", &exported, "--yes", "--json"], 0).json();
+    run(&["show", imported["instance"].as_str().unwrap(), "--json"], 0);
     run(&["rebuild", "--json"], 0);
     run(&["doctor", "--json"], 0);
     run(&["completions", "fish", "--json"], 0);

@@ -114,6 +114,7 @@ mod set_aside;
 mod set_aside_killed;
 mod set_aside_where;
 mod slips;
+mod steps_back;
 mod sudo;
 mod support;
 mod support_compare;

@@ -79,6 +79,8 @@ fn papers_of(how: u8, journal: &str, decision: &str) -> Vec<u8> {
         instance: InstanceId::new([1; 8], "demo"),
         kind: RestoreKind::Restore,
         undoes: None,
+        only_changes_of: None,
+        inside: false,
         target: SnapshotId::parse(TARGET).expect("an id"),
         overwrite_later: false,
         delete_later: false,

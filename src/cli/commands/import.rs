@@ -1,5 +1,6 @@
 //! `import`: a session from a file that `export` wrote, on this machine or another.
 
+use std::io;
 use std::path::Path;
 
 use crate::cli::args::ImportArgs;
@@ -23,7 +24,12 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Status, Cl
     }
     let file = settle_path(context.environment, args.file.as_ref());
     if !file.is_file() {
-        let message = format!("there is no file {}", sanitize::path(&file));
+        let shown = sanitize::path(&file);
+        let message = match file.symlink_metadata() {
+            Ok(_) => format!("{shown} is no regular file"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => format!("there is no file {shown}"),
+            Err(error) => format!("{shown} cannot be looked at: {error}"),
+        };
         return Err(CliError::new(ErrorKind::Usage, message)
             .hint("import takes a file that `export` wrote, here or on another machine"));
     }

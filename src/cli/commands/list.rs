@@ -12,7 +12,7 @@ use crate::cli::view;
 use crate::config::{JackinInstance, Unread, jackin_instances};
 use crate::session::{Docker, Sight, State, forked_from, state_by};
 use crate::store::{InstanceRow, SnapshotRow, Store};
-use crate::terminal::{sanitize, size};
+use crate::terminal::{self, sanitize, size};
 
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
     let (mut rows, mut waiting, mut forks) = (Vec::new(), BTreeSet::new(), Vec::new());
@@ -59,6 +59,18 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
     } else {
         let table = view::instances::list(&rows, context.now(), width);
         context.terminal.out(&table);
+        for (row, ..) in &rows {
+            let origin = match &store {
+                Some(store) => forked_from(store, &forks, row)?,
+                None => None,
+            };
+            if let Some(fork) = origin {
+                let told = format!("{} began in the fork {}", row.id, view::forks::origin(fork));
+                context
+                    .terminal
+                    .out(&terminal::width::wrap(&told, width).join("\n"));
+            }
+        }
     }
     let gone = (all - rows.len()) as u64;
     if gone > 0 {

@@ -5,7 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::document::{AnchorDocument, LogDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::view;
+use crate::cli::view::{self, receipt::Telling};
 use crate::session::find_called;
 use crate::snapshot::{Digest, Receipt};
 use crate::store::Anchor;
@@ -42,7 +42,8 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliEr
             );
         }
     } else if args.json {
-        terminal.json(&LogDocument::new(shown.collect(), head));
+        let undone = view::receipt::undone(&receipts).collect();
+        terminal.json(&LogDocument::new(shown.collect(), &undone, head));
     } else if args.verify || known.is_some() {
         let count = size::counted(receipts.len() as u64, "receipt", "receipts");
         let as_before = match &known {
@@ -56,7 +57,12 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliEr
     } else if receipts.is_empty() {
         terminal.note("nothing was recorded yet");
     } else {
-        let table = view::receipt::table(shown, &receipts, context.now(), terminal.width_out());
+        let snapshots = match &store {
+            Some(store) => store.catalog().all_snapshots()?,
+            None => Vec::new(),
+        };
+        let telling = Telling::of(&receipts, &snapshots);
+        let table = view::receipt::table(shown, &telling, context.now(), terminal.width_out());
         terminal.out(&table);
     }
     Ok(ExitCode::Done.into())

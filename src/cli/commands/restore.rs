@@ -28,7 +28,7 @@ use crate::session::{
     Allowed, SessionError, State, find_before, find_called, find_instance, find_snapshot, is_inside,
     refuse_inside, roots, state,
 };
-use crate::snapshot::{Coverage, RelPath, SnapshotKind, SnapshotRecord};
+use crate::snapshot::{Coverage, RelPath, SnapshotKind, SnapshotRecord, StepRef};
 use crate::store::{InstanceRow, LockGuard, Store};
 
 /// A restore that is planned, and what it holds until it was carried out.
@@ -137,6 +137,13 @@ fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Res
         ));
     }
     let (target, step) = target(&store, &row, args)?;
+    let purpose = step.as_ref().map_or(Purpose::Restore, |step| {
+        Purpose::Step(StepRef {
+            snapshot: step.id.clone(),
+            kind: step.kind,
+            name: step.name.clone(),
+        })
+    });
     let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
     let scopes = paths::scopes(context.environment, &coverages, &args.paths)?;
     let mut requests = Vec::new();
@@ -168,7 +175,7 @@ fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Res
         files_only: args.files_only,
     };
     let observer = context.world().observer;
-    let mut proposal = propose(&store, target, Purpose::Restore, requests, allow, false, observer)?;
+    let mut proposal = propose(&store, target, purpose, requests, allow, false, observer)?;
     if step.is_none() {
         check_paths(&proposal, &row, args)?;
     }

@@ -8,12 +8,12 @@ use super::steps::{Steps, steps};
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{
-    ForkedDocument, Head, InstanceDocument, ReasonDocument, RepositoryStateDocument, RestoredDocument,
-    ShowDocument, WatchedDocument,
+    ForkedDocument, Head, ImportedDocument, InstanceDocument, ReasonDocument, RepositoryStateDocument,
+    RestoredDocument, ShowDocument, WatchedDocument,
 };
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::view::instances::Begun;
+use crate::cli::view::instances::{Begun, Imported};
 use crate::cli::{html, view};
 use crate::session::{State, forked_from, state};
 use crate::snapshot::{
@@ -34,6 +34,7 @@ pub(in crate::cli) struct Known {
     pub(in crate::cli) begun: Begun,
     pub(in crate::cli) forks: Vec<ForkRow>,
     pub(in crate::cli) forked_from: Option<ForkRow>,
+    pub(in crate::cli) imported: Option<Imported>,
 }
 
 impl Known {
@@ -54,6 +55,7 @@ impl Known {
             pruned: catalog.pruned_of(&row.id)?.len() as u64,
             restores: catalog.restores(&row.id)?,
             begun: begun(store, &row.id)?,
+            imported: imported(store, &row)?,
             forked_from: forked_from(store, &all_forks, &row)?.cloned(),
             forks: all_forks
                 .into_iter()
@@ -135,9 +137,10 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
                 .map(|(coverage, facts)| RepositoryStateDocument::new(coverage, facts))
                 .collect(),
             watched: known.begun.watched.iter().map(WatchedDocument::from).collect(),
-            restores: known.restores.iter().map(RestoredDocument::from).collect(),
+            restores: RestoredDocument::all(&known.restores),
             forks: known.forks.iter().map(ForkedDocument::new).collect(),
             fork: fork.map(|fork| fork.id.to_string()),
+            imported: known.imported.as_ref().map(ImportedDocument::from),
         });
         return Ok(ExitCode::Done.into());
     }
@@ -161,6 +164,24 @@ fn lacks(record: &SnapshotRecord) -> Vec<ReasonDocument> {
         .flat_map(|mount| mount.gaps.iter().map(move |gap| (mount, gap)));
     all.map(|(mount, gap)| ReasonDocument::new(&mount.coverage, &gap.path, gap.reason.clone()))
         .collect()
+}
+
+/// The file that an instance came from.
+fn imported(store: &Store, row: &InstanceRow) -> Result<Option<Imported>, CliError> {
+    if !row.is_imported() {
+        return Ok(None);
+    }
+    let receipts = store.catalog().receipts_of(&row.id)?;
+    Ok(receipts.into_iter().find_map(|receipt| match receipt.act {
+        Act::Import {
+            file, digest, origin, ..
+        } => Some(Imported {
+            file: file.to_path(),
+            digest,
+            origin,
+        }),
+        _ => None,
+    }))
 }
 
 /// What was written down when an instance began, beside what is in its row.

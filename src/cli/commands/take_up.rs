@@ -16,7 +16,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::restore::{
     Allow, MountRequest, Purpose, RestoreError, Scope, TakenBack, abort, leave, of_instance, of_restore,
-    proposal, propose, resume, settle,
+    of_step, proposal, propose, resume, settle,
 };
 use crate::session::{Allowed, find_called, find_instance, refuse_inside, refuse_living};
 use crate::snapshot::{Decision, Intent};
@@ -274,6 +274,9 @@ fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> How {
         Purpose::Restore => Words::new("restore")
             .arg(row.id.as_str())
             .flag("--from", Some(intent.target.to_string())),
+        Purpose::Step(step) => Words::new("restore")
+            .arg(row.id.as_str())
+            .flag("--only-changes-of", Some(step.called())),
         Purpose::Undo(number) => Words::new("undo")
             .arg(row.id.as_str())
             .flag("--receipt", Some(number.to_string())),
@@ -319,8 +322,13 @@ fn again(
     let mut requests = Vec::new();
     for mount in &intent.mounts {
         let coverage = mount.coverage.clone();
-        let witness = match purpose {
+        let witness = match &purpose {
             Purpose::Restore => of_instance(&store, &row, &coverage)?,
+            // The paths are those of then: what the step changed, as far as it was asked for.
+            Purpose::Step(step) => {
+                let step = store.record(&step.snapshot)?;
+                of_step(&store, &row, &coverage, (&target, &step))?.0
+            }
             Purpose::Undo(_) => of_restore(&store, &row.id, &coverage)?,
         };
         requests.push(MountRequest {

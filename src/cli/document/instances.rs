@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::RepositoryStateDocument;
-use super::{ForkedDocument, Head, ReasonDocument};
+use super::{ForkedDocument, Head, HostPathDocument, ReasonDocument};
+use crate::cli::view::instances::Imported;
 use crate::config::Unread;
 use crate::session::State;
 use crate::snapshot::{
-    AgentRef, AsideChange, CallRef, ContainerRef, Coverage, RestoreKind, SnapshotKind, StepCounts, Time,
-    WatchedMount,
+    AgentRef, AsideChange, CallRef, ContainerRef, Coverage, RestoreKind, SnapshotKind, StepCounts, StepRef,
+    Time, WatchedMount,
 };
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
 
@@ -109,6 +110,32 @@ pub(in crate::cli) struct ShowDocument<'a> {
     pub(in crate::cli) forks: Vec<ForkedDocument>,
     /// The fork whose reference was given instead of a session.
     pub(in crate::cli) fork: Option<String>,
+    /// The file that it came from.
+    pub(in crate::cli) imported: Option<ImportedDocument>,
+}
+
+/// The file that a session came from.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct ImportedDocument {
+    #[serde(flatten)]
+    file: HostPathDocument,
+    /// BLAKE3 of its bytes.
+    digest: String,
+    /// The id of its snapshot where it came from.
+    snapshot: String,
+    /// The id of the session there.
+    instance: String,
+}
+
+impl From<&Imported> for ImportedDocument {
+    fn from(imported: &Imported) -> Self {
+        Self {
+            file: HostPathDocument::new(&imported.file),
+            digest: imported.digest.hex(),
+            snapshot: imported.origin.0.to_string(),
+            instance: imported.origin.1.to_string(),
+        }
+    }
 }
 
 /// A mount of which no file is kept.
@@ -256,6 +283,14 @@ pub(in crate::cli) struct RestoredDocument {
     emergency: String,
     /// For an undo: the receipt that it took back.
     undoes: Option<u64>,
+    /// The receipt that took it back.
+    taken_back_by: Option<u64>,
+    /// The step of the session that alone was taken back.
+    only_changes_of: Option<StepRef>,
+    /// The session itself asked for it, from within.
+    inside: bool,
+    /// Numeric user that asked for it.
+    uid: u32,
     /// How many paths were changed.
     changed: u64,
     /// How many were kept because of later edits.
@@ -266,8 +301,15 @@ pub(in crate::cli) struct RestoredDocument {
     aside: Vec<AsideChange>,
 }
 
-impl From<&RestoreRow> for RestoredDocument {
-    fn from(row: &RestoreRow) -> Self {
+impl RestoredDocument {
+    /// All restores of a session.
+    pub(in crate::cli) fn all(rows: &[RestoreRow]) -> Vec<Self> {
+        rows.iter()
+            .map(|row| Self::new(row, row.taken_back_by(rows)))
+            .collect()
+    }
+
+    fn new(row: &RestoreRow, taken_back_by: Option<u64>) -> Self {
         Self {
             receipt: row.number,
             act: row.kind,
@@ -275,6 +317,10 @@ impl From<&RestoreRow> for RestoredDocument {
             target: row.target.to_string(),
             emergency: row.emergency.to_string(),
             undoes: row.undoes,
+            taken_back_by,
+            only_changes_of: row.only_changes_of.clone(),
+            inside: row.inside,
+            uid: row.uid,
             changed: row.changed.len() as u64,
             conflicts: row.conflicts,
             failed: row.failed,

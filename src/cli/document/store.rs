@@ -1,6 +1,6 @@
 //! `verify`, `log`, `rebuild`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -86,7 +86,17 @@ pub(in crate::cli) struct LogDocument<'a> {
     /// The last link, as `--anchor` prints it.
     anchor: String,
     /// Newest first.
-    receipts: Vec<&'a Receipt>,
+    receipts: Vec<ReceiptDocument<'a>>,
+}
+
+/// One link of the chain.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ReceiptDocument<'a> {
+    #[serde(flatten)]
+    receipt: &'a Receipt,
+    /// Of a restore that was taken back: the number of the receipt of the undo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken_back_by: Option<u64>,
 }
 
 /// `log --anchor --json`.
@@ -108,13 +118,21 @@ impl AnchorDocument {
 }
 
 impl<'a> LogDocument<'a> {
-    /// Of receipts whose links were checked.
-    pub(in crate::cli) fn new(receipts: Vec<&'a Receipt>, anchor: Anchor) -> Self {
+    /// Of receipts whose links were checked; `undone` has each restore that was taken back, with its undo.
+    pub(in crate::cli) fn new(
+        receipts: Vec<&'a Receipt>,
+        undone: &HashMap<u64, u64>,
+        anchor: Anchor,
+    ) -> Self {
+        let receipts = receipts.into_iter().map(|receipt| ReceiptDocument {
+            receipt,
+            taken_back_by: undone.get(&receipt.number).copied(),
+        });
         Self {
             head: Head::default(),
             verified: true,
             anchor: anchor.to_string(),
-            receipts,
+            receipts: receipts.collect(),
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::cli::commands::show::Known;
 use crate::cli::error::CliError;
 use crate::cli::view;
 use crate::cli::view::instances::{agent_words, ending, kind_words, notes, status, step_words};
-use crate::snapshot::{Coverage, Digest, Receipt, RestoreKind, Time};
+use crate::cli::view::receipt::Telling;
+use crate::snapshot::{Coverage, Digest, Receipt, Time};
 use crate::store::Store;
 use crate::terminal::{sanitize, size};
 
@@ -161,9 +162,7 @@ pub(super) fn restores(known: &Known, now: Time) -> Markup {
                             @for row in &known.restores {
                                 tr {
                                     td class="number" { a href={ "#receipt-" (row.number) } { (row.number) } }
-                                    td {
-                                        @match row.kind { RestoreKind::Restore => "restore", RestoreKind::Undo => "undo" }
-                                    }
+                                    td { (view::instances::act_words(row, &known.restores)) }
                                     td { (when(row.at, now)) }
                                     td class="mono" { (row.target) }
                                     td class="number" { (size::count(row.changed.len() as u64)) }
@@ -185,6 +184,7 @@ pub(super) fn receipts(store: &Store, known: &Known) -> Result<Markup, CliError>
     // What the next link says of the one before it is the hash of that.
     let hashes = all.iter().skip(1).map(|next| next.previous);
     let hashes = hashes.chain(std::iter::once(head.hash));
+    let telling = Telling::of(&all, &known.snapshots);
     let id = Some(&known.row.id);
     let own: Vec<(&Receipt, Digest)> = all
         .iter()
@@ -206,7 +206,7 @@ pub(super) fn receipts(store: &Store, known: &Known) -> Result<Markup, CliError>
                             tr id={ "receipt-" (receipt.number) } {
                                 td class="number" { (receipt.number) }
                                 td { (size::moment(receipt.at)) }
-                                td { (view::receipt::words(&receipt.act)) }
+                                td { (telling.words(receipt)) }
                                 td { "user " (receipt.uid) }
                                 td class="mono" { (hash) }
                             }

@@ -1,11 +1,16 @@
 //! `list` and `show`: instances and their snapshots.
 
-use super::{aside, changes, forks, repository};
+use std::path::PathBuf;
+
+use super::{aside, changes, forks, receipt, repository};
 use crate::cli::commands::show::Known;
 use crate::cli::document::JackinDocument;
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
-use crate::snapshot::{AgentRef, ContainerRef, SnapshotKind, SnapshotRecord, StepCounts, Time, WatchedMount};
+use crate::snapshot::{
+    AgentRef, ContainerRef, Digest, InstanceId, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord,
+    StepCounts, Time, WatchedMount,
+};
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style};
@@ -89,6 +94,16 @@ pub(in crate::cli) struct Begun {
     pub(in crate::cli) watched: Vec<WatchedMount>,
     /// The agent whose hook began it.
     pub(in crate::cli) agent: Option<AgentRef>,
+}
+
+/// The file that a session came from.
+pub(in crate::cli) struct Imported {
+    /// The file.
+    pub(in crate::cli) file: PathBuf,
+    /// BLAKE3 of its bytes.
+    pub(in crate::cli) digest: Digest,
+    /// What it was there: snapshot and session.
+    pub(in crate::cli) origin: (SnapshotId, InstanceId),
 }
 
 /// How many paths a step changed, in words.
@@ -176,6 +191,10 @@ pub(in crate::cli) fn facts(
     }
     if let Some(fork) = &known.forked_from {
         fact("forked from", forks::origin(fork));
+    }
+    if let Some(Imported { file, origin, .. }) = &known.imported {
+        let file = sanitize::path(file);
+        fact("imported", format!("from {file}: {} of {}", origin.0, origin.1));
     }
     if let Some(fork) = meant {
         fact("named by", forks::named(fork));
@@ -330,24 +349,36 @@ fn lacking(baseline: Option<&SnapshotRecord>, lines: &mut Vec<String>) {
     }
 }
 
+/// What a restore of a session was; `all` are all of them.
+pub(in crate::cli) fn act_words(row: &RestoreRow, all: &[RestoreRow]) -> String {
+    let mut words = match (row.kind, row.undoes, &row.only_changes_of) {
+        (RestoreKind::Restore, _, Some(step)) => format!("restore, only the step {}", receipt::step(step)),
+        (RestoreKind::Restore, ..) => "restore".to_owned(),
+        (RestoreKind::Undo, Some(undone), _) => format!("undo of {undone}"),
+        (RestoreKind::Undo, None, _) => "undo".to_owned(),
+    };
+    if row.inside {
+        words.push_str(", by the session itself");
+    }
+    if let Some(by) = row.taken_back_by(all) {
+        words.push_str(&format!(" (taken back by {by})"));
+    }
+    words
+}
+
 fn restores(rows: &[RestoreRow], now: Time, columns: usize) -> String {
-    use crate::snapshot::RestoreKind;
     let mut table = Table::new([
         Column::new("RECEIPT").right(),
-        Column::new("ACT"),
+        Column::new("ACT").fit(Fit::Wrap),
         Column::new("WHEN"),
         Column::new("CHANGED").right(),
         Column::new("CONFLICTS").right(),
         Column::new("EMERGENCY").fit(Fit::Cut),
     ]);
     for row in rows {
-        let act = match row.kind {
-            RestoreKind::Restore => "restore",
-            RestoreKind::Undo => "undo",
-        };
         table.row([
             row.number.to_string().into(),
-            act.into(),
+            act_words(row, rows).into(),
             size::age(row.at, now).into(),
             size::count(row.changed.len() as u64).into(),
             size::count(row.conflicts).into(),

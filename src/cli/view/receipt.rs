@@ -1,21 +1,123 @@
 //! `log`: the chain of receipts, one line each.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::aside;
 use super::instances::step_words;
-use crate::snapshot::{Act, Ending, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, Time};
+use crate::platform;
+use crate::snapshot::{
+    Act, Ending, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, StepRef, Time,
+};
+use crate::store::SnapshotRow;
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{sanitize, size};
 
-/// The receipts, in the order in which they come. `all` is the whole chain: what took a restore back stands further on in it.
+/// What the receipts do not say one by one: what snapshots are called, who users are, what took a restore back.
+pub(in crate::cli) struct Telling {
+    /// Names and messages, also names of what was given up since.
+    names: HashMap<SnapshotId, Vec<String>>,
+    undone: HashMap<u64, u64>,
+    several_users: bool,
+    some_inside: bool,
+}
+
+impl Telling {
+    /// From the whole chain, and what there is of its snapshots.
+    pub(in crate::cli) fn of(all: &[Receipt], snapshots: &[SnapshotRow]) -> Self {
+        let mut names: HashMap<SnapshotId, Vec<String>> = HashMap::new();
+        for receipt in all {
+            if let Act::Prune { snapshots, .. } = &receipt.act {
+                let told = snapshots
+                    .iter()
+                    .filter_map(|gone| Some((gone.id.clone(), vec![gone.name.clone()?])));
+                names.extend(told);
+            }
+        }
+        for row in snapshots {
+            let own = [&row.name, &row.message].into_iter().flatten().cloned();
+            names.insert(row.id.clone(), own.collect());
+        }
+        let users: BTreeSet<u32> = all.iter().map(|receipt| receipt.uid).collect();
+        Self {
+            names,
+            undone: undone(all).collect(),
+            several_users: users.len() > 1,
+            some_inside: all
+                .iter()
+                .any(|receipt| matches!(receipt.act, Act::Restore { inside: true, .. })),
+        }
+    }
+
+    /// What was done, by whom where that differs, and what took it back.
+    pub(in crate::cli) fn words(&self, receipt: &Receipt) -> String {
+        let mut words = self.act(&receipt.act);
+        if let Some(by) = self.by(receipt) {
+            words.push_str(&format!(", by {by}"));
+        }
+        if let Some(by) = self.undone.get(&receipt.number) {
+            words.push_str(&format!(" (taken back by {by})"));
+        }
+        words
+    }
+
+    fn by(&self, receipt: &Receipt) -> Option<String> {
+        let is_told = match (&receipt.act, &receipt.instance) {
+            (Act::Restore { inside: true, .. }, Some(session)) => {
+                return Some(format!("the session {session} itself"));
+            }
+            (Act::Restore { .. }, _) => self.several_users || self.some_inside,
+            _ => self.several_users,
+        };
+        is_told.then(|| user(receipt.uid))
+    }
+
+    fn which(&self, snapshot: Option<&SnapshotId>) -> String {
+        let snapshot = snapshot.map(|id| format!(" {}", self.snapshot(id)));
+        snapshot.unwrap_or_default()
+    }
+
+    /// A snapshot, and what it is called.
+    fn snapshot(&self, id: &SnapshotId) -> String {
+        let own = self.names.get(id).into_iter().flatten();
+        let own: Vec<String> = own.map(|text| sanitize::name(text.as_bytes())).collect();
+        match own.is_empty() {
+            true => id.to_string(),
+            false => format!("{id} {}", own.join(", ")),
+        }
+    }
+}
+
+/// A step of a session: its name and the id, as far as it has both.
+pub(in crate::cli) fn step(step: &StepRef) -> String {
+    match step.called() == step.snapshot.as_str() {
+        true => step.snapshot.to_string(),
+        false => format!("{} ({})", sanitize::name(step.called().as_bytes()), step.snapshot),
+    }
+}
+
+/// A user: the name, when this machine knows one, and the number.
+pub(in crate::cli) fn user(uid: u32) -> String {
+    match platform::name_of(uid) {
+        Some(name) => format!("{} ({uid})", sanitize::os(&name)),
+        None => format!("user {uid}"),
+    }
+}
+
+/// Each restore that was taken back, by its number, and the number of the undo.
+pub(in crate::cli) fn undone(all: &[Receipt]) -> impl Iterator<Item = (u64, u64)> {
+    all.iter().filter_map(|receipt| match &receipt.act {
+        Act::Restore { undoes, .. } => undoes.map(|undone| (undone, receipt.number)),
+        _ => None,
+    })
+}
+
+/// The receipts, in the order in which they come.
 pub(in crate::cli) fn table<'a>(
     shown: impl Iterator<Item = &'a Receipt>,
-    all: &[Receipt],
+    telling: &Telling,
     now: Time,
     columns: usize,
 ) -> String {
-    let undone: HashMap<u64, u64> = all.iter().filter_map(undoes).collect();
     let mut table = Table::new([
         Column::new("N").right(),
         Column::new("WHEN"),
@@ -23,10 +125,6 @@ pub(in crate::cli) fn table<'a>(
         Column::new("ACT").fit(Fit::Wrap),
     ]);
     for receipt in shown {
-        let mut act = words(&receipt.act);
-        if let Some(by) = undone.get(&receipt.number) {
-            act.push_str(&format!(" (taken back by {by})"));
-        }
         table.row([
             receipt.number.to_string().into(),
             size::age(receipt.at, now).into(),
@@ -35,137 +133,145 @@ pub(in crate::cli) fn table<'a>(
                 .as_ref()
                 .map_or_else(|| "-".to_owned(), ToString::to_string)
                 .into(),
-            act.into(),
+            telling.words(receipt).into(),
         ]);
     }
     table.render(columns)
 }
 
-/// The receipt that an undo took back, and its own.
-fn undoes(receipt: &Receipt) -> Option<(u64, u64)> {
-    match &receipt.act {
-        Act::Restore { undoes, .. } => undoes.map(|undone| (undone, receipt.number)),
-        _ => None,
-    }
-}
-
-/// What was done.
-pub(in crate::cli) fn words(act: &Act) -> String {
-    match act {
-        Act::Begin { mode, command, .. } => match command {
-            Some((program, _)) => format!("began, mode {mode}: {}", sanitize::name(program.as_bytes())),
-            None => format!("began, mode {mode}"),
-        },
-        Act::Capture {
-            snapshot,
-            kind,
-            withheld,
-            sealed_to,
-            step,
-            call,
-            ..
-        } => {
-            let changed = step
-                .as_ref()
-                .map(|step| format!(" ({})", step_words(step.counts)));
-            let changed = changed.unwrap_or_default();
-            let before = call.as_ref().map(|call| sanitize::name(call.tool.as_bytes()));
-            let before = before.map_or_else(String::new, |tool| format!(" before {tool}"));
-            let taken = format!("{} snapshot {snapshot}{before}{changed}", kind.word());
-            let private = size::counted(*withheld, "private file", "private files");
-            match (*withheld, sealed_to.is_empty()) {
-                (0, _) => taken,
-                (_, true) => format!("{taken}, {private} withheld"),
-                (_, false) => {
-                    let keys = size::counted(sealed_to.len() as u64, "key", "keys");
-                    format!("{taken}, {private} encrypted to {keys}")
+impl Telling {
+    fn act(&self, act: &Act) -> String {
+        match act {
+            Act::Begin { mode, command, .. } => match command {
+                Some((program, _)) => format!("began, mode {mode}: {}", sanitize::name(program.as_bytes())),
+                None => format!("began, mode {mode}"),
+            },
+            Act::Capture {
+                snapshot,
+                kind,
+                withheld,
+                sealed_to,
+                step,
+                call,
+                ..
+            } => {
+                let changed = step
+                    .as_ref()
+                    .map(|step| format!(" ({})", step_words(step.counts)));
+                let changed = changed.unwrap_or_default();
+                let before = call.as_ref().map(|call| sanitize::name(call.tool.as_bytes()));
+                let before = before.map_or_else(String::new, |tool| format!(" before {tool}"));
+                let called = self.snapshot(snapshot);
+                let taken = format!("{} snapshot {called}{before}{changed}", kind.word());
+                let private = size::counted(*withheld, "private file", "private files");
+                match (*withheld, sealed_to.is_empty()) {
+                    (0, _) => taken,
+                    (_, true) => format!("{taken}, {private} withheld"),
+                    (_, false) => {
+                        let keys = size::counted(sealed_to.len() as u64, "key", "keys");
+                        format!("{taken}, {private} encrypted to {keys}")
+                    }
                 }
             }
+            Act::CaptureFailed { kind, error } => {
+                format!("{} snapshot failed: {}", kind.word(), sanitize::text(error))
+            }
+            Act::End { ending, .. } => match ending {
+                Ending::Status(status) => format!("ended with status {status}"),
+                Ending::Signal(signal) => format!("ended by signal {signal}"),
+                Ending::Ended => "ended".to_owned(),
+                Ending::Unseen => "was found dead; nobody saw its end".to_owned(),
+                Ending::Failed(why) => format!("never began: {}", sanitize::text(why)),
+            },
+            Act::Restore {
+                kind,
+                changed,
+                target,
+                undoes,
+                only_changes_of,
+                conflicts,
+                failed,
+                unlocked,
+                aside,
+                ..
+            } => {
+                let to = self.snapshot(target);
+                let word = match (kind, undoes, only_changes_of) {
+                    (RestoreKind::Restore, _, Some(step)) => {
+                        format!("took back only the step {}", self::step(step))
+                    }
+                    (RestoreKind::Restore, ..) => format!("restored to {to}"),
+                    (RestoreKind::Undo, Some(number), _) => format!("undid {number}, back to {to}"),
+                    (RestoreKind::Undo, None, _) => format!("undone, back to {to}"),
+                };
+                let mut told = vec![size::counted(changed.len() as u64, "path", "paths")];
+                if *conflicts > 0 {
+                    told.push(size::counted(*conflicts, "conflict kept", "conflicts kept"));
+                }
+                if *failed > 0 {
+                    told.push(format!("{} could not be changed", size::count(*failed)));
+                }
+                told.extend(unlocked.then(|| "with the private key".to_owned()));
+                told.extend(aside.iter().map(aside::receipt));
+                format!("{word}: {}", told.join("; "))
+            }
+            Act::Abort { target, as_is, .. } => match as_is {
+                false => format!(
+                    "taken back before it was done: the restore to {}",
+                    self.snapshot(target)
+                ),
+                true => format!(
+                    "left as it was in the middle: the restore to {}",
+                    self.snapshot(target)
+                ),
+            },
+            Act::Prune {
+                automatic,
+                snapshots,
+                bytes,
+            } => {
+                let who = if *automatic {
+                    "pruned by the rules"
+                } else {
+                    "pruned"
+                };
+                let count = size::counted(snapshots.len() as u64, "snapshot", "snapshots");
+                format!("{who}: {count}, {} ({})", size::bytes(*bytes), reasons(snapshots))
+            }
+            Act::Repack { from, into, bytes } => format!(
+                "packed {} anew into {}: {} less",
+                size::counted(from.len() as u64, "archive", "archives"),
+                into.id,
+                size::bytes(*bytes)
+            ),
+            Act::Pin { snapshot } => format!("pinned{}", self.which(snapshot.as_ref())),
+            Act::Unpin { snapshot } => format!("unpinned{}", self.which(snapshot.as_ref())),
+            Act::Fork {
+                snapshot,
+                fork,
+                directory,
+                paths,
+                ..
+            } => format!(
+                "forked {snapshot} as {fork}: {} into {}",
+                size::counted(*paths, "path", "paths"),
+                sanitize::path(&directory.to_path())
+            ),
+            Act::Export {
+                snapshot, file, size, ..
+            } => format!(
+                "exported {snapshot} into {}, {}",
+                sanitize::path(&file.to_path()),
+                size::bytes(*size)
+            ),
+            Act::Import { file, origin, .. } => format!(
+                "imported {} of {} from {}",
+                origin.0,
+                origin.1,
+                sanitize::path(&file.to_path())
+            ),
         }
-        Act::CaptureFailed { kind, error } => {
-            format!("{} snapshot failed: {}", kind.word(), sanitize::text(error))
-        }
-        Act::End { ending, .. } => match ending {
-            Ending::Status(status) => format!("ended with status {status}"),
-            Ending::Signal(signal) => format!("ended by signal {signal}"),
-            Ending::Ended => "ended".to_owned(),
-            Ending::Unseen => "was found dead; nobody saw its end".to_owned(),
-            Ending::Failed(why) => format!("never began: {}", sanitize::text(why)),
-        },
-        Act::Restore {
-            kind,
-            changed,
-            target,
-            undoes,
-            unlocked,
-            aside,
-            ..
-        } => {
-            let word = match (kind, undoes) {
-                (RestoreKind::Restore, _) => "restored to".to_owned(),
-                (RestoreKind::Undo, Some(number)) => format!("undid {number}, back to"),
-                (RestoreKind::Undo, None) => "undone, back to".to_owned(),
-            };
-            let changed = size::counted(changed.len() as u64, "path", "paths");
-            let places = aside.iter().map(aside::receipt);
-            let key = unlocked.then(|| "with the private key".to_owned());
-            let told: Vec<String> = std::iter::once(changed).chain(key).chain(places).collect();
-            format!("{word} {target}: {}", told.join("; "))
-        }
-        Act::Abort { target, as_is, .. } => match as_is {
-            false => format!("taken back before it was done: the restore to {target}"),
-            true => format!("left as it was in the middle: the restore to {target}"),
-        },
-        Act::Prune {
-            automatic,
-            snapshots,
-            bytes,
-        } => {
-            let who = if *automatic {
-                "pruned by the rules"
-            } else {
-                "pruned"
-            };
-            let count = size::counted(snapshots.len() as u64, "snapshot", "snapshots");
-            format!("{who}: {count}, {} ({})", size::bytes(*bytes), reasons(snapshots))
-        }
-        Act::Repack { from, into, bytes } => format!(
-            "packed {} anew into {}: {} less",
-            size::counted(from.len() as u64, "archive", "archives"),
-            into.id,
-            size::bytes(*bytes)
-        ),
-        Act::Pin { snapshot } => format!("pinned{}", which(snapshot.as_ref())),
-        Act::Unpin { snapshot } => format!("unpinned{}", which(snapshot.as_ref())),
-        Act::Fork {
-            snapshot,
-            fork,
-            directory,
-            paths,
-            ..
-        } => format!(
-            "forked {snapshot} as {fork}: {} into {}",
-            size::counted(*paths, "path", "paths"),
-            sanitize::path(&directory.to_path())
-        ),
-        Act::Export {
-            snapshot, file, size, ..
-        } => format!(
-            "exported {snapshot} into {}, {}",
-            sanitize::path(&file.to_path()),
-            size::bytes(*size)
-        ),
-        Act::Import { file, origin, .. } => format!(
-            "imported {} of {} from {}",
-            origin.0,
-            origin.1,
-            sanitize::path(&file.to_path())
-        ),
     }
-}
-
-fn which(snapshot: Option<&SnapshotId>) -> String {
-    snapshot.map(|id| format!(" {id}")).unwrap_or_default()
 }
 
 /// How many for which reason.

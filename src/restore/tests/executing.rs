@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use super::{DELETE, NOTHING, Proposal, Scope, below, path, wrecked};
 use crate::capture::tests::{Meddler, Moment, Place};
 use crate::observer::Phase;
-use crate::restore::{Kept, Outcome, Report, RestoreError, Why};
+use crate::restore::{After, Kept, Outcome, Report, RestoreError, Why};
 use crate::snapshot::{Act, PathAct};
 
 fn files() -> Vec<(&'static str, &'static str)> {
@@ -139,7 +139,7 @@ fn later_work_stays_unless_it_is_given_up() {
     let proposal = session.propose_with(Scope::All, DELETE);
     let edits: Vec<&Kept> = proposal.mounts[0].plan.conflicts.iter().collect();
     assert_eq!(edits.len(), 1);
-    assert_eq!(edits[0].why, Why::LaterEdit);
+    assert_eq!(edits[0].why, Why::LaterEdit(After::Session));
     session.execute(&proposal).unwrap();
     assert!(!session.place.at("made").exists());
     assert_eq!(content("edit"), "by hand, later");

@@ -84,6 +84,7 @@ fn restore(place: &Place, target: &SnapshotId, witness: Witness, scope: Scope, p
         entropy: &place.entropy,
         now: place.clock.now(),
         uid: 1000,
+        inside: false,
         exact_mtimes: false,
     };
     execute(&place.store, &proposal, &acting)

@@ -100,6 +100,8 @@ fn an_intent_that_stages_in_somebody_elses_directory_empties_nothing() {
         instance: session.place.instance.clone(),
         kind: RestoreKind::Restore,
         undoes: None,
+        only_changes_of: None,
+        inside: false,
         target: session.baseline.record.id.clone(),
         overwrite_later: false,
         delete_later: false,
@@ -129,6 +131,7 @@ fn an_intent_that_stages_in_somebody_elses_directory_empties_nothing() {
         entropy: &session.place.entropy,
         now: Time::default(),
         uid: 1000,
+        inside: false,
         exact_mtimes: false,
     };
     let roots = [session.place.root.clone()];

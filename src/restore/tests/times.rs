@@ -103,6 +103,7 @@ fn exact_times_come_back_when_they_are_asked_for() {
         entropy: &place.entropy,
         now: crate::clock::Clock::now(&place.clock),
         uid: 1000,
+        inside: false,
         exact_mtimes: true,
     };
     super::execute(&place.store, &session.propose(), &acting).unwrap();

@@ -130,6 +130,7 @@ impl Session {
             entropy: &self.place.entropy,
             now: self.place.clock.now(),
             uid: 1000,
+            inside: false,
             exact_mtimes: false,
         };
         let report = execute(&self.place.store, proposal, &acting).unwrap();

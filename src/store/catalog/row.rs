@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use crate::snapshot::{
     Act, AsideChange, CallRef, Coverage, Ending, InstanceId, PathChange, ProcessRef, Receipt, RestoreKind,
-    SnapshotId, SnapshotKind, Step, Time,
+    SnapshotId, SnapshotKind, Step, StepRef, Time,
 };
 
 /// The mode of a session that came from a file.
@@ -103,6 +103,12 @@ pub struct RestoreRow {
     pub emergency: SnapshotId,
     /// For an undo: the receipt that it took back.
     pub undoes: Option<u64>,
+    /// Only this step was taken back.
+    pub only_changes_of: Option<StepRef>,
+    /// The session itself asked for it, from within.
+    pub inside: bool,
+    /// Numeric user that asked for it.
+    pub uid: u32,
     /// Every path that changed.
     pub changed: Vec<PathChange>,
     /// Paths kept because of later edits.
@@ -111,6 +117,15 @@ pub struct RestoreRow {
     pub failed: u64,
     /// Excluded directories that went aside or came back.
     pub aside: Vec<AsideChange>,
+}
+
+impl RestoreRow {
+    /// The number of the receipt that took it back, among all restores of its instance.
+    #[must_use]
+    pub fn taken_back_by(&self, all: &[Self]) -> Option<u64> {
+        let by = all.iter().find(|other| other.undoes == Some(self.number));
+        by.map(|other| other.number)
+    }
 }
 
 /// A column of JSON.
@@ -195,13 +210,17 @@ pub(super) fn snapshot(row: &Row<'_>) -> rusqlite::Result<SnapshotRow> {
 
 /// The restore that a receipt tells of.
 pub(super) fn restore(receipt: Receipt) -> Option<RestoreRow> {
-    let Receipt { number, at, act, .. } = receipt;
+    let Receipt {
+        number, at, uid, act, ..
+    } = receipt;
     match act {
         Act::Restore {
             kind,
             target,
             emergency,
             undoes,
+            only_changes_of,
+            inside,
             plan: _,
             unlocked: _,
             changed,
@@ -215,6 +234,9 @@ pub(super) fn restore(receipt: Receipt) -> Option<RestoreRow> {
             target,
             emergency,
             undoes,
+            only_changes_of,
+            inside,
+            uid,
             changed,
             conflicts,
             failed,

@@ -34,6 +34,8 @@ fn intent() -> Intent {
         instance: instance(1),
         kind: RestoreKind::Restore,
         undoes: None,
+        only_changes_of: None,
+        inside: false,
         target: snapshot(1),
         overwrite_later: false,
         delete_later: false,

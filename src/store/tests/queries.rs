@@ -190,6 +190,8 @@ fn restores_are_told_newest_first() {
         target: snapshot(2),
         emergency: snapshot(3),
         undoes: Some(1),
+        only_changes_of: None,
+        inside: false,
         plan: None,
         unlocked: false,
         changed: vec![crate::snapshot::PathChange {

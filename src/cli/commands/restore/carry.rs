@@ -151,6 +151,7 @@ pub(in crate::cli) fn act(
         entropy: world.entropy,
         now: context.now(),
         uid: world.uid,
+        inside: asked == Asked::Inside,
         exact_mtimes,
     };
     Ok(execute(store, proposal, &acting)?)
@@ -332,7 +333,14 @@ fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &
     if report.emergency.is_some() {
         let undo = Words::new("undo").arg(row.id.as_str());
         let undo = undo.flag("--identity", how.identity.as_ref());
-        context.propose("take it back", &undo.text());
+        match how.asked {
+            Asked::Outside => context.propose("take it back", &undo.text()),
+            // Inside a session it is refused.
+            Asked::Inside => context.propose(
+                "the operator takes it back, when the session has ended",
+                &undo.text(),
+            ),
+        }
     }
 }
 

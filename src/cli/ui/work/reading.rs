@@ -10,6 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::view;
 use crate::cli::view::instances::{kind_words, notes, role, status, step_words};
+use crate::cli::view::receipt::Telling;
 use crate::diff::{Change, ChangeKind};
 use crate::session::{Sight, State, find_called, state_by};
 use crate::snapshot::{self, ArchiveId, RestoreKind, SnapshotId, SnapshotKind};
@@ -142,8 +143,9 @@ fn of_restore(known: &Known, restore: &RestoreRow) -> Moment {
                 .map_or_else(|| kind_words(row), |name| sanitize::name(name.as_bytes()))
         },
     );
-    let mut note = vec![match (restore.kind, restore.undoes) {
-        (RestoreKind::Undo, Some(undone)) => format!("took back receipt {undone}"),
+    let mut note = vec![match (restore.kind, restore.undoes, &restore.only_changes_of) {
+        (RestoreKind::Undo, Some(undone), _) => format!("took back receipt {undone}"),
+        (RestoreKind::Restore, _, Some(step)) => format!("only the step {}", view::receipt::step(step)),
         _ => format!("to {target}"),
     }];
     note.push(size::counted(restore.changed.len() as u64, "path", "paths"));
@@ -153,11 +155,11 @@ fn of_restore(known: &Known, restore: &RestoreRow) -> Moment {
     if restore.failed > 0 {
         note.push(format!("{} could not be changed", size::count(restore.failed)));
     }
-    let by = known
-        .restores
-        .iter()
-        .find(|other| other.undoes == Some(restore.number));
-    note.extend(by.map(|by| format!("taken back by receipt {}", by.number)));
+    if restore.inside {
+        note.push("by the session itself".to_owned());
+    }
+    let by = restore.taken_back_by(&known.restores);
+    note.extend(by.map(|by| format!("taken back by receipt {by}")));
     Moment {
         at: restore.at,
         what: What::Restore {
@@ -343,5 +345,6 @@ pub(super) fn log(context: &Context<'_>, instance: Option<&str>, columns: usize)
     let (receipts, _) = store.chain()?;
     let shown = receipts.iter().rev();
     let shown = shown.filter(|receipt| only.is_none() || receipt.instance == only);
-    Ok(view::receipt::table(shown, &receipts, context.now(), columns))
+    let telling = Telling::of(&receipts, &store.catalog().all_snapshots()?);
+    Ok(view::receipt::table(shown, &telling, context.now(), columns))
 }

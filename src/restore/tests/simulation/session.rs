@@ -132,6 +132,7 @@ impl Session {
             entropy: &Letters,
             now: now(),
             uid: 1000,
+            inside: false,
             exact_mtimes: self.exact_mtimes,
         }
     }
@@ -286,7 +287,7 @@ impl Session {
                 let done = settle(&store, papers, &acting)?;
                 nothing(&done.left)?;
                 let proposal = match Purpose::of(&found.intent) {
-                    Purpose::Restore => self.proposal(&store)?,
+                    Purpose::Restore | Purpose::Step(_) => self.proposal(&store)?,
                     Purpose::Undo(_) => self.counter_proposal(&store)?,
                 };
                 let report = execute(&store, &proposal, &acting)?;
