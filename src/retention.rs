@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 pub use act::{Acting, Pruned, carry_out};
 pub use field::Held;
+pub use weights::Size;
 
 use crate::config::{Retention, Room};
 use crate::observer::Observer;
@@ -51,7 +52,7 @@ pub struct Chosen {
 pub struct Share {
     /// How many snapshots.
     pub snapshots: u64,
-    /// How many bytes of archives nothing needs any more because of them.
+    /// How many bytes become free because of them.
     pub bytes: u64,
 }
 
@@ -62,8 +63,8 @@ pub struct PrunePlan {
     pub chosen: Vec<Chosen>,
     /// By reason, in the order in which reasons are asked.
     pub reasons: BTreeMap<PruneReason, Share>,
-    /// Bytes of all archives now.
-    pub size: u64,
+    /// What the store takes now.
+    pub size: Size,
     /// Bytes that will be free because snapshots go; without what is packed anew.
     pub freed: u64,
     /// Bytes of archives that nothing needs even now: a command was killed.
@@ -72,6 +73,8 @@ pub struct PrunePlan {
     pub repack: Option<RepackPlan>,
     /// By so many bytes the store is still too large, or too little is free: what is left is held.
     pub lacking: u64,
+    /// What holds all that is left, when that is so.
+    pub left: BTreeMap<Held, u64>,
     /// Snapshots whose records cannot be read: as long as they are there no archive goes.
     pub unreadable: Vec<SnapshotId>,
     /// How many snapshots stay because of what, although a rule would give them up.
@@ -188,6 +191,10 @@ pub fn plan(
         },
         repack: packing.filter(|plan| !plan.groups.is_empty()),
         lacking,
+        left: match lacking {
+            0 => BTreeMap::new(),
+            _ => choice.left(),
+        },
         unreadable: weights.unreadable,
         held: choice.held(),
     })
@@ -217,10 +224,9 @@ impl Need {
 }
 
 fn need(store: &Store, room: Room) -> Result<Option<Need>, StoreError> {
-    let size: u64 = store.archive_sizes()?.iter().map(|(_, size)| size).sum();
     let too_large = match room.max_bytes {
         0 => 0,
-        max => size.saturating_sub(max),
+        max => Size::of(store)?.all().saturating_sub(max),
     };
     // On a small disk a floor made for large ones would let nothing stay.
     let floor = room.min_free.min(store.all_bytes()? / 10);

@@ -212,8 +212,8 @@ const RETENTION: &[Key] = &[
         Shape::Size,
         Now::Yes,
         "\"50GiB\"",
-        "How large the store may grow. Above it the oldest sessions go, then the oldest checkpoints. Only in config.toml, for it is the \
-         store's.",
+        "How large the store may grow: archives, records, receipts and catalog. Above it the oldest sessions go, then the oldest \
+         checkpoints; receipts and catalog never. Only in config.toml, for it is the store's.",
     ),
     key(
         "min_free",

@@ -66,11 +66,12 @@ pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<
         acting.observer.reached("prune-receipt");
     }
     pruned.snapshots = gone;
-    sole.forget(acting.observer)?;
+    let records = sole.forget(acting.observer)?;
     for new in repacked {
         pruned.repacked += sole.replace(who, new, acting.observer)?;
     }
     pruned.swept = sole.sweep(acting.observer)?;
+    pruned.swept.bytes += records;
     Ok(pruned)
 }
 

@@ -198,6 +198,15 @@ impl<'f> Choice<'f> {
         all
     }
 
+    /// What holds everything that does not go.
+    pub(super) fn left(&self) -> BTreeMap<Held, u64> {
+        let mut counts = BTreeMap::new();
+        for held in self.field.shots.iter().filter_map(|shot| shot.held) {
+            *counts.entry(held).or_default() += 1;
+        }
+        counts
+    }
+
     /// How many stay because of what.
     pub(super) fn held(&self) -> BTreeMap<Held, u64> {
         let mut counts = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Which snapshots need which archives, and how much becomes free when the last of them goes.
+//! Which snapshots need which archives, and how much becomes free when the last of them goes: the archive, and the records.
 
 use std::collections::HashMap;
 
@@ -7,29 +7,64 @@ use crate::store::{Store, StoreError};
 
 /// What archives weigh.
 pub(super) struct Weights {
-    /// Bytes of all archives.
-    pub(super) size: u64,
+    /// What the store takes.
+    pub(super) size: Size,
     /// Bytes of those that nothing needs.
     pub(super) idle: u64,
-    /// Bytes of those that nothing needs any more, since snapshots were taken away here.
+    /// Bytes of those that nothing needs any more, since snapshots were taken away here, and of their records.
     pub(super) freed: u64,
     /// Records that cannot be read.
     pub(super) unreadable: Vec<SnapshotId>,
     needs: HashMap<SnapshotId, Vec<ArchiveId>>,
     /// How many snapshots need an archive, and its size.
     users: HashMap<ArchiveId, (u64, u64)>,
+    records: HashMap<SnapshotId, u64>,
+}
+
+/// What a store takes, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Archives.
+    pub archives: u64,
+    /// Records of snapshots.
+    pub records: u64,
+    /// Receipts and catalog, which are never given up.
+    pub lasting: u64,
+}
+
+impl Size {
+    /// Looks.
+    pub(super) fn of(store: &Store) -> Result<Self, StoreError> {
+        Ok(Self {
+            archives: store.archive_sizes()?.iter().map(|(_, size)| size).sum(),
+            records: store.record_sizes()?.iter().map(|(_, size)| size).sum(),
+            lasting: store.lasting_bytes()?,
+        })
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        self.archives + self.records + self.lasting
+    }
 }
 
 impl Weights {
     pub(super) fn of(store: &Store) -> Result<Self, StoreError> {
         let sizes: HashMap<ArchiveId, u64> = store.archive_sizes()?.into_iter().collect();
+        let records: HashMap<SnapshotId, u64> = store.record_sizes()?.into_iter().collect();
         let mut weights = Self {
-            size: sizes.values().sum(),
+            size: Size {
+                archives: sizes.values().sum(),
+                records: records.values().sum(),
+                lasting: store.lasting_bytes()?,
+            },
             idle: 0,
             freed: 0,
             unreadable: Vec::new(),
             needs: HashMap::new(),
             users: HashMap::new(),
+            records,
         };
         for id in store.record_ids()? {
             let record = match store.record(&id) {
@@ -64,6 +99,7 @@ impl Weights {
         if !self.unreadable.is_empty() {
             bytes = 0;
         }
+        bytes += id.and_then(|id| self.records.remove(id)).unwrap_or_default();
         self.freed += bytes;
         bytes
     }

@@ -285,7 +285,7 @@ pub enum Act {
         automatic: bool,
         /// Which, and why.
         snapshots: Vec<PrunedSnapshot>,
-        /// How many bytes of archives nothing needs any more because of it.
+        /// About how many bytes became free because of it.
         bytes: u64,
     },
     /// What is needed of archives went into a new one, which takes their place.

@@ -74,16 +74,16 @@ impl Sole<'_> {
         Ok(self.store.append(at, uid, None, act)?.number)
     }
 
-    /// Removes the records of what was given up. May be done again at any time.
+    /// Removes the records of what was given up, and gives their bytes. May be done again at any time.
     ///
     /// # Errors
     /// [`StoreError::Io`].
     pub fn forget(&self, observer: &dyn Observer) -> Result<u64, StoreError> {
         let layout = self.store.layout();
         let _kept = layout.enter()?;
-        let count = forget(layout, &self.store.catalog)?;
+        let bytes = forget(layout, &self.store.catalog)?;
         observer.reached("prune-records");
-        Ok(count)
+        Ok(bytes)
     }
 
     /// Removes archives that no record needs, and the names of archives that nobody asks for. Call it after [`Sole::forget`]. May be
@@ -112,16 +112,19 @@ impl Sole<'_> {
     }
 }
 
-/// Removes the records of snapshots that were given up; it is on disk when this returns. Archives must not go before.
+/// Removes the records of snapshots that were given up, and gives their bytes; it is on disk when this returns. Archives must not go before.
 pub(super) fn forget(layout: &Layout, catalog: &Catalog) -> Result<u64, StoreError> {
     let gone = left_over(layout, catalog)?;
+    let mut bytes = 0;
     for id in &gone {
-        remove(&layout.record(id))?;
+        let path = layout.record(id);
+        bytes += size_of(&path)?;
+        remove(&path)?;
     }
     if !gone.is_empty() {
         durable::sync_parent(&layout.snapshots().join("any"))?;
     }
-    Ok(gone.len() as u64)
+    Ok(bytes)
 }
 
 /// The snapshots that were given up and whose records are still there.

@@ -143,6 +143,35 @@ impl Store {
         Ok(sizes)
     }
 
+    /// The records that are there, with their sizes in bytes.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn record_sizes(&self) -> Result<Vec<(SnapshotId, u64)>, StoreError> {
+        let _kept = self.layout.enter()?;
+        let mut sizes = Vec::new();
+        for id in record::ids(&self.layout)? {
+            let path = self.layout.record(&id);
+            let stat = platform::stat_path(&path).map_err(StoreError::io("look at", &path))?;
+            sizes.extend(stat.map(|stat| (id, stat.size)));
+        }
+        Ok(sizes)
+    }
+
+    /// The bytes of the receipts and of the catalog: they only grow, whatever is given up.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn lasting_bytes(&self) -> Result<u64, StoreError> {
+        let _kept = self.layout.enter()?;
+        let mut bytes = 0;
+        for path in [self.layout.receipts(), self.layout.catalog()] {
+            let stat = platform::stat_path(&path).map_err(StoreError::io("look at", &path))?;
+            bytes += stat.map_or(0, |stat| stat.size);
+        }
+        Ok(bytes)
+    }
+
     /// All bytes of the file system that the store lies in.
     ///
     /// # Errors

@@ -107,6 +107,7 @@ mod real_scenarios;
 mod real_tree;
 mod repeat;
 mod retention;
+mod retention_ceiling;
 mod retention_killed;
 mod room;
 mod second_names;

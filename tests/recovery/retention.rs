@@ -290,6 +290,11 @@ fn a_store_that_is_too_large_loses_its_oldest_sessions_and_says_when_that_is_not
     is_whole(&sandbox);
     let planned = sandbox.jackin(["prune", "--dry-run", "--json"]).ok().json();
     assert!(planned["lacking"].as_u64().unwrap() > 0);
+    assert_eq!(planned["left"]["newest"], 8);
+    let shown = sandbox.jackin(["prune", "--dry-run"]).ok();
+    shown
+        .has("all that is left is held: 8 snapshots: kept, the session is the newest of its workspace")
+        .has("receipts and catalog");
 }
 
 #[test]

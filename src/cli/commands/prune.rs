@@ -135,11 +135,15 @@ fn document(plan: &PrunePlan) -> PruneDocument {
             })
             .collect(),
         held: plan.held.clone(),
-        size: plan.size,
+        size: plan.size.all(),
+        archive_bytes: plan.size.archives,
+        record_bytes: plan.size.records,
+        lasting_bytes: plan.size.lasting,
         freed: plan.freed.saturating_add(plan.idle),
         repacked: groups.map(|group| group.from.len() as u64).sum(),
         repacked_bytes: plan.repack_gain(),
         lacking: plan.lacking,
+        left: plan.left.clone(),
         unreadable: plan.unreadable.iter().map(ToString::to_string).collect(),
         receipt: None,
     }

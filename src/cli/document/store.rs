@@ -178,8 +178,14 @@ pub(in crate::cli) struct PruneDocument {
     pub(in crate::cli) reasons: Vec<PruneShareDocument>,
     /// How many snapshots stay although a rule would give them up, by what holds them.
     pub(in crate::cli) held: BTreeMap<Held, u64>,
-    /// Bytes of all archives before.
+    /// Bytes of the store before: the sum of the next three.
     pub(in crate::cli) size: u64,
+    /// Bytes of all archives before.
+    pub(in crate::cli) archive_bytes: u64,
+    /// Bytes of all records of snapshots before.
+    pub(in crate::cli) record_bytes: u64,
+    /// Bytes of the receipts and the catalog, which are never given up.
+    pub(in crate::cli) lasting_bytes: u64,
     /// Bytes that nothing needs any more; of a plan about as many.
     pub(in crate::cli) freed: u64,
     /// Archives that are packed anew.
@@ -188,6 +194,8 @@ pub(in crate::cli) struct PruneDocument {
     pub(in crate::cli) repacked_bytes: u64,
     /// Bytes by which the store stays too large, or too little is free.
     pub(in crate::cli) lacking: u64,
+    /// What holds all that is left, when that is so: how many snapshots each.
+    pub(in crate::cli) left: BTreeMap<Held, u64>,
     /// Snapshots whose records cannot be read: while they are there no archive goes.
     pub(in crate::cli) unreadable: Vec<String>,
     /// The number in `log`.

@@ -4,14 +4,14 @@ use super::receipt::reason_words;
 use crate::retention::{Held, PrunePlan};
 use crate::snapshot::Time;
 use crate::terminal::table::{Column, Fit, Table};
-use crate::terminal::{Role, sanitize, size, style};
+use crate::terminal::{Role, sanitize, size, style, width};
 
 /// So many snapshots are named one by one; the rest is counted.
 const NAMED: usize = 20;
 
 /// The plan.
 pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> String {
-    let mut lines = vec![format!("The store's archives take {}.", size::bytes(plan.size))];
+    let mut lines = width::wrap(&taken(plan), columns);
     if !plan.chosen.is_empty() {
         lines.push(String::new());
         lines.push(snapshots(plan, now, columns));
@@ -50,10 +50,16 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
     }
     if plan.lacking > 0 {
         let text = format!(
-            "{} more would have to go, and all that is left is held.",
+            "{} more would have to go, and all that is left is held:",
             size::bytes(plan.lacking)
         );
         lines.push(style::paint(Role::Warning, &text));
+        for (held, count) in &plan.left {
+            let count = size::counted(*count, "snapshot", "snapshots");
+            lines.push(format!("  {count}: {}", held_words(*held)));
+        }
+        let lasting = size::bytes(plan.size.lasting);
+        lines.push(format!("  receipts and catalog, {lasting}: never given up"));
     }
     lines.push(match plan.is_empty() {
         true => "Nothing goes beyond the rules.".to_owned(),
@@ -69,6 +75,18 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
     lines.join("\n")
 }
 
+/// What the store takes: all that counts against the ceiling.
+fn taken(plan: &PrunePlan) -> String {
+    let taken = plan.size;
+    format!(
+        "The store takes {}: archives {}, records {}, receipts and catalog {}.",
+        size::bytes(taken.all()),
+        size::bytes(taken.archives),
+        size::bytes(taken.records),
+        size::bytes(taken.lasting)
+    )
+}
+
 fn amount(count: u64, words: &str, bytes: u64) -> String {
     let count = size::counted(count, "snapshot", "snapshots");
     format!("  {words}: {count}, {}", size::bytes(bytes))
@@ -77,20 +95,21 @@ fn amount(count: u64, words: &str, bytes: u64) -> String {
 fn snapshots(plan: &PrunePlan, now: Time, columns: usize) -> String {
     let mut table = Table::new([
         Column::new("SNAPSHOT").fit(Fit::Keep),
-        Column::new("KIND"),
+        Column::new("KIND AND NAME").fit(Fit::Cut),
         Column::new("TAKEN"),
         Column::new("INSTANCE").fit(Fit::Cut),
-        Column::new("NAME").fit(Fit::Cut),
     ]);
     for chosen in plan.chosen.iter().take(NAMED) {
         let snapshot = &chosen.snapshot;
-        let name = snapshot.name.as_deref().unwrap_or_default();
+        let mut called = snapshot.kind.word().to_owned();
+        if let Some(name) = &snapshot.name {
+            called.push_str(&format!(" {}", sanitize::name(name.as_bytes())));
+        }
         table.row([
             snapshot.id.to_string().into(),
-            snapshot.kind.word().into(),
+            called.into(),
             size::age(chosen.taken_at, now).into(),
             snapshot.instance.to_string().into(),
-            sanitize::name(name.as_bytes()).into(),
         ]);
     }
     table.render(columns)
