@@ -39,7 +39,7 @@ use std::time::Duration;
 pub use blobs::{BlobPlace, BlobReader, Blobs};
 pub use catalog::{
     CATALOG_FORMAT, CaptureRow, Catalog, ForkRow, IMPORTED, InstanceRow, RestoreRow, SQLITE_FLOOR,
-    SnapshotRow, sqlite_version,
+    SnapshotRow, Tally, sqlite_version,
 };
 pub use chain::Told;
 pub use draft::Draft;

@@ -28,6 +28,7 @@ pub use forks::ForkRow;
 pub use health::{CATALOG_FORMAT, SQLITE_FLOOR, sqlite_version};
 pub(super) use health::{Health, health};
 pub use row::{CaptureRow, IMPORTED, InstanceRow, RestoreRow, SnapshotRow};
+pub use snapshots::Tally;
 
 /// How long a connection waits for one that writes. A write takes milliseconds.
 const BUSY: Duration = Duration::from_secs(10);

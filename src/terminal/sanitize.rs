@@ -103,7 +103,14 @@ pub fn is_combining(c: char) -> bool {
 pub(crate) fn door(text: &str, color: bool) -> String {
     let mut passed = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(c) = rest.chars().next() {
+    loop {
+        // Nearly all of what leaves: nothing in it can begin one of the colours, or be invisible.
+        let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+        let plain = rest.bytes().take_while(|byte| is_plain(*byte)).count();
+        let (run, after) = rest.split_at(plain);
+        passed.push_str(run);
+        rest = after;
+        let Some(c) = rest.chars().next() else { break };
         if let Some((code, after)) = style::split_code(rest) {
             if color {
                 passed.push_str(code);

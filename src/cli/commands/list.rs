@@ -1,6 +1,6 @@
 //! `list`: instances and their snapshots, newest first, and beside them jackin's own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::pending::waiting_instances;
 use crate::cli::args::ListArgs;
@@ -11,7 +11,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::config::{JackinInstance, Unread, jackin_instances};
 use crate::session::{Docker, Sight, State, forked_from, state_by};
-use crate::store::{InstanceRow, SnapshotRow, Store};
+use crate::store::{InstanceRow, Store, Tally};
 use crate::terminal::{self, sanitize, size};
 
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
@@ -20,24 +20,33 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
     if let Some(store) = &store {
         waiting = waiting_instances(store);
         let sight = Sight::now();
-        let mut snapshots_of = store.catalog().snapshots_by_instance()?;
+        // The table says how many there are; only the document has each of them.
+        let tallies = match args.json {
+            true => HashMap::new(),
+            false => store.catalog().tallies()?,
+        };
         for row in store.catalog().instances()? {
-            let snapshots = snapshots_of.remove(&row.id).unwrap_or_default();
+            let tally = tallies.get(&row.id).copied().unwrap_or_default();
             let state = state_by(&sight, store, &row);
-            rows.push((row, state, snapshots));
+            rows.push((row, state, tally));
         }
         forks = store.catalog().forks()?;
     }
     let (jackin, unread) = of_jackin(context, store.as_ref(), &rows)?;
     if args.json {
         let mut documents = Vec::new();
-        for (row, state, snapshots) in &rows {
+        let mut snapshots_of = match &store {
+            Some(store) => store.catalog().snapshots_by_instance()?,
+            None => HashMap::new(),
+        };
+        for (row, state, _) in &rows {
+            let snapshots = snapshots_of.remove(&row.id).unwrap_or_default();
             let origin = match &store {
                 Some(store) => forked_from(store, &forks, row)?,
                 None => None,
             };
             let waits = waiting.contains(&row.id);
-            documents.push(InstanceDocument::new(row, state, snapshots, origin, waits));
+            documents.push(InstanceDocument::new(row, state, &snapshots, origin, waits));
         }
         let forks = forks.iter().map(ForkedDocument::new).collect();
         context
@@ -50,8 +59,8 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
     if let Some(store) = &store {
         // What nothing is left of is told by `log`; here it would bury what there is.
         let pruned = store.catalog().pruned_counts()?;
-        rows.retain(|(row, state, snapshots)| {
-            state.is_active() || !snapshots.is_empty() || !pruned.contains_key(&row.id)
+        rows.retain(|(row, state, tally)| {
+            state.is_active() || tally.snapshots > 0 || !pruned.contains_key(&row.id)
         });
     }
     if all == 0 {
@@ -105,7 +114,7 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
 fn of_jackin(
     context: &Context<'_>,
     store: Option<&Store>,
-    rows: &[(InstanceRow, State, Vec<SnapshotRow>)],
+    rows: &[(InstanceRow, State, Tally)],
 ) -> Result<(Vec<JackinDocument>, Vec<Unread>), CliError> {
     let Some(home) = context.environment.jackin_home() else {
         return Ok((Vec::new(), Vec::new()));

@@ -11,16 +11,12 @@ use crate::snapshot::{
     AgentRef, ContainerRef, Digest, InstanceId, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord,
     StepCounts, Time, WatchedMount,
 };
-use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
+use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Tally};
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style};
 
 /// One line an instance, newest first.
-pub(in crate::cli) fn list(
-    rows: &[(InstanceRow, State, Vec<SnapshotRow>)],
-    now: Time,
-    columns: usize,
-) -> String {
+pub(in crate::cli) fn list(rows: &[(InstanceRow, State, Tally)], now: Time, columns: usize) -> String {
     let mut table = Table::new([
         Column::new("INSTANCE").fit(Fit::Keep),
         Column::new("STATUS"),
@@ -29,19 +25,18 @@ pub(in crate::cli) fn list(
         Column::new("SIZE").right(),
         Column::new("MOUNTS").fit(Fit::Cut),
     ]);
-    for (row, state, snapshots) in rows {
+    for (row, state, tally) in rows {
         let more = match row.mounts.len() {
             0 | 1 => String::new(),
             some => format!(" and {} more", some - 1),
         };
         let first = row.mounts.first().map(changes::host).unwrap_or_default();
-        let bytes = snapshots.last().map_or(0, |snapshot| snapshot.bytes);
         table.row([
             row.id.to_string().into(),
             Cell::new(role(state), state.word()),
             size::age(row.started_at, now).into(),
-            size::count(snapshots.len() as u64).into(),
-            size::bytes(bytes).into(),
+            size::count(tally.snapshots).into(),
+            size::bytes(tally.bytes).into(),
             format!("{first}{more}").into(),
         ]);
     }

@@ -10,6 +10,15 @@ use super::row::{self, Count, IMPORTED, SnapshotRow, Word};
 use crate::snapshot::{Digest, InstanceId, SnapshotId, SnapshotKind};
 use crate::store::StoreError;
 
+/// The snapshots of an instance, in short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many there are.
+    pub snapshots: u64,
+    /// Bytes of the first one, over all mounts.
+    pub bytes: u64,
+}
+
 /// A snapshot without a receipt comes behind the receipt that gives it its place.
 const NEWEST_FIRST: &str = "ORDER BY place DESC, number IS NULL DESC, taken_at DESC, id DESC";
 
@@ -53,6 +62,23 @@ impl Catalog {
             found.entry(row.instance.clone()).or_default().push(row);
         }
         Ok(found)
+    }
+
+    /// How many snapshots each instance has that has any, and how large its first one is: without a look at all that is known of each.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn tallies(&self) -> Result<HashMap<InstanceId, Tally>, StoreError> {
+        // Beside one minimum SQLite gives the other columns of the row that has it.
+        let sql = "SELECT instance, count(*), bytes, min(2 * place + (number IS NULL)) FROM moments GROUP BY instance";
+        let tally = |row: &rusqlite::Row<'_>| {
+            let tally = Tally {
+                snapshots: row.get::<_, Count>(1)?.0,
+                bytes: row.get::<_, Count>(2)?.0,
+            };
+            Ok((row.get::<_, Word<InstanceId>>(0)?.0, tally))
+        };
+        self.query(|connection| connection.prepare_cached(sql)?.query_map([], tally)?.collect())
     }
 
     /// One snapshot.

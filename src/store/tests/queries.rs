@@ -1,6 +1,7 @@
 //! Queries: newest first in the order of the chain, also when the clock stands still.
 
 use super::*;
+use crate::store::Tally;
 
 fn ids(rows: &[InstanceRow]) -> Vec<InstanceId> {
     rows.iter().map(|row| row.id.clone()).collect()
@@ -177,6 +178,17 @@ fn snapshots_follow_the_chain_and_not_the_clock() {
         (row.entries, row.bytes, row.receipt, row.complete),
         (7, 7000, Some(3), true)
     );
+    // What is told in short is what all of them say.
+    let tallies = store.catalog().tallies().unwrap();
+    let all = store.catalog().snapshots_by_instance().unwrap();
+    assert_eq!(tallies.len(), all.len());
+    for (id, rows) in all {
+        let tally = Tally {
+            snapshots: rows.len() as u64,
+            bytes: rows.last().unwrap().bytes,
+        };
+        assert_eq!(tallies[&id], tally);
+    }
 }
 
 #[test]
