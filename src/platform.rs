@@ -97,7 +97,7 @@ pub fn pause(duration: std::time::Duration) {
 }
 
 /// A name as the system gives it.
-fn name_of(bytes: &[u8]) -> &std::ffi::OsStr {
+fn os_name(bytes: &[u8]) -> &std::ffi::OsStr {
     std::os::unix::ffi::OsStrExt::from_bytes(bytes)
 }
 

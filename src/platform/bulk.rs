@@ -82,7 +82,7 @@ pub fn look_into(dir: impl AsHandle) -> io::Result<Looked> {
     listed.sort_unstable();
     let (mut children, mut vanished) = (Vec::with_capacity(listed.len()), false);
     for name in listed {
-        match stat_child(dir, super::name_of(&name)) {
+        match stat_child(dir, super::os_name(&name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => vanished = true,
             stat => children.push((name, stat)),
         }

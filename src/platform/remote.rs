@@ -73,7 +73,7 @@ pub(super) fn canonical(path: &Path) -> Option<std::io::Result<PathBuf>> {
         let far = Far::nowhere(connection::to(&address)?);
         let path = Bytes::from(path.as_path());
         let real = far.bytes(Call::Canonical { path })?;
-        Ok(address.with(Path::new(super::name_of(&real))))
+        Ok(address.with(Path::new(super::os_name(&real))))
     };
     Some(ask().map_err(|error: Errno| error.into()))
 }
