@@ -75,6 +75,14 @@ impl Environment {
         self.current.join(path)
     }
 
+    /// The same with one variable set.
+    #[must_use]
+    pub fn with(&self, variable: &str, value: &str) -> Self {
+        let mut changed = self.clone();
+        changed.variables.insert(variable.into(), value.into());
+        changed
+    }
+
     fn directory(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
         match self.get(variable) {
             Some(value) => Some(self.absolute(Path::new(value))),

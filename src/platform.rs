@@ -35,7 +35,7 @@ pub use change::{
     make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, set_mtime, set_mtime_handle,
     sync_directory, sync_file_system,
 };
-pub use file::{File, try_lock};
+pub use file::{File, try_lock, unlock};
 pub use file_system::{
     FileSystem, clock_of, data_segments, file_clock, file_system, fine_clock, free_bytes, may_write,
 };
@@ -151,6 +151,16 @@ pub fn actor_of(handle: impl AsHandle) -> Actor {
         HandleRef::There(far) => far.actor(),
     };
     Actor { uid, gid }
+}
+
+/// How many threads read files of a directory at once: for one on another machine also so many that the wire is never idle.
+#[must_use]
+pub fn readers(handle: impl AsHandle) -> usize {
+    const FAR: usize = 4;
+    match handle.as_handle() {
+        HandleRef::Here(_) => threads(),
+        HandleRef::There(_) => threads().max(FAR),
+    }
 }
 
 /// Whether the machine that a handle belongs to was lost.

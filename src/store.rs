@@ -38,8 +38,8 @@ use std::time::Duration;
 
 pub use blobs::{BlobPlace, BlobReader, Blobs};
 pub use catalog::{
-    CATALOG_FORMAT, CaptureRow, Catalog, ForkRow, IMPORTED, InstanceRow, RestoreRow, SQLITE_FLOOR,
-    SnapshotRow, Tally, sqlite_version,
+    CATALOG_FORMAT, CaptureRow, Catalog, ForkRow, IMPORTED, InstanceBrief, InstanceRow, RestoreRow,
+    SQLITE_FLOOR, SnapshotRow, Tally, sqlite_version,
 };
 pub use chain::Told;
 pub use draft::Draft;

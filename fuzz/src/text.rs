@@ -238,5 +238,6 @@ fn matcher(excludes: Vec<ExcludeRule>) -> Result<Matcher, jackin_recovery::contr
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        machine: None,
     })
 }

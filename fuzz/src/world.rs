@@ -184,6 +184,7 @@ pub fn coverage(root: &Path) -> Coverage {
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        machine: None,
     }
 }
 

@@ -92,7 +92,7 @@ impl<'a> ReadAhead<'a> {
         if taken.rest.is_empty() {
             return taken;
         }
-        for _ in 0..platform::threads() {
+        for _ in 0..self.root.readers() {
             // Without another thread everything is read in the ordinary way.
             if platform::start(scope, "read", || self.read()).is_ok() {
                 taken.window += 3;

@@ -257,6 +257,7 @@ pub(crate) fn coverage(root: &Path, label: &str) -> Coverage {
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        machine: None,
     }
 }
 

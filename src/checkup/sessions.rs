@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{Finding, Group, Severity, counted, shell};
 use crate::config::{self, settle, shown};
 use crate::contract::STAGING_PREFIX;
+use crate::platform::remote::is_elsewhere;
 use crate::session::{Reason, State, state};
 use crate::snapshot::{AsideChange, InstanceId, StagePlace};
 use crate::store::{HeldLock, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey};
@@ -271,7 +272,9 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
                 .shell(format!("ls -lR {word}  # then: rm -r {word}")),
         );
     }
+    // Nobody is asked about what lies on another machine: it may not answer for a while.
     let gone = |root: &&PathBuf| match fs::symlink_metadata(root) {
+        _ if is_elsewhere(root) => false,
         Ok(meta) => !meta.is_dir(),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     };

@@ -39,7 +39,7 @@ pub use session::{BeginArgs, EndArgs, ExecArgs, ExplainArgs, LaunchArgs, Scope};
 pub use store::{LogArgs, PinArgs, PruneArgs, RebuildArgs, VerifyArgs};
 pub(super) use texts::examples;
 pub use ui::UiArgs;
-pub use values::{Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
+pub use values::{AgentThere, Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
 
 use crate::terminal::Verbosity;
 use values::some_path;
@@ -93,6 +93,17 @@ pub struct GlobalArgs {
         display_order = 904
     )]
     pub log_file: Option<OsString>,
+    /// What serves on other machines: auto (this program, installed there) or copy (for as long as the command runs)
+    #[arg(
+        long = "agent",
+        global = true,
+        value_enum,
+        value_name = "WHICH",
+        hide_possible_values = true,
+        help_heading = "Other machines",
+        display_order = 890
+    )]
+    pub agent_there: Option<AgentThere>,
 }
 
 impl GlobalArgs {

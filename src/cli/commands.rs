@@ -45,13 +45,16 @@ mod words;
 pub(super) use diff::Compared;
 pub(super) use pending::warn_of_pending;
 
+use std::path::PathBuf;
+
 use super::args::{Invocation, Verb};
 use super::context::Context;
 use super::error::CliError;
 use super::exit_code::Status;
 use crate::environment::Environment;
-use crate::platform::remote::{Lost, lost, set_carrier};
+use crate::platform::remote::{Lost, is_elsewhere, lost, set_carrier};
 use crate::process::{AGENT_VARIABLE, NOT_INSTALLED, carry};
+use crate::store::{Layout, Store};
 use crate::terminal::{Terminal, sanitize};
 
 /// Carries a verb out.
@@ -63,9 +66,14 @@ pub(super) fn perform(
     environment: &Environment,
     terminal: &Terminal,
 ) -> Result<Status, CliError> {
-    let carriers = environment.clone();
-    set_carrier(Box::new(move |address| carry(&carriers, address)));
+    let told = invocation.global.agent_there;
+    let told = told.map(|agent| environment.with(AGENT_VARIABLE, agent.word()));
+    let environment = told.as_ref().unwrap_or(environment);
     let mut context = Context::new(environment, terminal, invocation.called_as)?;
+    let (carriers, stop) = (environment.clone(), context.interrupts.flag());
+    set_carrier(Box::new(move |address| {
+        carry(&carriers, &recorded_mounts(&carriers), &stop, address)
+    }));
     // What is read of a tree that is half restored is half true; what changes something refuses.
     context.tells_pending = matches!(
         invocation.verb,
@@ -75,12 +83,32 @@ pub(super) fn perform(
     tell_lost(terminal, done)
 }
 
+/// The mounts of this machine that are known of: nothing in them is ever started.
+fn recorded_mounts(environment: &Environment) -> Vec<PathBuf> {
+    let store = environment.store_directory().and_then(|root| {
+        let layout = Layout::new(root).kept_by(environment.operator);
+        Store::glance(layout).ok()?
+    });
+    let rows = store
+        .and_then(|store| store.catalog().instances().ok())
+        .unwrap_or_default();
+    let roots = rows
+        .iter()
+        .flat_map(|row| &row.mounts)
+        .map(|mount| mount.root.to_path());
+    let mut roots: Vec<PathBuf> = roots.filter(|root| !is_elsewhere(root)).collect();
+    roots.sort();
+    roots.dedup();
+    roots
+}
+
 /// Says which machines could not be reached, and why: what failed for it says only that something could not be read.
 fn tell_lost(terminal: &Terminal, done: Result<Status, CliError>) -> Result<Status, CliError> {
     let told = |lost: Lost| format!("{}: {}", lost.address, sanitize::text(&lost.why));
     let advice = |lost: &Lost| match lost.why.ends_with(NOT_INSTALLED) {
         true => Some(format!(
-            "install the same version there, or set {AGENT_VARIABLE}=copy: then this program is copied there for each command"
+            "install the same version there, or add --agent copy (or set {AGENT_VARIABLE}=copy): then this program is copied \
+             there for each command"
         )),
         false => None,
     };

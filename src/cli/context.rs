@@ -14,7 +14,7 @@ use crate::clock::{Clock, Entropy};
 use crate::config::settle;
 use crate::environment::Environment;
 use crate::platform::{self, remote::is_elsewhere};
-use crate::process::Interrupts;
+use crate::process::{AGENT_VARIABLE, Interrupts};
 use crate::session::World;
 use crate::snapshot::Time;
 use crate::store::{Layout, Store};
@@ -114,6 +114,14 @@ impl<'a> Context<'a> {
             clock: SystemClock,
             entropy: SystemEntropy,
         }
+    }
+
+    /// What another process of this program has to be told of the agents on other machines.
+    pub(super) fn agent_words(&self) -> Option<OsString> {
+        let agent = self.environment.get(AGENT_VARIABLE)?;
+        let mut word = OsString::from("--agent=");
+        word.push(agent);
+        Some(word)
     }
 
     /// The world as the library wants it.

@@ -8,6 +8,7 @@ use super::resolve::TrackedByGit;
 use super::terms::{KeptExclude, StackWarning};
 use super::{ContractError, Matcher, PatternError, Verdict, integration};
 use crate::config::{GitClean, Resolved, Sensitive, Source};
+use crate::platform::remote::machine_of;
 use crate::platform::{self, NodeKind};
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
 
@@ -89,6 +90,7 @@ pub(super) fn build(
         by_commit: resolved.git_clean.value == GitClean::Commit,
         state: false,
         recipients: Vec::new(),
+        machine: machine_of(root),
     };
     let matcher = Matcher::new(&coverage)?;
     for path in &coverage.tracked {

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
@@ -10,8 +11,9 @@ use serde::Serialize;
 
 use super::{Matcher, PatternError, Verdict};
 use crate::mount::{MountError, Root};
-use crate::platform::{self, NodeKind, Stat, parallel};
-use crate::snapshot::{Coverage, RelPath};
+use crate::platform::remote::actor_near;
+use crate::platform::{self, Looked, NodeKind, Stat, parallel};
+use crate::snapshot::{Coverage, Name, RelPath};
 
 /// Enough for an honest picture within about a second.
 pub const MAX_VISITED: u64 = 200_000;
@@ -32,6 +34,15 @@ impl Identity {
         Self {
             uid: platform::own_ids().0,
             groups: platform::own_groups(),
+        }
+    }
+
+    /// Who acts at `root`: on another machine somebody else.
+    #[must_use]
+    pub fn at(root: &Path) -> Self {
+        match actor_near(root) {
+            Some((uid, groups)) => Self { uid, groups },
+            None => Self::current(),
         }
     }
 
@@ -131,24 +142,25 @@ type Job = (RelPath, Stat);
 impl Count<'_> {
     fn directory(&self, (path, stat): Job, below: &mut Vec<Job>, found: &mut Foreign) -> ControlFlow<()> {
         let listed = if self.identity.may(&stat, 5) {
-            self.root.dir(&path).and_then(|dir| Ok((dir.names()?, dir)))
+            self.root.dir(&path).and_then(|dir| dir.look_into())
         } else {
             Err(io::ErrorKind::PermissionDenied.into())
         };
-        let Ok((names, dir)) = listed else {
+        let Ok(Looked { children, .. }) = listed else {
             found.unreadable += 1;
             return ControlFlow::Continue(());
         };
-        let before = self.visited.fetch_add(names.len() as u64, Ordering::Relaxed);
+        let before = self.visited.fetch_add(children.len() as u64, Ordering::Relaxed);
         let room = usize::try_from(self.limit.saturating_sub(before)).unwrap_or(usize::MAX);
-        for name in names.iter().take(room) {
+        let all = children.len();
+        for (name, child) in children.into_iter().take(room) {
             found.visited += 1;
-            // What vanished meanwhile needs no counting.
-            if let Ok(Some(child)) = dir.look(name.as_os_str()) {
-                self.entry(&stat, path.join(name), child, below, found);
+            // What cannot be looked at needs no counting.
+            if let (Ok(name), Ok(child)) = (Name::new(&name), child) {
+                self.entry(&stat, path.join(&name), child, below, found);
             }
         }
-        if names.len() > room {
+        if all > room {
             found.stopped = true;
             return ControlFlow::Break(());
         }

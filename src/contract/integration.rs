@@ -89,7 +89,10 @@ pub(super) fn keep_tracked(
 
 /// Whether there is something at `path` that is no directory, and so is not what the tool would make.
 fn is_something_else(path: &Path) -> bool {
-    // Without a trailing slash, which would follow a link.
-    let path: std::path::PathBuf = path.components().collect();
+    // Without a trailing slash, which would follow a link; and not by its parts, which would change an address.
+    let path = match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) => above.join(name),
+        _ => path.to_path_buf(),
+    };
     kind_of(&path).is_some_and(|kind| kind != NodeKind::Directory)
 }

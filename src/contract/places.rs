@@ -111,11 +111,10 @@ impl Places {
     }
 
     /// The secret that `root` is, or lies within.
-    pub(super) fn secret_around(&self, root: &Path) -> Option<&Path> {
-        self.secrets
-            .iter()
-            .map(PathBuf::as_path)
-            .find(|place| root.starts_with(place))
+    pub(super) fn secret_around(&self, root: &Path) -> Option<PathBuf> {
+        let there = secrets_near(root);
+        let mut all = self.secrets.iter().chain(&there);
+        all.find(|place| root.starts_with(place)).cloned()
     }
 
     /// Why `root` is more than anybody means to hand over.
@@ -142,8 +141,15 @@ impl Places {
     pub(super) fn withheld(&self, root: &Path, keep_secrets: bool) -> Vec<WithheldPath> {
         let mut withheld: Vec<WithheldPath> = Vec::new();
         let store = self.store.iter().map(|place| (place, WithheldReason::Store));
-        let secrets = self.secrets.iter().chain(&self.linked).filter(|_| !keep_secrets);
-        let credentials = self.credentials_for(root);
+        let there = secrets_near(root);
+        let secrets = self.secrets.iter().chain(&self.linked).chain(&there);
+        let secrets = secrets.filter(|_| !keep_secrets);
+        let mut credentials = self.credentials_for(root);
+        let home = home_near(root);
+        credentials.extend(
+            home.iter()
+                .flat_map(|home| state::secrets().map(|name| home.join(name))),
+        );
         let sensitive = secrets
             .chain(&credentials)
             .map(|place| (place, WithheldReason::Sensitive));
@@ -157,6 +163,14 @@ impl Places {
         withheld.sort_by(|a, b| a.path.cmp(&b.path));
         withheld
     }
+}
+
+/// The secret places of who acts on the other machine that `root` lies on.
+fn secrets_near(root: &Path) -> Vec<PathBuf> {
+    let home = home_near(root);
+    home.iter()
+        .flat_map(|home| SECRETS.iter().map(|name| home.join(name)))
+        .collect()
 }
 
 /// Whether it is the root of a machine's file system.

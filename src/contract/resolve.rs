@@ -156,10 +156,7 @@ fn refuse(
     if resolved.sensitive.value == Sensitive::Withhold
         && let Some(place) = places.secret_around(&root)
     {
-        return Err(ContractError::Sensitive {
-            root,
-            place: place.to_path_buf(),
-        });
+        return Err(ContractError::Sensitive { root, place });
     }
     if let Some(place) = places.credential_around(&root) {
         return Err(ContractError::Credential { root, place });

@@ -104,6 +104,12 @@ impl Root {
         }
     }
 
+    /// How many threads read files below it at once.
+    #[must_use]
+    pub fn readers(&self) -> usize {
+        platform::readers(&self.handle)
+    }
+
     /// Whether the machine that it lies on still answers. What could not be looked at because it does not is not unreadable.
     ///
     /// # Errors

@@ -113,7 +113,7 @@ impl File {
     /// # Errors
     /// What the system says.
     pub fn unlock(&self) -> io::Result<()> {
-        Ok(kernel::flock(&self.0, FlockOperation::Unlock)?)
+        unlock(&self.0)
     }
 }
 
@@ -132,6 +132,14 @@ pub fn try_lock(handle: impl AsHandle, shared: bool) -> io::Result<bool> {
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Lets the lock of an open file or directory go.
+///
+/// # Errors
+/// What the system says.
+pub fn unlock(handle: impl AsHandle) -> io::Result<()> {
+    Ok(kernel::flock(handle, FlockOperation::Unlock)?)
 }
 
 impl Read for File {

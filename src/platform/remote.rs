@@ -58,12 +58,36 @@ pub fn has_path(path: &Path) -> bool {
     place.is_some_and(|place| place.contains(&b'/')) && Address::split(path).is_some()
 }
 
+/// Which machine a path leads to, in letters that are the same for every address of it; `None` when it is this one, or cannot be asked.
+#[must_use]
+pub fn machine_of(path: &Path) -> Option<String> {
+    let (address, _) = Address::split(path)?;
+    Some(connection::to(&address).ok()?.greeting().machine.clone())
+}
+
+/// Numeric user and groups of who acts on the machine that a path leads to; `None` when it is this one, or cannot be asked.
+#[must_use]
+pub fn actor_near(path: &Path) -> Option<(u32, Vec<u32>)> {
+    let (address, _) = Address::split(path)?;
+    let connection = connection::to(&address).ok()?;
+    let greeting = connection.greeting();
+    Some((greeting.uid, greeting.groups.clone()))
+}
+
 /// The home directory of who acts on the machine that a path leads to; `None` when it leads nowhere else, or nobody knows.
 #[must_use]
 pub fn home_near(path: &Path) -> Option<PathBuf> {
     let (address, _) = Address::split(path)?;
     let home = connection::to(&address).ok()?.home()?;
-    Some(address.with(home.path()))
+    absolute(&address, &home.0)
+}
+
+/// The address of a path that the other machine told: what is none there would lead to another machine.
+fn absolute(address: &Address, told: &[u8]) -> Option<PathBuf> {
+    let whole = address.with(Path::new(super::os_name(told)));
+    let is_path = told.first() == Some(&b'/') && !told.contains(&0);
+    let same = is_path && Address::split(&whole).is_some_and(|(found, _)| found == *address);
+    same.then_some(whole)
 }
 
 /// Where a path leads, without links, `.` and `..`; `None` when it is one of this machine.
@@ -73,7 +97,7 @@ pub(super) fn canonical(path: &Path) -> Option<std::io::Result<PathBuf>> {
         let far = Far::nowhere(connection::to(&address)?);
         let path = Bytes::from(path.as_path());
         let real = far.bytes(Call::Canonical { path })?;
-        Ok(address.with(Path::new(super::os_name(&real))))
+        absolute(&address, &real).ok_or(Errno::IO)
     };
     Some(ask().map_err(|error: Errno| error.into()))
 }

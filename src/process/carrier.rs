@@ -4,17 +4,20 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
-use super::search::{absolute_path, find};
+use super::search::{find, path_outside};
 use crate::environment::Environment;
 use crate::platform::remote::{Address, Channel};
 
@@ -27,10 +30,14 @@ const KEPT: u64 = 4 << 10;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long an answer may take: what is synced may be much (seconds).
 const SILENCE: i64 = 300;
+/// So long it is waited before anybody looks whether the operator wants to stop (seconds).
+const STEP: i64 = 5;
 const NAP: Duration = Duration::from_millis(10);
 /// Words for `ssh`: nobody is asked anything, nothing is forwarded, a machine that does not answer any more is given up.
-const SSH: [&str; 9] = [
+const SSH: [&str; 11] = [
     "-T",
+    "-a",
+    "-x",
     "-oBatchMode=yes",
     "-oControlMaster=no",
     "-oClearAllForwardings=yes",
@@ -46,9 +53,6 @@ const INSTALLED: &str = "if command -v jackin-recovery >/dev/null 2>&1; then exe
     else echo \"jackin recovery is not installed there\" >&2; exit 127; fi";
 /// How it says that it is not.
 pub const NOT_INSTALLED: &str = "jackin recovery is not installed there";
-/// Takes a copy of this program in, in a directory that nobody else may look into, and says which.
-const TAKE: &str = "umask 077 && d=$(mktemp -d \"${TMPDIR:-/tmp}/jackin-recovery.XXXXXXXXXX\") && \
-    cat >\"$d/agent\" && chmod 700 \"$d/agent\" && echo \"$d\"";
 
 /// Where the agent comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,23 +78,45 @@ impl AgentSource {
     }
 }
 
-/// Starts an agent at an address.
+/// Starts an agent at an address. What lies in one of `mounts` is never started: an agent can write there. `stop` is set when the
+/// operator wants to stop: who does not answer by then is given up.
 ///
 /// # Errors
 /// Why it cannot be started, in words.
-pub fn carry(environment: &Environment, address: &Address) -> io::Result<Channel> {
-    let carrier = Carrier::new(environment, address)?;
+pub fn carry(
+    environment: &Environment,
+    mounts: &[PathBuf],
+    stop: &Arc<AtomicBool>,
+    address: &Address,
+) -> io::Result<Channel> {
+    let carrier = Carrier::new(environment, mounts, stop, address)?;
     match AgentSource::of(environment).map_err(io::Error::other)? {
         AgentSource::Installed => carrier.start(INSTALLED),
         AgentSource::Copy => {
-            let directory = carrier.copy()?;
-            // The agent removes its own file as soon as it runs; what cannot run is removed by the shell.
-            carrier.start(&format!(
-                "\"{directory}/agent\" recovery __agent --remove {directory}; \
-                 code=$?; rm -rf {directory}; exit $code"
-            ))
+            let mut own = File::open(std::env::current_exe()?)?;
+            let size = own.metadata()?.len();
+            let mut channel = carrier.start(&take(size))?;
+            let sent = io::copy(&mut own, &mut channel.to).and_then(|_| channel.to.flush());
+            match sent {
+                Ok(()) => Ok(channel),
+                Err(error) => {
+                    let why = (channel.why)().unwrap_or_else(|| error.to_string());
+                    Err(io::Error::other(format!(
+                        "this program cannot be copied there: {why}"
+                    )))
+                }
+            }
         }
     }
+}
+
+/// Takes a copy of this program in, in a directory that nobody else may look into, runs it, and removes it, whatever comes.
+fn take(size: u64) -> String {
+    format!(
+        "umask 077 && d=$(mktemp -d \"${{TMPDIR:-/tmp}}/jackin-recovery.XXXXXXXXXX\") || exit 1; \
+         trap \"rm -rf \\\"$d\\\"\" 0 1 2 15; head -c {size} >\"$d/agent\" && chmod 700 \"$d/agent\" && \
+         \"$d/agent\" recovery __agent --remove \"$d\""
+    )
 }
 
 /// The program that carries, and its words up to the command.
@@ -100,16 +126,22 @@ struct Carrier {
     words: Vec<OsString>,
     /// The other side takes a line for its shell, not words.
     by_line: bool,
+    stop: Arc<AtomicBool>,
 }
 
 impl Carrier {
-    fn new(environment: &Environment, address: &Address) -> io::Result<Self> {
-        let path = absolute_path(environment);
+    fn new(
+        environment: &Environment,
+        mounts: &[PathBuf],
+        stop: &Arc<AtomicBool>,
+        address: &Address,
+    ) -> io::Result<Self> {
+        let path = path_outside(environment, mounts);
         let name = match address {
             Address::Ssh { .. } => "ssh",
             Address::Docker { .. } => "docker",
         };
-        let program = find(OsStr::new(name), &path, &[])
+        let program = find(OsStr::new(name), &path, mounts)
             .ok_or_else(|| io::Error::other(format!("{name} is not installed here, or not in PATH")))?;
         let mut words: Vec<OsString> = Vec::new();
         match address {
@@ -130,6 +162,7 @@ impl Carrier {
             path,
             words,
             by_line,
+            stop: Arc::clone(stop),
         })
     }
 
@@ -168,57 +201,71 @@ impl Carrier {
         let why = move || ended(&child, &complaint);
         match (from, to) {
             (Some(from), Some(to)) => Ok(Channel {
-                from: Box::new(Patient(from)),
-                to: Box::new(to),
+                from: Box::new(Patient {
+                    pipe: from,
+                    stop: Arc::clone(&self.stop),
+                }),
+                to: Box::new(Patient {
+                    pipe: to,
+                    stop: Arc::clone(&self.stop),
+                }),
                 why: Box::new(why),
             }),
             _ => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
+}
 
-    /// Copies this program to the other machine; gives the directory that it lies in.
-    fn copy(&self) -> io::Result<String> {
-        let own = File::open(std::env::current_exe()?)?;
-        let mut child = self.spawn(self.command(TAKE).stdin(own))?;
-        let complaint = listen(child.stderr.take());
-        let mut said = String::new();
-        if let Some(from) = child.stdout.take() {
-            from.take(KEPT).read_to_string(&mut said)?;
-        }
-        let directory = said.trim_end();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-        let fits = directory.starts_with('/') && directory.chars().all(is_plain);
-        match child.wait()?.success() && fits {
-            true => Ok(directory.to_owned()),
-            false => {
-                let why = ended(&Mutex::new(child), &complaint);
-                let why = why.unwrap_or_else(|| "it does not say where it lies".to_owned());
-                Err(io::Error::other(format!(
-                    "this program cannot be copied there: {why}"
-                )))
+/// Reads and writes, but does not wait for ever, and not long when the operator wants to stop.
+struct Patient<T> {
+    pipe: T,
+    stop: Arc<AtomicBool>,
+}
+
+impl<T: AsFd> Patient<T> {
+    fn wait(&self, wanted: PollFlags) -> io::Result<()> {
+        let step = Timespec {
+            tv_sec: STEP,
+            tv_nsec: 0,
+        };
+        for _ in 0..SILENCE / STEP {
+            let mut ready = [PollFd::new(&self.pipe, wanted)];
+            match poll(&mut ready, Some(&step)) {
+                Ok(0) if self.stop.load(Ordering::Relaxed) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::TimedOut,
+                        "it did not answer, and was given up",
+                    ));
+                }
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(error.into()),
             }
         }
+        Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "it has not answered for five minutes",
+        ))
     }
 }
 
-/// Reads, but does not wait for ever.
-struct Patient(ChildStdout);
-
-impl Read for Patient {
+impl Read for Patient<ChildStdout> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let mut ready = [PollFd::new(&self.0, PollFlags::IN)];
-        let wait = Timespec {
-            tv_sec: SILENCE,
-            tv_nsec: 0,
-        };
-        match poll(&mut ready, Some(&wait)) {
-            Ok(0) => Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "it has not answered for five minutes",
-            )),
-            Ok(_) => self.0.read(room),
-            Err(error) => Err(error.into()),
-        }
+        self.wait(PollFlags::IN)?;
+        self.pipe.read(room)
+    }
+}
+
+impl Write for Patient<ChildStdin> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A pipe that has room for something has room for so much (pipe(7)), and more would wait.
+        const SURE: usize = 4096;
+        self.wait(PollFlags::OUT)?;
+        self.pipe.write(bytes.get(..SURE).unwrap_or(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pipe.flush()
     }
 }
 

@@ -18,7 +18,12 @@ const SETTLE: (u32, Duration) = (20, Duration::from_millis(10));
 /// Collects our children that have ended, but not the command: somebody waits for that one.
 pub(super) fn collect(command: Option<Pid>) {
     let own = std::process::id();
+    // Those are waited for by who reads from them.
+    let carriers = carriers();
     for seen in system::all().unwrap_or_default() {
+        if carriers.contains(&seen.pid) {
+            continue;
+        }
         let pid = i32::try_from(seen.pid).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid.filter(|pid| seen.parent == own && seen.dead && Some(*pid) != command) {
             let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);

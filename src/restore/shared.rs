@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::RestoreError;
 use super::history::manifest;
@@ -17,11 +17,7 @@ pub(super) fn shared_paths(
     instance: &InstanceRow,
     coverage: &Coverage,
 ) -> Result<HashMap<RelPath, Vec<InstanceId>>, RestoreError> {
-    let root = coverage.root.to_path();
-    let overlaps = |other: &Coverage| {
-        let other = other.root.to_path();
-        other.starts_with(&root) || root.starts_with(&other)
-    };
+    let overlaps = |other: &Coverage| coverage.common(other).is_some();
     let mut others: Vec<InstanceRow> = Vec::new();
     for other in store.catalog().instances()? {
         let meets = other.id != instance.id && other.mounts.iter().any(overlaps);
@@ -33,10 +29,13 @@ pub(super) fn shared_paths(
     if others.is_empty() {
         return Ok(shared);
     }
-    let own: BTreeSet<PathBuf> = changed(store, instance, coverage)?;
     for other in others {
-        for mount in other.mounts.iter().filter(|mount| overlaps(mount)) {
-            for path in changed(store, &other, mount)?.intersection(&own) {
+        for mount in &other.mounts {
+            let Some((root, theirs)) = coverage.common(mount) else {
+                continue;
+            };
+            let own: BTreeSet<PathBuf> = changed(store, instance, coverage, &root)?;
+            for path in changed(store, &other, mount, &theirs)?.intersection(&own) {
                 let below = path.strip_prefix(&root).ok().map(|p| p.as_os_str().as_bytes());
                 let Some(path) = below.and_then(|bytes| RelPath::new(bytes).ok()) else {
                     continue;
@@ -63,11 +62,12 @@ fn lived_together(store: &Store, a: &InstanceRow, b: &InstanceRow) -> Result<boo
     Ok(before_end(a, b) && before_end(b, a))
 }
 
-/// The host paths that differ between an instance's baseline and its last snapshot that is no emergency.
+/// The paths, with the mount's root at `root`, that differ between an instance's baseline and its last snapshot that is no emergency.
 fn changed(
     store: &Store,
     instance: &InstanceRow,
     coverage: &Coverage,
+    root: &Path,
 ) -> Result<BTreeSet<PathBuf>, RestoreError> {
     let rows = store.catalog().snapshots(&instance.id)?;
     let mut reveal = Reveal::of(store, coverage, Show::Stored)?;
@@ -89,10 +89,9 @@ fn changed(
         manifest: last.as_ref(),
         skipped: &[],
     };
-    let root = coverage.root.to_path();
     let changes = compare(&from, &to).changes;
     Ok(changes
         .into_iter()
-        .map(|change| change.path.on_host(&root))
+        .map(|change| change.path.on_host(root))
         .collect())
 }

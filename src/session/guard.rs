@@ -74,7 +74,10 @@ pub fn refuse_beside(store: &Store, row: &InstanceRow) -> Result<(), SessionErro
 /// Whether a place that one covers lies in one of the other.
 #[must_use]
 pub fn overlap(a: &Coverage, b: &Coverage) -> bool {
-    let (a, b) = (a.places(), b.places());
+    let Some((in_a, in_b)) = a.common(b) else {
+        return false;
+    };
+    let (a, b) = (a.places_in(&in_a), b.places_in(&in_b));
     a.iter().any(|a| b.iter().any(|b| touch(a, b)))
 }
 

@@ -3,8 +3,8 @@
 use super::SessionError;
 use crate::config::jackin_instances;
 use crate::environment::Environment;
-use crate::snapshot::{Act, Ending, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
-use crate::store::{InstanceRow, SnapshotRow, Store};
+use crate::snapshot::{Act, Ending, InstanceId, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
+use crate::store::{InstanceBrief, InstanceRow, SnapshotRow, Store};
 
 /// As [`find_instance`], for what an operator writes: also a container of jackin's that no session began for, when it is the only one of
 /// its workspace.
@@ -64,58 +64,58 @@ fn began_for_a_container(store: &Store, row: &InstanceRow) -> Result<bool, Sessi
 /// # Errors
 /// [`SessionError::Unknown`] with what comes close; [`SessionError::Ambiguous`]; [`SessionError::Store`].
 pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, SessionError> {
-    let all = store.catalog().instances()?;
+    let catalog = store.catalog();
+    let all = catalog.instances_in_short()?;
     let unknown = || SessionError::Unknown {
         wanted: wanted.to_owned(),
         nearest: nearest(&all, wanted),
         some_recorded: !all.is_empty(),
     };
+    let whole = |id: &InstanceId| catalog.instance(id)?.ok_or_else(unknown);
     if wanted == "@latest" {
-        return latest(&all, |_| true)
-            .or(all.first())
-            .cloned()
-            .ok_or_else(unknown);
+        return whole(latest(&all, |_| true).ok_or_else(unknown)?);
     }
-    if let Some(row) = all.iter().find(|row| row.id.as_str() == wanted) {
+    if let Some(found) = all.iter().find(|brief| brief.id.as_str() == wanted) {
+        return whole(&found.id);
+    }
+    if let Some(found) = latest(&all, |brief| brief.workspace.as_deref() == Some(wanted)) {
+        return whole(found);
+    }
+    let of_container = catalog.instances_of_container(wanted)?;
+    let began = |row: &&InstanceRow| !row.is_imported() && !matches!(row.ending, Some(Ending::Failed(_)));
+    if let Some(row) = of_container.iter().find(began).or(of_container.first()) {
         return Ok(row.clone());
     }
-    let of_workspace = |row: &InstanceRow| row.workspace.as_deref() == Some(wanted);
-    if let Some(row) = latest(&all, of_workspace).or_else(|| all.iter().find(|row| of_workspace(row))) {
-        return Ok(row.clone());
+    if let Some(found) = latest(&all, |brief| brief.id.label() == wanted) {
+        return whole(found);
     }
-    let of_container = store.catalog().instances_of_container(wanted)?;
-    if let Some(row) = latest(&of_container, |_| true).or(of_container.first()) {
-        return Ok(row.clone());
-    }
-    let of_label = |row: &InstanceRow| row.id.label() == wanted;
-    if let Some(row) = latest(&all, of_label).or_else(|| all.iter().find(|row| of_label(row))) {
-        return Ok(row.clone());
-    }
-    let found: Vec<&InstanceRow> = all
+    let found: Vec<&InstanceId> = all
         .iter()
-        .filter(|row| begins_id(row.id.as_str(), "rc-", wanted))
+        .map(|brief| &brief.id)
+        .filter(|id| begins_id(id.as_str(), "rc-", wanted))
         .collect();
     match found.as_slice() {
         [] => Err(unknown()),
-        [one] => Ok((*one).clone()),
+        [one] => whole(one),
         several => Err(SessionError::Ambiguous {
             wanted: wanted.to_owned(),
-            candidates: several.iter().map(|row| row.id.to_string()).collect(),
+            candidates: several.iter().map(ToString::to_string).collect(),
         }),
     }
 }
 
-/// The latest that began here at all: one whose baseline failed, or that was imported, hides none before it.
-fn latest(all: &[InstanceRow], fits: impl Fn(&InstanceRow) -> bool) -> Option<&InstanceRow> {
-    let began = |row: &&InstanceRow| !row.is_imported() && !matches!(row.ending, Some(Ending::Failed(_)));
-    all.iter().filter(began).find(|row| fits(row))
+/// The latest that fits; one whose baseline failed, or that was imported, hides none before it that began here.
+fn latest(all: &[InstanceBrief], fits: impl Fn(&InstanceBrief) -> bool) -> Option<&InstanceId> {
+    let mut fitting = all.iter().filter(|brief| fits(brief));
+    let first = fitting.clone().next()?;
+    Some(&fitting.find(|brief| brief.began).unwrap_or(first).id)
 }
 
 /// Up to five that come close, by edit distance to id, label or workspace; the closest first.
-fn nearest(all: &[InstanceRow], wanted: &str) -> Vec<String> {
+fn nearest(all: &[InstanceBrief], wanted: &str) -> Vec<String> {
     const LIKE: f64 = 0.5;
     let wanted: String = wanted.chars().take(80).collect();
-    let likeness = |row: &InstanceRow| {
+    let likeness = |row: &InstanceBrief| {
         let names = [
             Some(row.id.as_str()),
             Some(row.id.label()),

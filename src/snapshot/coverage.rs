@@ -1,7 +1,7 @@
 //! What a snapshot of one mount was asked to hold: frozen into its record, so that a restore years later judges by
 //! the rules of then and not by today's configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -99,9 +99,40 @@ pub struct Coverage {
     /// Public keys that agents' credentials are encrypted to; without any they are withheld.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<String>,
+    /// Which machine the root lies on, when it is another one, in letters that say nothing else: the same directory may have several
+    /// addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
 }
 
 impl Coverage {
+    /// The root, or where it lies on its machine, by whatever address that is reached.
+    #[must_use]
+    pub fn ground(&self) -> PathBuf {
+        let whole = &self.root.0;
+        let address = whole.windows(3).position(|part| part == b"://");
+        let path = address.and_then(|at| {
+            let rest = whole.get(at + 3..)?;
+            rest.get(rest.iter().position(|byte| *byte == b'/')?..)
+        });
+        match (&self.machine, path) {
+            (Some(machine), Some(path)) => {
+                let ground = ByteString([b"machine/", machine.as_bytes(), path].concat());
+                ground.to_path()
+            }
+            _ => self.root.to_path(),
+        }
+    }
+
+    /// Where this root and another one lie, in terms in which they can be compared, when one lies in the other.
+    #[must_use]
+    pub fn common(&self, other: &Self) -> Option<(PathBuf, PathBuf)> {
+        let touch = |(a, b): &(PathBuf, PathBuf)| a.starts_with(b) || b.starts_with(a);
+        let named = (self.root.to_path(), other.root.to_path());
+        let there = (self.ground(), other.ground());
+        [named, there].into_iter().find(touch)
+    }
+
     /// Whether a path is a private file of an agent's, or would be one.
     #[must_use]
     pub fn is_private(&self, path: &RelPath) -> bool {
@@ -120,10 +151,15 @@ impl Coverage {
     /// The host paths at and below which it lies.
     #[must_use]
     pub fn places(&self) -> Vec<PathBuf> {
-        let root = self.root.to_path();
+        self.places_in(&self.root.to_path())
+    }
+
+    /// The same with the root at `root`.
+    #[must_use]
+    pub fn places_in(&self, root: &Path) -> Vec<PathBuf> {
         match self.tracked.as_slice() {
-            [] => vec![root],
-            some => some.iter().map(|path| path.on_host(&root)).collect(),
+            [] => vec![root.to_path_buf()],
+            some => some.iter().map(|path| path.on_host(root)).collect(),
         }
     }
 
@@ -139,6 +175,7 @@ impl Coverage {
             by_commit: false,
             state: false,
             recipients: Vec::new(),
+            machine: None,
         }
     }
 }

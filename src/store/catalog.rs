@@ -27,6 +27,7 @@ pub(super) use apply::Tables;
 pub use forks::ForkRow;
 pub use health::{CATALOG_FORMAT, SQLITE_FLOOR, sqlite_version};
 pub(super) use health::{Health, health};
+pub use instances::InstanceBrief;
 pub use row::{CaptureRow, IMPORTED, InstanceRow, RestoreRow, SnapshotRow};
 pub use snapshots::Tally;
 

@@ -36,7 +36,7 @@ pub struct LockGuard {
     /// Mostly for what its drop does; in the order in which they were taken.
     held: Vec<Held>,
     /// Directories of other machines that are locked there.
-    _there: Vec<Handle>,
+    there: Vec<Handle>,
 }
 
 /// One lock.
@@ -55,11 +55,20 @@ enum Mode {
     Exclusive,
 }
 
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        for directory in &self.there {
+            // Closed it would be let go with the next call, which may be long in coming.
+            let _ = platform::unlock(directory);
+        }
+    }
+}
+
 impl LockGuard {
     fn one(held: Held) -> Self {
         Self {
             held: vec![held],
-            _there: Vec::new(),
+            there: Vec::new(),
         }
     }
 
@@ -217,7 +226,7 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf]) -> Result<LockGuard, S
             Ok(None) | Err(_) => {}
         }
     }
-    Ok(LockGuard { held, _there: there })
+    Ok(LockGuard { held, there })
 }
 
 /// Locks a directory of another machine there as well: who restores into it may sit at a third one. `None`: it is one of this machine.
@@ -251,7 +260,7 @@ pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
     let Some(file) = durable::open(&path)? else {
         return Ok(LockGuard {
             held: Vec::new(),
-            _there: Vec::new(),
+            there: Vec::new(),
         });
     };
     // Archives go in moments, so that is waited for.

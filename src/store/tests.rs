@@ -74,6 +74,7 @@ pub(in crate::store) fn coverage(root: &str) -> Coverage {
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        machine: None,
     }
 }
 

@@ -30,6 +30,7 @@ mod bad_config;
 mod bad_input;
 mod capturing;
 mod carried;
+mod carried_bounds;
 mod checkpoints;
 mod clock;
 mod completing;

@@ -57,6 +57,26 @@ pub enum Check {
     Content,
 }
 
+/// What serves on other machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AgentThere {
+    /// This program, as it is installed there
+    Auto,
+    /// This program, copied there for as long as the command runs
+    Copy,
+}
+
+impl AgentThere {
+    /// As it is written.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Copy => "copy",
+        }
+    }
+}
+
 /// When colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {

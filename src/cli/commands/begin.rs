@@ -47,7 +47,7 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
     let begun = begin_instance(context, &store, &contract, keeper, None, None)?;
     warn_about(context, &begun);
     if let Some(interval) = args.scope.checkpoint_every.filter(|_| begun.baseline.is_some())
-        && let Err(error) = every::leave(&begun.instance, interval)
+        && let Err(error) = every::leave(context, &begun.instance, interval)
     {
         context
             .terminal

@@ -16,6 +16,7 @@ pub(super) struct Changes {
     /// How many private files changed in a way that is only told.
     withheld: u64,
     has_baseline: bool,
+    has_closing: bool,
 }
 
 /// What happened between the baseline of an instance and its closing snapshot.
@@ -31,6 +32,7 @@ pub(super) fn of_session(
             mounts: Vec::new(),
             withheld: 0,
             has_baseline: baseline.is_some(),
+            has_closing: closing.is_some(),
         });
     };
     let record = store.record(&baseline.id)?;
@@ -62,6 +64,7 @@ pub(super) fn of_session(
         mounts,
         withheld,
         has_baseline: true,
+        has_closing: true,
     })
 }
 
@@ -79,6 +82,11 @@ impl Changes {
     /// One screen: how much changed, the first paths, and the commands that show and undo it.
     pub(super) fn screen(&self, context: &Context<'_>, instance: &InstanceId, columns: usize) -> String {
         const SHOWN: usize = 12;
+        if !self.has_closing && self.has_baseline {
+            return format!(
+                "session {instance} has ended; what it changed is not known, for there is no closing snapshot; `diff` compares with now"
+            );
+        }
         if !self.has_baseline {
             return format!("session {instance} has ended; it has no baseline, so nothing can be restored");
         }

@@ -10,6 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::document::ReasonDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::git::Repositories;
+use crate::platform::remote::is_elsewhere;
 use crate::restore::{Fresh, RestoreError, Scope, Written, take_away, write_to, write_verified};
 use crate::snapshot::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store};
@@ -96,6 +97,12 @@ fn wanted(manifest: &Manifest, scope: &Scope) -> u64 {
 pub(super) fn check(directory: &Path) -> Result<(), CliError> {
     let shown = sanitize::path(directory);
     let usage = |text: String| CliError::new(ErrorKind::Usage, text);
+    if is_elsewhere(directory) {
+        return Err(usage(format!(
+            "{shown} is an address, and files are written into directories of this machine alone"
+        ))
+        .hint("name a directory here, and copy it there yourself"));
+    }
     match std::fs::symlink_metadata(directory) {
         Ok(found) if !found.is_dir() => {
             Err(usage(format!("{shown} is there already, and is not a directory"))

@@ -69,13 +69,14 @@ const PATIENCE: Duration = Duration::from_secs(600);
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn leave(instance: &InstanceId, interval: Duration) -> io::Result<()> {
+pub(super) fn leave(context: &Context<'_>, instance: &InstanceId, interval: Duration) -> io::Result<()> {
     let words = [
         "__checkpoints",
         instance.as_str(),
         &interval.as_secs().to_string(),
     ];
-    let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    words.extend(context.agent_words());
     process::leave_behind(CalledAs::JackinRecovery.prefix(), &words)
 }
 

@@ -59,10 +59,10 @@ pub(super) fn contract(
         let previous = baselines(&store, contract.coverages())?;
         mark_new(&mut contract, &previous);
     }
-    let identity = Identity::current();
     let mounts = contract.mounts.iter_mut().filter(|_| asking.is_shown);
     for mount in mounts {
         if let Some(coverage) = &mount.coverage {
+            let identity = Identity::at(&coverage.root.to_path());
             let foreign = count_foreign(coverage, &identity, MAX_VISITED);
             mount.foreign = Some(foreign.map_err(ContractError::from)?);
             mount.git = glance(coverage);

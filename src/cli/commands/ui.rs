@@ -30,6 +30,7 @@ pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliErr
     if !context.terminal.shows_colors() {
         words.push("--color=never".into());
     }
+    words.extend(context.agent_words());
     words.push("--".into());
     words.extend(args.instance.as_ref().map(OsString::from));
     let ended = in_front(name, &words, &context.interrupts)

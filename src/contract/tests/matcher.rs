@@ -28,6 +28,7 @@ fn coverage(patterns: &[&str], tracked: &[&str], withheld: &[(&str, WithheldReas
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        machine: None,
     }
 }
 

@@ -1,16 +1,37 @@
-//! What an agent is asked, one call after the other, over the channel to it.
+//! What an agent is asked over the channel to it. Several threads may ask: what one asks is under way while another waits for its answer.
+//! Answers come in the order of the calls.
 
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::connection::Channel;
 use super::protocol::{Answer, Call, Request, receive, send};
 
+type Reason = Box<dyn FnMut() -> Option<String> + Send>;
+
 /// The channel to an agent.
 pub(super) struct Wire {
-    channel: Channel,
+    to: Mutex<Asking>,
+    from: Mutex<Answering>,
+    /// The next answer is another one's.
+    turned: Condvar,
+    why: Mutex<Reason>,
     /// Nothing is said to it any more.
-    broken: bool,
+    broken: AtomicBool,
+}
+
+struct Asking {
+    to: Box<dyn io::Write + Send>,
+    /// Number of the next call.
+    next: u64,
+}
+
+struct Answering {
+    from: Box<dyn io::Read + Send>,
+    /// Number of the call whose answer comes next.
+    turn: u64,
 }
 
 impl fmt::Debug for Wire {
@@ -21,26 +42,73 @@ impl fmt::Debug for Wire {
     }
 }
 
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Wire {
-    pub(super) fn new(channel: Channel) -> Self {
-        let broken = false;
-        Self { channel, broken }
+    pub(super) fn new(Channel { from, to, why }: Channel) -> Self {
+        Self {
+            to: Mutex::new(Asking { to, next: 0 }),
+            from: Mutex::new(Answering { from, turn: 0 }),
+            turned: Condvar::new(),
+            why: Mutex::new(why),
+            broken: AtomicBool::new(false),
+        }
     }
 
-    /// Makes a call and waits for the answer. After an error the two sides may be at different calls, so there is no next one.
-    pub(super) fn ask(&mut self, closed: Vec<u64>, call: Call) -> io::Result<Answer> {
-        if self.broken {
-            return Err(io::ErrorKind::NotConnected.into());
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
+    /// Makes a call and waits for its answer. After an error the two sides may be at different calls, so there is no next one.
+    pub(super) fn ask(&self, closed: Vec<u64>, call: Call) -> io::Result<Answer> {
+        let answer = self
+            .say(&Request { closed, call })
+            .and_then(|number| self.hear(number));
+        if answer.is_err() {
+            self.broken.store(true, Ordering::Release);
+            // Whoever looked before may not wait yet.
+            drop(locked(&self.from));
+            self.turned.notify_all();
         }
-        let said = send(&mut self.channel.to, &Request { closed, call });
-        let answer = said.and_then(|()| receive(&mut self.channel.from)?.ok_or_else(end));
-        self.broken = answer.is_err();
         answer
     }
 
+    /// Gives the number of the call.
+    fn say(&self, request: &Request) -> io::Result<u64> {
+        let mut asking = locked(&self.to);
+        if self.is_broken() {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        send(&mut asking.to, request)?;
+        asking.next += 1;
+        Ok(asking.next - 1)
+    }
+
+    fn hear(&self, number: u64) -> io::Result<Answer> {
+        let mut answering = locked(&self.from);
+        while answering.turn != number {
+            if self.is_broken() {
+                return Err(io::ErrorKind::NotConnected.into());
+            }
+            answering = self
+                .turned
+                .wait(answering)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if self.is_broken() {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        let answer = receive(&mut answering.from)?.ok_or_else(end)?;
+        answering.turn += 1;
+        self.turned.notify_all();
+        Ok(answer)
+    }
+
     /// The error, or what the program that carried the call says of its end.
-    pub(super) fn reason(&mut self, error: &io::Error) -> io::Error {
-        match (self.channel.why)() {
+    pub(super) fn reason(&self, error: &io::Error) -> io::Error {
+        match (locked(&self.why))() {
             Some(why) => io::Error::other(why),
             None => io::Error::new(error.kind(), error.to_string()),
         }

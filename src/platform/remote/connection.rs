@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::io::Errno;
@@ -10,7 +9,9 @@ use rustix::io::Errno;
 use super::Address;
 use super::agent::Wire;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
+use crate::platform::fine_clock;
 use crate::platform::kernel::Result;
+use crate::snapshot::Time;
 
 /// The two ends of a program that carries what is said to an agent.
 pub struct Channel {
@@ -34,10 +35,21 @@ pub struct Lost {
     pub why: String,
 }
 
+/// What became of the last attempt to reach an address.
+#[derive(Clone)]
+enum Reached {
+    Open(Arc<Connection>),
+    /// It failed at this moment; whoever asks again soon is not made to wait for the same.
+    Failed(Time),
+}
+
+/// So long the answer of a failed attempt stands (nanoseconds).
+const STANDS: i128 = 10_000_000_000;
+
 #[derive(Default)]
 struct Registry {
     carry: OnceLock<Carry>,
-    open: Mutex<HashMap<Address, Option<Arc<Connection>>>>,
+    open: Mutex<HashMap<Address, Reached>>,
     lost: Mutex<Vec<Lost>>,
 }
 
@@ -76,22 +88,40 @@ fn lose(address: &Address, why: String) {
 pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
     let registry = registry();
     let mut open = locked(&registry.open);
-    if let Some(known) = open.get(address) {
-        return known.clone().ok_or(Errno::HOSTUNREACH);
+    match open.get(address) {
+        // What was opened over one that broke stays broken; what is opened from now on need not be. That it broke may not be known yet.
+        Some(Reached::Open(known)) if known.call(Call::Clock { fine: false }).is_ok() => {
+            return Ok(Arc::clone(known));
+        }
+        Some(Reached::Failed(at)) if fine_clock().nanos() - at.nanos() < STANDS => {
+            return Err(Errno::HOSTUNREACH);
+        }
+        _ => {}
     }
     let made = match registry.carry.get() {
         Some(carry) => carry(address).and_then(|channel| Connection::greet(address, channel)),
         None => Err(io::ErrorKind::Unsupported.into()),
     };
-    let connection = match made {
-        Ok(connection) => Some(Arc::new(connection)),
+    match made {
+        Ok(connection) => {
+            let connection = Arc::new(connection);
+            open.insert(address.clone(), Reached::Open(Arc::clone(&connection)));
+            Ok(connection)
+        }
         Err(error) => {
             lose(address, error.to_string());
-            None
+            open.insert(address.clone(), Reached::Failed(fine_clock()));
+            Err(Errno::HOSTUNREACH)
         }
-    };
-    open.insert(address.clone(), connection.clone());
-    connection.ok_or(Errno::HOSTUNREACH)
+    }
+}
+
+/// The system's error with this number; what is none is a failure like any other.
+pub(super) fn errno(number: i32) -> Errno {
+    match number {
+        1..4096 => Errno::from_raw_os_error(number),
+        _ => Errno::IO,
+    }
 }
 
 /// A connection to an agent that answered.
@@ -99,17 +129,15 @@ pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
 pub(super) struct Connection {
     address: Address,
     greeting: Greeting,
-    wire: Mutex<Wire>,
+    wire: Wire,
     /// Handles that nobody has any more; the agent hears of them with the next call.
     closed: Mutex<Vec<u64>>,
-    /// It broke.
-    broken: AtomicBool,
 }
 
 impl Connection {
     /// Asks who is there.
     fn greet(address: &Address, channel: Channel) -> io::Result<Self> {
-        let mut wire = Wire::new(channel);
+        let wire = Wire::new(channel);
         let answer = wire.ask(Vec::new(), Call::Greet { version: VERSION });
         let greeting = match answer.map_err(|error| wire.reason(&error))? {
             Answer::Greeting(greeting) if greeting.version == VERSION => greeting,
@@ -131,23 +159,19 @@ impl Connection {
         Ok(Self {
             address: address.clone(),
             greeting,
-            wire: Mutex::new(wire),
+            wire,
             closed: Mutex::default(),
-            broken: AtomicBool::new(false),
         })
     }
 
     /// Makes a call. A connection that broke answers EIO from then on, as a disk that is gone.
     pub(super) fn call(&self, call: Call) -> Result<Answer> {
         let closed = std::mem::take(&mut *locked(&self.closed));
-        let mut wire = locked(&self.wire);
-        match wire.ask(closed, call) {
-            Ok(Answer::Failed(number)) => Err(Errno::from_raw_os_error(number)),
+        match self.wire.ask(closed, call) {
+            Ok(Answer::Failed(number)) => Err(errno(number)),
             Ok(answer) => Ok(answer),
             Err(error) => {
-                let why = wire.reason(&error).to_string();
-                drop(wire);
-                self.broken.store(true, Ordering::Relaxed);
+                let why = self.wire.reason(&error).to_string();
                 lose(&self.address, why);
                 Err(Errno::IO)
             }
@@ -155,7 +179,7 @@ impl Connection {
     }
 
     pub(super) fn is_broken(&self) -> bool {
-        self.broken.load(Ordering::Relaxed)
+        self.wire.is_broken()
     }
 
     pub(super) fn close(&self, handle: u64) {

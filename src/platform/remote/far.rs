@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustix::fs::{IFlags, RenameFlags, SeekFrom, Timestamps};
 use rustix::io::Errno;
 
-use super::connection::Connection;
+use super::connection::{Connection, errno};
 use super::protocol::{Answer, Bytes, Call, Each, Facts, LoadedFile, Moving, NOWHERE, Wanted, Whence};
 use super::route;
 use crate::platform::kernel::Result;
@@ -100,13 +100,12 @@ impl Far {
             Answer::Names(names) => Some(names),
             _ => None,
         })?;
-        for name in names {
-            // What is no name would lead elsewhere.
-            if name.0.is_empty() || name.0.contains(&b'/') || name.0.contains(&0) {
-                return Err(Errno::IO);
-            }
-            each(&name.0);
+        // The kernel lists a directory itself and the one above it, too.
+        let is_listed = |name: &Bytes| matches!(name.0.as_slice(), b"." | b"..") || is_name(name);
+        if !names.iter().all(is_listed) {
+            return Err(Errno::IO);
         }
+        names.iter().for_each(|name| each(&name.0));
         Ok(())
     }
 
@@ -174,6 +173,11 @@ impl Far {
             } => Some((before, children, vanished, after)),
             _ => None,
         })?;
+        // Listed by name, and each once: else something would stand in a manifest twice.
+        let sorted = children.is_sorted_by(|(a, _), (b, _)| a.0 < b.0);
+        if !sorted || !children.iter().all(|(name, _)| is_name(name)) {
+            return Err(Errno::IO);
+        }
         let child = |(name, facts): (Bytes, Each<Facts>)| (name.0, each(facts, |facts| stat(&facts)));
         Ok(Looked {
             before: stat(&before)?,
@@ -210,8 +214,14 @@ impl Far {
     }
 }
 
+/// What is no name would lead elsewhere.
+fn is_name(name: &Bytes) -> bool {
+    let plain = |byte: &u8| *byte != b'/' && *byte != 0;
+    !matches!(name.0.as_slice(), b"" | b"." | b"..") && name.0.iter().all(plain)
+}
+
 fn each<T, U>(one: Each<T>, take: impl FnOnce(T) -> Result<U>) -> io::Result<U> {
-    let one = one.map_err(Errno::from_raw_os_error);
+    let one = one.map_err(errno);
     Ok(one.and_then(take)?)
 }
 

@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Version of what is said; both sides must have the same.
 pub(super) const VERSION: u32 = 1;
-/// No message is longer (bytes): what claims to be is none.
-const LONGEST: u32 = 64 << 20;
+/// No message is longer (bytes): what claims to be is none. A directory of five million long names fits.
+const LONGEST: u32 = 2 << 30;
 /// The directory that absolute paths begin at.
 pub(super) const NOWHERE: u64 = 0;
 
@@ -283,6 +283,8 @@ pub(super) struct Greeting {
     pub(super) version: u32,
     /// As `std::env::consts::OS` says it: errors are numbers of that system.
     pub(super) system: String,
+    /// Which machine, or container on one, in letters.
+    pub(super) machine: String,
     pub(super) uid: u32,
     pub(super) gid: u32,
     pub(super) groups: Vec<u32>,
@@ -370,7 +372,10 @@ pub(super) fn receive<T: for<'de> Deserialize<'de>>(from: &mut impl Read) -> io:
     }
     let length = u32::from_le_bytes(head);
     if length > LONGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no message"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "what answers there is no agent of ours; does its shell print something first?",
+        ));
     }
     let mut bytes = Vec::new();
     from.take(length.into()).read_to_end(&mut bytes)?;

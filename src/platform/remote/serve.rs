@@ -17,7 +17,7 @@ use super::protocol::{
 };
 use crate::platform::kernel::{self, Bearer, Result};
 use crate::platform::{self, AsHandle, Handle, HandleRef};
-use crate::snapshot::{Time, Xattr};
+use crate::snapshot::{Digest, Time, Xattr};
 
 /// Answers on `to` what is asked on `from`, until it ends. Nothing is done that is not asked.
 ///
@@ -269,11 +269,21 @@ fn greeting() -> Greeting {
     Greeting {
         version: VERSION,
         system: std::env::consts::OS.to_owned(),
+        machine: machine(),
         uid,
         gid,
         groups: platform::own_groups(),
         home: platform::home_of(uid).map(|home| Bytes::from(home.as_path())),
     }
+}
+
+/// The same for all who see the same file system here: the machine's own id, and its view of the mounts.
+fn machine() -> String {
+    let id = std::fs::read("/etc/machine-id").unwrap_or_default();
+    let view = std::fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
+    let node = rustix::system::uname();
+    let known = [&id, node.nodename().to_bytes(), view.as_os_str().as_bytes()].join(&0);
+    Digest::of(&known).hex().chars().take(16).collect()
 }
 
 fn one(stat: io::Result<platform::Stat>) -> Each<Facts> {

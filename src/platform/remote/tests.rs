@@ -4,8 +4,9 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use super::agent::Wire;
 use super::connection::Channel;
-use super::protocol::{Call, Request, receive, send};
+use super::protocol::{Answer, Bytes, Call, Request, receive, send};
 use super::{Address, serve, set_carrier};
 use crate::platform::{self, Opening};
 
@@ -80,18 +81,13 @@ fn a_link_is_not_followed_there_either() {
 }
 
 #[test]
-fn an_agent_that_is_gone_is_a_disk_that_is_gone() {
-    let place = tempfile::tempdir().unwrap();
-    let far = through_agent("gone", place.path());
-    let dir = platform::open_root(&far).unwrap();
-    // It is asked something that it does not understand, and ends.
+fn an_agent_that_does_not_understand_ends() {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let again = theirs.try_clone().unwrap();
     let agent = std::thread::spawn(move || serve(again, theirs));
     ours.write_all(&[3, 0, 0, 0, 9, 9, 9]).unwrap();
     assert!(agent.join().unwrap().is_err());
     assert!(receive::<Request>(&mut ours).unwrap().is_none());
-    drop(dir);
 }
 
 #[test]
@@ -175,4 +171,69 @@ fn an_address_with_a_path_comes_back() {
     let (address, path) = Address::split(Path::new("ssh://ann@[fe80::1]:22/srv/a")).unwrap();
     let whole = address.with(&path);
     assert_eq!(Address::split(&whole), Some((address, path)), "{whole:?}");
+}
+
+#[test]
+fn several_threads_ask_at_once_and_each_gets_its_own_answer() {
+    let place = tempfile::tempdir().unwrap();
+    for number in 0..8_u8 {
+        std::fs::write(
+            place.path().join(number.to_string()),
+            vec![number; usize::from(number) * 1000],
+        )
+        .unwrap();
+    }
+    let far = through_agent("threads", place.path());
+    let dir = platform::open_root(&far).unwrap();
+    std::thread::scope(|scope| {
+        for number in 0..8_u8 {
+            let dir = &dir;
+            scope.spawn(move || {
+                let (name, size) = (number.to_string(), usize::from(number) * 1000);
+                for _ in 0..200 {
+                    let (file, stat) = platform::open_child_file(dir, name.as_ref()).unwrap();
+                    let mut content = vec![0xff; size];
+                    file.read_exact_at(&mut content, 0).unwrap();
+                    assert_eq!((stat.size, content), (size as u64, vec![number; size]));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn whoever_waits_for_an_agent_that_ends_is_told() {
+    // It answers the greeting and a few calls, and then no more.
+    let place = tempfile::tempdir().unwrap();
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let channel = Channel {
+        from: Box::new(ours.try_clone().unwrap()),
+        to: Box::new(ours),
+        why: Box::new(|| Some("it ended".to_owned())),
+    };
+    let ends = std::thread::spawn(move || {
+        let (mut from, mut to) = (theirs.try_clone().unwrap(), theirs);
+        for _ in 0..5 {
+            let request: Request = receive(&mut from).unwrap().unwrap();
+            drop(request);
+            send(&mut to, &Answer::Done).unwrap();
+        }
+        let _: Option<Request> = receive(&mut from).unwrap();
+    });
+    let wire = Wire::new(channel);
+    let path = Bytes::from(place.path());
+    let told: Vec<bool> = std::thread::scope(|scope| {
+        let ask = || {
+            let path = path.clone();
+            wire.ask(Vec::new(), Call::MayChange { path }).is_ok()
+        };
+        let threads: Vec<_> = (0..12).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    ends.join().unwrap();
+    // Whoever was told first that it ended may have been ahead of one that had an answer coming.
+    assert!(told.iter().filter(|told| **told).count() <= 5);
+    assert!(wire.is_broken());
+    let error = wire.ask(Vec::new(), Call::Clock { fine: true }).unwrap_err();
+    assert_eq!(wire.reason(&error).to_string(), "it ended");
 }

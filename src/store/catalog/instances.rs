@@ -3,13 +3,24 @@
 use rusqlite::{Params, params};
 
 use super::Catalog;
-use super::row::{self, InstanceRow};
+use super::row::{self, IMPORTED, InstanceRow, Word};
 use crate::snapshot::{AgentRef, InstanceId};
 use crate::store::StoreError;
 
 /// The order of the chain; what the chain does not order goes by time, then by id, so that it is always the
 /// same.
 const NEWEST_FIRST: &str = "ORDER BY place DESC, started_at DESC, id DESC";
+
+/// What an instance is found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstanceBrief {
+    /// Its id.
+    pub id: InstanceId,
+    /// Its workspace, when it has one.
+    pub workspace: Option<String>,
+    /// It began here, and its baseline did not fail.
+    pub began: bool,
+}
 
 impl Catalog {
     fn instances_where(&self, condition: &str, with: impl Params) -> Result<Vec<InstanceRow>, StoreError> {
@@ -23,6 +34,24 @@ impl Catalog {
                 .query_map(with, row::instance)?
                 .collect()
         })
+    }
+
+    /// All instances, in short: what they are found by, without a look at all that is known of each.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_in_short(&self) -> Result<Vec<InstanceBrief>, StoreError> {
+        let sql = format!(
+            "SELECT id, workspace, mode <> '{IMPORTED}' AND coalesce(ending, '') NOT LIKE '{{\"failed\"%' FROM sessions {NEWEST_FIRST}"
+        );
+        let brief = |row: &rusqlite::Row<'_>| {
+            Ok(InstanceBrief {
+                id: row.get::<_, Word<_>>(0)?.0,
+                workspace: row.get(1)?,
+                began: row.get(2)?,
+            })
+        };
+        self.query(|connection| connection.prepare_cached(&sql)?.query_map([], brief)?.collect())
     }
 
     /// All instances.

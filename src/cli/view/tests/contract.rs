@@ -103,6 +103,7 @@ fn captured(root: &str, label: &str, excludes: Vec<ExcludeRule>) -> MountTerms {
             by_commit: false,
             state: false,
             recipients: Vec::new(),
+            machine: None,
         }),
         foreign: Some(Foreign::default()),
         git: None,

@@ -1,0 +1,134 @@
+//! Other machines, where they could be taken for something else: two addresses of one directory, programs in a mount, connections that
+//! break, secrets there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::carried::project;
+use crate::support::carried::Kind;
+use crate::support::sandbox::Sandbox;
+
+#[test]
+fn the_same_directory_under_two_addresses_is_the_same_directory() {
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let one = sandbox.target(&project);
+    let other = one.replace("ssh://127.0.0.1", "ssh://localhost");
+    let begin = |target: &str| {
+        let begun = sandbox.jackin(["begin", "--snapshot", "project", target]).ok();
+        String::from_utf8_lossy(&begun.stdout).trim().to_owned()
+    };
+    // What one session made while another one lived is nobody's alone; what is active by one address is so by the other.
+    let first = begin(&one);
+    let second = begin(&other);
+    fs::write(project.join("made"), "by one of them\n").unwrap();
+    sandbox.jackin(["end", &first]).ok();
+    sandbox
+        .jackin(["restore", &first, "--yes"])
+        .code(3)
+        .shows(&second);
+    sandbox.jackin(["end", &second]).ok();
+    sandbox.restore_in_part(&first, &[]).conflicted(&["made"]);
+    assert!(project.join("made").exists());
+}
+
+#[test]
+fn a_program_that_lies_in_a_mount_carries_nothing() {
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let local = sandbox.project("local");
+    sandbox
+        .jackin([
+            "launch",
+            "--snapshot",
+            "project",
+            local.to_str().unwrap(),
+            "--",
+            "true",
+        ])
+        .ok();
+    let marker = sandbox.scratch("started");
+    fs::create_dir(local.join("bin")).unwrap();
+    let planted = local.join("bin/ssh");
+    fs::write(&planted, format!("#!/bin/sh\n: > '{}'\n", marker.display())).unwrap();
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
+    let (_, path) = &sandbox.machine().variables[0];
+    let search = format!("{}:{path}", local.join("bin").display());
+    let project = project(&sandbox);
+    let target = sandbox.target(&project);
+    let explain = sandbox.command(["explain", "--snapshot", "project", &target]);
+    explain.with("PATH", search).run().ok();
+    assert!(!marker.exists());
+}
+
+#[test]
+fn a_connection_that_broke_is_made_anew_for_the_closing_snapshot() {
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let (go, on) = (sandbox.scratch("go"), sandbox.scratch("on"));
+    let script = format!(
+        "rm .env; : > '{}'; while [ ! -e '{}' ]; do sleep 0.05; done",
+        go.display(),
+        on.display()
+    );
+    let target = sandbox.target(&project);
+    let launch = sandbox.command([
+        "launch",
+        "--snapshot",
+        "project",
+        &target,
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    let running = launch.inside(&project).start();
+    while !go.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    sandbox.machine().cut(true);
+    fs::write(on, "").unwrap();
+    running.finish().ok().shows("D .env");
+    let id = sandbox.newest();
+    sandbox.restore(&id, &[]).touched(&[".env"]);
+}
+
+#[test]
+fn secrets_of_the_other_machines_home_are_withheld() {
+    let Some(sandbox) = Sandbox::carried(Kind::Docker) else {
+        return;
+    };
+    // In the container its root is at home in /root.
+    let target = sandbox.target(Path::new("/root"));
+    let words = ["explain", "--allow-broad", "--snapshot", "project", &target];
+    sandbox.jackin(words).ok().shows(".ssh");
+    sandbox
+        .jackin(["explain", "--snapshot", "project", &format!("{target}/.ssh")])
+        .code(2);
+}
+
+#[test]
+fn nothing_is_written_into_an_address() {
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let id = sandbox.launch(&project, "rm .env");
+    let target = sandbox.target(&sandbox.project("elsewhere").join("new"));
+    sandbox
+        .jackin(["restore", &id, "--to", &target, "--yes"])
+        .code(2)
+        .shows("is an address");
+    sandbox.jackin(["doctor"]).code_in(&[0, 1]);
+    let told = sandbox.jackin(["doctor"]).text();
+    assert!(
+        !told.contains("it is not there") && !told.contains("it is gone"),
+        "{told}"
+    );
+}
