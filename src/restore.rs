@@ -52,7 +52,9 @@ pub use repositories::{Locked, refuse_locked};
 pub use scope::{Allow, Scope};
 pub use set_aside::{AsideError, AsideWhy, bring_back, set_aside};
 pub use stage::Location;
-pub use take_up::{Cleared, TakenBack, abort, clear_up, leave, pending, proposal, resume, settle};
+pub use take_up::{
+    Cleared, TakenBack, abort, clear_up, hurt_papers, leave, pending, proposal, resume, settle,
+};
 pub use to_directory::{Written, take_away, write_to, write_verified};
 
 use crate::capture::CaptureError;

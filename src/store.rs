@@ -53,7 +53,7 @@ pub use mend::{Mended, mend_chain};
 pub use prune::{Patience, Sole, Swept};
 pub use record::check_record;
 pub use repack::{RepackGroup, RepackPlan, Repacked};
-pub use restores::{Papers, PendingRestore, Stage as RestoreStage};
+pub use restores::{HurtPaper, Papers, PendingRestore, Stage as RestoreStage};
 pub use sealed::Lent;
 pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};
 pub use tree::StoredTree;

@@ -10,6 +10,7 @@ use super::{Finding, Group, Severity, counted, shell};
 use crate::config::{self, settle, shown};
 use crate::contract::STAGING_PREFIX;
 use crate::platform::remote::is_elsewhere;
+use crate::restore::hurt_papers;
 use crate::session::{Reason, State, state};
 use crate::snapshot::{AsideChange, InstanceId, StagePlace};
 use crate::store::{HeldLock, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey};
@@ -119,11 +120,35 @@ fn set_aside(store: &Store, rows: &[InstanceRow]) -> BTreeMap<PathBuf, u64> {
 /// Restores that were interrupted.
 fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Sessions, severity, what);
+    let hurt = hurt_papers(store).unwrap_or_default();
+    let mut past_help = Vec::new();
+    for paper in &hurt {
+        let StoreError::HurtPaper { path, instance, .. } = &paper.error else {
+            continue;
+        };
+        let Some(instance) = instance else { continue };
+        let (what, step) = if paper.is_spare {
+            let what = format!(
+                "a restore of {instance} was interrupted, and {}; there is a copy of it",
+                paper.error
+            );
+            (what, format!("resume {instance}"))
+        } else {
+            past_help.extend(path.parent());
+            let what = format!(
+                "a restore of {instance} was interrupted and can neither be finished nor taken back: {}; some paths may be old and \
+                 some new",
+                paper.error
+            );
+            (what, format!("abort {instance} --yes --as-is"))
+        };
+        findings.push(found(Severity::Error, what).at(path).damage().verb(step));
+    }
     let pending = match store.pending_restores() {
         Ok(pending) => pending,
         Err(error) => {
             let what = format!("which restores wait cannot be told: {error}");
-            return findings.push(found(Severity::Error, what).words(
+            return findings.push(found(Severity::Error, what).damage().words(
                 "put the file back from a copy, or move the directory that it lies in away; what was moved aside lies in the \
                  staging directories that it names",
             ));
@@ -137,7 +162,7 @@ fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Fin
             .filter_map(|mount| mount.stage.as_ref());
         let aside = restore.intent.mounts.iter().flat_map(|mount| &mount.aside);
         staged.extend(places.chain(aside.map(|step| &step.place)).map(StagePlace::path));
-        if restore.alive {
+        if restore.alive || past_help.contains(&store.layout().restore(&restore.intent.id).as_path()) {
             continue;
         }
         let id = &restore.intent.instance;

@@ -23,7 +23,10 @@ impl From<StoreError> for CliError {
             ErrorKind::Integrity if matches!(error, StoreError::Chain { .. }) => {
                 made.command("put it together again from the catalog's copy", "rebuild")
             }
-            ErrorKind::Integrity => hurt(made),
+            ErrorKind::Integrity => match &error {
+                StoreError::HurtPaper { path, instance, .. } => restoring::past_a_hurt_paper(made, path, instance.as_ref()),
+                _ => hurt(made),
+            },
             _ if is_full(&error) => made.hint(
                 "make room where the store lies, or name a jackin home elsewhere in JACKIN_HOME_DIR",
             ),
@@ -71,6 +74,7 @@ fn store_kind(error: &StoreError) -> ErrorKind {
         StoreError::Damaged { .. }
         | StoreError::Sealed { .. }
         | StoreError::Chain { .. }
+        | StoreError::HurtPaper { .. }
         | StoreError::Content { .. }
         | StoreError::Manifest { .. }
         | StoreError::NoArchive { .. } => ErrorKind::Integrity,

@@ -21,7 +21,7 @@ use crate::platform;
 use crate::snapshot::{
     Act, Decision, Deed, Intent, IntentMount, Journal, JournalMount, Manifest, SnapshotId, StagePlace,
 };
-use crate::store::{Papers, PendingRestore, RestoreStage, Store, StoreError};
+use crate::store::{HurtPaper, Papers, PendingRestore, RestoreStage, Store, StoreError};
 
 /// What was cleared up before something else could begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,17 +112,11 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
 /// Removes the staging directories of a restore that moved nothing. What is older than they are was never staged there.
 ///
 /// # Errors
-/// [`StoreError::Damaged`] when something was moved there after all, so there was a journal: nothing is touched then.
+/// [`StoreError::HurtPaper`] when something was moved there after all, so there was a journal: nothing is touched then.
 fn forget(papers: &Papers) -> Result<Vec<RestoreError>, RestoreError> {
     let (mut left, intent) = (Vec::new(), papers.intent());
-    for place in intent.mounts.iter().filter_map(|mount| mount.stage.as_ref()) {
-        // One that cannot be opened is told below.
-        if let Ok(Some(stage)) = Stage::reopen(place, None)
-            && let Some(name) = stage.moved()?
-        {
-            let moved = place.path().join(name.as_os_str());
-            return Err(papers.journal_is_gone(&moved).into());
-        }
+    if let Some(moved) = moved(intent)? {
+        return Err(papers.journal_is_gone(&moved).into());
     }
     for mount in &intent.mounts {
         let Some(place) = &mount.stage else { continue };
@@ -139,6 +133,40 @@ fn forget(papers: &Papers) -> Result<Vec<RestoreError>, RestoreError> {
         }
     }
     Ok(left)
+}
+
+/// Something in a staging directory that only a move can have put there.
+fn moved(intent: &Intent) -> Result<Option<PathBuf>, RestoreError> {
+    for place in intent.mounts.iter().filter_map(|mount| mount.stage.as_ref()) {
+        // One that cannot be opened is told by whoever empties it.
+        if let Ok(Some(stage)) = Stage::reopen(place, None)
+            && let Some(name) = stage.moved()?
+        {
+            return Ok(Some(place.path().join(name.as_os_str())));
+        }
+    }
+    Ok(None)
+}
+
+/// The papers of interrupted restores that are hurt, also journals that are gone although something was moved. Changes nothing.
+///
+/// # Errors
+/// [`RestoreError::Store`], [`RestoreError::Stage`].
+pub fn hurt_papers(store: &Store) -> Result<Vec<HurtPaper>, RestoreError> {
+    let mut hurt = store.hurt_papers()?;
+    // Of a restore whose intent nobody can read, nobody knows where it moved something: that it is hurt is told already.
+    for found in store.pending_restores().unwrap_or_default() {
+        if found.stage == RestoreStage::Begun
+            && !found.alive
+            && let Some(moved) = moved(&found.intent)?
+        {
+            hurt.push(HurtPaper {
+                error: store.lost_journal(&found.intent, &moved),
+                is_spare: false,
+            });
+        }
+    }
+    Ok(hurt)
 }
 
 /// Finishes an interrupted restore: afterwards the tree is the new one.
@@ -225,7 +253,8 @@ pub fn leave(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<P
     let intent = papers.intent().clone();
     // A journal that cannot be read must not keep anybody from leaving.
     let journal = papers.journal();
-    if !matches!(journal, Ok(None)) {
+    let untouched = matches!((&journal, papers.decision()), (Ok(None), Ok(None)));
+    if !untouched || !matches!(moved(&intent), Ok(None)) {
         // Whoever comes after a crash in the next lines must not clear up what is left.
         papers.decide(Decision::Left)?;
         let act = Act::Abort {

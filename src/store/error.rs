@@ -106,6 +106,16 @@ pub enum StoreError {
         /// What does not fit.
         why: String,
     },
+    /// A paper of an interrupted restore does not hold what it must, or is gone.
+    #[error("{path:?} is damaged: {why}")]
+    HurtPaper {
+        /// The file.
+        path: PathBuf,
+        /// Whose restore it is, when that is known.
+        instance: Option<InstanceId>,
+        /// What does not fit.
+        why: String,
+    },
     /// The chain of receipts is broken.
     #[error(
         "{path:?} is damaged at receipt {number}: {why}; no snapshot is hurt by that, and the catalog has a copy of each \

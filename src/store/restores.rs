@@ -1,22 +1,20 @@
 //! What restores write down, below `restores/<id>/`: the intent, the journal, the decision. Each file appears whole or not at
 //! all, and says the BLAKE3 of its own text; what a killed process left half is not seen.
 
+mod form;
+mod hurt;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use super::draft::DRAFTS;
 use super::lock::{self, LockGuard};
-use super::papers::{self, Paper};
 use super::{Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::platform;
-use crate::snapshot::{Decision, Digest, Intent, Journal, JournalParts, RestoreId};
+use crate::snapshot::{Decision, Intent, Journal, JournalParts, RestoreId};
 
-/// Version of the three files.
-const FORMAT: u32 = 1;
-/// A journal has some hundred bytes a move: longer than this it is none (bytes).
-const LIMIT: u64 = 4 << 30;
+use form::{journal_is_gone, read, read_decision, read_intent, read_journal, write};
+pub use hurt::HurtPaper;
 
 /// How far an interrupted restore came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,102 +47,12 @@ pub struct Papers {
     _lock: LockGuard,
 }
 
-#[derive(Serialize)]
-struct Written<'a, T> {
-    format: u32,
-    content: &'a T,
-}
-
-#[derive(Deserialize)]
-struct Version {
-    format: u64,
-}
-
-#[derive(Deserialize)]
-struct Read<T> {
-    content: T,
-}
-
 const INTENT: &str = "intent";
 /// The same once more: a restore whose intent is hurt can still be finished and taken back.
 const COPY: &str = "intent.copy";
 const JOURNAL: &str = "journal";
 const DECISION: &str = "decision";
 const LOCK: &str = "lock";
-
-fn write<T: Serialize>(directory: &Path, name: &str, content: &T) -> Result<(), StoreError> {
-    let path = directory.join(name);
-    let written = Written {
-        format: FORMAT,
-        content,
-    };
-    let json =
-        serde_json::to_vec(&written).map_err(|why| StoreError::io("write", &path)(io::Error::other(why)))?;
-    let head = format!("{}\n", Digest::of(&json));
-    let draft = directory.join(format!("{name}.new"));
-    // A process that was killed here may have left one.
-    durable::remove(&draft)?;
-    durable::write(&draft, &[head.as_bytes(), &json])?;
-    durable::publish(&draft, &path)
-}
-
-fn read<T: Paper>(directory: &Path, name: &str) -> Result<Option<T>, StoreError> {
-    let path = directory.join(name);
-    let Some(bytes) = durable::read(&path, LIMIT)? else {
-        return Ok(None);
-    };
-    let damaged = |why: String| StoreError::Damaged {
-        path: path.clone(),
-        why,
-    };
-    let end = bytes
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .unwrap_or(bytes.len());
-    let (head, json) = (
-        bytes.get(..end).unwrap_or_default(),
-        bytes.get(end + 1..).unwrap_or_default(),
-    );
-    if head != Digest::of(json).to_string().as_bytes() {
-        return Err(damaged("its text is not what its first line says".to_owned()));
-    }
-    let version: Version = serde_json::from_slice(json).map_err(|why| damaged(why.to_string()))?;
-    if version.format > u64::from(FORMAT) {
-        return Err(StoreError::Newer {
-            path,
-            found: version.format,
-            known: FORMAT.into(),
-        });
-    }
-    let read: Read<T> = serde_json::from_slice(json).map_err(|why| damaged(why.to_string()))?;
-    read.content.check(directory).map_err(damaged)?;
-    Ok(Some(read.content))
-}
-
-/// The intent: it, or its copy when it is hurt, or gone although the journal, which is thrown away before it, is there.
-fn read_intent(directory: &Path) -> Result<Option<Intent>, StoreError> {
-    match read(directory, INTENT) {
-        Ok(None) if !durable::is_there(&directory.join(JOURNAL))? => Ok(None),
-        Ok(None) => read(directory, COPY),
-        Err(hurt @ StoreError::Damaged { .. }) => match read(directory, COPY) {
-            Ok(Some(intent)) => Ok(Some(intent)),
-            Ok(None) | Err(_) => Err(hurt),
-        },
-        other => other,
-    }
-}
-
-/// The journal of a restore with this intent.
-fn read_journal(directory: &Path, intent: &Intent) -> Result<Option<Journal>, StoreError> {
-    let journal: Option<Journal> = read(directory, JOURNAL)?;
-    if let Some(journal) = &journal {
-        papers::belongs(journal, intent).map_err(|why| StoreError::Damaged {
-            path: directory.join(JOURNAL),
-            why,
-        })?;
-    }
-    Ok(journal)
-}
 
 impl Papers {
     /// What was confirmed.
@@ -156,7 +64,7 @@ impl Papers {
     /// The journal, when the restore came so far.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
+    /// [`StoreError::HurtPaper`], [`StoreError::Newer`], [`StoreError::Io`].
     pub fn journal(&self) -> Result<Option<Journal>, StoreError> {
         let _kept = self.layout.enter()?;
         read_journal(&self.directory, &self.intent)
@@ -168,16 +76,13 @@ impl Papers {
     /// As [`Self::journal`].
     pub fn decision(&self) -> Result<Option<Decision>, StoreError> {
         let _kept = self.layout.enter()?;
-        read(&self.directory, DECISION)
+        read_decision(&self.directory, &self.intent)
     }
 
-    /// For a restore without a journal that moved something all the same, which lies at `moved` now.
+    /// As [`Store::lost_journal`].
     #[must_use]
     pub fn journal_is_gone(&self, moved: &Path) -> StoreError {
-        StoreError::Damaged {
-            path: self.directory.join(JOURNAL),
-            why: format!("it is gone, although the restore had moved something already, to {moved:?}"),
-        }
+        journal_is_gone(&self.directory, &self.intent, moved)
     }
 
     /// Writes the journal; it is on disk when this returns.
@@ -321,19 +226,23 @@ impl Store {
     /// The restores that are under way or were interrupted, oldest first. Makes nothing.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
+    /// [`StoreError::HurtPaper`], [`StoreError::Newer`], [`StoreError::Io`].
     pub fn pending_restores(&self) -> Result<Vec<PendingRestore>, StoreError> {
         let _kept = self.layout().enter()?;
         let mut found = Vec::new();
         for id in ids(self.layout())? {
             let directory = self.layout().restore(&id);
             let alive = lock::is_taken(&directory.join(LOCK))?;
-            // What is written last is looked at first.
-            let decision: Option<Decision> = read(&directory, DECISION)?;
+            // What is written last is looked at first. A decision that is hurt decides nothing.
+            let decision = match read(&directory, DECISION) {
+                Err(StoreError::HurtPaper { .. }) => Err(()),
+                other => Ok(other?),
+            };
             let stage = match decision {
-                Some(decision) => Stage::Decided(decision),
-                None if durable::is_there(&directory.join(JOURNAL))? => Stage::Moving,
-                None => Stage::Begun,
+                Err(()) => Stage::Moving,
+                Ok(Some(decision)) => Stage::Decided(decision),
+                Ok(None) if durable::is_there(&directory.join(JOURNAL))? => Stage::Moving,
+                Ok(None) => Stage::Begun,
             };
             if let Some(intent) = read_intent(&directory)? {
                 found.push(PendingRestore { intent, stage, alive });

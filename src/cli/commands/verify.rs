@@ -6,14 +6,18 @@ use crate::cli::context::Context;
 use crate::cli::document::{DamageDocument, Head, VerifyDocument, VerifyOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::store::Verified;
+use crate::restore::hurt_papers;
+use crate::snapshot::InstanceId;
+use crate::store::{Finding, Store, StoreError, Verified};
 use crate::terminal::{sanitize, size, width};
 
 pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, CliError> {
-    let verified = match context.store_for_reading()? {
-        Some(store) => store
-            .unlocked_by(identities(context, &args.unlock)?)
-            .verify(args.read_data, context.world().observer)?,
+    let store = match context.store_for_reading()? {
+        Some(store) => Some(store.unlocked_by(identities(context, &args.unlock)?)),
+        None => None,
+    };
+    let mut verified = match &store {
+        Some(store) => store.verify(args.read_data, context.world().observer)?,
         None => Verified::default(),
     };
     if verified.interrupted {
@@ -22,6 +26,10 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, Cl
             "interrupted before everything was checked",
         ));
     }
+    let past_help = match &store {
+        Some(store) => papers(store, &mut verified)?,
+        None => Vec::new(),
+    };
     let whole = verified.findings.is_empty();
     if args.json {
         context.terminal.json(&VerifyDocument {
@@ -40,6 +48,12 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, Cl
         });
     } else {
         tell(context, &verified, args.read_data);
+        for instance in past_help {
+            context.propose(
+                "forget its restore, and leave everything as it is",
+                &format!("abort {instance} --yes --as-is"),
+            );
+        }
     }
     Ok(if whole {
         ExitCode::Done
@@ -47,6 +61,29 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, Cl
         ExitCode::Integrity
     }
     .into())
+}
+
+/// Adds the papers of interrupted restores that are hurt; gives the sessions whose restores can only be left as they are.
+fn papers(store: &Store, verified: &mut Verified) -> Result<Vec<InstanceId>, CliError> {
+    let mut past_help = Vec::new();
+    for paper in hurt_papers(store)? {
+        let mut what = paper.error.to_string();
+        match paper.error {
+            StoreError::HurtPaper { instance, .. } if !paper.is_spare => past_help.extend(instance),
+            _ if paper.is_spare => {
+                what.push_str("; there is a copy of it, so `resume` and `abort` do what they must")
+            }
+            _ => {}
+        }
+        verified.findings.push(Finding {
+            snapshot: None,
+            archive: None,
+            path: None,
+            what,
+        });
+    }
+    past_help.dedup();
+    Ok(past_help)
 }
 
 fn tell(context: &Context<'_>, verified: &Verified, read_data: bool) {

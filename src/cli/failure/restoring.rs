@@ -2,9 +2,12 @@
 
 use std::error::Error;
 use std::io::ErrorKind as ErrorCause;
+use std::path::Path;
 
 use crate::cli::error::{CliError, ErrorKind};
 use crate::restore::RestoreError;
+use crate::snapshot::InstanceId;
+use crate::terminal::sanitize;
 
 impl From<RestoreError> for CliError {
     fn from(error: RestoreError) -> Self {
@@ -29,6 +32,22 @@ impl From<RestoreError> for CliError {
                 way_out(made, &other)
             }
         }
+    }
+}
+
+/// A restore whose papers are hurt can neither be finished nor taken back; what it moved lies where it lies.
+pub(super) fn past_a_hurt_paper(made: CliError, path: &Path, instance: Option<&InstanceId>) -> CliError {
+    match (instance, path.parent()) {
+        (Some(instance), _) => made.command(
+            "forget the restore, and leave everything as it is: what was moved aside is named",
+            format!("abort {instance} --yes --as-is"),
+        ),
+        (None, Some(directory)) => made.hint(format!(
+            "put it back from a copy, or move {} away: then everything stays as it is, and what was moved aside lies in \
+             directories .jackin-recovery-* beside or in the mounts",
+            sanitize::path(directory)
+        )),
+        (None, None) => made,
     }
 }
 

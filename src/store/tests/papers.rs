@@ -122,7 +122,7 @@ fn left(store: &Store, intent: &Intent, journal: Option<&Journal>) {
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: Result<T, StoreError>, about: &str) {
     assert!(
-        matches!(result, Err(StoreError::Damaged { .. })),
+        matches!(result, Err(StoreError::HurtPaper { .. })),
         "{about}: {result:?}"
     );
 }

@@ -1,0 +1,135 @@
+//! The form of a paper: a line with the digest of all that follows, and one JSON object. Errors say whose restore it is.
+
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{COPY, DECISION, INTENT, JOURNAL};
+use crate::snapshot::{Decision, Digest, Intent, Journal};
+use crate::store::papers::{self, Paper};
+use crate::store::{StoreError, durable};
+
+/// Version of the three files.
+const FORMAT: u32 = 1;
+/// A journal has some hundred bytes a move: longer than this it is none (bytes).
+const LIMIT: u64 = 4 << 30;
+
+#[derive(Serialize)]
+struct Written<'a, T> {
+    format: u32,
+    content: &'a T,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    format: u64,
+}
+
+#[derive(Deserialize)]
+struct Read<T> {
+    content: T,
+}
+
+pub(super) fn write<T: Serialize>(directory: &Path, name: &str, content: &T) -> Result<(), StoreError> {
+    let path = directory.join(name);
+    let written = Written {
+        format: FORMAT,
+        content,
+    };
+    let json =
+        serde_json::to_vec(&written).map_err(|why| StoreError::io("write", &path)(io::Error::other(why)))?;
+    let head = format!("{}\n", Digest::of(&json));
+    let draft = directory.join(format!("{name}.new"));
+    // A process that was killed here may have left one.
+    durable::remove(&draft)?;
+    durable::write(&draft, &[head.as_bytes(), &json])?;
+    durable::publish(&draft, &path)
+}
+
+pub(super) fn read<T: Paper>(directory: &Path, name: &str) -> Result<Option<T>, StoreError> {
+    let path = directory.join(name);
+    let Some(bytes) = durable::read(&path, LIMIT)? else {
+        return Ok(None);
+    };
+    let damaged = |why: String| StoreError::HurtPaper {
+        path: path.clone(),
+        instance: None,
+        why,
+    };
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(bytes.len());
+    let (head, json) = (
+        bytes.get(..end).unwrap_or_default(),
+        bytes.get(end + 1..).unwrap_or_default(),
+    );
+    if head != Digest::of(json).to_string().as_bytes() {
+        return Err(damaged("its text is not what its first line says".to_owned()));
+    }
+    let version: Version = serde_json::from_slice(json).map_err(|why| damaged(why.to_string()))?;
+    if version.format > u64::from(FORMAT) {
+        return Err(StoreError::Newer {
+            path,
+            found: version.format,
+            known: FORMAT.into(),
+        });
+    }
+    let read: Read<T> = serde_json::from_slice(json).map_err(|why| damaged(why.to_string()))?;
+    read.content.check(directory).map_err(damaged)?;
+    Ok(Some(read.content))
+}
+
+/// The intent: it, or its copy when it is hurt, or gone although the journal, which is thrown away before it, is there.
+pub(super) fn read_intent(directory: &Path) -> Result<Option<Intent>, StoreError> {
+    match read(directory, INTENT) {
+        Ok(None) if !durable::is_there(&directory.join(JOURNAL))? => Ok(None),
+        Ok(None) => read(directory, COPY),
+        Err(hurt @ StoreError::HurtPaper { .. }) => match read(directory, COPY) {
+            Ok(Some(intent)) => Ok(Some(intent)),
+            Ok(None) | Err(_) => Err(hurt),
+        },
+        other => other,
+    }
+}
+
+/// The journal of a restore with this intent.
+pub(super) fn read_journal(directory: &Path, intent: &Intent) -> Result<Option<Journal>, StoreError> {
+    let journal: Option<Journal> = read(directory, JOURNAL).map_err(|error| of(intent, error))?;
+    if let Some(journal) = &journal {
+        papers::belongs(journal, intent).map_err(|why| hurt(directory, intent, why))?;
+    }
+    Ok(journal)
+}
+
+/// The decision of a restore with this intent.
+pub(super) fn read_decision(directory: &Path, intent: &Intent) -> Result<Option<Decision>, StoreError> {
+    read(directory, DECISION).map_err(|error| of(intent, error))
+}
+
+/// The error of the journal of a restore with this intent.
+pub(super) fn hurt(directory: &Path, intent: &Intent, why: String) -> StoreError {
+    StoreError::HurtPaper {
+        path: directory.join(JOURNAL),
+        instance: Some(intent.instance.clone()),
+        why,
+    }
+}
+
+/// The same error, which says whose restore it is.
+pub(super) fn of(intent: &Intent, error: StoreError) -> StoreError {
+    match error {
+        StoreError::HurtPaper { path, why, .. } => StoreError::HurtPaper {
+            path,
+            instance: Some(intent.instance.clone()),
+            why,
+        },
+        other => other,
+    }
+}
+
+pub(super) fn journal_is_gone(directory: &Path, intent: &Intent, moved: &Path) -> StoreError {
+    let why = format!("it is gone, although the restore had moved something already, to {moved:?}");
+    hurt(directory, intent, why)
+}

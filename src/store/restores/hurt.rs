@@ -1,0 +1,88 @@
+//! Which papers of interrupted restores are hurt: a look that changes nothing.
+
+use std::path::Path;
+
+use super::form::{journal_is_gone, of, read, read_decision, read_journal};
+use super::{COPY, INTENT, JOURNAL, LOCK, ids, is_of_restore};
+use crate::snapshot::Intent;
+use crate::store::{Store, StoreError, durable, lock};
+
+/// A paper that is hurt.
+#[derive(Debug)]
+pub struct HurtPaper {
+    /// What is wrong with it.
+    pub error: StoreError,
+    /// The restore can be finished and taken back all the same, by a copy.
+    pub is_spare: bool,
+}
+
+impl Store {
+    /// The papers of interrupted restores that cannot be read, or are gone and known to be.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn hurt_papers(&self) -> Result<Vec<HurtPaper>, StoreError> {
+        let _kept = self.layout().enter()?;
+        let mut found = Vec::new();
+        for id in ids(self.layout())? {
+            let directory = self.layout().restore(&id);
+            if is_of_restore(&directory)? && !lock::is_taken(&directory.join(LOCK))? {
+                look(&directory, &mut found)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The error of a restore without a journal that moved something all the same, which lies at `moved` now.
+    #[must_use]
+    pub fn lost_journal(&self, intent: &Intent, moved: &Path) -> StoreError {
+        journal_is_gone(&self.layout().restore(&intent.id), intent, moved)
+    }
+}
+
+/// Adds what is wrong with the papers in `directory`.
+fn look(directory: &Path, found: &mut Vec<HurtPaper>) -> Result<(), StoreError> {
+    let mut intents = Vec::new();
+    let mut hurt = Vec::new();
+    for name in [INTENT, COPY] {
+        match read::<Intent>(directory, name) {
+            Ok(Some(intent)) => intents.push(intent),
+            // The journal is thrown away before both. Without one the copy alone is what a kill leaves.
+            Ok(None) if name == INTENT && durable::is_there(&directory.join(JOURNAL))? => {
+                hurt.push(StoreError::HurtPaper {
+                    path: directory.join(INTENT),
+                    instance: None,
+                    why: "it is gone, although the journal is there".to_owned(),
+                });
+            }
+            Ok(None) => {}
+            Err(error @ (StoreError::HurtPaper { .. } | StoreError::Newer { .. })) => hurt.push(error),
+            Err(error) => return Err(error),
+        }
+    }
+    let Some(intent) = intents.first() else {
+        found.extend(hurt.into_iter().map(|error| HurtPaper {
+            error,
+            is_spare: false,
+        }));
+        return Ok(());
+    };
+    found.extend(hurt.into_iter().map(|error| HurtPaper {
+        error: of(intent, error),
+        is_spare: true,
+    }));
+    let others = [
+        read_journal(directory, intent).map(drop),
+        read_decision(directory, intent).map(drop),
+    ];
+    for error in others.into_iter().filter_map(Result::err) {
+        match error {
+            StoreError::HurtPaper { .. } | StoreError::Newer { .. } => found.push(HurtPaper {
+                error,
+                is_spare: false,
+            }),
+            other => return Err(other),
+        }
+    }
+    Ok(())
+}
