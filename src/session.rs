@@ -119,6 +119,18 @@ pub enum SessionError {
         /// What there is.
         known: Vec<String>,
     },
+    /// A snapshot that is meant, or may be, has a record that is lost or cannot be read.
+    #[error("{instance} has no snapshot {wanted:?} that can be used: {source}")]
+    Hurt {
+        /// The instance.
+        instance: InstanceId,
+        /// What was asked for.
+        wanted: String,
+        /// Its snapshots whose records are hurt and that may be meant, newest first.
+        hurt: Vec<SnapshotId>,
+        /// What is wrong with the first.
+        source: Box<StoreError>,
+    },
     /// The snapshot was given up.
     #[error("{} of {instance} was pruned", snapshot.called())]
     Pruned {

@@ -21,9 +21,11 @@ mod lock;
 mod log;
 mod mend;
 mod moved;
+mod origin;
 mod papers;
 mod projection;
 mod prune;
+mod reconcile;
 mod record;
 mod repack;
 mod restores;
@@ -51,6 +53,7 @@ pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use log::Anchor;
 pub use mend::{Mended, mend_chain};
 pub use prune::{Patience, Sole, Swept};
+pub use reconcile::LostRecord;
 pub use record::check_record;
 pub use repack::{RepackGroup, RepackPlan, Repacked};
 pub use restores::{HurtPaper, Papers, PendingRestore, Stage as RestoreStage};
@@ -226,11 +229,21 @@ impl Store {
     /// not those that it was written with.
     ///
     /// # Errors
-    /// [`StoreError::NoSnapshot`]; [`StoreError::Newer`]; [`StoreError::Damaged`] when it is not what its
-    /// receipt says, or holds what no record may hold.
+    /// [`StoreError::NoSnapshot`]; [`StoreError::LostRecord`]; [`StoreError::Newer`]; [`StoreError::Damaged`] when it is not what
+    /// its receipt says, or holds what no record may hold.
     pub fn record(&self, id: &SnapshotId) -> Result<SnapshotRecord, StoreError> {
         let _kept = self.layout.enter()?;
-        let mut record = record::read(&self.layout, id, self.catalog.recorded_digest(id)?)?;
+        let digest = self.catalog.recorded_digest(id)?;
+        let mut record = match record::read(&self.layout, id, digest) {
+            Err(StoreError::NoSnapshot { .. })
+                if digest.is_some() && !self.catalog.pruned()?.contains(id) =>
+            {
+                return Err(StoreError::LostRecord {
+                    path: self.layout.record(id),
+                });
+            }
+            other => other?,
+        };
         record.archives = moved::resolve_all(&self.layout, record.archives);
         Ok(record)
     }

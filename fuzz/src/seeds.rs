@@ -256,6 +256,7 @@ fn receipts() -> Vec<u8> {
             snapshot: target.clone(),
             kind: SnapshotKind::Baseline,
             record: Digest::of(b"record"),
+            name: None,
             withheld: 2,
             sealed_to: vec!["age1".to_owned()],
             step: Some(Step {
@@ -351,9 +352,12 @@ fn receipts() -> Vec<u8> {
         Act::Import {
             file: ByteString(b"/srv/out.tar.zst".to_vec()),
             digest: Digest::of(b"file"),
-            origin: (target, InstanceId::new([3; 8], "there")),
+            origin: (target.clone(), InstanceId::new([3; 8], "there")),
             trusted: false,
             dropped: 1,
+        },
+        Act::AcceptLoss {
+            snapshots: vec![target],
         },
     ];
     let lines = acts.map(|act| {

@@ -17,12 +17,16 @@ pub(super) fn judge(survey: &Survey, findings: &mut Vec<Finding>) {
 }
 
 fn ids(ids: &[SnapshotId]) -> String {
-    let mut named: Vec<&str> = ids.iter().take(NAMED).map(SnapshotId::as_str).collect();
-    let more = format!("{} more", ids.len().saturating_sub(NAMED));
-    if ids.len() > NAMED {
-        named.push(&more);
+    named(ids.iter().map(ToString::to_string).collect())
+}
+
+fn named(mut all: Vec<String>) -> String {
+    let more = all.len().saturating_sub(NAMED);
+    all.truncate(NAMED);
+    if more > 0 {
+        all.push(format!("{more} more"));
     }
-    named.join(", ")
+    all.join(", ")
 }
 
 fn snapshots(survey: &Survey, findings: &mut Vec<Finding>) {
@@ -44,7 +48,7 @@ fn snapshots(survey: &Survey, findings: &mut Vec<Finding>) {
     if !survey.lost.is_empty() {
         let what = format!(
             "receipts tell of snapshots whose records are gone: {}",
-            ids(&survey.lost)
+            named(survey.lost.iter().map(ToString::to_string).collect())
         );
         let finding = found(Severity::Error, what).damage();
         judged.push(finding.words("put the records back into snapshots/ from a copy; nothing else has them"));
@@ -86,7 +90,10 @@ fn orphans(survey: &Survey, judged: &mut Vec<Finding>) {
     };
     let bytes = survey.orphans.iter().map(|(_, size)| size).sum();
     let archives = counted(survey.orphans.len(), "archive", "archives");
-    let sure = survey.unreadable.is_empty() && survey.lost.is_empty() && survey.failures.is_empty();
+    let sure = survey.unreadable.is_empty()
+        && survey.lost.is_empty()
+        && survey.failures.is_empty()
+        && survey.receipts.is_ok();
     let finding = if sure {
         let paths: Vec<String> = survey.orphans.iter().map(|(path, _)| shell::word(path)).collect();
         let what = format!(
@@ -106,6 +113,17 @@ fn orphans(survey: &Survey, judged: &mut Vec<Finding>) {
 
 fn receipts(survey: &Survey, findings: &mut Vec<Finding>) {
     let finding = match &survey.receipts {
+        // It holds, and is not the chain that the catalog knows: told with the catalog.
+        Ok(_) if matches!(survey.catalog.error, Some(StoreError::Chain { .. })) => return,
+        Ok(_) if !survey.untold.is_empty() => {
+            let what = format!(
+                "receipts are lost: none tells of {} any more; the snapshots themselves are not hurt by that",
+                ids(&survey.untold)
+            );
+            Finding::new(Group::Receipts, Severity::Error, what)
+                .damage()
+                .verb("rebuild")
+        }
         Ok(number) => {
             let number = usize::try_from(*number).unwrap_or(usize::MAX);
             let what = format!(

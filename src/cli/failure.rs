@@ -12,6 +12,7 @@ use std::io::ErrorKind as ErrorCause;
 use super::error::{CliError, ErrorKind};
 use crate::process::LaunchError;
 use crate::session::{Reason, SessionError};
+use crate::snapshot::SnapshotId;
 use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
 use crate::terminal::{sanitize, shell, size};
@@ -23,6 +24,9 @@ impl From<StoreError> for CliError {
             ErrorKind::Integrity if matches!(error, StoreError::Chain { .. }) => {
                 made.command("put it together again from the catalog's copy", "rebuild")
             }
+            ErrorKind::Integrity if matches!(error, StoreError::Untold { .. }) => made
+                .hint("if you have a copy of receipts.log, put it back")
+                .command("or go on without them", "rebuild --accept-loss"),
             ErrorKind::Integrity => match &error {
                 StoreError::HurtPaper { path, instance, .. } => restoring::past_a_hurt_paper(made, path, instance.as_ref()),
                 _ => hurt(made),
@@ -74,7 +78,9 @@ fn store_kind(error: &StoreError) -> ErrorKind {
         StoreError::Damaged { .. }
         | StoreError::Sealed { .. }
         | StoreError::Chain { .. }
+        | StoreError::Untold { .. }
         | StoreError::HurtPaper { .. }
+        | StoreError::LostRecord { .. }
         | StoreError::Content { .. }
         | StoreError::Manifest { .. }
         | StoreError::NoArchive { .. } => ErrorKind::Integrity,
@@ -185,6 +191,21 @@ impl From<SessionError> for CliError {
                     "receipt {number} in `log` says why; `pin` keeps what must stay"
                 ))
                 .command("what is still there", "list")
+            }
+            SessionError::Hurt {
+                source: ref cause,
+                ref hurt,
+                ..
+            } => {
+                let made = Self::from_error(store_kind(cause), &error);
+                let back = match hurt.as_slice() {
+                    [one] => format!("put snapshots/{one}.json back from a copy; nothing else has it"),
+                    several => format!(
+                        "put the records back into snapshots/ from a copy; nothing else has them: {}",
+                        several.iter().map(SnapshotId::as_str).collect::<Vec<_>>().join(", ")
+                    ),
+                };
+                made.hint(back).command("what else is hurt", "verify")
             }
             SessionError::NoSnapshot {
                 ref known,

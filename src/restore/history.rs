@@ -205,7 +205,9 @@ fn left(
                     }
                     place.insert(Target::There(manifest(store, &record, label, reveal)?))
                 }
-                Err(StoreError::NoSnapshot { .. }) => place.insert(Target::Pruned),
+                Err(StoreError::NoSnapshot { .. } | StoreError::LostRecord { .. }) => {
+                    place.insert(Target::Pruned)
+                }
                 Err(error) => return Err(error.into()),
             },
         };

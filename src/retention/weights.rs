@@ -69,7 +69,7 @@ impl Weights {
         for id in store.record_ids()? {
             let record = match store.record(&id) {
                 Ok(record) => record,
-                Err(StoreError::NoSnapshot { .. }) => continue,
+                Err(StoreError::NoSnapshot { .. } | StoreError::LostRecord { .. }) => continue,
                 Err(_) => {
                     weights.unreadable.push(id);
                     continue;
@@ -82,6 +82,11 @@ impl Weights {
             }
             weights.needs.insert(id, needs);
         }
+        // A record that is lost may be put back, and needs what it needed.
+        let lost = store.catalog().unlisted()?;
+        let is_new = |id: &SnapshotId| !weights.unreadable.contains(id) && !weights.needs.contains_key(id);
+        let lost: Vec<SnapshotId> = lost.into_iter().filter(is_new).collect();
+        weights.unreadable.extend(lost);
         let idle = sizes.iter().filter(|(id, _)| !weights.users.contains_key(id));
         weights.idle = idle.map(|(_, size)| size).sum();
         Ok(weights)

@@ -4,7 +4,7 @@ use super::SessionError;
 use crate::config::jackin_instances;
 use crate::environment::Environment;
 use crate::snapshot::{Act, Ending, InstanceId, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
-use crate::store::{InstanceBrief, InstanceRow, SnapshotRow, Store};
+use crate::store::{CaptureRow, InstanceBrief, InstanceRow, SnapshotRow, Store};
 
 /// As [`find_instance`], for what an operator writes: also a container of jackin's that no session began for, when it is the only one of
 /// its workspace.
@@ -139,7 +139,7 @@ fn nearest(all: &[InstanceBrief], wanted: &str) -> Vec<String> {
 /// Finds a snapshot of an instance: a kind (the latest of it), else a checkpoint's name, else an id or its prefix.
 ///
 /// # Errors
-/// [`SessionError::Pruned`]; [`SessionError::NoSnapshot`] with what there is; [`SessionError::Store`].
+/// [`SessionError::Pruned`]; [`SessionError::Hurt`]; [`SessionError::NoSnapshot`] with what there is; [`SessionError::Store`].
 pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<SnapshotRow, SessionError> {
     let all = store.catalog().snapshots(&row.id)?;
     let kind = [
@@ -154,6 +154,7 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
         Some(kind) => all.iter().find(|row| row.kind == kind),
         None => all.iter().find(|row| row.name.as_deref() == Some(wanted)),
     };
+    refuse_hurt(store, row, wanted, kind, named)?;
     if let Some(named) = named {
         return Ok(named.clone());
     }
@@ -165,13 +166,79 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
             receipt,
         });
     }
-    by_id(&all, wanted)
-        .cloned()
-        .ok_or_else(|| SessionError::NoSnapshot {
+    if let Some(found) = by_id(&all, wanted) {
+        return Ok(found.clone());
+    }
+    // The name of one whose receipt does not tell it may be what is asked for.
+    let unnamed = hurt(store, row, |captured| {
+        captured.kind == SnapshotKind::Checkpoint && captured.name.is_none()
+    })?;
+    hurt_error(store, row, wanted, unnamed)?;
+    Err(SessionError::NoSnapshot {
+        instance: row.id.clone(),
+        wanted: wanted.to_owned(),
+        known: (0..all.len().min(10)).map(|at| shortest(&all, at)).collect(),
+    })
+}
+
+/// Refuses when what is meant is a snapshot whose record is lost or cannot be read: by its id, by its name, or because it would be
+/// the latest of its `kind`, before `found`.
+fn refuse_hurt(
+    store: &Store,
+    row: &InstanceRow,
+    wanted: &str,
+    kind: Option<SnapshotKind>,
+    found: Option<&SnapshotRow>,
+) -> Result<(), SessionError> {
+    if found.is_some() && kind.is_none() {
+        return Ok(());
+    }
+    let latest = found.and_then(|found| found.receipt);
+    let meant = hurt(store, row, |captured| match kind {
+        Some(kind) => captured.kind == kind && (found.is_none() || Some(captured.number) > latest),
+        None => {
+            captured.name.as_deref() == Some(wanted) || begins_id(captured.snapshot.as_str(), "sn-", wanted)
+        }
+    })?;
+    hurt_error(store, row, wanted, meant)
+}
+
+fn hurt_error(
+    store: &Store,
+    row: &InstanceRow,
+    wanted: &str,
+    hurt: Vec<SnapshotId>,
+) -> Result<(), SessionError> {
+    match hurt.first().map(|first| store.record(first)) {
+        // None, or it was put back a moment ago.
+        None | Some(Ok(_)) => Ok(()),
+        Some(Err(source)) => Err(SessionError::Hurt {
             instance: row.id.clone(),
             wanted: wanted.to_owned(),
-            known: (0..all.len().min(10)).map(|at| shortest(&all, at)).collect(),
-        })
+            hurt,
+            source: Box::new(source),
+        }),
+    }
+}
+
+/// The snapshots of an instance that receipts tell of, that were not given up, and that are not listed all the same; newest first.
+fn hurt(
+    store: &Store,
+    row: &InstanceRow,
+    is_meant: impl Fn(&CaptureRow) -> bool,
+) -> Result<Vec<SnapshotId>, SessionError> {
+    let mut captured = store.catalog().captures(&row.id)?;
+    captured.retain(is_meant);
+    if captured.is_empty() {
+        return Ok(Vec::new());
+    }
+    let listed = store.catalog().snapshots(&row.id)?;
+    let pruned = store.catalog().pruned_of(&row.id)?;
+    captured.retain(|captured| {
+        listed.iter().all(|row| row.id != captured.snapshot)
+            && pruned.iter().all(|(id, _)| *id != captured.snapshot)
+    });
+    Ok(captured.into_iter().map(|captured| captured.snapshot).collect())
 }
 
 /// The snapshot that a step of the session began from: the one before `snapshot` in the chain, emergency snapshots left out.
@@ -196,13 +263,14 @@ pub fn find_before(
         .into_iter()
         .filter(|(_, kind)| *kind != SnapshotKind::Emergency);
     let (id, _) = before.next().ok_or_else(none)?;
-    store
-        .catalog()
-        .snapshot(&id)?
-        .ok_or_else(|| SessionError::StepPruned {
-            instance: row.id.clone(),
-            snapshot: snapshot.id.clone(),
-        })
+    if let Some(before) = store.catalog().snapshot(&id)? {
+        return Ok(before);
+    }
+    refuse_hurt(store, row, id.as_str(), None, None)?;
+    Err(SessionError::StepPruned {
+        instance: row.id.clone(),
+        snapshot: snapshot.id.clone(),
+    })
 }
 
 /// The snapshot of this kind, name or id that was given up last, and the receipt that tells of it.

@@ -208,6 +208,9 @@ pub enum Act {
         kind: SnapshotKind,
         /// BLAKE3 of its record's bytes.
         record: Digest,
+        /// A checkpoint's name, when it has one: with it a record that is lost can be named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
         /// How many private files of agents it left out.
         #[serde(default, skip_serializing_if = "is_zero")]
         withheld: u64,
@@ -345,6 +348,11 @@ pub enum Act {
         trusted: bool,
         /// How many of those were dropped.
         dropped: u64,
+    },
+    /// Receipts before this one were lost, and the operator went on without them.
+    AcceptLoss {
+        /// Snapshots that are there and that no receipt told of any more.
+        snapshots: Vec<SnapshotId>,
     },
 }
 

@@ -1,6 +1,6 @@
 //! The chain of receipts as the store offers it: read whole, and appended to together with what it tells of.
 
-use super::{Anchor, Draft, RECEIPTS, Store, StoreError, draft, lock, log, projection};
+use super::{Anchor, Draft, RECEIPTS, Store, StoreError, draft, lock, log, origin, projection};
 use crate::snapshot::{Act, CallRef, InstanceId, Receipt, SnapshotId, SnapshotRecord, Step, Time};
 
 /// What the receipt of a snapshot tells that its record does not.
@@ -26,23 +26,42 @@ impl Store {
     /// # Errors
     /// As [`Store::receipts`].
     pub fn chain(&self) -> Result<(Vec<Receipt>, Anchor), StoreError> {
+        let (receipts, head, broken) = self.chain_until_break()?;
+        match broken {
+            None => Ok((receipts, head)),
+            Some(broken) => Err(broken),
+        }
+    }
+
+    /// The chain as far as it holds, with the last link that does, and where it breaks, when it does.
+    ///
+    /// # Errors
+    /// When it cannot be read at all.
+    pub fn chain_until_break(&self) -> Result<(Vec<Receipt>, Anchor, Option<StoreError>), StoreError> {
         let _kept = self.layout.enter()?;
         // Asked first: what it has was in the log before.
-        let known = self.catalog.last_receipt()?.number;
+        let known = self.catalog.last_receipt()?;
+        let path = self.layout.receipts();
         let mut receipts = Vec::new();
-        let last = log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
+        let mut head = Anchor::NOTHING;
+        let scanned = log::scan(&path, log::Place::BEGIN, |link| {
+            head = Anchor {
+                number: link.place.number,
+                hash: link.place.hash,
+            };
             receipts.push(link.receipt);
             Ok(())
-        })?;
-        // A log that ends at a link is whole by itself, and still lacks what the catalog knows.
-        if known > last.number {
-            return Err(log::cut_short(&self.layout.receipts(), last.number + 1));
-        }
-        let head = Anchor {
-            number: last.number,
-            hash: last.hash,
+        });
+        let broken = match scanned {
+            // A log that ends at a link is whole by itself, and still lacks what the catalog knows.
+            Ok(last) if known.number > last.number => Some(log::cut_short(&path, last.number + 1)),
+            // So is another store's.
+            Ok(_) => log::scan(&path, known, |_| Ok(())).err(),
+            Err(broken @ (StoreError::Chain { .. } | StoreError::UnknownReceipt { .. })) => Some(broken),
+            Err(error) => return Err(error),
         };
-        Ok((receipts, head))
+        let broken = broken.map(|broken| origin::explain(&self.catalog, &self.layout, broken));
+        Ok((receipts, head, broken))
     }
 
     /// Appends a receipt to the chain: it is on disk when this returns. When only the catalog cannot follow,
@@ -106,6 +125,7 @@ impl Store {
             snapshot: record.id.clone(),
             kind: record.kind,
             record: draft.publish(record)?,
+            name: record.name.clone(),
             withheld: record.withheld(),
             sealed_to: record.sealed_to(),
             step: told.step,

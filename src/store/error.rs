@@ -142,6 +142,25 @@ pub enum StoreError {
         /// What is not understood.
         why: String,
     },
+    /// The chain holds, and lacks receipts that were in it.
+    #[error(
+        "{path:?} has lost receipts: none tells of {} any more; no snapshot is hurt by that",
+        named(snapshots)
+    )]
+    Untold {
+        /// The log.
+        path: PathBuf,
+        /// Snapshots that are there, sorted.
+        snapshots: Vec<SnapshotId>,
+    },
+    /// A receipt tells of a snapshot that was not given up, and its record is gone.
+    #[error(
+        "{path:?} is gone: that is the record of a snapshot of which a receipt tells, and which nobody pruned"
+    )]
+    LostRecord {
+        /// The record.
+        path: PathBuf,
+    },
     /// There is no such snapshot.
     #[error("there is no snapshot {id}")]
     NoSnapshot {
@@ -217,6 +236,16 @@ pub enum StoreError {
         /// SQLite's reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+/// The first few ids, and how many more.
+fn named(ids: &[SnapshotId]) -> String {
+    const NAMED: usize = 5;
+    let mut named: Vec<String> = ids.iter().take(NAMED).map(ToString::to_string).collect();
+    if ids.len() > NAMED {
+        named.push(format!("{} more", ids.len() - NAMED));
+    }
+    named.join(", ")
 }
 
 impl StoreError {

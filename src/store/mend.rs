@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::catalog::Catalog;
 use super::log::{self, Place};
+use super::origin::{self, Stranger};
 use super::{Layout, RECEIPTS, StoreError, durable, lock};
 use crate::platform;
 use crate::snapshot::{Digest, Receipt};
@@ -16,6 +17,8 @@ pub struct Mended {
     pub links: u64,
     /// Links that came from the catalog's copy.
     pub regained: u64,
+    /// Links were given up.
+    pub lost: bool,
     /// Where the damaged log lies.
     pub aside: PathBuf,
 }
@@ -36,9 +39,18 @@ pub fn mend_chain(layout: &Layout, accept_loss: bool) -> Result<Option<Mended>, 
         good.push(link.json);
         Ok(())
     });
+    let stranger = match &scanned {
+        Ok(_) => origin::stranger(layout, &good, &copy)?,
+        Err(_) => None,
+    };
     let broken = match scanned {
+        Ok(_) if stranger == Some(Stranger::Log) => {
+            good.clear();
+            origin::foreign_log(&path)
+        }
+        // Who opens the store lays a catalog aside that is none of it.
+        Ok(_) if stranger == Some(Stranger::Catalog) || copy.len() <= good.len() => return Ok(None),
         // What the catalog has beyond it was cut off.
-        Ok(_) if copy.len() <= good.len() => return Ok(None),
         Ok(last) => StoreError::Chain {
             path: path.clone(),
             number: last.number + 1,
@@ -53,7 +65,7 @@ pub fn mend_chain(layout: &Layout, accept_loss: bool) -> Result<Option<Mended>, 
         true => copy.len() - good.len(),
         false => 0,
     };
-    let is_whole = is_copy && behind(&path, &copy)?;
+    let is_whole = is_copy && (stranger.is_some() || origin::holds_all_of(&copy, &bytes(&path)?));
     if !is_whole && !accept_loss {
         return Err(broken);
     }
@@ -77,6 +89,7 @@ pub fn mend_chain(layout: &Layout, accept_loss: bool) -> Result<Option<Mended>, 
     Ok(Some(Mended {
         links: links.len() as u64,
         regained: regained as u64,
+        lost: !is_whole,
         aside,
     }))
 }
@@ -101,29 +114,10 @@ fn copied(layout: &Layout) -> Vec<String> {
     links
 }
 
-/// Whether `copy` has every whole line of the damaged log: then nothing is lost.
-fn behind(path: &Path, copy: &[String]) -> Result<bool, StoreError> {
+/// The log as it lies there.
+fn bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
     const LIMIT: u64 = 4 << 30;
-    let bytes = durable::read(path, LIMIT)?.unwrap_or_default();
-    let last = copy.iter().map(|json| Digest::of(json.as_bytes())).next_back();
-    for line in bytes.split(|byte| *byte == b'\n') {
-        let Ok(text) = std::str::from_utf8(line) else {
-            continue;
-        };
-        let Some((hash, json)) = text.split_once(' ') else {
-            continue;
-        };
-        let is_link = Digest::of(json.as_bytes()).hex() == hash;
-        let follows_last = || {
-            let receipt = serde_json::from_str::<Receipt>(json).ok();
-            receipt.is_some_and(|receipt| Some(receipt.previous) == last)
-        };
-        // One that the copy does not have was written after the catalog was brought up to date.
-        if is_link && follows_last() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    Ok(durable::read(path, LIMIT)?.unwrap_or_default())
 }
 
 /// A name at which nothing lies.

@@ -3,7 +3,7 @@
 
 use super::catalog::{Catalog, Tables};
 use super::log::{self, Place};
-use super::{Layout, StoreError, record};
+use super::{Layout, StoreError, origin, record};
 use crate::snapshot::SnapshotId;
 
 /// How the catalog stands to what it mirrors.
@@ -25,7 +25,10 @@ impl State {
         // The catalog first: what it has was on disk before it had it.
         let last = catalog.last_receipt()?;
         let applied = catalog.applied_records()?;
-        let more_receipts = log::scan(&layout.receipts(), last, |_| Ok(()))? != last;
+        let more_receipts = match log::scan(&layout.receipts(), last, |_| Ok(())) {
+            Err(broken @ StoreError::Chain { .. }) => return Err(origin::explain(catalog, layout, broken)),
+            scanned => scanned? != last,
+        };
         let there = record::ids(layout)?;
         // Every command comes by here, and nearly always both are the same.
         let (mut missing, strange) = match there == applied {
@@ -164,6 +167,18 @@ pub(super) fn for_reading(layout: &Layout) -> Result<(Catalog, Vec<StoreError>),
         Err(error) => return Err(error),
     }
     Ok((catalog, told))
+}
+
+/// Whether a catalog that has everything says something else than records and receipts do. Where a record cannot be read, or somebody
+/// writes meanwhile, that cannot be told.
+pub(super) fn is_false(catalog: &Catalog, layout: &Layout) -> Result<bool, StoreError> {
+    let before = catalog.content()?;
+    let renewed = Catalog::in_memory(&layout.catalog())?;
+    if !renew(&renewed, layout)?.is_empty() || renewed.content()? == before {
+        return Ok(false);
+    }
+    // In this order: what a writer changed in between is not taken for a fault.
+    Ok(State::of(catalog, layout)?.is_whole() && catalog.content()? == before)
 }
 
 /// The catalog's file, when it has everything.

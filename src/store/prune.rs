@@ -35,7 +35,7 @@ pub struct Swept {
     pub archives: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Records that cannot be read: they may need any archive, so none went.
+    /// Records that cannot be read, or are lost: they may need any archive, so none went.
     pub unreadable: Vec<SnapshotId>,
 }
 
@@ -185,6 +185,12 @@ impl Needs {
                 needs.follow(layout, &id, wanted)?;
             }
         }
+        // What a record needed that is lost, and may be put back, nobody knows.
+        let there: HashSet<SnapshotId> = record::ids(layout)?.into_iter().collect();
+        let lost = store.catalog.unlisted()?;
+        needs
+            .unreadable
+            .extend(lost.into_iter().filter(|id| !there.contains(id)));
         Ok(needs)
     }
 

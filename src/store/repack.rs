@@ -86,9 +86,13 @@ impl Store {
             }
             match self.record(&id) {
                 Ok(record) => records.push(record),
-                Err(StoreError::NoSnapshot { .. }) => {}
+                Err(StoreError::NoSnapshot { .. } | StoreError::LostRecord { .. }) => {}
                 Err(_) => return Ok(plan),
             }
+        }
+        // What the record of one that is lost needs, and may need again when it is put back, nobody knows.
+        if self.catalog.unlisted()?.iter().any(|id| !without.contains(id)) {
+            return Ok(plan);
         }
         // Oldest first, so that an archive's members have the paths that they had when it was written.
         records.sort_by(|a, b| (a.taken_at, &a.id).cmp(&(b.taken_at, &b.id)));

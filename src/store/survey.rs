@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::catalog::{self, Health};
 use super::lock::{self, Holder};
-use super::{HeldLock, Layout, StoreError, projection};
+use super::{HeldLock, Layout, LostRecord, StoreError, projection};
 use crate::snapshot::{ArchiveId, SnapshotId};
 
 /// What is odd about a file or directory of the store.
@@ -55,7 +55,7 @@ pub struct DraftFact {
 pub struct CatalogFacts {
     /// The version of its tables; `None` when there is no file.
     pub version: Option<i64>,
-    /// What SQLite finds wrong with its structure.
+    /// What is wrong with its structure, or with what it says.
     pub faults: Vec<String>,
     /// Whether it has everything that records and receipts say.
     pub current: bool,
@@ -80,10 +80,12 @@ pub struct Survey {
     pub records: u64,
     /// Records that cannot be read.
     pub unreadable: Vec<(SnapshotId, StoreError)>,
-    /// Snapshots of which no receipt tells.
+    /// Snapshots of which no receipt tells, as a kill between the two leaves them.
     pub without_receipt: Vec<SnapshotId>,
+    /// Snapshots of which no receipt tells any more: receipts were lost.
+    pub untold: Vec<SnapshotId>,
     /// Snapshots of which a receipt tells, and whose record is gone.
-    pub lost: Vec<SnapshotId>,
+    pub lost: Vec<LostRecord>,
     /// Archives.
     pub archives: u64,
     /// Archives that a record needs and that are not there, or have another size.
@@ -120,6 +122,7 @@ impl Survey {
             records: told.records,
             unreadable: told.unreadable,
             without_receipt: told.without_receipt,
+            untold: told.untold,
             lost: told.lost,
             archives: told.archives,
             missing: told.missing,
@@ -150,7 +153,7 @@ impl Survey {
     }
 }
 
-fn catalog_facts(layout: &Layout) -> CatalogFacts {
+pub(super) fn catalog_facts(layout: &Layout) -> CatalogFacts {
     let aside = layout.damaged_catalog();
     let mut facts = CatalogFacts {
         version: None,
@@ -167,7 +170,16 @@ fn catalog_facts(layout: &Layout) -> CatalogFacts {
             facts.faults = faults;
             if sound {
                 match projection::whole(layout) {
-                    Ok(whole) => facts.current = whole.is_some(),
+                    Ok(Some(catalog)) => {
+                        facts.current = true;
+                        // What cannot be read of records and receipts is told as theirs.
+                        if let Ok(true) = projection::is_false(&catalog, layout) {
+                            facts
+                                .faults
+                                .push("it does not say what records and receipts say".to_owned());
+                        }
+                    }
+                    Ok(None) => {}
                     Err(error) => facts.error = Some(error),
                 }
             }

@@ -20,6 +20,7 @@ mod locks;
 mod papers;
 mod queries;
 mod receipts;
+mod reconcile;
 mod records;
 mod survey;
 
@@ -151,6 +152,7 @@ pub(in crate::store) fn capture(store: &Store, record: &SnapshotRecord) -> Recei
         snapshot: record.id.clone(),
         kind: record.kind,
         record: digest,
+        name: record.name.clone(),
         withheld: 0,
         sealed_to: Vec::new(),
         step: None,

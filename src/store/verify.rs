@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::archive::{Archive, Piece};
-use super::{BlobPlace, BlobReader, Blobs, Layout, Store, StoreError};
+use super::{BlobPlace, BlobReader, Blobs, Layout, Store, StoreError, survey};
 use crate::observer::{Observer, Phase};
 use crate::platform::parallel;
 use crate::snapshot::{
@@ -44,7 +44,7 @@ pub struct Verified {
 }
 
 impl Store {
-    /// Checks the chain, every record, every archive's shape, and that every content a manifest names lies in an archive.
+    /// Checks the chain, every record, also those that should be there, every archive's shape, and that every content a manifest names lies in an archive.
     /// With `read_data` every stored byte is read and compared with its digest.
     ///
     /// # Errors
@@ -60,7 +60,12 @@ impl Store {
         };
         observer.begin(Phase::Verify);
         match self.receipts() {
-            Ok(receipts) => check.out.receipts = receipts.len() as u64,
+            Ok(receipts) => {
+                check.out.receipts = receipts.len() as u64;
+                if let Err(error @ StoreError::Untold { .. }) = self.check_told() {
+                    check.find(None, None, error.to_string());
+                }
+            }
             Err(error) => check.find(None, None, error.to_string()),
         }
         let mut archives: BTreeMap<ArchiveId, ArchiveRef> = BTreeMap::new();
@@ -73,7 +78,10 @@ impl Store {
             // Between two snapshots archives may go: whoever gives some up need not wait for all of this.
             let _shared = self.share()?;
             let record = self.record(&id);
-            if matches!(record, Err(StoreError::NoSnapshot { .. })) {
+            if matches!(
+                record,
+                Err(StoreError::NoSnapshot { .. } | StoreError::LostRecord { .. })
+            ) {
                 continue;
             }
             check.out.snapshots += 1;
@@ -94,6 +102,8 @@ impl Store {
         if needs_key {
             check.key();
         }
+        check.lost();
+        check.catalog();
         check.out.archives = archives.len() as u64;
         if read_data {
             check.archives(&archives.into_values().collect::<Vec<_>>())?;
@@ -107,8 +117,8 @@ struct Check<'a> {
     store: &'a Store,
     read_data: bool,
     observer: &'a dyn Observer,
-    /// Content that was read already: what is wrong with it, if anything.
-    seen: HashMap<Content, Option<String>>,
+    /// Content that was read already, by the archive that it was read from, if any: what is wrong with it, if anything.
+    seen: HashMap<Option<ArchiveId>, HashMap<Content, Option<String>>>,
     out: Verified,
 }
 
@@ -123,6 +133,33 @@ impl Check<'_> {
         });
     }
 
+    /// Records that are gone. What a chain that is broken told behind the break nobody knows: it may have been given up there.
+    fn lost(&mut self) {
+        for lost in self.store.lost_records().unwrap_or_default() {
+            let what = format!(
+                "its record is gone, and nobody pruned it: receipt {} tells of {lost}",
+                lost.receipt
+            );
+            self.find(Some(&lost.snapshot), None, what);
+        }
+    }
+
+    /// Nothing is lost with it, and still it must not go unseen.
+    fn catalog(&mut self) {
+        let facts = survey::catalog_facts(self.store.layout());
+        for fault in facts.faults {
+            self.find(
+                None,
+                None,
+                format!("the catalog is damaged: {fault}; `rebuild` makes it anew"),
+            );
+        }
+        // Where the chain breaks is said above.
+        if let Some(error @ (StoreError::Damaged { .. } | StoreError::Catalog { .. })) = facts.error {
+            self.find(None, None, error.to_string());
+        }
+    }
+
     /// The key that digests of private files were taken with.
     fn key(&mut self) {
         match self.store.digest_key() {
@@ -134,6 +171,16 @@ impl Check<'_> {
             }
             Err(error) => self.find(None, None, error.to_string()),
         }
+    }
+
+    /// What is known of content from where this snapshot has it. Another archive may hold the same, whole or hurt.
+    fn seen_in(&self, blobs: &Blobs, content: &Content) -> Option<&Option<String>> {
+        self.seen.get(&holder(blobs, content))?.get(content)
+    }
+
+    fn saw(&mut self, blobs: &Blobs, content: Content, what: Option<String>) {
+        let of_archive = self.seen.entry(holder(blobs, &content)).or_default();
+        of_archive.insert(content, what);
     }
 
     fn snapshot(&mut self, record: &SnapshotRecord) {
@@ -154,7 +201,7 @@ impl Check<'_> {
     /// What is stored of private files; bundles are opened with the operator's keys, when there are any.
     fn private(&mut self, record: &SnapshotRecord, mount: &MountRecord, blobs: &Blobs) {
         for content in mount.private().filter(|content| content.size > 0) {
-            let is_known = self.seen.contains_key(&content);
+            let is_known = self.seen_in(blobs, &content).is_some();
             let what = match blobs.whole(&content.digest) {
                 Err(error) => Some(error.to_string()),
                 Ok(_) if is_known => None,
@@ -171,7 +218,7 @@ impl Check<'_> {
                     None => None,
                 },
             };
-            self.seen.insert(content, what.clone());
+            self.saw(blobs, content, what.clone());
             if let Some(what) = what {
                 self.find(Some(&record.id), None, what);
             }
@@ -190,10 +237,9 @@ impl Check<'_> {
                 self.out.interrupted = true;
                 return;
             }
-            let what = match self.seen.get(content) {
-                Some(known) => known.clone(),
-                None if blobs.has(&content.digest) => None,
-                None => Some(blobs.absence(&content.digest)),
+            let what = match blobs.has(&content.digest) {
+                true => self.seen_in(blobs, content).cloned().flatten(),
+                false => Some(blobs.absence(&content.digest)),
             };
             if let Some(what) = what {
                 let snapshot = Some(record.id.clone());
@@ -213,7 +259,7 @@ impl Check<'_> {
         let mut unread: HashMap<Content, Option<BlobPlace>> = HashMap::new();
         for (_, entry) in manifest.entries() {
             if let Some(content) = entry.content().filter(|content| content.size > 0)
-                && !self.seen.contains_key(content)
+                && self.seen_in(blobs, content).is_none()
                 && blobs.has(&content.digest)
             {
                 unread
@@ -247,7 +293,7 @@ impl Check<'_> {
         });
         for (content, what) in read.into_iter().flatten() {
             self.out.bytes += content.size;
-            self.seen.insert(content, what);
+            self.saw(blobs, content, what);
         }
     }
 
@@ -272,6 +318,12 @@ impl Check<'_> {
         self.out.interrupted |= observer.cancelled();
         Ok(())
     }
+}
+
+/// The archive that content is read from.
+fn holder(blobs: &Blobs, content: &Content) -> Option<ArchiveId> {
+    let archive = blobs.archives().get(blobs.archive_of(&content.digest)?)?;
+    Some(archive.id.clone())
 }
 
 /// What is wrong with the file of an archive.

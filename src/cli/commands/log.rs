@@ -16,10 +16,17 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliEr
     let known = known.map(parse).transpose()?;
     let store = context.store_for_reading()?;
     // Reading the chain checks every link; the error names the first that does not hold.
-    let (receipts, head) = match &store {
-        Some(store) => store.chain()?,
-        None => (Vec::new(), Anchor::NOTHING),
+    let (receipts, head, mut broken) = match &store {
+        Some(store) => store.chain_until_break()?,
+        None => (Vec::new(), Anchor::NOTHING, None),
     };
+    if let (None, Some(store)) = (&broken, &store) {
+        broken = store.check_told().err();
+    }
+    let only_checked = args.verify || args.anchor.is_some();
+    if let Some(broken) = broken.take_if(|_| only_checked) {
+        return Err(broken.into());
+    }
     if let Some(known) = &known {
         check(known, &receipts, head)?;
     }
@@ -43,7 +50,12 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliEr
         }
     } else if args.json {
         let undone = view::receipt::undone(&receipts).collect();
-        terminal.json(&LogDocument::new(shown.collect(), &undone, head));
+        terminal.json(&LogDocument::new(
+            shown.collect(),
+            &undone,
+            head,
+            broken.is_none(),
+        ));
     } else if args.verify || known.is_some() {
         let count = size::counted(receipts.len() as u64, "receipt", "receipts");
         let as_before = match &known {
@@ -55,7 +67,9 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliEr
         };
         terminal.out(&format!("{count}: every link holds{as_before}"));
     } else if receipts.is_empty() {
-        terminal.note("nothing was recorded yet");
+        if broken.is_none() {
+            terminal.note("nothing was recorded yet");
+        }
     } else {
         let snapshots = match &store {
             Some(store) => store.catalog().all_snapshots()?,
@@ -65,7 +79,11 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliEr
         let table = view::receipt::table(shown, &telling, context.now(), terminal.width_out());
         terminal.out(&table);
     }
-    Ok(ExitCode::Done.into())
+    match broken {
+        // What can be read was shown.
+        Some(broken) => Err(broken.into()),
+        None => Ok(ExitCode::Done.into()),
+    }
 }
 
 fn parse(given: &str) -> Result<Anchor, CliError> {

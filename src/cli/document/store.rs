@@ -81,7 +81,7 @@ impl From<&Finding> for DamageDocument {
 pub(in crate::cli) struct LogDocument<'a> {
     #[serde(flatten)]
     head: Head,
-    /// Every link of the chain holds. A broken chain is an error, so this is never false.
+    /// The chain holds and lacks nothing; else these are the receipts before its break, and the error stands on stderr.
     verified: bool,
     /// The last link, as `--anchor` prints it.
     anchor: String,
@@ -123,6 +123,7 @@ impl<'a> LogDocument<'a> {
         receipts: Vec<&'a Receipt>,
         undone: &HashMap<u64, u64>,
         anchor: Anchor,
+        verified: bool,
     ) -> Self {
         let receipts = receipts.into_iter().map(|receipt| ReceiptDocument {
             receipt,
@@ -130,7 +131,7 @@ impl<'a> LogDocument<'a> {
         });
         Self {
             head: Head::default(),
-            verified: true,
+            verified,
             anchor: anchor.to_string(),
             receipts: receipts.collect(),
         }
@@ -146,6 +147,8 @@ pub(in crate::cli) struct RebuildDocument {
     pub(in crate::cli) instances: u64,
     /// Records that could not be read, and why.
     pub(in crate::cli) unreadable: Vec<String>,
+    /// Snapshots of which a receipt tells, and whose records are gone.
+    pub(in crate::cli) lost: Vec<String>,
     /// How many receipts came from the catalog's copy; none when the chain held.
     pub(in crate::cli) regained: Option<u64>,
     /// Where the damaged log was laid aside.

@@ -270,6 +270,10 @@ impl Telling {
                 origin.1,
                 sanitize::path(&file.to_path())
             ),
+            Act::AcceptLoss { snapshots } => format!(
+                "went on without receipts that are lost, also those of {}",
+                size::counted(snapshots.len() as u64, "snapshot", "snapshots")
+            ),
         }
     }
 }

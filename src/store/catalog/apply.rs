@@ -45,6 +45,7 @@ fn word(act: &Act) -> &'static str {
         Act::Fork { .. } => "fork",
         Act::Export { .. } => "export",
         Act::Import { .. } => "import",
+        Act::AcceptLoss { .. } => "accept-loss",
     }
 }
 
@@ -181,7 +182,8 @@ impl<'a> Tables<'a> {
             | Act::Repack { .. }
             | Act::Fork { .. }
             | Act::Export { .. }
-            | Act::Import { .. } => {}
+            | Act::Import { .. }
+            | Act::AcceptLoss { .. } => {}
         }
         Ok(())
     }

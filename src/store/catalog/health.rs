@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-use super::{BUSY, failure, is_there, schema};
+use super::{BUSY, Catalog, failure, is_there, schema};
+use crate::snapshot::Digest;
 use crate::store::StoreError;
 
 /// SQLite before 3.51.3 can corrupt a database that two connections write (its release notes, "WAL reset").
@@ -44,6 +46,45 @@ pub(in crate::store) fn health(path: &Path) -> Result<Option<Health>, StoreError
         Ok(Health { version, faults })
     };
     looked().map(Some).map_err(|error| failure(path, error))
+}
+
+impl Catalog {
+    /// A digest of everything that stands in the tables.
+    pub(in crate::store) fn content(&self) -> Result<Digest, StoreError> {
+        const TABLES: [&str; 8] = [
+            "receipts",
+            "instances",
+            "instance_roots",
+            "captures",
+            "snapshots",
+            "snapshot_roots",
+            "pruned",
+            "pins",
+        ];
+        self.ask(|connection| {
+            let mut all = Digest::of(b"");
+            for table in TABLES {
+                let mut statement = connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2"))?;
+                let columns = statement.column_count();
+                let mut rows = statement.query([])?;
+                while let Some(row) = rows.next()? {
+                    // Each row together with all before it.
+                    let mut text = format!("{all} {table}").into_bytes();
+                    for column in 0..columns {
+                        match row.get_ref(column)? {
+                            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                                text.extend(format!(" {}:", bytes.len()).bytes());
+                                text.extend(bytes);
+                            }
+                            other => text.extend(format!(" {other:?}").bytes()),
+                        }
+                    }
+                    all = Digest::of(&text);
+                }
+            }
+            Ok(all)
+        })
+    }
 }
 
 /// The version of the SQLite library that is in use: as a number (3.51.3 is 3051003) and as text.

@@ -132,7 +132,8 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::instances`].
     pub fn captures(&self, instance: &InstanceId) -> Result<Vec<CaptureRow>, StoreError> {
-        let sql = "SELECT json ->> '$.act.snapshot', json ->> '$.act.kind', json -> '$.act.step', json -> '$.act.call'
+        let sql = "SELECT json ->> '$.act.snapshot', json ->> '$.act.kind', json -> '$.act.step', json -> '$.act.call',
+                          json ->> '$.act.name', number
                    FROM receipts WHERE instance = ?1 AND act = 'capture' ORDER BY number DESC";
         let captured = |row: &Row<'_>| {
             let step = row.get::<_, Option<Json<Step>>>(2)?;
@@ -140,6 +141,8 @@ impl Catalog {
             Ok(CaptureRow {
                 snapshot: row.get::<_, Word<_>>(0)?.0,
                 kind: row.get::<_, Word<_>>(1)?.0,
+                name: row.get(4)?,
+                number: row.get::<_, Count>(5)?.0,
                 step: step.map(|json| json.0),
                 call: call.map(|json| json.0),
             })

@@ -55,6 +55,10 @@ pub struct CaptureRow {
     pub snapshot: SnapshotId,
     /// Which moment.
     pub kind: SnapshotKind,
+    /// The receipt that tells of it.
+    pub number: u64,
+    /// A checkpoint's name, when its receipt tells it.
+    pub name: Option<String>,
     /// What changed since the snapshot before, where it was counted.
     pub step: Option<Step>,
     /// The tool call that it was taken before.

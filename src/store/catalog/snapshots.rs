@@ -200,6 +200,17 @@ impl Catalog {
         self.ids("SELECT snapshot FROM pruned")
     }
 
+    /// Every snapshot of which a receipt tells, that was not given up, and that is not listed: its record is lost, or cannot be read.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn unlisted(&self) -> Result<Vec<SnapshotId>, StoreError> {
+        self.ids(
+            "SELECT snapshot FROM captures WHERE snapshot NOT IN (SELECT id FROM snapshots)
+             AND snapshot NOT IN (SELECT snapshot FROM pruned) ORDER BY number",
+        )
+    }
+
     fn ids<T: FromIterator<SnapshotId>>(&self, sql: &str) -> Result<T, StoreError> {
         let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<SnapshotId>>(0).map(|word| word.0);
         self.ask(|connection| connection.prepare_cached(sql)?.query_map([], id)?.collect())

@@ -1,6 +1,6 @@
 //! Do records, archives, receipts and drafts belong together? Reads records and receipts; no archive is opened.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::DraftFact;
 use crate::snapshot::{Act, ArchiveId, Digest, SnapshotId};
+use crate::store::reconcile::{Account, LostRecord};
 use crate::store::{Layout, StoreError, lock, log, moved, record};
 
 /// What records, archives and receipts amount to; see [`super::Survey`].
@@ -15,7 +16,8 @@ pub(super) struct Told {
     pub(super) records: u64,
     pub(super) unreadable: Vec<(SnapshotId, StoreError)>,
     pub(super) without_receipt: Vec<SnapshotId>,
-    pub(super) lost: Vec<SnapshotId>,
+    pub(super) untold: Vec<SnapshotId>,
+    pub(super) lost: Vec<LostRecord>,
     pub(super) archives: u64,
     pub(super) missing: Vec<(SnapshotId, ArchiveId)>,
     pub(super) orphans: Vec<(PathBuf, u64)>,
@@ -80,18 +82,13 @@ pub(super) fn snapshots(
         Vec::new()
     });
     let mut captured: HashMap<SnapshotId, Digest> = HashMap::new();
-    let mut order = Vec::new();
-    let mut pruned: HashSet<SnapshotId> = HashSet::new();
+    let mut account = Account::default();
     let mut receipts = 0;
     let scanned = log::scan(&layout.receipts(), log::Place::BEGIN, |link| {
         receipts += 1;
-        match link.receipt.act {
-            Act::Capture { snapshot, record, .. } => {
-                order.push(snapshot.clone());
-                captured.entry(snapshot).or_insert(record);
-            }
-            Act::Prune { snapshots, .. } => pruned.extend(snapshots.into_iter().map(|pruned| pruned.id)),
-            _ => {}
+        account.take(&link.receipt);
+        if let Act::Capture { snapshot, record, .. } = link.receipt.act {
+            captured.entry(snapshot).or_insert(record);
         }
         Ok(())
     });
@@ -99,6 +96,7 @@ pub(super) fn snapshots(
         records: ids.len() as u64,
         unreadable: Vec::new(),
         without_receipt: Vec::new(),
+        untold: Vec::new(),
         lost: Vec::new(),
         archives: archives.len() as u64,
         missing: Vec::new(),
@@ -126,20 +124,9 @@ pub(super) fn snapshots(
     }
     // Behind a broken link nobody knows what the chain told.
     if told.receipts.is_ok() {
-        told.without_receipt = ids
-            .iter()
-            .filter(|id| !captured.contains_key(id))
-            .cloned()
-            .collect();
+        (told.without_receipt, told.untold) = account.untold(layout, &ids);
+        told.lost = account.lost(layout, &ids);
     }
-    let gone = |id: &SnapshotId| {
-        fs::symlink_metadata(layout.record(id)).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-    };
-    let mut seen = HashSet::new();
-    told.lost = order
-        .into_iter()
-        .filter(|id| gone(id) && !pruned.contains(id) && seen.insert(id.clone()))
-        .collect();
     let drafted: Vec<ArchiveId> = drafts
         .iter()
         .filter_map(|draft| SnapshotId::parse(draft.path.file_name()?.to_str()?).ok())

@@ -28,6 +28,7 @@ fn filled() -> Place {
         snapshot: first.id.clone(),
         kind: first.kind,
         record: digest,
+        name: None,
         withheld: 0,
         sealed_to: Vec::new(),
         step: None,
@@ -52,7 +53,12 @@ fn a_whole_store_has_nothing_to_tell() {
     let seen = survey(&place);
     assert_eq!((seen.records, seen.archives, seen.receipts.unwrap()), (2, 1, 3));
     assert!(seen.odd.is_empty(), "{:?}", seen.odd);
-    assert!(seen.unreadable.is_empty() && seen.lost.is_empty() && seen.without_receipt.is_empty());
+    assert!(
+        seen.unreadable.is_empty()
+            && seen.lost.is_empty()
+            && seen.without_receipt.is_empty()
+            && seen.untold.is_empty()
+    );
     assert!(seen.missing.is_empty() && seen.orphans.is_empty() && seen.drafts.is_empty());
     assert!(seen.failures.is_empty(), "{:?}", seen.failures);
     assert!(seen.catalog.current && seen.catalog.error.is_none() && seen.catalog.faults.is_empty());
@@ -116,7 +122,8 @@ fn what_does_not_belong_together_is_named() {
         store.draft(third.id.clone()).unwrap().publish(&third).unwrap();
     }
     let seen = survey(&place);
-    assert_eq!(seen.lost, [snapshot(2)]);
+    assert_eq!(seen.lost.len(), 1);
+    assert_eq!(seen.lost[0].snapshot, snapshot(2));
     assert_eq!(seen.without_receipt, [snapshot(3)]);
     assert_eq!(seen.missing, [(snapshot(1), snapshot(1).archive())]);
     assert_eq!(seen.orphans, [(layout.archive(&snapshot(9).archive()), 6)]);

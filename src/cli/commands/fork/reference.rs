@@ -77,7 +77,7 @@ fn check(store: &Store, row: &ForkRow, reference: &ForkReference) -> Result<(), 
     let record = match store.record(&row.snapshot) {
         Ok(record) => record,
         // The fork is there all the same, and so is its session.
-        Err(StoreError::NoSnapshot { .. }) => return Ok(()),
+        Err(StoreError::NoSnapshot { .. } | StoreError::LostRecord { .. }) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
     if reference.mounts != mounts(&record, &row.directory) {
