@@ -1,0 +1,73 @@
+//! The catalog: nothing is lost with it, and it is made anew.
+
+use std::fs;
+
+use super::{HARMS, Harm, Sessions, another, hurt, of_another};
+
+#[test]
+fn a_catalog_that_is_hurt_is_named_and_made_anew_with_the_same_snapshots() {
+    let all = Sessions::new();
+    let theirs = another();
+    all.again();
+    let before = (all.snapshots(&all.hurt), all.snapshots(&all.whole));
+    let catalog = all.file("catalog.sqlite3");
+    let good = fs::read(&catalog).unwrap();
+    let length = i64::try_from(good.len()).unwrap();
+    for place in [20, 5000, length / 2, -50] {
+        for harm in HARMS {
+            all.again();
+            let about = format!("{harm:?} at {place}");
+            let other = of_another(&all.sandbox, &theirs, "catalog.sqlite3");
+            hurt(&catalog, place, harm, &other);
+            let verify = all.sandbox.jackin(["verify"]).code_in(&[0, 7]);
+            let doctor = all.sandbox.jackin(["doctor"]).code_in(&[0, 7]);
+            assert_eq!(verify.exit(), doctor.exit(), "{about}: {verify} {doctor}");
+            match verify.exit() {
+                Some(7) => {
+                    verify.has("catalog");
+                    doctor.has("catalog");
+                }
+                // One that is gone is no damage, and a byte may stand for nothing.
+                _ => assert!(matches!(harm, Harm::Remove | Harm::Flip), "{about}: {verify}"),
+            }
+            for run in [&verify, &doctor] {
+                assert!(!run.said().contains("receipts.log"), "{about}: {run}");
+            }
+            // The log is the truth, and nobody touches it.
+            let log = fs::read(all.file("receipts.log")).unwrap();
+            if verify.exit() == Some(0) {
+                assert_eq!(
+                    (all.snapshots(&all.hurt), all.snapshots(&all.whole)),
+                    before,
+                    "{about}"
+                );
+            }
+            all.sandbox.jackin(["rebuild"]).ok();
+            assert_eq!(fs::read(all.file("receipts.log")).unwrap(), log, "{about}");
+            assert_eq!(
+                (all.snapshots(&all.hurt), all.snapshots(&all.whole)),
+                before,
+                "{about}"
+            );
+            all.verifies();
+            all.whole_restores(&about);
+        }
+    }
+}
+
+#[test]
+fn the_catalog_of_another_store_shows_nothing_of_it() {
+    let all = Sessions::new();
+    let theirs = another();
+    let before = (all.snapshots(&all.hurt), all.snapshots(&all.whole));
+    let other = of_another(&all.sandbox, &theirs, "catalog.sqlite3");
+    hurt(&all.file("catalog.sqlite3"), 0, Harm::Swap, &other);
+    // Who reads computes; who writes lays it aside.
+    let list = all.sandbox.jackin(["list"]).ok();
+    assert!(!list.text().contains("theirs"), "{list}");
+    assert_eq!((all.snapshots(&all.hurt), all.snapshots(&all.whole)), before);
+    all.sandbox.jackin(["log", "--verify"]).ok();
+    all.whole_restores("another store's");
+    assert!(all.file("catalog.sqlite3.damaged").is_file());
+    all.verifies();
+}
