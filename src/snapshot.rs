@@ -15,6 +15,7 @@ mod inode_flags;
 mod journal;
 mod manifest;
 mod path;
+mod pruned;
 mod receipt;
 mod record;
 mod repository;
@@ -40,9 +41,10 @@ pub use journal::{
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
+pub use pruned::{PruneReason, PrunedSnapshot};
 pub use receipt::{
-    Act, AgentRef, CallRef, ContainerRef, Ending, PathAct, PathChange, ProcessRef, PruneReason,
-    PrunedSnapshot, Receipt, RestoreKind, StepRef, WatchedMount,
+    Act, AgentRef, CallRef, ContainerRef, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind,
+    StepRef, WatchedMount,
 };
 pub use record::{
     ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact,

@@ -108,7 +108,10 @@ fn act(world: &World, how: u8) -> Option<(BTreeSet<RelPath>, bool)> {
     let project = world.home.base.join("project");
     let read = |error: &StoreError| {
         assert!(
-            matches!(error, StoreError::Damaged { .. } | StoreError::Newer { .. }),
+            matches!(
+                error,
+                StoreError::Damaged { .. } | StoreError::HurtPaper { .. } | StoreError::Newer { .. }
+            ),
             "{error}"
         )
     };
