@@ -44,7 +44,8 @@ pub struct Verified {
 }
 
 impl Store {
-    /// Checks the chain, every record, also those that should be there, every archive's shape, and that every content a manifest names lies in an archive.
+    /// Checks the chain, every record, also those that should be there, every archive's shape, and that every content a manifest
+    /// names lies in an archive.
     /// With `read_data` every stored byte is read and compared with its digest.
     ///
     /// # Errors
@@ -154,8 +155,8 @@ impl Check<'_> {
                 format!("the catalog is damaged: {fault}; `rebuild` makes it anew"),
             );
         }
-        // Where the chain breaks is said above.
-        if let Some(error @ (StoreError::Damaged { .. } | StoreError::Catalog { .. })) = facts.error {
+        // Where the chain breaks is said above; one that cannot be asked now is not damaged.
+        if let Some(error @ StoreError::Damaged { .. }) = facts.error {
             self.find(None, None, error.to_string());
         }
     }

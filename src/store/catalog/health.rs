@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use rusqlite::OpenFlags;
+use rusqlite::ffi::SQLITE_READONLY_ROLLBACK;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 
-use super::{BUSY, Catalog, failure, is_there, schema};
+use super::{BUSY, Catalog, database, failure, is_there, schema};
 use crate::snapshot::Digest;
 use crate::store::StoreError;
 
@@ -32,9 +33,9 @@ pub(in crate::store) fn health(path: &Path) -> Result<Option<Health>, StoreError
     if !is_there(path)? {
         return Ok(None);
     }
-    let looked = || {
+    let looked = || -> rusqlite::Result<Health> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
+        let connection = database::open(path, flags)?;
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         let version = schema::version(&connection)?;
@@ -45,7 +46,13 @@ pub(in crate::store) fn health(path: &Path) -> Result<Option<Health>, StoreError
         let faults = lines.into_iter().filter(|line| line != "ok").collect();
         Ok(Health { version, faults })
     };
-    looked().map(Some).map_err(|error| failure(path, error))
+    match looked() {
+        // Half a transaction of a process that was killed is no damage: who writes next takes it back.
+        Err(error) if error.sqlite_extended_error_code() == Some(SQLITE_READONLY_ROLLBACK) => {
+            Ok(Some(Health::default()))
+        }
+        looked => looked.map(Some).map_err(|error| failure(path, error)),
+    }
 }
 
 impl Catalog {

@@ -188,3 +188,38 @@ fn a_catalog_that_says_something_else_is_found() {
     place.write().rebuild().unwrap();
     assert!(Survey::of(&place.root).unwrap().catalog.faults.is_empty());
 }
+
+#[test]
+fn half_a_transaction_that_a_kill_left_is_no_damage() {
+    let (place, killed) = (Place::new(), Place::new());
+    drop((begun(&place), begun(&killed)));
+    let (path, copy) = (place.layout().catalog(), killed.layout().catalog());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    // So little is kept in memory that pages come into the file before the end.
+    connection
+        .execute_batch("PRAGMA cache_size = 1; PRAGMA journal_mode = truncate; BEGIN IMMEDIATE;")
+        .unwrap();
+    for n in 0..500 {
+        connection
+            .execute("INSERT INTO pins VALUES (?1, '')", [format!("rc-{n:0>500}")])
+            .unwrap();
+    }
+    fs::copy(&path, &copy).unwrap();
+    fs::copy(
+        path.with_extension("sqlite3-journal"),
+        copy.with_extension("sqlite3-journal"),
+    )
+    .unwrap();
+    connection.execute_batch("ROLLBACK").unwrap();
+    let facts = Survey::of(&killed.root).unwrap().catalog;
+    assert!(
+        !facts.current && facts.error.is_none() && facts.faults.is_empty(),
+        "{facts:?}"
+    );
+    let verified = killed.read().verify(false, &crate::observer::Silent).unwrap();
+    let of_catalog = |finding: &&Finding| finding.what.contains("catalog");
+    assert_eq!(verified.findings.iter().find(of_catalog), None);
+    // Who writes takes it back.
+    drop(killed.write());
+    assert!(Survey::of(&killed.root).unwrap().catalog.current);
+}
