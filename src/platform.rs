@@ -21,6 +21,7 @@ mod replace;
 pub(crate) mod simulated;
 mod stat;
 
+use accounts::home_in;
 pub use accounts::{home_of, name_of};
 pub use acting::{ActingAs, act_as};
 pub use attributes::{

@@ -32,7 +32,9 @@ use other as system;
 
 pub use behind::{leave_behind, leave_terminal};
 pub use caller::{Caller, caller, is_shell};
-pub use carrier::{AGENT_VARIABLE, AgentSource, NOT_INSTALLED, carry, remove_copy};
+#[cfg(test)]
+pub(crate) use carrier::SHELL;
+pub use carrier::{AGENT_VARIABLE, AgentSource, carry, remove_copy};
 pub use docker::containers;
 pub use fatal::die;
 pub use foreground::{in_front, is_child_of, parent, suspend};

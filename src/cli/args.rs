@@ -93,7 +93,7 @@ pub struct GlobalArgs {
         display_order = 904
     )]
     pub log_file: Option<OsString>,
-    /// What serves on other machines: auto (this program, installed there) or copy (for as long as the command runs)
+    /// What serves on other machines: auto (this program where it is installed, else the shell), copy, or shell
     #[arg(
         long = "agent",
         global = true,

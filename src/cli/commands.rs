@@ -48,12 +48,12 @@ pub(super) use pending::warn_of_pending;
 use std::path::PathBuf;
 
 use super::args::{Invocation, Verb};
-use super::context::Context;
+use super::context::{Context, SystemEntropy};
 use super::error::CliError;
 use super::exit_code::Status;
 use crate::environment::Environment;
-use crate::platform::remote::{Lost, is_elsewhere, lost, set_carrier};
-use crate::process::{AGENT_VARIABLE, NOT_INSTALLED, carry};
+use crate::platform::remote::{Lost, MISSING, is_elsewhere, lost, set_carrier};
+use crate::process::{AGENT_VARIABLE, carry};
 use crate::store::{Layout, Store};
 use crate::terminal::{Terminal, sanitize};
 
@@ -72,7 +72,13 @@ pub(super) fn perform(
     let mut context = Context::new(environment, terminal, invocation.called_as)?;
     let (carriers, stop) = (environment.clone(), context.interrupts.flag());
     set_carrier(Box::new(move |address| {
-        carry(&carriers, &recorded_mounts(&carriers), &stop, address)
+        carry(
+            &carriers,
+            &recorded_mounts(&carriers),
+            &stop,
+            &SystemEntropy,
+            address,
+        )
     }));
     // What is read of a tree that is half restored is half true; what changes something refuses.
     context.tells_pending = matches!(
@@ -105,10 +111,10 @@ fn recorded_mounts(environment: &Environment) -> Vec<PathBuf> {
 /// Says which machines could not be reached, and why: what failed for it says only that something could not be read.
 fn tell_lost(terminal: &Terminal, done: Result<Status, CliError>) -> Result<Status, CliError> {
     let told = |lost: Lost| format!("{}: {}", lost.address, sanitize::text(&lost.why));
-    let advice = |lost: &Lost| match lost.why.ends_with(NOT_INSTALLED) {
+    let advice = |lost: &Lost| match lost.why.starts_with(MISSING) {
         true => Some(format!(
-            "install the same version there, or add --agent copy (or set {AGENT_VARIABLE}=copy): then this program is copied \
-             there for each command"
+            "install them there, or this program, or add --agent copy (or set {AGENT_VARIABLE}=copy): then this program is \
+             copied there for each command"
         )),
         false => None,
     };

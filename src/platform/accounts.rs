@@ -44,7 +44,8 @@ fn account(table: &[u8], uid: u32) -> Option<Vec<&[u8]>> {
     })
 }
 
-fn home_in(table: &[u8], uid: u32) -> Option<PathBuf> {
+/// As [`home_of`], as another table says it.
+pub(super) fn home_in(table: &[u8], uid: u32) -> Option<PathBuf> {
     let home = PathBuf::from(OsStr::from_bytes(account(table, uid)?.get(5)?));
     home.is_absolute().then_some(home)
 }

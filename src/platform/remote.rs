@@ -9,13 +9,15 @@ mod connection;
 mod far;
 mod protocol;
 mod serve;
+mod shell;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use address::Address;
-pub use connection::{Carry, Channel, Lost, lost, set_carrier};
+pub use connection::{Carry, Channel, Listener, Lost, lost, set_carrier};
 pub use far::Far;
 pub use serve::serve;
+pub use shell::{Lack, MISSING};
 
 pub(super) use far::{Pair, pair};
 use protocol::Locking;
@@ -28,6 +30,7 @@ use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::kernel::Result;
+use crate::snapshot::Digest;
 
 /// How addresses are written, for whoever has to be told.
 pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH and docker://CONTAINER/PATH";
@@ -74,12 +77,25 @@ pub fn actor_near(path: &Path) -> Option<(u32, Vec<u32>)> {
     Some((greeting.uid, greeting.groups.clone()))
 }
 
+/// What is lost on the machine that a path leads to; nothing when it is this one, or cannot be asked.
+#[must_use]
+pub fn lacks_near(path: &Path) -> Vec<Lack> {
+    let connection = Address::split(path).and_then(|(address, _)| connection::to(&address).ok());
+    connection.map_or_else(Vec::new, |connection| connection.lacks().to_vec())
+}
+
 /// The home directory of who acts on the machine that a path leads to; `None` when it leads nowhere else, or nobody knows.
 #[must_use]
 pub fn home_near(path: &Path) -> Option<PathBuf> {
     let (address, _) = Address::split(path)?;
     let home = connection::to(&address).ok()?.home()?;
     absolute(&address, &home.0)
+}
+
+/// The same for all who see the same file system of a machine: its own id, its name, and its view of the mounts.
+fn machine_id(id: &[u8], name: &[u8], view: &[u8]) -> String {
+    let digest = Digest::of(&[id, name, view].join(&0));
+    digest.hex().chars().take(16).collect()
 }
 
 /// The address of a path that the other machine told: what is none there would lead to another machine.

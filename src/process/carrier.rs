@@ -18,8 +18,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::search::{find, path_outside};
+use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
-use crate::platform::remote::{Address, Channel};
+use crate::platform::remote::{Address, Channel, Listener};
 
 /// The variable that says which agent serves on other machines.
 pub const AGENT_VARIABLE: &str = "JACKIN_RECOVERY_AGENT";
@@ -47,21 +48,25 @@ const SSH: [&str; 11] = [
     "-oServerAliveCountMax=4",
     "-oConnectTimeout=20",
 ];
-/// Starts the agent that is installed there, under either of its names.
-const INSTALLED: &str = "if command -v jackin-recovery >/dev/null 2>&1; then exec jackin-recovery __agent; \
-    elif command -v jackin >/dev/null 2>&1; then exec jackin recovery __agent; \
-    else echo \"jackin recovery is not installed there\" >&2; exit 127; fi";
-/// How it says that it is not.
-pub const NOT_INSTALLED: &str = "jackin recovery is not installed there";
+/// Starts what is installed there, under either of its names. Each tells who listens, behind words that nothing else there says.
+const INSTALLED: &str = "if command -v jackin-recovery >/dev/null 2>&1; then echo \"$T agent\"; exec jackin-recovery __agent; \
+    elif jackin recovery --version >/dev/null 2>&1; then echo \"$T agent\"; exec jackin recovery __agent; fi; ";
+/// A shell that runs what is said to it, when it begins with the mark that it was told first.
+pub(crate) const SHELL: &str = "echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
+    IFS= read -r M; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; *) exit 1;; esac; done";
+/// What another machine's start-up files may say before (bytes).
+const CHATTER: usize = 64 << 10;
 
 /// Where the agent comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AgentSource {
-    /// It is installed there.
+    /// This program, where it is installed there; else the shell and the tools there serve.
     #[default]
-    Installed,
+    Auto,
     /// This program is copied there for as long as the command runs.
     Copy,
+    /// The shell and the tools there, whatever is installed.
+    Shell,
 }
 
 impl AgentSource {
@@ -71,9 +76,10 @@ impl AgentSource {
     /// The words that say what is wrong with it.
     pub fn of(environment: &Environment) -> Result<Self, String> {
         match environment.get(AGENT_VARIABLE).and_then(OsStr::to_str) {
-            None | Some("" | "auto") => Ok(Self::Installed),
+            None | Some("" | "auto") => Ok(Self::Auto),
             Some("copy") => Ok(Self::Copy),
-            Some(_) => Err(format!("{AGENT_VARIABLE} is neither auto nor copy")),
+            Some("shell") => Ok(Self::Shell),
+            Some(_) => Err(format!("{AGENT_VARIABLE} is none of auto, copy and shell")),
         }
     }
 }
@@ -87,11 +93,13 @@ pub fn carry(
     environment: &Environment,
     mounts: &[PathBuf],
     stop: &Arc<AtomicBool>,
+    entropy: &dyn Entropy,
     address: &Address,
 ) -> io::Result<Channel> {
-    let carrier = Carrier::new(environment, mounts, stop, address)?;
+    let carrier = Carrier::new(environment, mounts, stop, entropy, address)?;
     match AgentSource::of(environment).map_err(io::Error::other)? {
-        AgentSource::Installed => carrier.start(INSTALLED),
+        AgentSource::Auto => carrier.start(&[INSTALLED, SHELL].concat()),
+        AgentSource::Shell => carrier.start(SHELL),
         AgentSource::Copy => {
             let mut own = File::open(std::env::current_exe()?)?;
             let size = own.metadata()?.len();
@@ -110,17 +118,49 @@ pub fn carry(
     }
 }
 
+/// Letters and digits that nobody can guess.
+fn unguessable(entropy: &dyn Entropy) -> String {
+    [letters(random(entropy)), letters(random(entropy))].concat()
+}
+
+/// Who listens, as its first line tells. What start-up files say before is passed over.
+fn listener(from: &mut impl Read, token: &str, mark: String) -> io::Result<Listener> {
+    let mut said = Vec::new();
+    while said.len() < CHATTER {
+        let mut byte = [0];
+        if from.read(&mut byte)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        said.extend(byte);
+        if said.last() != Some(&b'\n') {
+            continue;
+        }
+        let line = said.trim_ascii_end();
+        let word = line.strip_suffix(b" agent").map(|rest| (rest, true));
+        let word = word.or_else(|| line.strip_suffix(b" shell").map(|rest| (rest, false)));
+        match word {
+            Some((rest, true)) if rest.ends_with(token.as_bytes()) => return Ok(Listener::Agent),
+            Some((rest, false)) if rest.ends_with(token.as_bytes()) => return Ok(Listener::Shell(mark)),
+            _ => {}
+        }
+    }
+    Err(io::Error::other(
+        "what answers there is no shell; does its start-up file say too much?",
+    ))
+}
+
 /// Takes a copy of this program in, in a directory that nobody else may look into, runs it, and removes it, whatever comes.
 fn take(size: u64) -> String {
     format!(
-        "umask 077 && d=$(mktemp -d \"${{TMPDIR:-/tmp}}/jackin-recovery.XXXXXXXXXX\") || exit 1; \
+        "echo \"$T agent\"; umask 077 && d=$(mktemp -d \"${{TMPDIR:-/tmp}}/jackin-recovery.XXXXXXXXXX\") || exit 1; \
          trap \"rm -rf \\\"$d\\\"\" 0 1 2 15; head -c {size} >\"$d/agent\" && chmod 700 \"$d/agent\" && \
          \"$d/agent\" recovery __agent --remove \"$d\""
     )
 }
 
 /// The program that carries, and its words up to the command.
-struct Carrier {
+struct Carrier<'e> {
+    entropy: &'e dyn Entropy,
     program: PathBuf,
     path: OsString,
     words: Vec<OsString>,
@@ -129,11 +169,12 @@ struct Carrier {
     stop: Arc<AtomicBool>,
 }
 
-impl Carrier {
+impl<'e> Carrier<'e> {
     fn new(
         environment: &Environment,
         mounts: &[PathBuf],
         stop: &Arc<AtomicBool>,
+        entropy: &'e dyn Entropy,
         address: &Address,
     ) -> io::Result<Self> {
         let path = path_outside(environment, mounts);
@@ -158,6 +199,7 @@ impl Carrier {
         }
         let by_line = matches!(address, Address::Ssh { .. });
         Ok(Self {
+            entropy,
             program,
             path,
             words,
@@ -194,25 +236,32 @@ impl Carrier {
 
     /// Starts what listens on its standard input and answers on its output.
     fn start(&self, script: &str) -> io::Result<Channel> {
-        let mut child = self.spawn(&mut self.command(script))?;
+        let (token, mark) = (unguessable(self.entropy), unguessable(self.entropy));
+        let mut child = self.spawn(&mut self.command(&format!("T={token}; {script}")))?;
         let (from, to) = (child.stdout.take(), child.stdin.take());
         let complaint = listen(child.stderr.take());
         let child = Mutex::new(child);
         let why = move || ended(&child, &complaint);
-        match (from, to) {
-            (Some(from), Some(to)) => Ok(Channel {
-                from: Box::new(Patient {
-                    pipe: from,
-                    stop: Arc::clone(&self.stop),
-                }),
-                to: Box::new(Patient {
-                    pipe: to,
-                    stop: Arc::clone(&self.stop),
-                }),
-                why: Box::new(why),
+        let (Some(from), Some(to)) = (from, to) else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        let mut from = Patient {
+            pipe: from,
+            stop: Arc::clone(&self.stop),
+        };
+        let listener = match listener(&mut from, &token, mark) {
+            Ok(listener) => listener,
+            Err(error) => return Err(why().map_or(error, io::Error::other)),
+        };
+        Ok(Channel {
+            listener,
+            from: Box::new(from),
+            to: Box::new(Patient {
+                pipe: to,
+                stop: Arc::clone(&self.stop),
             }),
-            _ => Err(io::ErrorKind::BrokenPipe.into()),
-        }
+            why: Box::new(why),
+        })
     }
 }
 

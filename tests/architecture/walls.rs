@@ -36,8 +36,14 @@ const WALLS: &[Wall] = &[
         instead: "SQL belongs in store/catalog; give it a function there and call that",
     },
     Wall {
-        names: &["tar", "zstd"],
+        names: &["zstd"],
         within: &["src/store/archive"],
+        instead: "archive bytes belong in store/archive; give it a function there and call that",
+    },
+    Wall {
+        // What `tar` sends from another machine is no archive of ours.
+        names: &["tar"],
+        within: &["src/store/archive", "src/platform/remote/shell"],
         instead: "archive bytes belong in store/archive; give it a function there and call that",
     },
     Wall {

@@ -13,9 +13,9 @@ use crate::support::machine::has_points;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
-/// Runs a test on directories of this machine, by ssh, and in a container.
+/// Runs a test on directories of this machine, and of others that are reached in every way.
 fn everywhere(test: impl Fn(&Sandbox)) {
-    for kind in [Kind::Local, Kind::Ssh, Kind::Docker] {
+    for kind in [Kind::Local].into_iter().chain(Kind::ELSEWHERE) {
         eprintln!("{kind:?}");
         if let Some(sandbox) = Sandbox::carried(kind) {
             test(&sandbox);
@@ -40,10 +40,10 @@ fn every_damage_is_undone_wherever_the_files_lie() {
     everywhere(|sandbox| {
         let project = project(sandbox);
         Build::at(&project).big("big.bin", 20 << 20);
-        let before = Tree::read(&project);
+        let before = sandbox.tree(&project);
         for damage in &DAMAGES {
             let id = sandbox.launch(&project, damage.script);
-            let damaged = Tree::read(&project);
+            let damaged = sandbox.tree(&project);
             let changes = sandbox.diff(&id, &[]);
             for path in damage.named {
                 let named = changes.touched().contains(&path.as_bytes().to_vec());
@@ -54,16 +54,16 @@ fn every_damage_is_undone_wherever_the_files_lie() {
             if let Some(path) = damage.named.first().filter(|path| !path.contains('\n')) {
                 refused.shows(&sandbox.target(&project.join(path)));
             }
-            assert_untouched(&damaged, &Tree::read(&project));
+            assert_untouched(&damaged, &sandbox.tree(&project));
             let done = sandbox.restore(&id, &[]);
             assert!(done.applied == changes.touched(), "{}", damage.scenario);
-            assert_same_tree(&before, &Tree::read(&project));
+            assert_same_tree(&before, &sandbox.tree(&project));
             // 27: once more is the same as once; the agent's tree comes back as well.
             sandbox.restore(&id, &[]).nothing();
             sandbox.undo(&id);
-            assert_same_tree(&damaged, &Tree::read(&project));
+            assert_same_tree(&damaged, &sandbox.tree(&project));
             sandbox.undo(&id);
-            assert_same_tree(&before, &Tree::read(&project));
+            assert_same_tree(&before, &sandbox.tree(&project));
         }
     });
 }
@@ -75,32 +75,32 @@ fn what_is_not_the_sessions_stays_wherever_the_files_lie() {
         Build::at(&project)
             .file("target/old", "before\n")
             .file("node_modules/m/i.js", "before\n");
-        let before = Tree::read(&project);
+        let before = sandbox.tree(&project);
         let excluded = ["--exclude", "target/", "--exclude", "node_modules/"];
         // 13, 20, 21, 22: planted links, ignored files, a changed .gitignore, excluded trees.
         let script = "ln -s /etc/passwd x; : > .gitignore; rm own/a; echo new > target/new; rm target/old; \
                       rm -r node_modules; mkdir -p node_modules/n; touch \"$(printf 'own/\\033[31mred')\"";
         let id = sandbox.launch_with(&excluded, &project, script);
-        let damaged = Tree::read(&project);
+        let damaged = sandbox.tree(&project);
         for verb in ["show", "diff"] {
             sandbox.jackin([verb, &id]).ok().harmless();
         }
         sandbox.restore(&id, &["own/a"]).touched(&["own/a"]);
-        assert_kept(&damaged, &Tree::read(&project), &["own/a"]);
+        assert_kept(&damaged, &sandbox.tree(&project), &["own/a"]);
         // 23: the operator's later file stays and is named.
         fs::write(project.join("notes.md"), "mine\n").unwrap();
         sandbox.restore_in_part(&id, &[]).conflicted(&["notes.md"]);
-        let after = Tree::read(&project);
+        let after = sandbox.tree(&project);
         let own = |tree: &Tree| tree.without("target").without("node_modules").without("notes.md");
         assert_same_tree(&own(&before), &own(&after));
         assert_untouched(&damaged.only("target"), &after.only("target"));
         assert_untouched(&damaged.only("node_modules"), &after.only("node_modules"));
         fs::remove_file(project.join("notes.md")).unwrap();
         // 24: a session that changed nothing.
-        let idle = Tree::read(&project);
+        let idle = sandbox.tree(&project);
         let id = sandbox.launch_with(&excluded, &project, "true");
         sandbox.restore(&id, &[]).nothing();
-        assert_untouched(&idle, &Tree::read(&project));
+        assert_untouched(&idle, &sandbox.tree(&project));
     });
 }
 
@@ -113,9 +113,9 @@ fn an_active_session_is_refused_wherever_the_files_lie() {
         let begun = sandbox.jackin(["begin", "--snapshot", "project", &target]).ok();
         let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
         fs::remove_file(project.join(".env")).unwrap();
-        let damaged = Tree::read(&project);
+        let damaged = sandbox.tree(&project);
         sandbox.jackin(["restore", &id, "--yes"]).code(3);
-        assert_untouched(&damaged, &Tree::read(&project));
+        assert_untouched(&damaged, &sandbox.tree(&project));
         sandbox.jackin(["end", &id]).ok();
         sandbox.restore(&id, &[]).touched(&[".env"]);
     });
@@ -129,24 +129,24 @@ fn a_restore_that_dies_is_finished_or_taken_back_wherever_the_files_lie() {
     everywhere(|sandbox| {
         // 29: killed on this side.
         let project = project(sandbox);
-        let before = Tree::read(&project);
+        let before = sandbox.tree(&project);
         for point in ["intent", "staged", "journaled", "moved", "moved:3", "decided"] {
             for verb in ["resume", "abort"] {
                 let id = sandbox.launch(
                     &project,
                     "rm -r data own; chmod 600 run.sh; echo x > new; echo y > .env",
                 );
-                let damaged = Tree::read(&project);
+                let damaged = sandbox.tree(&project);
                 let restore = sandbox.command(["restore", &id, "--yes"]);
                 restore.with("JACKIN_RECOVERY_FAIL_AT", point).run();
                 if sandbox.jackin(["list"]).ok().text().contains("interrupted") {
                     sandbox.jackin([verb, &id, "--yes"]).code_in(&[0, 6]);
                 }
-                let now = Tree::read(&project);
+                let now = sandbox.tree(&project);
                 let is_new = now.nodes.contains_key(b"data/one.csv".as_slice());
                 assert_same_tree(if is_new { &before } else { &damaged }, &now);
                 sandbox.restore(&id, &[]);
-                assert_same_tree(&before, &Tree::read(&project));
+                assert_same_tree(&before, &sandbox.tree(&project));
             }
         }
     });
@@ -155,19 +155,19 @@ fn a_restore_that_dies_is_finished_or_taken_back_wherever_the_files_lie() {
 #[test]
 fn a_connection_that_is_cut_loses_nothing() {
     let rounds: usize = std::env::var("JACKIN_CUTS").map_or(6, |rounds| rounds.parse().unwrap());
-    for kind in [Kind::Ssh, Kind::Docker] {
+    for kind in Kind::ELSEWHERE {
         let Some(sandbox) = Sandbox::carried(kind) else {
             continue;
         };
         let project = project(&sandbox);
-        let before = Tree::read(&project);
+        let before = sandbox.tree(&project);
         let mut waited = 0;
         for round in 0..rounds {
             let id = sandbox.launch(
                 &project,
                 "rm -r data own part-0; chmod 600 run.sh; echo x > new; echo y > .env",
             );
-            let damaged = Tree::read(&project);
+            let damaged = sandbox.tree(&project);
             let restore = sandbox.command(["restore", &id, "--yes"]).start();
             std::thread::sleep(std::time::Duration::from_millis(
                 100 + 1900 * (round as u64 * 7 % 50) / 50,
@@ -181,11 +181,11 @@ fn a_connection_that_is_cut_loses_nothing() {
                 let verb = if round % 2 == 0 { "resume" } else { "abort" };
                 sandbox.jackin([verb, &id, "--yes"]).code_in(&[0, 6]);
             }
-            let now = Tree::read(&project);
+            let now = sandbox.tree(&project);
             let is_new = now.nodes.contains_key(b"data/one.csv".as_slice());
             assert_same_tree(if is_new { &before } else { &damaged }, &now);
             sandbox.restore(&id, &[]);
-            assert_same_tree(&before, &Tree::read(&project));
+            assert_same_tree(&before, &sandbox.tree(&project));
             sandbox.no_litter();
         }
         println!("{kind:?}: {rounds} connections cut, {waited} restores waited");

@@ -60,10 +60,12 @@ pub enum Check {
 /// What serves on other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AgentThere {
-    /// This program, as it is installed there
+    /// This program, where it is installed there; else the shell and the tools there
     Auto,
     /// This program, copied there for as long as the command runs
     Copy,
+    /// The shell and the tools there, whatever is installed
+    Shell,
 }
 
 impl AgentThere {
@@ -73,6 +75,7 @@ impl AgentThere {
         match self {
             Self::Auto => "auto",
             Self::Copy => "copy",
+            Self::Shell => "shell",
         }
     }
 }

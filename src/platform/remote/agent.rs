@@ -6,10 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::connection::Channel;
 use super::protocol::{Answer, Call, Request, receive, send};
-
-type Reason = Box<dyn FnMut() -> Option<String> + Send>;
 
 /// The channel to an agent.
 pub(super) struct Wire {
@@ -17,7 +14,6 @@ pub(super) struct Wire {
     from: Mutex<Answering>,
     /// The next answer is another one's.
     turned: Condvar,
-    why: Mutex<Reason>,
     /// Nothing is said to it any more.
     broken: AtomicBool,
 }
@@ -47,12 +43,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Wire {
-    pub(super) fn new(Channel { from, to, why }: Channel) -> Self {
+    pub(super) fn new(from: Box<dyn io::Read + Send>, to: Box<dyn io::Write + Send>) -> Self {
         Self {
             to: Mutex::new(Asking { to, next: 0 }),
             from: Mutex::new(Answering { from, turn: 0 }),
             turned: Condvar::new(),
-            why: Mutex::new(why),
             broken: AtomicBool::new(false),
         }
     }
@@ -104,14 +99,6 @@ impl Wire {
         answering.turn += 1;
         self.turned.notify_all();
         Ok(answer)
-    }
-
-    /// The error, or what the program that carried the call says of its end.
-    pub(super) fn reason(&self, error: &io::Error) -> io::Error {
-        match (locked(&self.why))() {
-            Some(why) => io::Error::other(why),
-            None => io::Error::new(error.kind(), error.to_string()),
-        }
     }
 }
 

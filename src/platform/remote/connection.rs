@@ -9,13 +9,27 @@ use rustix::io::Errno;
 use super::Address;
 use super::agent::Wire;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
+use super::shell::{Lack, Shell};
 use crate::platform::fine_clock;
 use crate::platform::kernel::Result;
 use crate::snapshot::Time;
 
-/// The two ends of a program that carries what is said to an agent.
+/// Who listens at the other end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// This program.
+    Agent,
+    /// A shell that takes no command without this mark: letters and digits that nobody can guess.
+    Shell(String),
+}
+
+type Reason = Box<dyn FnMut() -> Option<String> + Send>;
+
+/// The two ends of a program that carries what is said to another machine.
 pub struct Channel {
-    /// What the agent says.
+    /// Who listens there.
+    pub listener: Listener,
+    /// What is said there.
     pub from: Box<dyn Read + Send>,
     /// What is said to it.
     pub to: Box<dyn Write + Send>,
@@ -124,31 +138,75 @@ pub(super) fn errno(number: i32) -> Errno {
     }
 }
 
-/// A connection to an agent that answered.
+/// Who answers.
 #[derive(Debug)]
+enum Way {
+    Agent(Wire),
+    Shell(Shell),
+}
+
+/// A connection to an agent, or to a shell, that answered.
 pub(super) struct Connection {
     address: Address,
     greeting: Greeting,
-    wire: Wire,
+    way: Way,
+    why: Mutex<Reason>,
     /// Handles that nobody has any more; the agent hears of them with the next call.
     closed: Mutex<Vec<u64>>,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection")
+            .field("address", &self.address)
+            .field("way", &self.way)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error, or what the program that carried says of its end.
+fn reason(why: &mut Reason, error: &io::Error) -> io::Error {
+    match why() {
+        Some(why) => io::Error::other(why),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
+/// Asks an agent who it is.
+fn introduced(wire: &Wire) -> io::Result<Greeting> {
+    match wire.ask(Vec::new(), Call::Greet { version: VERSION })? {
+        Answer::Greeting(greeting) if greeting.version == VERSION => Ok(greeting),
+        Answer::Greeting(greeting) => Err(io::Error::other(format!(
+            "the agent there speaks version {}, this program {VERSION}: install the same version on both sides",
+            greeting.version
+        ))),
+        _ => Err(io::Error::other("what answers there is no agent of ours")),
+    }
 }
 
 impl Connection {
     /// Asks who is there.
     fn greet(address: &Address, channel: Channel) -> io::Result<Self> {
-        let wire = Wire::new(channel);
-        let answer = wire.ask(Vec::new(), Call::Greet { version: VERSION });
-        let greeting = match answer.map_err(|error| wire.reason(&error))? {
-            Answer::Greeting(greeting) if greeting.version == VERSION => greeting,
-            Answer::Greeting(greeting) => {
-                return Err(io::Error::other(format!(
-                    "the agent there speaks version {}, this program {VERSION}: install the same version on both sides",
-                    greeting.version
-                )));
+        let Channel {
+            listener,
+            from,
+            to,
+            mut why,
+        } = channel;
+        let greeted = match listener {
+            Listener::Agent => {
+                let wire = Wire::new(from, to);
+                introduced(&wire).map(|greeting| (Way::Agent(wire), greeting))
             }
-            _ => return Err(io::Error::other("what answers there is no agent of ours")),
+            Listener::Shell(mark) => {
+                Shell::new(from, to, mark).map(|(shell, greeting)| (Way::Shell(shell), greeting))
+            }
         };
+        let (way, greeting) = greeted.map_err(|error| match error.kind() {
+            // What it says itself is the reason.
+            io::ErrorKind::Other => error,
+            _ => reason(&mut why, &error),
+        })?;
         if greeting.system != std::env::consts::OS {
             return Err(io::Error::other(format!(
                 "it runs {}, this machine {}",
@@ -159,7 +217,8 @@ impl Connection {
         Ok(Self {
             address: address.clone(),
             greeting,
-            wire,
+            way,
+            why: Mutex::new(why),
             closed: Mutex::default(),
         })
     }
@@ -167,19 +226,34 @@ impl Connection {
     /// Makes a call. A connection that broke answers EIO from then on, as a disk that is gone.
     pub(super) fn call(&self, call: Call) -> Result<Answer> {
         let closed = std::mem::take(&mut *locked(&self.closed));
-        match self.wire.ask(closed, call) {
+        let answer = match &self.way {
+            Way::Agent(wire) => wire.ask(closed, call),
+            Way::Shell(shell) => shell.ask(&closed, call),
+        };
+        match answer {
             Ok(Answer::Failed(number)) => Err(errno(number)),
             Ok(answer) => Ok(answer),
             Err(error) => {
-                let why = self.wire.reason(&error).to_string();
-                lose(&self.address, why);
+                let why = reason(&mut locked(&self.why), &error);
+                lose(&self.address, why.to_string());
                 Err(Errno::IO)
             }
         }
     }
 
     pub(super) fn is_broken(&self) -> bool {
-        self.wire.is_broken()
+        match &self.way {
+            Way::Agent(wire) => wire.is_broken(),
+            Way::Shell(shell) => shell.is_broken(),
+        }
+    }
+
+    /// What cannot be done there.
+    pub(super) fn lacks(&self) -> &[Lack] {
+        match &self.way {
+            Way::Agent(_) => &[],
+            Way::Shell(shell) => shell.lacks(),
+        }
     }
 
     pub(super) fn close(&self, handle: u64) {

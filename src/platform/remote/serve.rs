@@ -10,14 +10,14 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::flags_of;
 use super::protocol::{
     Answer, Bytes, Call, Each, Facts, Greeting, LoadedFile, Locking, Moving, NOWHERE, Request, VERSION,
     Wanted, Whence, receive, send,
 };
+use super::{flags_of, machine_id};
 use crate::platform::kernel::{self, Bearer, Result};
 use crate::platform::{self, AsHandle, Handle, HandleRef};
-use crate::snapshot::{Digest, Time, Xattr};
+use crate::snapshot::{Time, Xattr};
 
 /// Answers on `to` what is asked on `from`, until it ends. Nothing is done that is not asked.
 ///
@@ -277,13 +277,11 @@ fn greeting() -> Greeting {
     }
 }
 
-/// The same for all who see the same file system here: the machine's own id, and its view of the mounts.
 fn machine() -> String {
     let id = std::fs::read("/etc/machine-id").unwrap_or_default();
     let view = std::fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
     let node = rustix::system::uname();
-    let known = [&id, node.nodename().to_bytes(), view.as_os_str().as_bytes()].join(&0);
-    Digest::of(&known).hex().chars().take(16).collect()
+    machine_id(&id, node.nodename().to_bytes(), view.as_os_str().as_bytes())
 }
 
 fn one(stat: io::Result<platform::Stat>) -> Each<Facts> {

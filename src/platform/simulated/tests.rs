@@ -8,7 +8,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::{Disk, Losses, Moment, Shared, World, outcomes};
-use crate::platform::remote::tests::through_agent;
+use crate::platform::remote::tests::{shells, through, through_agent};
 use crate::platform::{self, NodeKind, Stat};
 use crate::snapshot::{Time, Xattr};
 
@@ -194,6 +194,29 @@ proptest! {
             prop_assert_eq!(real, theirs, "{:?} (the kernel's answer first)", call);
         }
         prop_assert_eq!(lines, shown);
+    }
+}
+
+/// What a shell cannot do, and says so.
+fn is_beyond_a_shell(call: &Call) -> bool {
+    matches!(call, Call::Attribute(..) | Call::Exchange(..))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+
+    #[test]
+    fn a_shell_answers_as_the_kernel_does(calls in prop::collection::vec(call(), 1..25)) {
+        let calls: Vec<Call> = calls.into_iter().filter(|call| !is_beyond_a_shell(call)).collect();
+        for shell in shells() {
+            let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let (answers, lines) = run(place.path(), &calls);
+            let (theirs, shown) = run(&through(shell, "calls", other.path()), &calls);
+            for ((call, real), theirs) in calls.iter().zip(&answers).zip(&theirs) {
+                prop_assert_eq!(real, theirs, "{} {:?} (the kernel's answer first)", shell, call);
+            }
+            prop_assert_eq!(lines, shown);
+        }
     }
 }
 

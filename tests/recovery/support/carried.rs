@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -20,6 +21,17 @@ pub(crate) enum Kind {
     Ssh,
     /// In a container with GNU tools.
     Docker,
+    /// By ssh, where this program is not: the shell and GNU tools serve.
+    Shell,
+    /// In a container that has nothing but busybox.
+    Busybox,
+}
+
+impl Kind {
+    /// Other machines, each reached in another way.
+    pub(crate) const ELSEWHERE: [Self; 4] = [Self::Ssh, Self::Docker, Self::Shell, Self::Busybox];
+    /// Those that have this program.
+    pub(crate) const INSTALLED: [Self; 2] = [Self::Ssh, Self::Docker];
 }
 
 /// Another machine, as long as the value lives.
@@ -41,10 +53,19 @@ enum Machine {
 impl Carried {
     /// One on which `world` lies at the same path. `Err`: why there is none here.
     pub(crate) fn new(kind: Kind, world: &Path) -> Result<Option<Self>, String> {
+        // For whoever looks for one fault.
+        if std::env::var("JACKIN_KIND").is_ok_and(|wanted| wanted != format!("{kind:?}")) {
+            return Err("another one was asked for".to_owned());
+        }
         match kind {
             Kind::Local => Ok(None),
             Kind::Ssh => sshd().map(Some),
-            Kind::Docker => container(world).map(Some),
+            Kind::Docker => container(world, image()?, true).map(Some),
+            Kind::Shell => sshd().map(|machine| {
+                machine.uninstall();
+                Some(machine)
+            }),
+            Kind::Busybox => container(world, busybox()?, false).map(Some),
         }
     }
 
@@ -61,6 +82,7 @@ impl Carried {
     /// Kills what carries the connections that are open now: the program there, or `ssh` and `docker` here.
     pub(crate) fn cut(&self, there: bool) {
         let program = self.own.path().join("there/jackin-recovery");
+        let by_shell = !program.exists();
         let named = match &self.machine {
             Machine::Sshd(_) => self.prefix.rsplit(':').next().unwrap().to_owned(),
             Machine::Container(name) => name.clone(),
@@ -72,7 +94,10 @@ impl Carried {
             let runs = fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == program);
             let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let words = String::from_utf8_lossy(&words).into_owned();
-            let carries = words.contains("__agent") && words.contains(&named) && !runs;
+            // The shell there has nothing of the address in its words.
+            let is_shell = words.starts_with("sh\0-c\0") && words.contains("IFS= read -r M");
+            let runs = runs || (by_shell && is_shell);
+            let carries = words.contains("read -r M") && words.contains(&named) && !runs;
             if (there && runs) || (!there && carries) {
                 let pid = rustix::process::Pid::from_raw(pid).unwrap();
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
@@ -186,80 +211,129 @@ fn sshd() -> Result<Carried, String> {
     Ok(carried)
 }
 
+/// The tools of the image with GNU tools.
+const TOOLS: [&str; 29] = [
+    "sh",
+    "bash",
+    "find",
+    "tar",
+    "stat",
+    "mktemp",
+    "cat",
+    "chmod",
+    "rm",
+    "sleep",
+    "mkdir",
+    "mv",
+    "ln",
+    "sha256sum",
+    "chown",
+    "touch",
+    "cp",
+    "ls",
+    "head",
+    "sort",
+    "dd",
+    "id",
+    "date",
+    "readlink",
+    "rmdir",
+    "mkfifo",
+    "sync",
+    "uname",
+    "flock",
+];
+
 /// The image that containers are made of, from this machine's own tools; made once.
 fn image() -> Result<&'static str, String> {
-    const NAME: &str = "jackin-recovery-test-gnu:1";
-    static MADE: std::sync::OnceLock<Result<(), String>> = std::sync::OnceLock::new();
-    MADE.get_or_init(|| {
-        let asked = Command::new("docker").args(["image", "inspect", NAME]).output();
-        let asked = asked.map_err(|error| format!("docker is not there: {error}"))?;
-        if asked.status.success() {
-            return Ok(());
-        }
-        let root = TempDir::with_prefix("jr-image-").unwrap();
-        for directory in ["bin", "tmp", "etc", "root", "usr/bin"] {
-            fs::create_dir_all(root.path().join(directory)).unwrap();
-        }
-        fs::set_permissions(root.path().join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
-        fs::write(root.path().join("etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n").unwrap();
-        let tools = [
-            "sh",
-            "bash",
-            "find",
-            "tar",
-            "stat",
-            "mktemp",
-            "cat",
-            "chmod",
-            "rm",
-            "sleep",
-            "mkdir",
-            "mv",
-            "ln",
-            "sha256sum",
-            "chown",
-            "touch",
-            "cp",
-            "ls",
-            "head",
-            "sort",
-        ];
-        let mut files = vec![binary()];
-        for name in tools {
-            let from = tool(name).ok_or_else(|| format!("{name} is not installed"))?;
-            fs::copy(&from, root.path().join("bin").join(name)).unwrap();
-            files.push(from);
-        }
-        for library in files.iter().flat_map(|file| libraries(file)) {
-            let to = root.path().join(library.strip_prefix("/").unwrap());
-            fs::create_dir_all(to.parent().unwrap()).unwrap();
-            fs::copy(&library, to).unwrap();
-        }
-        let mut packed = Command::new("tar")
-            .arg("-C")
-            .arg(root.path())
-            .args(["-c", "."])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let imported = Command::new("docker")
-            .args(["import", "-", NAME])
-            .stdin(packed.stdout.take().unwrap())
-            .output()
-            .unwrap();
-        packed.wait().unwrap();
-        match imported.status.success() {
-            true => Ok(()),
-            false => Err(String::from_utf8_lossy(&imported.stderr).into_owned()),
-        }
-    })
-    .clone()
-    .map(|()| NAME)
+    const NAME: &str = "jackin-recovery-test-gnu:2";
+    static MADE: OnceLock<Result<(), String>> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        imported(NAME, |root| {
+            let mut files = vec![binary()];
+            for name in TOOLS {
+                let from = tool(name).ok_or_else(|| format!("{name} is not installed"))?;
+                fs::copy(&from, root.join("bin").join(name)).unwrap();
+                files.push(from);
+            }
+            for library in files.iter().flat_map(|file| libraries(file)) {
+                let to = root.join(library.strip_prefix("/").unwrap());
+                fs::create_dir_all(to.parent().unwrap()).unwrap();
+                fs::copy(&library, to).unwrap();
+            }
+            Ok(())
+        })
+    });
+    made.clone().map(|()| NAME)
+}
+
+/// The image that has nothing but busybox.
+fn busybox() -> Result<&'static str, String> {
+    const NAME: &str = "jackin-recovery-test-busybox:1";
+    static MADE: OnceLock<Result<(), String>> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        imported(NAME, |root| {
+            let from = tool("busybox").ok_or("busybox is not installed")?;
+            if !libraries(&from).is_empty() {
+                return Err("this busybox is not one file".to_owned());
+            }
+            fs::copy(&from, root.join("bin/busybox")).unwrap();
+            let names = run_tool(Command::new(&from).arg("--list"));
+            for name in String::from_utf8_lossy(&names)
+                .lines()
+                .filter(|name| *name != "busybox")
+            {
+                std::os::unix::fs::symlink("busybox", root.join("bin").join(name)).unwrap();
+            }
+            Ok(())
+        })
+    });
+    made.clone().map(|()| NAME)
+}
+
+/// Has docker an image of a directory that `furnish` fills, unless it has it already.
+fn imported(name: &str, furnish: impl Fn(&Path) -> Result<(), String>) -> Result<(), String> {
+    if tool("docker").is_none() {
+        return Err("docker is not installed".to_owned());
+    }
+    let told = Command::new("docker").arg("version").output().unwrap();
+    if !told.status.success() {
+        return Err("no docker daemon answers".to_owned());
+    }
+    let asked = Command::new("docker").args(["image", "inspect", name]).output();
+    if asked.unwrap().status.success() {
+        return Ok(());
+    }
+    let root = TempDir::with_prefix("jr-image-").unwrap();
+    for directory in ["bin", "tmp", "etc", "root", "usr/bin"] {
+        fs::create_dir_all(root.path().join(directory)).unwrap();
+    }
+    fs::set_permissions(root.path().join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
+    fs::write(root.path().join("etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n").unwrap();
+    furnish(root.path())?;
+    let mut packed = Command::new("tar")
+        .arg("-C")
+        .arg(root.path())
+        .args(["-c", "."])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let imported = Command::new("docker")
+        .args(["import", "-", name])
+        .stdin(packed.stdout.take().unwrap())
+        .output()
+        .unwrap();
+    packed.wait().unwrap();
+    match imported.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&imported.stderr).into_owned()),
+    }
 }
 
 /// What a program is linked with.
 fn libraries(program: &Path) -> Vec<PathBuf> {
-    let told = run_tool(Command::new("ldd").arg(program));
+    // Of one that is linked with nothing `ldd` says so, and fails.
+    let told = Command::new("ldd").arg(program).output().unwrap().stdout;
     let told = String::from_utf8_lossy(&told).into_owned();
     let path = |line: &str| {
         line.split_whitespace()
@@ -269,17 +343,12 @@ fn libraries(program: &Path) -> Vec<PathBuf> {
     told.lines().filter_map(path).collect()
 }
 
-fn container(world: &Path) -> Result<Carried, String> {
-    if tool("docker").is_none() {
-        return Err("docker is not installed".to_owned());
-    }
-    let told = Command::new("docker").arg("version").output().unwrap();
-    if !told.status.success() {
-        return Err("no docker daemon answers".to_owned());
-    }
-    let image = image()?;
+fn container(world: &Path, image: &str, installed: bool) -> Result<Carried, String> {
     let own = TempDir::with_prefix("jr-docker-").unwrap();
     let there = install(own.path());
+    if !installed {
+        fs::remove_file(there.join("jackin-recovery")).unwrap();
+    }
     let name = format!(
         "jr-{}",
         own.path()

@@ -186,7 +186,7 @@ impl fmt::Display for Run {
 
 /// Text for a message: lines stay, what could hurt the reader's own terminal is escaped, huge output is cut.
 fn shown(bytes: &[u8]) -> String {
-    const MOST: usize = 6000;
+    const MOST: usize = 50000;
     let cut = &bytes[..bytes.len().min(MOST)];
     let mut text: String = String::from_utf8_lossy(cut)
         .chars()

@@ -16,6 +16,7 @@ use super::documents::{Changes, Restored, instances};
 use super::invocation::Invocation;
 use super::machine::{NOBODY, binary, is_root, skip, tool};
 use super::run::Run;
+use super::tree::Tree;
 
 /// A home of its own, with everything that a session needs.
 pub(crate) struct Sandbox {
@@ -28,6 +29,8 @@ pub(crate) struct Sandbox {
     counter: AtomicU32,
     /// The machine that sessions' directories are reached on, when it is another one.
     pub(super) carried: Option<Carried>,
+    /// Times of files count in whole seconds where they lie.
+    whole_seconds: bool,
 }
 
 impl Sandbox {
@@ -40,6 +43,7 @@ impl Sandbox {
             unprivileged: false,
             counter: AtomicU32::new(0),
             carried: None,
+            whole_seconds: false,
         };
         fs::create_dir(sandbox.home()).unwrap();
         fs::create_dir(sandbox.sources()).unwrap();
@@ -50,13 +54,26 @@ impl Sandbox {
     pub(crate) fn carried(kind: Kind) -> Option<Self> {
         let mut sandbox = Self::new();
         match Carried::new(kind, sandbox.world.path()) {
-            Ok(carried) => sandbox.carried = carried,
+            Ok(carried) => {
+                sandbox.carried = carried;
+                sandbox.whole_seconds = kind == Kind::Busybox;
+            }
             Err(why) => {
                 skip(&format!("{kind:?}"), &why);
                 return None;
             }
         }
         Some(sandbox)
+    }
+
+    /// A tree as exactly as it is recorded and put back where it lies.
+    #[track_caller]
+    pub(crate) fn tree(&self, path: &Path) -> Tree {
+        let mut tree = Tree::read(path);
+        if self.whole_seconds {
+            tree.in_whole_seconds();
+        }
+        tree
     }
 
     /// The machine that it is carried to.

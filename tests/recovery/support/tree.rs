@@ -60,6 +60,13 @@ pub(crate) struct Content {
 }
 
 impl Tree {
+    /// Without the parts of a second that times have.
+    pub(crate) fn in_whole_seconds(&mut self) {
+        for node in self.nodes.values_mut() {
+            node.times.modified = node.times.modified.div_euclid(1_000_000_000) * 1_000_000_000;
+        }
+    }
+
     /// Reads `root` and everything below it; links are never followed. A directory that may not be listed counts as
     /// empty.
     #[track_caller]

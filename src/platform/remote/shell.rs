@@ -1,0 +1,310 @@
+//! Another machine without this program: what an agent would be asked is asked of its shell, and of tools that are on nearly every
+//! machine, of GNU and of busybox. Each call is one command; a handle is a path that is looked at whenever it is used. What that cannot
+//! do as an agent does is told before anything is captured ([`Lack`]).
+
+/// Goes on with a value, or ends with the error of the call.
+macro_rules! known {
+    ($outcome:expr) => {
+        match $outcome {
+            Ok(value) => value,
+            Err(error) => return Ok(Err(error)),
+        }
+    };
+}
+
+mod change;
+mod clock;
+mod content;
+mod facts;
+mod files;
+mod greeting;
+mod held;
+mod line;
+mod listing;
+mod mounts;
+mod opening;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::clock::Clock;
+use self::content::Outcome;
+use self::greeting::Abilities;
+use self::held::Table;
+use self::line::{Line, words};
+use self::listing::{Ahead, Lister};
+use self::mounts::Mounts;
+use super::flags_of;
+use super::protocol::{Answer, Bytes, Call, Greeting, NOWHERE};
+use crate::snapshot::Time;
+
+/// What a machine says that has not the tools.
+pub const MISSING: &str = "these tools are missing";
+
+/// What is lost on a machine without this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lack {
+    /// Extended attributes, ACLs and the flags of `chattr` are neither recorded nor put back.
+    Attributes,
+    /// Files with holes come back without them.
+    Holes,
+    /// What is replaced is missing for a moment, for two names cannot be exchanged in one step.
+    Exchange,
+    /// Times of files are recorded and put back in whole seconds.
+    FineTimes,
+    /// A restore takes no lock there.
+    Locks,
+    /// Where a directory is mounted a second time cannot be told.
+    Mounts,
+}
+
+/// The shell of another machine.
+pub(super) struct Shell {
+    session: Mutex<Session>,
+    broken: AtomicBool,
+    lacks: Vec<Lack>,
+}
+
+impl fmt::Debug for Shell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shell")
+            .field("lacks", &self.lacks)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Session {
+    line: Line,
+    table: Table,
+    clock: Clock,
+    mounts: Mounts,
+    ahead: Ahead,
+    abilities: Abilities,
+    /// Which of the shell's own descriptors hold a lock for which handle.
+    locks: [Option<u64>; 6],
+}
+
+/// The first descriptor that holds a lock.
+const FIRST_LOCK: usize = 4;
+
+impl Shell {
+    /// Asks who is there. `mark`: letters and digits that nobody can guess.
+    ///
+    /// # Errors
+    /// What is missing there; what the channel says.
+    pub(super) fn new(
+        from: Box<dyn Read + Send>,
+        to: Box<dyn Write + Send>,
+        mark: String,
+    ) -> io::Result<(Self, Greeting)> {
+        let mut line = Line::new(from, to, mark)?;
+        line.stay(&[b"F=", line::quoted(facts::FORMAT.as_bytes())?.as_slice()].concat())?;
+        let (greeting, abilities) = greeting::greet(&mut line)?;
+        let mut session = Session {
+            line,
+            table: Table::default(),
+            clock: Clock::new(abilities.fine_clock),
+            mounts: Mounts::default(),
+            ahead: Ahead::default(),
+            abilities,
+            locks: [None; 6],
+        };
+        session.learn_mounts()?;
+        session.tell_time()?;
+        let mut lacks = vec![Lack::Attributes, Lack::Holes, Lack::Exchange];
+        lacks.extend((!abilities.fine_times).then_some(Lack::FineTimes));
+        lacks.extend((!abilities.locks).then_some(Lack::Locks));
+        lacks.extend(session.mounts.is_empty().then_some(Lack::Mounts));
+        let shell = Self {
+            session: Mutex::new(session),
+            broken: AtomicBool::new(false),
+            lacks,
+        };
+        Ok((shell, greeting))
+    }
+
+    pub(super) fn lacks(&self) -> &[Lack] {
+        &self.lacks
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
+    /// Makes a call and waits for its answer. After an error there is no next one.
+    pub(super) fn ask(&self, closed: &[u64], call: Call) -> io::Result<Answer> {
+        if self.is_broken() {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        let mut session: MutexGuard<'_, Session> =
+            self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = session.closed(closed).and_then(|()| session.answer(call));
+        if answer.is_err() {
+            self.broken.store(true, Ordering::Release);
+        }
+        Ok(answer?.unwrap_or_else(|error| Answer::Failed(error.raw_os_error())))
+    }
+}
+
+impl Session {
+    fn learn_mounts(&mut self) -> io::Result<()> {
+        let said = self.line.run(b"cat /proc/self/mountinfo")?;
+        self.mounts = Mounts::of(&said.out);
+        Ok(())
+    }
+
+    fn tell_time(&mut self) -> io::Result<Option<Time>> {
+        let said = self.line.run(self.clock.command().as_bytes())?;
+        Ok(self.clock.told(&said.out))
+    }
+
+    fn closed(&mut self, handles: &[u64]) -> io::Result<()> {
+        for handle in handles {
+            self.table.close(*handle);
+            self.unlock(*handle)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, call: Call) -> Outcome<Answer> {
+        match call {
+            Call::Greet { .. } => Ok(Err(Errno::INVAL)),
+            Call::Open {
+                dir,
+                path,
+                flags,
+                mode,
+            } => self.open(dir, &path.0, flags_of(flags), mode),
+            Call::OpenBeneath { dir, path, flags } => self.open_beneath(dir, &path.0, flags_of(flags)),
+            Call::Stat { dir, path, own } => {
+                let path = if own { &[] } else { path.0.as_slice() };
+                Ok(self.facts_of(dir, path)?.map(Answer::Facts))
+            }
+            Call::Names { dir } => {
+                let place = known!(self.table.place(dir, b""));
+                let enter = known!(place.enter());
+                let command = [&enter, b" && find . -mindepth 1 -maxdepth 1 -print0".as_slice()].concat();
+                let out = known!(self.line.run(&command)?.output());
+                let names = out
+                    .split(|byte| *byte == 0)
+                    .filter_map(|name| name.strip_prefix(b"./"));
+                Ok(Ok(Answer::Names(names.map(Bytes::from).collect())))
+            }
+            Call::ReadLink { dir, path } => {
+                let place = known!(self.table.place(dir, &path.0));
+                let name = known!(place.name());
+                let ask = [
+                    b"if [ -L ".as_slice(),
+                    &name,
+                    b" ]; then readlink -n -- ",
+                    &name,
+                    b"; elif [ -e ",
+                    &name,
+                    b" ]; then echo \"Invalid argument\" >&2; false; else w ",
+                    &name,
+                    b"; fi",
+                ];
+                Ok(self
+                    .run(&place.look(), &ask.concat())?
+                    .map(|out| Answer::Bytes(Bytes(out))))
+            }
+            Call::Seek { handle, to } => self.seek(handle, to),
+            Call::Read { handle, most, at } => self.read(handle, most, at),
+            Call::Write { handle, bytes, at } => self.write(handle, &bytes.0, at),
+            Call::Cut { handle, length } => {
+                self.ahead.forget();
+                let place = known!(self.table.place(handle, b""));
+                let held = known!(self.table.get_mut(handle));
+                held.ahead.1.clear();
+                Ok(content::cut(&mut self.line, &place, held.ino, length)?.map(|()| Answer::Done))
+            }
+            Call::ListAttributes { .. }
+            | Call::GetAttribute { .. }
+            | Call::SetAttribute { .. }
+            | Call::InodeFlags { .. }
+            | Call::SetInodeFlags { .. } => Ok(Err(Errno::OPNOTSUPP)),
+            Call::Lock { handle, how } => self.lock(handle, how),
+            Call::Magic { handle } => {
+                let told = known!(self.about(handle, b"stat -f -c %t -- .")?);
+                let number = u64::from_str_radix(&told, 16);
+                Ok(number.map(Answer::Number).map_err(|_| Errno::IO))
+            }
+            Call::Room { handle, all } => {
+                let what = if all { "%b" } else { "%a" };
+                let told = known!(self.about(handle, format!("stat -f -c \"{what} %S\" -- .").as_bytes())?);
+                let numbers = told.split_once(' ');
+                let bytes = numbers
+                    .and_then(|(blocks, size)| blocks.parse::<u64>().ok()?.checked_mul(size.parse().ok()?));
+                Ok(bytes.map(Answer::Number).ok_or(Errno::IO))
+            }
+            Call::MayChange { path } => {
+                let place = known!(self.table.place(NOWHERE, &path.0));
+                let name = known!(place.name());
+                let ask = [
+                    b"f ".as_slice(),
+                    &name,
+                    b" && { { [ -w . ] && [ -x . ]; } || { echo \"Permission denied\" >&2; false; }; }",
+                ];
+                Ok(self.run(&place.look(), &ask.concat())?.map(|_| Answer::Done))
+            }
+            Call::Clock { .. } => {
+                self.ahead.forget();
+                let time = self.tell_time()?;
+                Ok(time
+                    .map(|time| Answer::Time(time.sec, time.nsec))
+                    .ok_or(Errno::IO))
+            }
+            Call::Canonical { path } => self
+                .canonical(&path.0)
+                .map(|path| path.map(|path| Answer::Bytes(Bytes(path)))),
+            Call::Look { dir } => {
+                let place = known!(self.table.place(dir, b""));
+                self.lister(|lister, ahead| lister.look(ahead, &place))
+            }
+            Call::Facts { dir, names } => {
+                let place = known!(self.table.place(dir, b""));
+                self.lister(|lister, ahead| lister.several(ahead, &place, &names))
+            }
+            Call::Load { dir, files } => self.load(dir, &files),
+            change => {
+                self.ahead.forget();
+                self.change(change)
+            }
+        }
+    }
+
+    fn lister<T>(&mut self, ask: impl FnOnce(&mut Lister<'_>, &mut Ahead) -> T) -> T {
+        let mut lister = Lister {
+            line: &mut self.line,
+            clock: &mut self.clock,
+            mounts: &self.mounts,
+            whole_seconds: !self.abilities.fine_times,
+        };
+        ask(&mut lister, &mut self.ahead)
+    }
+
+    /// Runs what is to be done in a directory.
+    fn run(&mut self, enter: &Result<Vec<u8>, Errno>, command: &[u8]) -> Outcome<Vec<u8>> {
+        let enter = known!(enter.as_ref().map_err(|error| *error));
+        Ok(self
+            .line
+            .run(&words(&[enter, b"&& {", command, b"; }"]))?
+            .output())
+    }
+
+    /// What a command in the directory of a handle tells, in a line.
+    fn about(&mut self, handle: u64, command: &[u8]) -> Outcome<String> {
+        let place = known!(self.table.place(handle, b""));
+        let out = known!(self.run(&place.look(), command)?);
+        Ok(Ok(String::from_utf8_lossy(&out).trim().to_owned()))
+    }
+}

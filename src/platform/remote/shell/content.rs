@@ -1,0 +1,219 @@
+//! What is in files: read with `dd` and `tar`, written with `dd`.
+
+use std::io::{self, Read as _};
+
+use rustix::io::Errno;
+
+use super::facts;
+use super::held::{Held, Place};
+use super::line::{Line, quoted, words};
+use crate::platform::remote::protocol::{Bytes, Facts, LoadedFile, Wanted};
+
+/// A block that is read (bytes).
+const BLOCK: u64 = 64 << 10;
+/// So many blocks are read at once when a file is read on and on.
+const MANY: u64 = 64;
+/// What is written is written in blocks of at most this (bytes).
+const LARGEST: u64 = 1 << 20;
+
+/// Why nothing is known of the outcome, and else the outcome.
+pub(super) type Outcome<T> = io::Result<Result<T, Errno>>;
+
+/// Reads from a file at `at`; fewer bytes than `most` may come.
+pub(super) fn read(line: &mut Line, place: &Place, held: &mut Held, at: u64, most: u64) -> Outcome<Vec<u8>> {
+    let (begin, bytes) = (held.ahead.0, held.ahead.1.len() as u64);
+    let is_there = at >= begin && at < begin + bytes;
+    if !is_there {
+        let goes_on = bytes > 0 && at == begin + bytes;
+        let first = at / BLOCK;
+        let wanted = (at + most).div_ceil(BLOCK).saturating_sub(first).clamp(1, MANY);
+        let count = if goes_on { MANY } else { wanted };
+        let command = || {
+            let (enter, name) = (place.look()?, place.name()?);
+            let name = name.as_slice();
+            let ino = held.ino.to_string();
+            let blocks = format!("bs={BLOCK} skip={first} count={count}");
+            Ok(words(&[
+                &enter,
+                b"&& o",
+                name,
+                ino.as_bytes(),
+                &[b"&& dd if=".as_slice(), name].concat(),
+                blocks.as_bytes(),
+            ]))
+        };
+        let command = match command() {
+            Ok(command) => command,
+            Err(error) => return Ok(Err(error)),
+        };
+        match line.run(&command)?.output() {
+            Ok(found) => held.ahead = (first * BLOCK, found),
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    let (begin, bytes) = &held.ahead;
+    let from = usize::try_from(at.saturating_sub(*begin)).unwrap_or(usize::MAX);
+    let rest = bytes.get(from..).unwrap_or_default();
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    Ok(Ok(rest.get(..most).unwrap_or(rest).to_vec()))
+}
+
+/// Writes all of `bytes` at `at`.
+pub(super) fn write(line: &mut Line, place: &Place, ino: u64, at: u64, bytes: &[u8]) -> Outcome<u64> {
+    if bytes.is_empty() {
+        return Ok(Ok(0));
+    }
+    let command = || {
+        let (enter, name) = (place.look()?, place.name()?);
+        let name = name.as_slice();
+        // The place is counted in blocks: the largest that it is a multiple of.
+        let block = 1 << at.trailing_zeros().min(LARGEST.trailing_zeros());
+        let length = bytes.len();
+        let how = format!(
+            "iflag=fullblock ibs={length} count=1 obs={block} seek={} conv=notrunc",
+            at / block
+        );
+        let all = format!("dd iflag=fullblock bs={length} count=1 of=/dev/null 2>/dev/null");
+        // Whatever goes wrong, what was sent is taken: what a tool could not open it did not read.
+        Ok(words(&[
+            b"if",
+            &enter,
+            b"&& o",
+            name,
+            ino.to_string().as_bytes(),
+            b"&& { [ -w",
+            name,
+            b"] || { echo \"Permission denied\" >&2; false; }; }; then m=$(dd",
+            how.as_bytes(),
+            &[b"of=".as_slice(), name].concat(),
+            b"2>&1) || { case $m in *\" open \"*|*\"opening\"*)",
+            all.as_bytes(),
+            b";; esac; printf \"%s\\n\" \"$m\" >&2; false; }; else",
+            all.as_bytes(),
+            b"; false; fi",
+        ]))
+    };
+    match command() {
+        Ok(command) => {
+            let said = line.give(&command, bytes)?;
+            Ok(said.output().map(|_| bytes.len() as u64))
+        }
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+/// Cuts a file, or lets it grow by a hole.
+pub(super) fn cut(line: &mut Line, place: &Place, ino: u64, length: u64) -> Outcome<()> {
+    let command = || {
+        let (enter, name) = (place.look()?, place.name()?);
+        let name = name.as_slice();
+        let block = 1 << length.trailing_zeros().min(LARGEST.trailing_zeros());
+        Ok(words(&[
+            &enter,
+            b"&& o",
+            name,
+            ino.to_string().as_bytes(),
+            &[b"&& dd if=/dev/null of=".as_slice(), name].concat(),
+            format!("bs={block} seek={} count=0", length / block).as_bytes(),
+        ]))
+    };
+    match command() {
+        Ok(command) => Ok(line.run(&command)?.output().map(drop)),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+/// Reads small files of a directory, in their order.
+pub(super) fn load(
+    line: &mut Line,
+    place: &Place,
+    wanted: &[Wanted],
+    whole_seconds: bool,
+    placed: impl Fn(&[u8], Facts) -> Facts,
+) -> Outcome<Vec<Result<LoadedFile, i32>>> {
+    let command = || {
+        let mut names = Vec::new();
+        for file in wanted {
+            names.push(b' ');
+            names.extend(quoted(&[b"./", file.name.0.as_slice()].concat())?);
+        }
+        Ok(words(&[
+            &place.enter()?,
+            b"&& { set --",
+            &names,
+            b"; tar -cf - \"$@\";",
+            line.parting().as_bytes(),
+            b"; stat -c \"$F\" -- \"$@\"; true; }",
+        ]))
+    };
+    let command = match command() {
+        Ok(command) => command,
+        Err(error) => return Ok(Err(error)),
+    };
+    let said = line.run(&command)?;
+    let complaint = said.complaint().unwrap_or(Errno::IO);
+    let parts = line.parted(&said.out);
+    let (Some(archive), Some(records)) = (parts.first(), parts.get(1)) else {
+        return Ok(Err(complaint));
+    };
+    let records = match facts::records(records, whole_seconds) {
+        Ok(records) => records,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut contents = Contents::of(archive);
+    let loaded = |file: &Wanted| {
+        let name = [b"./", file.name.0.as_slice()].concat();
+        let record = records.iter().find(|(found, _)| *found == name);
+        let (_, facts) = record.ok_or(Errno::NOENT.raw_os_error())?;
+        let data = match facts.kind {
+            0 => contents.take(&name).ok_or(complaint.raw_os_error())?,
+            2 => return Err(Errno::LOOP.raw_os_error()),
+            _ => Vec::new(),
+        };
+        Ok(LoadedFile {
+            data: Bytes(data),
+            attributes: Vec::new(),
+            facts: placed(&name, *facts),
+            dense: true,
+        })
+    };
+    Ok(Ok(wanted.iter().map(loaded).collect()))
+}
+
+/// What was in files when `tar` read them.
+struct Contents(std::collections::HashMap<Vec<u8>, Vec<u8>>);
+
+impl Contents {
+    /// As far as the archive can be read: what is missing was not read.
+    fn of(archive: &[u8]) -> Self {
+        let mut contents = std::collections::HashMap::new();
+        let mut archive = tar::Archive::new(archive);
+        let entries = archive.entries().into_iter().flatten();
+        for mut entry in entries.map_while(Result::ok) {
+            let name = entry.path_bytes().into_owned();
+            let mut data = Vec::new();
+            match entry.header().entry_type() {
+                tar::EntryType::Regular | tar::EntryType::Continuous => {
+                    if entry.read_to_end(&mut data).is_err() {
+                        break;
+                    }
+                }
+                // Another name of one that was read before.
+                tar::EntryType::Link => {
+                    let target = entry.link_name_bytes().map(std::borrow::Cow::into_owned);
+                    match target.and_then(|target| contents.get(&target).cloned()) {
+                        Some(same) => data = same,
+                        None => continue,
+                    }
+                }
+                _ => continue,
+            }
+            contents.insert(name, data);
+        }
+        Self(contents)
+    }
+
+    fn take(&mut self, name: &[u8]) -> Option<Vec<u8>> {
+        self.0.remove(name)
+    }
+}

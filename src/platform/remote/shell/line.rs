@@ -1,0 +1,249 @@
+//! What is said to a shell and what it says back. A command is one line, which begins with a mark that nobody else knows, so that
+//! nothing that was meant as content is ever taken for one; after what the command wrote, the mark tells how it ended.
+
+use std::io::{self, Read, Write};
+
+use rustix::io::Errno;
+
+/// More than this is no answer (bytes): a directory of five million long names fits.
+const LONGEST: usize = 2 << 30;
+
+/// Commands of the shell's own, said once. Each is one line.
+const WORDS: [&str; 13] = [
+    // A newline, for names that have one.
+    "n=$(printf \"\\nx\"); n=${n%x}",
+    "exec 3>&1",
+    // How a command ended.
+    "z() { S=$?; printf \"\\n%s %s\\n%s\\n%s\\n\" \"$M\" \"$S\" \"$E\" \"$M\"; }",
+    // Why a directory cannot be entered. Shells do not say.
+    "w() { if [ -d \"$1\" ]; then echo \"Permission denied\" >&2; elif [ -e \"$1\" ] || [ -L \"$1\" ]; then \
+     echo \"Not a directory\" >&2; else case $1 in ?*/*) x=${1%/*};; *) x=/;; esac; if [ \"$x\" = \"$1\" ] || [ \"$x\" = / ]; then \
+     echo \"No such file or directory\" >&2; elif ! [ -d \"$x\" ]; then w \"$x\"; elif ! [ -x \"$x\" ]; then \
+     echo \"Permission denied\" >&2; else echo \"No such file or directory\" >&2; fi; fi; return 1; }",
+    // Enters a directory, through links.
+    "f() { cd -P -- \"$1\" 2>/dev/null || w \"$1\"; }",
+    // Enters a directory, through none: where one ends up is looked at, and from then on nothing can be put in its place.
+    "d() { f \"$1\" && { [ \"$PWD\" = \"$1\" ] || { echo \"Too many levels of symbolic links\" >&2; return 1; }; }; }",
+    // Enters the directory that has this number.
+    "i() { d \"$1\" && { [ \"$(stat -c %i .)\" = \"$2\" ] || { echo \"Stale file handle\" >&2; return 1; }; }; }",
+    // The regular file of this name has this number.
+    "o() { [ -f \"$1\" ] && [ ! -L \"$1\" ] && [ \"$(stat -c %i -- \"$1\")\" = \"$2\" ] || { echo \"Stale file handle\" >&2; return 1; }; }",
+    // Something has this name; nothing has it.
+    "t() { [ -e \"$1\" ] || [ -L \"$1\" ] || w \"$1\"; }",
+    "e() { if [ -e \"$1\" ] || [ -L \"$1\" ]; then echo \"File exists\" >&2; return 1; fi; }",
+    // The path of a name here, which is there.
+    "p() { a=${PWD%/}/$1; t \"$a\"; }",
+    // It is no directory.
+    "y() { if [ -d \"$a\" ] && [ ! -L \"$a\" ]; then echo \"$1\" >&2; return 1; fi; }",
+    // Two names lie on one file system: else a move would be a copy.
+    "v() { [ \"$(stat -c %d -- \"$1\")\" = \"$(stat -c %d -- \"$2\")\" ] || { echo \"Invalid cross-device link\" >&2; return 1; }; }",
+];
+
+/// What the tools say of an error, in glibc's words and in musl's.
+const COMPLAINTS: [(&str, Errno); 33] = [
+    ("No such file or directory", Errno::NOENT),
+    ("Permission denied", Errno::ACCESS),
+    ("Operation not permitted", Errno::PERM),
+    ("cannot overwrite existing file", Errno::EXIST),
+    ("File exists", Errno::EXIST),
+    ("file exists", Errno::EXIST),
+    ("Not a directory", Errno::NOTDIR),
+    ("cannot overwrite directory", Errno::ISDIR),
+    ("Is a directory", Errno::ISDIR),
+    ("is a directory", Errno::ISDIR),
+    ("cannot overwrite non-directory", Errno::NOTDIR),
+    ("Directory not empty", Errno::NOTEMPTY),
+    ("Too many levels of symbolic links", Errno::LOOP),
+    ("Symbolic link loop", Errno::LOOP),
+    ("No space left on device", Errno::NOSPC),
+    ("Disk quota exceeded", Errno::DQUOT),
+    ("Quota exceeded", Errno::DQUOT),
+    ("Read-only file system", Errno::ROFS),
+    ("File name too long", Errno::NAMETOOLONG),
+    ("Filename too long", Errno::NAMETOOLONG),
+    ("Invalid cross-device link", Errno::XDEV),
+    ("Cross-device link", Errno::XDEV),
+    ("Stale file handle", Errno::STALE),
+    ("Text file busy", Errno::TXTBSY),
+    ("Device or resource busy", Errno::BUSY),
+    ("Resource busy", Errno::BUSY),
+    ("Too many links", Errno::MLINK),
+    ("File too large", Errno::FBIG),
+    ("Too many open files", Errno::MFILE),
+    ("Cannot allocate memory", Errno::NOMEM),
+    ("to a subdirectory of itself", Errno::INVAL),
+    ("Invalid argument", Errno::INVAL),
+    ("Operation not supported", Errno::OPNOTSUPP),
+];
+
+/// What a command said.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// On its output.
+    pub(super) out: Vec<u8>,
+    /// Whether it ended well.
+    pub(super) fine: bool,
+    complaint: Vec<u8>,
+}
+
+impl Said {
+    /// What it complained of, as the system's number: of the complaints the first one. `None`: of nothing.
+    pub(super) fn complaint(&self) -> Option<Errno> {
+        let text = String::from_utf8_lossy(&self.complaint);
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
+        lines.peek()?;
+        let known = |line: &str| COMPLAINTS.iter().find(|(words, _)| line.contains(words));
+        Some(lines.find_map(known).map_or(Errno::IO, |(_, errno)| *errno))
+    }
+
+    /// Every complaint is of something that was not there (any more).
+    pub(super) fn only_missing(&self) -> bool {
+        let text = String::from_utf8_lossy(&self.complaint);
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        lines.all(|line| line.contains("No such file or directory"))
+    }
+
+    /// Its output, when it ended well.
+    pub(super) fn output(self) -> Result<Vec<u8>, Errno> {
+        match self.fine {
+            true => Ok(self.out),
+            false => Err(self.complaint().unwrap_or(Errno::IO)),
+        }
+    }
+}
+
+/// The channel to a shell.
+pub(super) struct Line {
+    from: Box<dyn Read + Send>,
+    to: Box<dyn Write + Send>,
+    mark: String,
+}
+
+impl Line {
+    /// Tells it the mark, and the words that commands are made of. `mark`: letters and digits that nobody can guess.
+    pub(super) fn new(
+        from: Box<dyn Read + Send>,
+        to: Box<dyn Write + Send>,
+        mark: String,
+    ) -> io::Result<Self> {
+        let mut line = Self { from, to, mark };
+        writeln!(line.to, "{}", line.mark)?;
+        for words in WORDS {
+            line.send(words.as_bytes(), &[])?;
+        }
+        Ok(line)
+    }
+
+    fn send(&mut self, words: &[u8], content: &[u8]) -> io::Result<()> {
+        let line = [self.mark.as_bytes(), b" ", words, b"\n", content].concat();
+        self.to.write_all(&line)?;
+        self.to.flush()
+    }
+
+    /// What separates parts of an output.
+    pub(super) fn parting(&self) -> String {
+        format!("printf \"\\n%s-\\n\" \"$M\"")
+    }
+
+    /// The parts of an output.
+    pub(super) fn parted<'o>(&self, out: &'o [u8]) -> Vec<&'o [u8]> {
+        let parting = format!("\n{}-\n", self.mark).into_bytes();
+        let mut parts = Vec::new();
+        let mut rest = out;
+        while let Some(at) = find(rest, &parting) {
+            parts.push(rest.get(..at).unwrap_or_default());
+            rest = rest.get(at + parting.len()..).unwrap_or_default();
+        }
+        parts.push(rest);
+        parts
+    }
+
+    /// Runs a command in a shell of its own: it changes no directory but there.
+    pub(super) fn run(&mut self, command: &[u8]) -> io::Result<Said> {
+        let words = [b"E=$( { ", command, b"; } 2>&1 >&3 3>&- </dev/null ); z"].concat();
+        self.send(&words, &[])?;
+        self.hear()
+    }
+
+    /// The same for a command that takes all of `content` from its input, whatever happens.
+    pub(super) fn give(&mut self, command: &[u8], content: &[u8]) -> io::Result<Said> {
+        let words = [b"E=$( { ", command, b"; } 2>&1 >&3 3>&- ); z"].concat();
+        self.send(&words, content)?;
+        self.hear()
+    }
+
+    /// The same in the shell itself: what it opens stays open.
+    pub(super) fn stay(&mut self, command: &[u8]) -> io::Result<Said> {
+        self.send(&[b"E=; ", command, b"; z"].concat(), &[])?;
+        self.hear()
+    }
+
+    fn hear(&mut self) -> io::Result<Said> {
+        let head = format!("\n{} ", self.mark).into_bytes();
+        let tail = format!("\n{}\n", self.mark).into_bytes();
+        let mut heard = Vec::new();
+        let out = self.until(&mut heard, 0, &head)?;
+        let rest = out + head.len();
+        let end = self.until(&mut heard, rest, &tail)?;
+        let told = heard.get(rest..end).unwrap_or_default().to_vec();
+        heard.truncate(out);
+        let (status, complaint) = match told.iter().position(|byte| *byte == b'\n') {
+            Some(at) => told.split_at(at),
+            None => (told.as_slice(), &[][..]),
+        };
+        Ok(Said {
+            out: heard,
+            fine: status == b"0",
+            complaint: complaint.to_vec(),
+        })
+    }
+
+    /// Hears on until `pattern` is among what was heard from `begin` on; where it begins.
+    fn until(&mut self, heard: &mut Vec<u8>, begin: usize, pattern: &[u8]) -> io::Result<usize> {
+        let mut seen = begin;
+        let mut room = vec![0; 1 << 16];
+        loop {
+            if let Some(at) = heard.get(seen..).and_then(|fresh| find(fresh, pattern)) {
+                return Ok(seen + at);
+            }
+            seen = (heard.len() + 1).saturating_sub(pattern.len()).max(begin);
+            let count = match self.from.read(&mut room) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            heard.extend_from_slice(room.get(..count).unwrap_or_default());
+            if heard.len() > LONGEST {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "its answer has no end",
+                ));
+            }
+        }
+    }
+}
+
+fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
+    memchr::memmem::find(bytes, pattern)
+}
+
+/// A word that the shell takes as it is. What has a zero byte is no name.
+pub(super) fn quoted(word: &[u8]) -> Result<Vec<u8>, Errno> {
+    let mut quoted = vec![b'\''];
+    for byte in word {
+        match byte {
+            0 => return Err(Errno::INVAL),
+            b'\'' => quoted.extend(b"'\\''"),
+            b'\n' => quoted.extend(b"'\"$n\"'"),
+            byte => quoted.push(*byte),
+        }
+    }
+    quoted.push(b'\'');
+    Ok(quoted)
+}
+
+/// Words with a space between them.
+pub(super) fn words(parts: &[&[u8]]) -> Vec<u8> {
+    parts.join(&b' ')
+}
