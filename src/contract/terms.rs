@@ -9,6 +9,7 @@ use crate::config::{
     Isolation, JackinTerms, Limits, Mode, OnFailure, Retention, Room, Sensitive, Source, Sourced,
     StateSecrets, Subject, Unread,
 };
+use crate::platform::remote::Lack;
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 
 /// What operator and tool agree on before a session.
@@ -196,6 +197,8 @@ pub struct MountTerms {
     pub broad: Vec<BroadReason>,
     /// What only another user can read or replace; none until [`super::count_foreign`] was asked.
     pub foreign: Option<Foreign>,
+    /// What is lost on a machine that has not this program, whose shell and tools serve instead.
+    pub lacks: Vec<Lack>,
     /// The git repository whose work tree the mount is; none when there is none, or nobody looked. Whether all of it is
     /// committed is told with the baseline, which looks at every file.
     pub git: Option<RepositoryState>,

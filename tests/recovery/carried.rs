@@ -195,7 +195,7 @@ fn a_connection_that_is_cut_loses_nothing() {
 
 #[test]
 fn a_capture_whose_connection_is_cut_leaves_no_snapshot() {
-    for kind in [Kind::Ssh, Kind::Docker] {
+    for kind in Kind::ELSEWHERE {
         let Some(sandbox) = Sandbox::carried(kind) else {
             continue;
         };
@@ -219,34 +219,64 @@ fn a_capture_whose_connection_is_cut_leaves_no_snapshot() {
 }
 
 #[test]
-fn a_machine_without_the_program_is_told_and_may_be_given_a_copy() {
-    for kind in [Kind::Ssh, Kind::Docker] {
+fn what_is_lost_on_a_machine_without_the_program_is_told_and_a_copy_loses_nothing() {
+    for kind in [Kind::Shell, Kind::Busybox] {
         let Some(sandbox) = Sandbox::carried(kind) else {
             continue;
         };
         let project = project(&sandbox);
-        sandbox.machine().uninstall();
+        Build::at(&project).attribute(".env", "user.kept", b"value");
         let target = sandbox.target(&project);
-        let words = ["begin", "--snapshot", "project", &target];
-        let run = sandbox.jackin(words).code(2);
-        run.shows("not installed there").shows("--agent copy");
-        let begun = sandbox.jackin(words.into_iter().chain(["--agent", "copy"])).ok();
+        let explained = sandbox.jackin(["explain", "--snapshot", "project", &target]).ok();
+        let explained = explained
+            .shows("is not installed")
+            .shows("attributes, ACLs")
+            .shows("--agent copy");
+        let coarse = explained.text().contains("whole seconds");
+        assert_eq!(coarse, kind == Kind::Busybox, "{explained}");
+        // What is built for one C library does not run with another, or with none.
+        if kind == Kind::Busybox {
+            continue;
+        }
+        let before = Tree::read(&project);
+        let copied = |words: &[&str]| {
+            let command = sandbox.command(words);
+            command.with("JACKIN_RECOVERY_AGENT", "copy").run()
+        };
+        let explained = copied(&["explain", "--snapshot", "project", &target]).ok();
+        assert!(!explained.text().contains("is not installed"), "{explained}");
+        let begun = copied(&["begin", "--snapshot", "project", &target]).ok();
         let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
         fs::remove_file(project.join(".env")).unwrap();
-        let by_copy = |args: &[&str]| sandbox.command(args).with("JACKIN_RECOVERY_AGENT", "copy").run();
-        by_copy(&["end", &id]).ok();
-        by_copy(&["restore", &id, "--yes"]).ok();
-        assert!(project.join(".env").exists());
-        // Nothing of it stays. (In a container its own directory is looked at.)
-        if kind == Kind::Ssh {
-            let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
-            let ours = |name: &str| name.starts_with("jackin-recovery.");
-            let left: Vec<_> = left
-                .filter(|entry| ours(&entry.file_name().to_string_lossy()))
-                .collect();
-            assert!(left.is_empty(), "{left:?}");
-        }
+        copied(&["end", &id]).ok();
+        copied(&["restore", &id, "--yes"]).ok();
+        assert_same_tree(&before, &Tree::read(&project));
+        // Nothing of it stays.
+        let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+        let ours = |name: &str| name.starts_with("jackin-recovery.");
+        let left: Vec<_> = left
+            .filter(|entry| ours(&entry.file_name().to_string_lossy()))
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
     }
+}
+
+#[test]
+fn tools_that_are_missing_are_named_before_anything_is_captured() {
+    let Some(sandbox) = Sandbox::carried(Kind::Shell) else {
+        return;
+    };
+    let project = project(&sandbox);
+    sandbox.machine().break_tool("stat");
+    let target = sandbox.target(&project);
+    sandbox
+        .jackin(["begin", "--snapshot", "project", &target])
+        .code(2)
+        .shows("these tools are missing there: ")
+        .shows("stat (with -c and -f)")
+        .shows("--agent copy");
+    let list = sandbox.jackin(["list", "--json"]).ok();
+    assert!(!list.text().contains("\"baseline\""), "{list}");
 }
 
 #[test]

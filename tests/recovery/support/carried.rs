@@ -30,8 +30,6 @@ pub(crate) enum Kind {
 impl Kind {
     /// Other machines, each reached in another way.
     pub(crate) const ELSEWHERE: [Self; 4] = [Self::Ssh, Self::Docker, Self::Shell, Self::Busybox];
-    /// Those that have this program.
-    pub(crate) const INSTALLED: [Self; 2] = [Self::Ssh, Self::Docker];
 }
 
 /// Another machine, as long as the value lives.
@@ -79,10 +77,18 @@ impl Carried {
         fs::remove_file(self.own.path().join("there/jackin-recovery")).unwrap();
     }
 
+    /// Puts a tool there that fails, before the others.
+    pub(crate) fn break_tool(&self, name: &str) {
+        let broken = self.own.path().join("there").join(name);
+        fs::write(&broken, "#!/bin/sh\nexit 1\n").unwrap();
+        fs::set_permissions(&broken, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
     /// Kills what carries the connections that are open now: the program there, or `ssh` and `docker` here.
     pub(crate) fn cut(&self, there: bool) {
         let program = self.own.path().join("there/jackin-recovery");
         let by_shell = !program.exists();
+        let there_path = program.parent().and_then(Path::to_str).unwrap();
         let named = match &self.machine {
             Machine::Sshd(_) => self.prefix.rsplit(':').next().unwrap().to_owned(),
             Machine::Container(name) => name.clone(),
@@ -94,8 +100,10 @@ impl Carried {
             let runs = fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == program);
             let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let words = String::from_utf8_lossy(&words).into_owned();
-            // The shell there has nothing of the address in its words.
-            let is_shell = words.starts_with("sh\0-c\0") && words.contains("IFS= read -r M");
+            // The shell there has nothing of the address in its words, but where it looks for programs.
+            let variables = fs::read(entry.path().join("environ")).unwrap_or_default();
+            let is_there = String::from_utf8_lossy(&variables).contains(there_path);
+            let is_shell = words.starts_with("sh\0-c\0") && words.contains("read -r M") && is_there;
             let runs = runs || (by_shell && is_shell);
             let carries = words.contains("read -r M") && words.contains(&named) && !runs;
             if (there && runs) || (!there && carries) {

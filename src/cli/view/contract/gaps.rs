@@ -1,8 +1,11 @@
 //! What no archive of a contract will hold: what is withheld on purpose, and what cannot be captured.
 
+use std::collections::BTreeSet;
+
 use super::sheet::{Part, Sheet};
 use crate::config::Sensitive;
 use crate::contract::{Contract, Foreign};
+use crate::platform::remote::{Address, Lack};
 use crate::snapshot::WithheldReason;
 use crate::terminal::{Role, size};
 
@@ -107,6 +110,7 @@ pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
             "of other users: a restore cannot give them back their owner",
         ),
     ];
+    lost_elsewhere(sheet, contract);
     let any = lines.iter().any(|(number, _)| *number > 0);
     for (number, what) in lines.iter().filter(|(number, _)| *number > 0) {
         let line = format!("{} {what}", size::counted(*number, "entry", "entries"));
@@ -126,5 +130,44 @@ pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
         sheet.say(&[Part::Text(
             "Nothing was found that only another user can read or replace.",
         )]);
+    }
+}
+
+/// What is lost on machines that have not this program.
+fn lost_elsewhere(sheet: &mut Sheet, contract: &Contract) {
+    let mut told = BTreeSet::new();
+    for mount in contract.mounts.iter().filter(|mount| !mount.lacks.is_empty()) {
+        let Some((address, _)) = Address::split(&mount.root.to_path()) else {
+            continue;
+        };
+        if !told.insert(address.clone()) {
+            continue;
+        }
+        let machine = address.to_string();
+        let lost: Vec<&str> = mount.lacks.iter().map(|lack| words_of(*lack)).collect();
+        let lost = format!(
+            " this program is not installed, and the shell and tools there serve: {}. Where a copy of this program runs \
+             (--agent copy), nothing of that is lost.",
+            lost.join("; ")
+        );
+        sheet.say(&[
+            Part::loud(Role::Warning, "On"),
+            Part::Text(" "),
+            Part::item(machine.as_bytes()),
+            Part::Text(&lost),
+        ]);
+    }
+}
+
+fn words_of(lack: Lack) -> &'static str {
+    match lack {
+        Lack::Attributes => {
+            "extended attributes, ACLs and the flags of chattr are neither recorded nor put back"
+        }
+        Lack::Holes => "files with holes come back without them",
+        Lack::Exchange => "a path that is replaced is missing for a moment",
+        Lack::FineTimes => "times of files count in whole seconds",
+        Lack::Locks => "a restore takes no lock there",
+        Lack::Mounts => "a directory that is mounted a second time looks like any other",
     }
 }

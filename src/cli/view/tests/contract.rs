@@ -87,6 +87,7 @@ fn mount(root: &str, state: MountState) -> MountTerms {
         stack_warnings: vec![],
         broad: vec![],
         foreign: None,
+        lacks: vec![],
         container: None,
         git: None,
     }
