@@ -75,7 +75,7 @@ pub struct PrunePlan {
     pub lacking: u64,
     /// What holds all that is left, when that is so.
     pub left: BTreeMap<Held, u64>,
-    /// Snapshots whose records cannot be read: as long as they are there no archive goes.
+    /// Snapshots whose records are gone or cannot be read: as long as there are any no archive goes.
     pub unreadable: Vec<SnapshotId>,
     /// How many snapshots stay because of what, although a rule would give them up.
     pub held: BTreeMap<Held, u64>,

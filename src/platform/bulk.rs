@@ -20,7 +20,7 @@ pub const TICK_NANOS: i128 = 20_000_000;
 pub struct Looked {
     /// Its facts before.
     pub before: Stat,
-    /// The names in it, unsorted, with the facts of what they name.
+    /// The names in it, sorted, with the facts of what they name.
     pub children: Vec<(Vec<u8>, io::Result<Stat>)>,
     /// A name was gone when its facts were asked for.
     pub vanished: bool,

@@ -31,10 +31,20 @@ pub struct Pruned {
     pub snapshots: Vec<PrunedSnapshot>,
     /// The receipt that tells of them.
     pub receipt: Option<u64>,
+    /// Bytes of their records, which are gone.
+    pub records: u64,
     /// What was cleared away.
     pub swept: Swept,
     /// Bytes that are free because archives were packed anew.
     pub repacked: u64,
+}
+
+impl Pruned {
+    /// Bytes that are free because nothing needs them any more; without what was packed anew.
+    #[must_use]
+    pub fn freed(&self) -> u64 {
+        self.records.saturating_add(self.swept.bytes)
+    }
 }
 
 /// Does what `plan` says, without what is held by now.
@@ -66,12 +76,11 @@ pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<
         acting.observer.reached("prune-receipt");
     }
     pruned.snapshots = gone;
-    let records = sole.forget(acting.observer)?;
+    pruned.records = sole.forget(acting.observer)?;
     for new in repacked {
         pruned.repacked += sole.replace(who, new, acting.observer)?;
     }
     pruned.swept = sole.sweep(acting.observer)?;
-    pruned.swept.bytes += records;
     Ok(pruned)
 }
 

@@ -98,7 +98,7 @@ fn carry(
     let pruned = carry_out(store, planned, &acting)?;
     let gone = |chosen: &&crate::retention::Chosen| pruned.snapshots.contains(&chosen.snapshot);
     document.snapshots = asked.iter().filter(gone).map(PrunedDocument::from).collect();
-    document.freed = pruned.swept.bytes;
+    document.freed = pruned.freed();
     document.repacked_bytes = pruned.repacked;
     document.receipt = pruned.receipt;
     let stayed = asked.len() - document.snapshots.len();

@@ -110,7 +110,7 @@ pub(in crate::cli) fn by_the_rules(context: &Context<'_>, store: &Store) {
     let count = kept.pruned.snapshots.len() as u64;
     if count > 0 {
         let snapshots = size::counted(count, "snapshot", "snapshots");
-        let bytes = size::bytes(kept.pruned.swept.bytes.saturating_add(kept.pruned.repacked));
+        let bytes = size::bytes(kept.pruned.freed().saturating_add(kept.pruned.repacked));
         context
             .terminal
             .detail(&format!("by the rules of retention {snapshots} went, {bytes}"));

@@ -199,7 +199,7 @@ pub(in crate::cli) struct PruneDocument {
     pub(in crate::cli) lacking: u64,
     /// What holds all that is left, when that is so: how many snapshots each.
     pub(in crate::cli) left: BTreeMap<Held, u64>,
-    /// Snapshots whose records cannot be read: while they are there no archive goes.
+    /// Snapshots whose records are gone or cannot be read: while there are any no archive goes.
     pub(in crate::cli) unreadable: Vec<String>,
     /// The number in `log`.
     pub(in crate::cli) receipt: Option<u64>,

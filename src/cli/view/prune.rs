@@ -45,7 +45,9 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
     }
     if !plan.unreadable.is_empty() {
         let records = size::counted(plan.unreadable.len() as u64, "snapshot", "snapshots");
-        let text = format!("The record of {records} cannot be read, so no archive goes: any may be needed.");
+        let text = format!(
+            "The record of {records} is gone or cannot be read, so no archive goes: any may be needed."
+        );
         lines.push(style::paint(Role::Warning, &text));
     }
     if plan.lacking > 0 {
