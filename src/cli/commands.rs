@@ -45,6 +45,7 @@ mod words;
 pub(super) use diff::Compared;
 pub(super) use pending::warn_of_pending;
 
+use std::io;
 use std::path::PathBuf;
 
 use super::args::{Invocation, Verb};
@@ -74,7 +75,7 @@ pub(super) fn perform(
     set_carrier(Box::new(move |address| {
         carry(
             &carriers,
-            &recorded_mounts(&carriers),
+            &recorded_mounts(&carriers)?,
             &stop,
             &SystemEntropy,
             address,
@@ -89,15 +90,15 @@ pub(super) fn perform(
     tell_lost(terminal, done)
 }
 
-/// The mounts of this machine that are known of: nothing in them is ever started.
-fn recorded_mounts(environment: &Environment) -> Vec<PathBuf> {
-    let store = environment.store_directory().and_then(|root| {
-        let layout = Layout::new(root).kept_by(environment.operator);
-        Store::glance(layout).ok()?
-    });
-    let rows = store
-        .and_then(|store| store.catalog().instances().ok())
-        .unwrap_or_default();
+/// The mounts of this machine that are known of: nothing in them is ever started. Whoever cannot say which they are starts nothing.
+fn recorded_mounts(environment: &Environment) -> io::Result<Vec<PathBuf>> {
+    let layout = environment.store_directory().map(Layout::new);
+    let layout = layout.map(|layout| layout.kept_by(environment.operator));
+    let store = layout.map(Store::open_read).transpose();
+    let Some(store) = store.map_err(io::Error::other)?.flatten() else {
+        return Ok(Vec::new());
+    };
+    let rows = store.catalog().instances().map_err(io::Error::other)?;
     let roots = rows
         .iter()
         .flat_map(|row| &row.mounts)
@@ -105,7 +106,7 @@ fn recorded_mounts(environment: &Environment) -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = roots.filter(|root| !is_elsewhere(root)).collect();
     roots.sort();
     roots.dedup();
-    roots
+    Ok(roots)
 }
 
 /// Says which machines could not be reached, and why: what failed for it says only that something could not be read.

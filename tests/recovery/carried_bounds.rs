@@ -3,7 +3,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::carried::project;
 use crate::support::carried::Kind;
@@ -35,33 +36,66 @@ fn the_same_directory_under_two_addresses_is_the_same_directory() {
     assert!(project.join("made").exists());
 }
 
-#[test]
-fn a_program_that_lies_in_a_mount_carries_nothing() {
-    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
-        return;
-    };
+/// A session on a directory of this machine, with an `ssh` planted in it: where it would tell that it was started, and a `PATH` that
+/// finds it first.
+fn planted(sandbox: &Sandbox) -> (PathBuf, String) {
     let local = sandbox.project("local");
-    sandbox
-        .jackin([
-            "launch",
-            "--snapshot",
-            "project",
-            local.to_str().unwrap(),
-            "--",
-            "true",
-        ])
-        .ok();
+    let target = local.to_str().unwrap();
+    let launch = ["launch", "--snapshot", "project", target, "--", "true"];
+    sandbox.jackin(launch).ok();
     let marker = sandbox.scratch("started");
     fs::create_dir(local.join("bin")).unwrap();
     let planted = local.join("bin/ssh");
     fs::write(&planted, format!("#!/bin/sh\n: > '{}'\n", marker.display())).unwrap();
     fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
     let (_, path) = &sandbox.machine().variables[0];
-    let search = format!("{}:{path}", local.join("bin").display());
-    let project = project(&sandbox);
-    let target = sandbox.target(&project);
+    (marker, format!("{}:{path}", local.join("bin").display()))
+}
+
+#[test]
+fn a_program_that_lies_in_a_mount_carries_nothing() {
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let (marker, search) = planted(&sandbox);
+    let target = sandbox.target(&project(&sandbox));
+    let explain = || {
+        let explain = sandbox.command(["explain", "--snapshot", "project", &target]);
+        explain.with("PATH", &search).run()
+    };
+    explain().ok();
+    assert!(!marker.exists());
+    // What is known of mounts is known without the catalog, too, and is waited for while somebody writes.
+    let catalog = sandbox.store().join("catalog.sqlite3");
+    let writer = rusqlite::Connection::open(&catalog).unwrap();
+    writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let done = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_secs(3));
+            drop(writer);
+        });
+        explain()
+    });
+    done.ok();
+    assert!(!marker.exists());
+    fs::remove_file(catalog).unwrap();
+    explain().ok();
+    assert!(!marker.exists());
+}
+
+#[test]
+fn where_the_mounts_are_not_known_nothing_is_carried() {
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let (marker, search) = planted(&sandbox);
+    let target = sandbox.target(&project(&sandbox));
+    // Nobody can say what a store of a later version knows.
+    let writer = rusqlite::Connection::open(sandbox.store().join("catalog.sqlite3")).unwrap();
+    writer.pragma_update(None, "user_version", 99).unwrap();
+    drop(writer);
     let explain = sandbox.command(["explain", "--snapshot", "project", &target]);
-    explain.with("PATH", search).run().ok();
+    explain.with("PATH", search).run().code_in(&[1, 2, 5, 7]);
     assert!(!marker.exists());
 }
 
