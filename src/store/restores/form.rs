@@ -85,12 +85,24 @@ pub(super) fn read<T: Paper>(directory: &Path, name: &str) -> Result<Option<T>, 
 pub(super) fn read_intent(directory: &Path) -> Result<Option<Intent>, StoreError> {
     match read(directory, INTENT) {
         Ok(None) if !durable::is_there(&directory.join(JOURNAL))? => Ok(None),
-        Ok(None) => read(directory, COPY),
+        Ok(None) => match read(directory, COPY)? {
+            Some(intent) => Ok(Some(intent)),
+            None => Err(intent_is_gone(directory)),
+        },
         Err(hurt @ StoreError::HurtPaper { .. }) => match read(directory, COPY) {
             Ok(Some(intent)) => Ok(Some(intent)),
             Ok(None) | Err(_) => Err(hurt),
         },
         other => other,
+    }
+}
+
+/// The error of a restore with a journal and without an intent.
+pub(super) fn intent_is_gone(directory: &Path) -> StoreError {
+    StoreError::HurtPaper {
+        path: directory.join(INTENT),
+        instance: None,
+        why: "it is gone, although the journal is there".to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::form::{journal_is_gone, of, read, read_decision, read_journal};
+use super::form::{intent_is_gone, journal_is_gone, of, read, read_decision, read_journal};
 use super::{COPY, INTENT, JOURNAL, LOCK, ids, is_of_restore};
 use crate::snapshot::Intent;
 use crate::store::{Store, StoreError, durable, lock};
@@ -49,11 +49,7 @@ fn look(directory: &Path, found: &mut Vec<HurtPaper>) -> Result<(), StoreError> 
             Ok(Some(intent)) => intents.push(intent),
             // The journal is thrown away before both. Without one the copy alone is what a kill leaves.
             Ok(None) if name == INTENT && durable::is_there(&directory.join(JOURNAL))? => {
-                hurt.push(StoreError::HurtPaper {
-                    path: directory.join(INTENT),
-                    instance: None,
-                    why: "it is gone, although the journal is there".to_owned(),
-                });
+                hurt.push(intent_is_gone(directory));
             }
             Ok(None) => {}
             Err(error @ (StoreError::HurtPaper { .. } | StoreError::Newer { .. })) => hurt.push(error),

@@ -291,3 +291,22 @@ fn an_intent_of_which_both_are_hurt_is_named() {
     hurt(&store, "intent", false);
     refused(store.pending_restores(), "both");
 }
+
+#[test]
+fn an_intent_of_which_both_are_gone_is_named() {
+    let home = Place::new();
+    let store = home.write();
+    drop(store.undertake(intent()).unwrap());
+    left(&store, &intent(), Some(&journal()));
+    hurt(&store, "intent", true);
+    hurt(&store, "intent.copy", true);
+    // A restore with a journal may have moved anything: it is neither swept nor forgotten.
+    drop(store);
+    let store = home.write();
+    refused(store.pending_restores(), "both");
+    refused(store.take_up(&id()), "both");
+    assert_eq!(store.hurt_papers().unwrap().len(), 1);
+    // Without one the papers were thrown away, or never made.
+    hurt(&store, "journal", true);
+    assert_eq!(store.pending_restores().unwrap(), []);
+}
