@@ -312,11 +312,22 @@ impl Store {
     /// roots of which one lies in the other, exclude each other.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] with the root; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    /// [`StoreError::Locked`] with the root; [`StoreError::ReadOnly`]; [`StoreError::Io`], also when a root on another machine cannot be
+    /// locked there.
     pub fn lock_restore(&self, roots: &[PathBuf]) -> Result<LockGuard, StoreError> {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
-        lock::restore(&self.layout, roots)
+        lock::restore(&self.layout, roots, lock::Reach::There)
+    }
+
+    /// The same for whoever touches nothing in them: a machine that they lie on may be gone for good.
+    ///
+    /// # Errors
+    /// As for [`Self::lock_restore`].
+    pub fn lock_restore_here(&self, roots: &[PathBuf]) -> Result<LockGuard, StoreError> {
+        let _kept = self.layout.enter()?;
+        self.must_be_writable()?;
+        lock::restore(&self.layout, roots, lock::Reach::Here)
     }
 
     /// Says that archives are needed: captures and restores share the store.

@@ -17,7 +17,7 @@ pub(super) use held::{held, is_held};
 
 use super::{Layout, LockedObject, Patience, StoreError, durable, layout};
 use crate::environment::Operator;
-use crate::platform::remote::{Address, is_elsewhere};
+use crate::platform::remote::Address;
 use crate::platform::{self, File, Handle};
 use crate::snapshot::{Digest, InstanceId};
 
@@ -53,6 +53,15 @@ struct Held {
 enum Mode {
     Shared,
     Exclusive,
+}
+
+/// Where the roots of a restore are locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// In the store alone.
+    Here,
+    /// On the machines that they lie on as well.
+    There,
 }
 
 impl Drop for LockGuard {
@@ -199,7 +208,7 @@ fn root_name(root: &Path) -> String {
 /// The locks for a restore: exclusive on each root, shared on every directory above it, so that a restore of
 /// a directory and one of something below it exclude each other. In the order of the paths, so that two never
 /// wait for each other.
-pub(super) fn restore(layout: &Layout, roots: &[PathBuf]) -> Result<LockGuard, StoreError> {
+pub(super) fn restore(layout: &Layout, roots: &[PathBuf], reach: Reach) -> Result<LockGuard, StoreError> {
     let mut wanted: BTreeMap<&Path, (Mode, &Path)> = BTreeMap::new();
     for root in roots {
         for above in root
@@ -219,19 +228,34 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf]) -> Result<LockGuard, S
             object: LockedObject::Root(root.to_path_buf()),
         };
         held.push(acquire(layout, &layout.lock(&root_name(path)), mode, TRY, true)?.ok_or_else(taken)?);
+        if reach == Reach::Here {
+            continue;
+        }
         match elsewhere(path, mode) {
             Ok(Some(handle)) => there.push(handle),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(taken()),
-            // Who may not look at a directory above works on none there; what is gone comes back as a whole.
+            Err(error) if mode == Mode::Exclusive && !goes_without(&error) => {
+                return Err(StoreError::io("lock", path)(error));
+            }
+            // Who may not look at a directory above works on none there.
             Ok(None) | Err(_) => {}
         }
     }
     Ok(LockGuard { held, there })
 }
 
+/// Whether a root need not be locked: there are no locks where it lies, or it is gone: then it comes back as a whole.
+fn goes_without(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::Unsupported | Kind::NotFound | Kind::NotADirectory
+    )
+}
+
 /// Locks a directory of another machine there as well: who restores into it may sit at a third one. `None`: it is one of this machine.
 fn elsewhere(path: &Path, mode: Mode) -> io::Result<Option<Handle>> {
-    if !is_elsewhere(path) || Address::split(path).is_none() {
+    if Address::split(path).is_none() {
         return Ok(None);
     }
     let handle = platform::open_root(path)?;

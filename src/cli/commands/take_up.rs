@@ -38,7 +38,7 @@ pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Sta
     if args.dry_run {
         return show(context, &row, &waiting, args.json, "resume");
     }
-    let mut found = take(context, &row, &waiting)?;
+    let mut found = take(context, &row, &waiting, false)?;
     found.store = found.store.unlocked_by(identities);
     let intent = found.papers.intent().clone();
     if waiting.stage == RestoreStage::Begun {
@@ -85,7 +85,11 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
     if args.restore.dry_run {
         return show(context, &row, &waiting, args.restore.json, "abort");
     }
-    let found = take(context, &row, &waiting)?;
+    let is_over = matches!(
+        waiting.stage,
+        RestoreStage::Decided(Decision::Commit | Decision::Left)
+    );
+    let found = take(context, &row, &waiting, args.as_is && !is_over)?;
     if let RestoreStage::Decided(decision @ (Decision::Commit | Decision::Left)) = waiting.stage {
         let done = settle(&found.store, found.papers, &context.world().acting())?;
         tell_left(context, &done.left);
@@ -213,11 +217,22 @@ fn look(context: &Context<'_>, instance: Option<&str>) -> Result<(InstanceRow, P
     }
 }
 
-fn take(context: &Context<'_>, row: &InstanceRow, waiting: &PendingRestore) -> Result<Found, CliError> {
+/// `untouched`: everything in the mounts stays as it is.
+fn take(
+    context: &Context<'_>,
+    row: &InstanceRow,
+    waiting: &PendingRestore,
+    untouched: bool,
+) -> Result<Found, CliError> {
     let store = context.store_for_writing()?;
     let mounts = waiting.intent.mounts.iter();
     let roots: Vec<PathBuf> = mounts.map(|mount| mount.coverage.root.to_path()).collect();
-    let locks = (store.lock_restore(&roots)?, store.share()?);
+    let paths = if untouched {
+        store.lock_restore_here(&roots)?
+    } else {
+        store.lock_restore(&roots)?
+    };
+    let locks = (paths, store.share()?);
     let papers = store.take_up(&waiting.intent.id)?.ok_or_else(|| {
         CliError::new(
             ErrorKind::Failed,

@@ -1,6 +1,7 @@
 //! Locks: one holder, gone with its process, never inherited, no litter.
 
 use super::*;
+use crate::platform::remote::tests::through_agent;
 
 fn is_locked<T>(result: Result<T, StoreError>, object: &LockedObject) {
     match result {
@@ -81,6 +82,24 @@ fn restores_exclude_each_other_on_and_below_a_root() {
     drop(two.lock_restore(&roots(&["/"])).unwrap());
     let left = fs::read_dir(place.layout().locks()).unwrap().count();
     assert_eq!(left, 3, "receipts, drafts and store");
+}
+
+#[test]
+fn a_root_of_another_machine_is_locked_there_or_not_at_all() {
+    let place = Place::new();
+    let store = place.write();
+    let there = tempfile::tempdir().unwrap();
+    let far = through_agent("locked", there.path());
+    let guard = store.lock_restore(std::slice::from_ref(&far)).unwrap();
+    let locked = platform::open_root(there.path()).unwrap();
+    assert!(!platform::try_lock(&locked, false).unwrap());
+    drop(guard);
+    assert!(platform::try_lock(&locked, false).unwrap());
+    // One that is gone comes back as a whole; where the lock cannot be had, nothing goes on without it.
+    drop(store.lock_restore(&[far.join("gone")]).unwrap());
+    let never = [far.join("x".repeat(300))];
+    assert!(matches!(store.lock_restore(&never), Err(StoreError::Io { .. })));
+    drop(store.lock_restore_here(&never).unwrap());
 }
 
 #[test]

@@ -308,5 +308,5 @@ fn an_intent_of_which_both_are_gone_is_named() {
     assert_eq!(store.hurt_papers().unwrap().len(), 1);
     // Without one the papers were thrown away, or never made.
     hurt(&store, "journal", true);
-    assert_eq!(store.pending_restores().unwrap(), []);
+    assert!(store.pending_restores().unwrap().is_empty());
 }
