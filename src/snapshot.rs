@@ -27,7 +27,7 @@ pub use aside::{AsideAct, AsideChange, AsideStep};
 pub use bytes::ByteString;
 pub use chunk::{Chunk, ManifestList, Part, Run, runs};
 pub use codec::DecodeError;
-pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldReason};
+pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldReason, ground};
 pub use digest::{Content, Digest, DigestMethod, Hasher};
 pub use entry::{Entry, Kind, Xattr};
 pub use export::ExportNote;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// For each mount: the captured mount that holds it (itself, when it is captured on its own), or none. A mount is given
-/// by its canonical root and whether it can be captured. Of several with the same root the first one holds the others.
+/// by where its root lies and whether it can be captured. Of several with the same root the first one holds the others.
 pub(super) fn holders(mounts: &[(&Path, bool)]) -> Vec<Option<usize>> {
     mounts
         .iter()

@@ -180,7 +180,7 @@ fn watched(
     let is_watched = |mount: &Seen<'_>| mount.is_capturable() && places.broad(&mount.root).is_empty();
     let by_root: Vec<_> = seen
         .iter()
-        .map(|mount| (mount.root.as_path(), is_watched(mount)))
+        .map(|mount| (mount.ground.as_path(), is_watched(mount)))
         .collect();
     let mut labels = Vec::new();
     let mut found = Vec::new();
@@ -203,7 +203,7 @@ fn captured(
 ) -> Result<Vec<MountTerms>, ContractError> {
     let by_root: Vec<_> = seen
         .iter()
-        .map(|mount| (mount.root.as_path(), mount.is_capturable()))
+        .map(|mount| (mount.ground.as_path(), mount.is_capturable()))
         .collect();
     let holders = overlap::holders(&by_root);
     let mut built = Vec::new();
@@ -262,7 +262,7 @@ fn captured(
 /// Where a read-only mount lies in a writable one, when the agent meets it there too: then it lies over the same place
 /// inside the container, and the agent cannot write it through the outer mount either.
 fn shielded(inner: &Seen<'_>, outer: &Seen<'_>) -> Option<RelPath> {
-    let below = inner.root.strip_prefix(&outer.root).ok()?;
+    let below = inner.ground.strip_prefix(&outer.ground).ok()?;
     let (inside, outside) = (inner.config.dst.as_ref()?, outer.config.dst.as_ref()?);
     let same_place = Path::new(outside).join(below) == Path::new(inside);
     let path = RelPath::new(below.as_os_str().as_bytes())
@@ -278,7 +278,7 @@ fn within(mount: &Seen<'_>, outer: &coverage::Built) -> MountState {
         label: label.clone(),
         outer: outer.coverage.root.clone(),
     };
-    let Some(path) = below(&outer.coverage.root.to_path(), &mount.root) else {
+    let Some(path) = below(&outer.coverage.ground(), &mount.ground) else {
         return covered;
     };
     match outer

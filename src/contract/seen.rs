@@ -6,12 +6,16 @@ use std::path::PathBuf;
 use super::ContractError;
 use super::terms::{MountState, NotCovered};
 use crate::config::{Isolated, Isolation, MountConfig, Subject, shown};
+use crate::platform::remote::machine_of;
 use crate::platform::{self, NodeKind};
+use crate::snapshot::{ByteString, ground};
 
 /// What a mount turned out to be on this host.
 pub(super) struct Seen<'a> {
     pub(super) config: &'a MountConfig,
     pub(super) root: PathBuf,
+    /// Where that lies, in terms in which mounts can be compared: one directory of another machine may have several addresses.
+    pub(super) ground: PathBuf,
     pub(super) kind: Kind,
     /// Of an isolated mount: in which containers it lies, and which files could not be read.
     pub(super) isolated: Option<NotCovered>,
@@ -77,6 +81,7 @@ pub(super) fn look<'a>(
     }
     let seen = Seen {
         config,
+        ground: ground(&ByteString::from(root.as_path()), machine_of(&root).as_deref()),
         root,
         kind,
         isolated,

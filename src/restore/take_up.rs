@@ -19,7 +19,8 @@ use crate::diff::{Side, compare};
 use crate::mount::{Dir, Root};
 use crate::platform;
 use crate::snapshot::{
-    Act, Decision, Deed, Intent, IntentMount, Journal, JournalMount, Manifest, SnapshotId, StagePlace,
+    Act, Coverage, Decision, Deed, Intent, IntentMount, Journal, JournalMount, Manifest, SnapshotId,
+    StagePlace,
 };
 use crate::store::{HurtPaper, Papers, PendingRestore, RestoreStage, Store, StoreError};
 
@@ -34,30 +35,34 @@ pub struct Cleared {
     pub left: Vec<String>,
 }
 
-/// The restores below or above one of `roots`.
+/// The restores below or above what one of `coverages` holds, by whatever address it is reached.
 ///
 /// # Errors
 /// [`RestoreError::Store`].
-pub fn pending(store: &Store, roots: &[PathBuf]) -> Result<Vec<PendingRestore>, RestoreError> {
+pub fn pending(store: &Store, coverages: &[Coverage]) -> Result<Vec<PendingRestore>, RestoreError> {
     let meets = |mount: &IntentMount| {
-        let theirs = mount.coverage.root.to_path();
-        roots
+        coverages
             .iter()
-            .any(|root| root.starts_with(&theirs) || theirs.starts_with(root))
+            .any(|ours| ours.common(&mount.coverage).is_some())
     };
     let mut found = store.pending_restores()?;
     found.retain(|pending| pending.intent.mounts.iter().any(meets));
     Ok(found)
 }
 
-/// Makes way for a command that works on `roots`: what was decided is finished, what was not begun is forgotten.
+/// Makes way for a command that works on what `coverages` hold: what was decided is finished, what was not begun is forgotten.
 ///
 /// # Errors
 /// [`RestoreError::Pending`] when a restore waits for `resume` or `abort`; [`StoreError::Locked`] when one is under way.
-pub fn clear_up(store: &Store, roots: &[PathBuf], acting: &Acting<'_>) -> Result<Vec<Cleared>, RestoreError> {
+pub fn clear_up(
+    store: &Store,
+    coverages: &[Coverage],
+    acting: &Acting<'_>,
+) -> Result<Vec<Cleared>, RestoreError> {
     let mut cleared = Vec::new();
-    for found in pending(store, roots)? {
-        let root = roots.first().cloned().unwrap_or_default();
+    for found in pending(store, coverages)? {
+        let root = coverages.first().map(|mount| mount.root.to_path());
+        let root = root.unwrap_or_default();
         let busy = || StoreError::Locked {
             object: crate::store::LockedObject::Root(root.clone()),
         };

@@ -68,7 +68,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
     let roots = roots(&request.coverages);
     {
         let _no_restore = store.lock_restore(&roots)?;
-        make_way(store, world, &roots)?;
+        make_way(store, world, &request.coverages)?;
     }
     settle_lost_on(store, world, &request.coverages)?;
     let watch = |coverage| watch(coverage, request.limits, world.observer);

@@ -28,13 +28,17 @@ pub fn roots(coverages: &[Coverage]) -> Vec<PathBuf> {
     coverages.iter().map(|mount| mount.root.to_path()).collect()
 }
 
-/// Makes way for what works on `roots`: a restore that was decided is finished, one that had not begun is forgotten. Call it with
+/// Makes way for what works on what `coverages` hold: a restore that was decided is finished, one that had not begun is forgotten. Call it with
 /// the restore's locks held.
 ///
 /// # Errors
 /// [`SessionError::Restore`] when one waits for `resume` or `abort`.
-pub fn make_way(store: &Store, world: World<'_>, roots: &[PathBuf]) -> Result<Vec<Cleared>, SessionError> {
-    Ok(clear_up(store, roots, &world.acting())?)
+pub fn make_way(
+    store: &Store,
+    world: World<'_>,
+    coverages: &[Coverage],
+) -> Result<Vec<Cleared>, SessionError> {
+    Ok(clear_up(store, coverages, &world.acting())?)
 }
 
 /// Whether a restore of what `coverages` hold is in its middle, waiting or under way: what lies there is neither old nor new.
@@ -42,6 +46,6 @@ pub fn make_way(store: &Store, world: World<'_>, roots: &[PathBuf]) -> Result<Ve
 /// # Errors
 /// [`SessionError::Restore`].
 pub fn is_torn(store: &Store, coverages: &[Coverage]) -> Result<bool, SessionError> {
-    let found = pending(store, &roots(coverages))?;
+    let found = pending(store, coverages)?;
     Ok(found.iter().any(|found| found.stage == RestoreStage::Moving))
 }

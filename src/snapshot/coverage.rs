@@ -105,23 +105,29 @@ pub struct Coverage {
     pub machine: Option<String>,
 }
 
+/// A root, or where it lies on `machine`, by whatever address that is reached.
+#[must_use]
+pub fn ground(root: &ByteString, machine: Option<&str>) -> PathBuf {
+    let whole = &root.0;
+    let address = whole.windows(3).position(|part| part == b"://");
+    let path = address.and_then(|at| {
+        let rest = whole.get(at + 3..)?;
+        rest.get(rest.iter().position(|byte| *byte == b'/')?..)
+    });
+    match (machine, path) {
+        (Some(machine), Some(path)) => {
+            let ground = ByteString([b"machine/", machine.as_bytes(), path].concat());
+            ground.to_path()
+        }
+        _ => root.to_path(),
+    }
+}
+
 impl Coverage {
     /// The root, or where it lies on its machine, by whatever address that is reached.
     #[must_use]
     pub fn ground(&self) -> PathBuf {
-        let whole = &self.root.0;
-        let address = whole.windows(3).position(|part| part == b"://");
-        let path = address.and_then(|at| {
-            let rest = whole.get(at + 3..)?;
-            rest.get(rest.iter().position(|byte| *byte == b'/')?..)
-        });
-        match (&self.machine, path) {
-            (Some(machine), Some(path)) => {
-                let ground = ByteString([b"machine/", machine.as_bytes(), path].concat());
-                ground.to_path()
-            }
-            _ => self.root.to_path(),
-        }
+        ground(&self.root, self.machine.as_deref())
     }
 
     /// Where this root and another one lie, in terms in which they can be compared, when one lies in the other.

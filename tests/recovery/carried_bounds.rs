@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::carried::project;
 use crate::support::carried::Kind;
+use crate::support::machine::has_points;
 use crate::support::sandbox::Sandbox;
 
 #[test]
@@ -34,6 +35,55 @@ fn the_same_directory_under_two_addresses_is_the_same_directory() {
     sandbox.jackin(["end", &second]).ok();
     sandbox.restore_in_part(&first, &[]).conflicted(&["made"]);
     assert!(project.join("made").exists());
+}
+
+#[test]
+fn a_restore_that_died_is_in_the_way_by_every_address() {
+    if !has_points() {
+        return;
+    }
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let id = sandbox.launch(&project, "rm -r data own; echo y > .env");
+    let restore = sandbox.command(["restore", &id, "--yes"]);
+    restore.with("JACKIN_RECOVERY_FAIL_AT", "moved:3").run();
+    let other = sandbox
+        .target(&project)
+        .replace("ssh://127.0.0.1", "ssh://localhost");
+    let begin = ["begin", "--snapshot", "project", &other];
+    sandbox.jackin(begin).code(8).shows(&format!("resume {id}"));
+    // Where the machine cannot be reached, nothing there is finished or taken back; it can be left as it is.
+    sandbox.machine().uninstall();
+    for verb in ["resume", "abort"] {
+        let run = sandbox.jackin([verb, &id, "--yes"]);
+        assert!(run.status.is_some_and(|status| !status.success()), "{run}");
+    }
+    sandbox
+        .jackin(["abort", &id, "--yes", "--as-is"])
+        .code_in(&[0, 6]);
+    let listed = sandbox.jackin(["list"]).ok().text();
+    assert!(!listed.contains("interrupted"), "{listed}");
+}
+
+#[test]
+fn a_mount_in_another_one_is_captured_once_whatever_its_address_is() {
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let outer = sandbox.target(&project);
+    let inner = sandbox.target(&project.join("part-0"));
+    let inner = inner.replace("ssh://127.0.0.1", "ssh://localhost");
+    let mounts = [(outer, "/w"), (inner, "/w/inner")];
+    let mounts = mounts.map(|(src, dst)| format!("[[mounts]]\nsrc = \"{src}\"\ndst = \"{dst}\"\n"));
+    let text = format!("{}\n[recovery]\nsnapshot = \"project\"\n", mounts.concat());
+    sandbox.configure("workspaces/both.toml", &text);
+    let explain = ["explain", "--workspace", "both", "--json"];
+    let told: serde_json::Value = serde_json::from_slice(&sandbox.jackin(explain).ok().stdout).unwrap();
+    let captured = told.to_string().matches("\"machine\"").count();
+    assert_eq!(captured, 1, "{told}");
 }
 
 /// A session on a directory of this machine, with an `ssh` planted in it: where it would tell that it was started, and a `PATH` that

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::restore::{Cleared, RestoreError, pending};
-use crate::session::{SessionError, make_way, roots};
+use crate::session::{SessionError, make_way};
 use crate::snapshot::{Decision, InstanceId};
 use crate::store::{InstanceRow, PendingRestore, RestoreStage, Store, StoreError};
 use crate::terminal::{sanitize, size};
@@ -40,7 +40,7 @@ pub(super) fn make_way_and_say(
     store: &Store,
     row: &InstanceRow,
 ) -> Result<(), CliError> {
-    for done in make_way(store, context.world(), &roots(&row.mounts))? {
+    for done in make_way(store, context.world(), &row.mounts)? {
         tell_left(context, &done.left);
         context.terminal.note(&what_was_cleared(&done));
     }
@@ -49,7 +49,7 @@ pub(super) fn make_way_and_say(
 
 /// For a plan that changes nothing: refuses when a restore waits.
 pub(super) fn refuse_torn(store: &Store, row: &InstanceRow) -> Result<(), CliError> {
-    let found = pending(store, &roots(&row.mounts))?;
+    let found = pending(store, &row.mounts)?;
     match found
         .into_iter()
         .find(|found| found.stage == RestoreStage::Moving)

@@ -134,8 +134,8 @@ fn an_intent_that_stages_in_somebody_elses_directory_empties_nothing() {
         inside: false,
         exact_mtimes: false,
     };
-    let roots = [session.place.root.clone()];
-    let cleared = clear_up(&session.place.store, &roots, &acting);
+    let coverages = [session.place.coverage()];
+    let cleared = clear_up(&session.place.store, &coverages, &acting);
     assert_eq!(fs::read_to_string(documents.join("letter")).unwrap(), "dear");
     assert!(
         matches!(cleared, Err(RestoreError::Store(StoreError::HurtPaper { .. }))),

@@ -1,9 +1,10 @@
 //! What must hold in a world after everything was done: the tree, the store, and nothing left over.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::session::{Ended, ROOT, STORE, Session};
+use crate::capture::tests::coverage;
 use crate::platform::simulated::{Shared, Tree};
 use crate::restore::clear_up;
 use crate::store::Store;
@@ -126,7 +127,7 @@ impl Session {
         for id in store.record_ids().unwrap_or_default() {
             wrong.extend(store.record(&id).err().map(|error| format!("a record: {error}")));
         }
-        match clear_up(&store, &[PathBuf::from(ROOT)], &self.acting()) {
+        match clear_up(&store, &[coverage(Path::new(ROOT), "project")], &self.acting()) {
             Ok(cleared) => {
                 let left = cleared.into_iter().flat_map(|cleared| cleared.left);
                 wrong.extend(left.map(|left| format!("stays: {left}")));
