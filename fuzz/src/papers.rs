@@ -147,9 +147,11 @@ fn act(world: &World, how: u8) -> Option<(BTreeSet<RelPath>, bool)> {
     if let Ok(Some(journal)) = &journal {
         named.extend(of_journal(journal));
     }
+    let mounts = intent.mounts.iter();
+    let coverages: Vec<_> = mounts.map(|mount| mount.coverage.clone()).collect();
     let before = world.now();
     let _ = proposal(store, intent).is_ok();
-    let _ = pending(store, std::slice::from_ref(&project)).is_ok();
+    let _ = pending(store, &coverages).is_ok();
     assert_eq!(world.now(), before, "a look changed something");
     let papers = || {
         store
@@ -162,7 +164,7 @@ fn act(world: &World, how: u8) -> Option<(BTreeSet<RelPath>, bool)> {
         1 => resume(store, papers(), &acting).map(drop),
         2 => settle(store, papers(), &acting).map(drop),
         3 => leave(store, papers(), &acting).map(drop),
-        _ => clear_up(store, &[project], &acting).map(drop),
+        _ => clear_up(store, &coverages, &acting).map(drop),
     };
     if how % 5 == 3 {
         assert_eq!(world.now(), before, "what was to be left was changed");

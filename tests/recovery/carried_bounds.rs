@@ -48,7 +48,7 @@ fn a_restore_that_died_is_in_the_way_by_every_address() {
     let project = project(&sandbox);
     let id = sandbox.launch(&project, "rm -r data own; echo y > .env");
     let restore = sandbox.command(["restore", &id, "--yes"]);
-    restore.with("JACKIN_RECOVERY_FAIL_AT", "moved:3").run();
+    restore.with("JACKIN_RECOVERY_FAIL_AT", "moved").run();
     let other = sandbox
         .target(&project)
         .replace("ssh://127.0.0.1", "ssh://localhost");
@@ -80,7 +80,7 @@ fn a_mount_in_another_one_is_captured_once_whatever_its_address_is() {
     let mounts = mounts.map(|(src, dst)| format!("[[mounts]]\nsrc = \"{src}\"\ndst = \"{dst}\"\n"));
     let text = format!("{}\n[recovery]\nsnapshot = \"project\"\n", mounts.concat());
     sandbox.configure("workspaces/both.toml", &text);
-    let explain = ["explain", "--workspace", "both", "--json"];
+    let explain = ["explain", "both", "--json"];
     let told: serde_json::Value = serde_json::from_slice(&sandbox.jackin(explain).ok().stdout).unwrap();
     let captured = told.to_string().matches("\"machine\"").count();
     assert_eq!(captured, 1, "{told}");
@@ -174,7 +174,7 @@ fn a_connection_that_broke_is_made_anew_for_the_closing_snapshot() {
     ]);
     let running = launch.inside(&project).start();
     while !go.exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     sandbox.machine().cut(true);
     fs::write(on, "").unwrap();

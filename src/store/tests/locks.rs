@@ -95,6 +95,7 @@ fn a_root_of_another_machine_is_locked_there_or_not_at_all() {
     assert!(!platform::try_lock(&locked, false).unwrap());
     drop(guard);
     assert!(platform::try_lock(&locked, false).unwrap());
+    platform::unlock(&locked).unwrap();
     // One that is gone comes back as a whole; where the lock cannot be had, nothing goes on without it.
     drop(store.lock_restore(&[far.join("gone")]).unwrap());
     let never = [far.join("x".repeat(300))];
