@@ -177,7 +177,9 @@ impl Field {
             // The newest comes first.
             let is_first = row.kind == SnapshotKind::Checkpoint && with_checkpoint.insert(shot.session);
             let is_waited_for = waiting.iter().any(|found| {
+                let step = found.intent.only_changes_of.as_ref();
                 found.intent.target == row.id
+                    || step.is_some_and(|step| step.snapshot == row.id)
                     || (found.intent.instance == row.instance && row.kind == SnapshotKind::Emergency)
             });
             let is_last = last

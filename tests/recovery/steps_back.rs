@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::checkpoints::{session, three_steps};
+use crate::retention::rules;
 use crate::support::documents::Restored;
 use crate::support::machine::has_points;
 use crate::support::run::Run;
@@ -171,4 +172,32 @@ fn what_a_session_restored_itself_is_told_from_what_the_operator_did() {
     wide(&sandbox, &["show", &id])
         .ok()
         .has("restore, by the session itself");
+}
+
+#[test]
+fn a_step_that_is_waited_for_is_kept_and_a_restore_of_it_is_not_forgotten() {
+    if !has_points() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let (project, id) = three_steps(&sandbox);
+    let restore = sandbox.command(["restore", &id, "--only-changes-of", "one", "--yes"]);
+    restore.with("JACKIN_RECOVERY_FAIL_AT", "staged").run();
+    rules(&sandbox, "checkpoints = 1");
+    sandbox.jackin(["prune", "--yes"]).ok();
+    let shown = sandbox.jackin(["show", &id, "--json"]).ok().json();
+    let snapshots = shown["instance"]["snapshots"].as_array().unwrap();
+    let names: Vec<&str> = snapshots.iter().filter_map(|one| one["name"].as_str()).collect();
+    assert!(names.contains(&"one") && !names.contains(&"two"), "{names:?}");
+    // A record that cannot be read now may be put back.
+    let step = snapshots.iter().find(|one| one["name"] == "one").unwrap();
+    let record = format!("snapshots/{}.json", step["id"].as_str().unwrap());
+    let record = sandbox.store().join(record);
+    let bytes = fs::read(&record).unwrap();
+    fs::write(&record, b"hurt").unwrap();
+    sandbox.jackin(["resume", &id, "--yes"]).code(7);
+    fs::write(&record, bytes).unwrap();
+    sandbox.jackin(["resume", &id, "--yes"]).ok();
+    let text = fs::read_to_string(project.join("a")).unwrap();
+    assert_eq!(text, "a of the operator\n");
 }

@@ -330,21 +330,23 @@ fn again(
         .hint("give it again with --identity FILE, or `abort` it"));
     }
     let world = context.world();
-    let done = settle(&store, papers, &world.acting())?;
-    tell_left(context, &done.left);
+    // Read before the papers are thrown away: what cannot be read now may be put back, and the restore is not forgotten until then.
     let target = store.record(&intent.target)?;
     let purpose = Purpose::of(intent);
+    let step = match &purpose {
+        Purpose::Step(step) => Some(store.record(&step.snapshot)?),
+        Purpose::Restore | Purpose::Undo(_) => None,
+    };
+    let done = settle(&store, papers, &world.acting())?;
+    tell_left(context, &done.left);
     let mut requests = Vec::new();
     for mount in &intent.mounts {
         let coverage = mount.coverage.clone();
-        let witness = match &purpose {
-            Purpose::Restore => of_instance(&store, &row, &coverage)?,
+        let witness = match (&purpose, &step) {
+            (Purpose::Undo(_), _) => of_restore(&store, &row.id, &coverage)?,
             // The paths are those of then: what the step changed, as far as it was asked for.
-            Purpose::Step(step) => {
-                let step = store.record(&step.snapshot)?;
-                of_step(&store, &row, &coverage, (&target, &step))?.0
-            }
-            Purpose::Undo(_) => of_restore(&store, &row.id, &coverage)?,
+            (_, Some(step)) => of_step(&store, &row, &coverage, (&target, step))?.0,
+            (_, None) => of_instance(&store, &row, &coverage)?,
         };
         requests.push(MountRequest {
             coverage,
