@@ -120,7 +120,11 @@ fn set_aside(store: &Store, rows: &[InstanceRow]) -> BTreeMap<PathBuf, u64> {
 /// Restores that were interrupted.
 fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Sessions, severity, what);
-    let hurt = hurt_papers(store).unwrap_or_default();
+    let hurt = hurt_papers(store).unwrap_or_else(|error| {
+        let what = format!("whether the papers of interrupted restores are whole cannot be told: {error}");
+        findings.push(found(Severity::Error, what).damage());
+        Vec::new()
+    });
     let mut past_help = Vec::new();
     for paper in &hurt {
         let StoreError::HurtPaper { path, instance, .. } = &paper.error else {

@@ -18,6 +18,7 @@ use crate::capture::{Reveal, Seen};
 use crate::diff::{Side, compare};
 use crate::mount::{Dir, Root};
 use crate::platform;
+use crate::platform::remote::is_elsewhere;
 use crate::snapshot::{
     Act, Coverage, Decision, Deed, Intent, IntentMount, Journal, JournalMount, Manifest, SnapshotId,
     StagePlace,
@@ -120,7 +121,7 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
 /// [`StoreError::HurtPaper`] when something was moved there after all, so there was a journal: nothing is touched then.
 fn forget(papers: &Papers) -> Result<Vec<RestoreError>, RestoreError> {
     let (mut left, intent) = (Vec::new(), papers.intent());
-    if let Some(moved) = moved(intent)? {
+    if let Some(moved) = moved(&intent.mounts)? {
         return Err(papers.journal_is_gone(&moved).into());
     }
     for mount in &intent.mounts {
@@ -141,8 +142,8 @@ fn forget(papers: &Papers) -> Result<Vec<RestoreError>, RestoreError> {
 }
 
 /// Something in a staging directory that only a move can have put there.
-fn moved(intent: &Intent) -> Result<Option<PathBuf>, RestoreError> {
-    for place in intent.mounts.iter().filter_map(|mount| mount.stage.as_ref()) {
+fn moved<'m>(mounts: impl IntoIterator<Item = &'m IntentMount>) -> Result<Option<PathBuf>, RestoreError> {
+    for place in mounts.into_iter().filter_map(|mount| mount.stage.as_ref()) {
         // One that cannot be opened is told by whoever empties it.
         if let Ok(Some(stage)) = Stage::reopen(place, None)
             && let Some(name) = stage.moved()?
@@ -153,17 +154,20 @@ fn moved(intent: &Intent) -> Result<Option<PathBuf>, RestoreError> {
     Ok(None)
 }
 
-/// The papers of interrupted restores that are hurt, also journals that are gone although something was moved. Changes nothing.
+/// The papers of interrupted restores that are hurt, also journals that are gone although something was moved. Changes nothing, and
+/// asks no other machine.
 ///
 /// # Errors
-/// [`RestoreError::Store`], [`RestoreError::Stage`].
-pub fn hurt_papers(store: &Store) -> Result<Vec<HurtPaper>, RestoreError> {
+/// [`StoreError::Io`].
+pub fn hurt_papers(store: &Store) -> Result<Vec<HurtPaper>, StoreError> {
     let mut hurt = store.hurt_papers()?;
     // Of a restore whose intent nobody can read, nobody knows where it moved something: that it is hurt is told already.
     for found in store.pending_restores().unwrap_or_default() {
+        let here = |mount: &&IntentMount| !is_elsewhere(&mount.coverage.root.to_path());
+        // What lies in a staging directory that cannot be looked into is told by whoever empties it.
         if found.stage == RestoreStage::Begun
             && !found.alive
-            && let Some(moved) = moved(&found.intent)?
+            && let Ok(Some(moved)) = moved(found.intent.mounts.iter().filter(here))
         {
             hurt.push(HurtPaper {
                 error: store.lost_journal(&found.intent, &moved),
@@ -259,7 +263,7 @@ pub fn leave(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<P
     // A journal that cannot be read must not keep anybody from leaving.
     let journal = papers.journal();
     let untouched = matches!((&journal, papers.decision()), (Ok(None), Ok(None)));
-    if !untouched || !matches!(moved(&intent), Ok(None)) {
+    if !untouched || !matches!(moved(&intent.mounts), Ok(None)) {
         // Whoever comes after a crash in the next lines must not clear up what is left.
         papers.decide(Decision::Left)?;
         let act = Act::Abort {

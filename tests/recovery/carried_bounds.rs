@@ -68,6 +68,33 @@ fn a_restore_that_died_is_in_the_way_by_every_address() {
 }
 
 #[test]
+fn whoever_looks_whether_the_store_is_whole_asks_no_other_machine() {
+    if !has_points() {
+        return;
+    }
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let id = sandbox.launch(&project, "rm -r data own");
+    let restore = sandbox.command(["restore", &id, "--yes"]);
+    restore.with("JACKIN_RECOVERY_FAIL_AT", "staged").run();
+    let marker = sandbox.scratch("started");
+    let ssh = sandbox.scratch("ssh");
+    fs::write(&ssh, format!("#!/bin/sh\n: > '{}'\n", marker.display())).unwrap();
+    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    let search = ssh.parent().unwrap().to_str().unwrap();
+    for verb in ["verify", "doctor"] {
+        sandbox
+            .command([verb])
+            .with("PATH", search)
+            .run()
+            .code_in(&[0, 1]);
+        assert!(!marker.exists(), "{verb}");
+    }
+}
+
+#[test]
 fn a_mount_in_another_one_is_captured_once_whatever_its_address_is() {
     let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
         return;

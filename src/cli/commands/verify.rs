@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, Cl
         ));
     }
     let past_help = match &store {
-        Some(store) => papers(store, &mut verified)?,
+        Some(store) => papers(store, &mut verified),
         None => Vec::new(),
     };
     let whole = verified.findings.is_empty();
@@ -64,9 +64,20 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, Cl
 }
 
 /// Adds the papers of interrupted restores that are hurt; gives the sessions whose restores can only be left as they are.
-fn papers(store: &Store, verified: &mut Verified) -> Result<Vec<InstanceId>, CliError> {
+fn papers(store: &Store, verified: &mut Verified) -> Vec<InstanceId> {
     let mut past_help = Vec::new();
-    for paper in hurt_papers(store)? {
+    let found = |what| Finding {
+        snapshot: None,
+        archive: None,
+        path: None,
+        what,
+    };
+    let hurt = hurt_papers(store).unwrap_or_else(|error| {
+        let what = format!("whether the papers of interrupted restores are whole cannot be told: {error}");
+        verified.findings.push(found(what));
+        Vec::new()
+    });
+    for paper in hurt {
         let mut what = paper.error.to_string();
         match paper.error {
             StoreError::HurtPaper { instance, .. } if !paper.is_spare => past_help.extend(instance),
@@ -75,15 +86,10 @@ fn papers(store: &Store, verified: &mut Verified) -> Result<Vec<InstanceId>, Cli
             }
             _ => {}
         }
-        verified.findings.push(Finding {
-            snapshot: None,
-            archive: None,
-            path: None,
-            what,
-        });
+        verified.findings.push(found(what));
     }
     past_help.dedup();
-    Ok(past_help)
+    past_help
 }
 
 fn tell(context: &Context<'_>, verified: &Verified, read_data: bool) {

@@ -128,3 +128,41 @@ fn an_intent_that_is_hurt_is_named_and_its_copy_serves() {
         all.verifies();
     }
 }
+
+#[test]
+fn papers_that_cannot_be_looked_at_hide_nothing_else() {
+    let all = Sessions::new();
+    all.again();
+    let Some(papers) = interrupted(&all.sandbox, &all.hurt.id, "moved") else {
+        return;
+    };
+    fs::remove_file(papers.join("intent")).unwrap();
+    fs::create_dir(papers.join("intent")).unwrap();
+    let log = all.sandbox.store().join("receipts.log");
+    hurt(&log, -9, Harm::Flip, &log);
+    for words in ["papers of interrupted restores", "receipt"] {
+        all.sandbox.jackin(["verify"]).code(7).has(words);
+    }
+    all.sandbox
+        .jackin(["doctor"])
+        .code(7)
+        .has("papers of interrupted restores");
+}
+
+#[test]
+fn a_journal_that_nobody_knows_the_intent_of_is_in_the_way() {
+    let all = Sessions::new();
+    all.again();
+    let (id, project) = (&all.hurt.id, all.hurt.project.to_str().unwrap());
+    let Some(papers) = interrupted(&all.sandbox, id, "moved") else {
+        return;
+    };
+    for name in ["intent", "intent.copy"] {
+        fs::remove_file(papers.join(name)).unwrap();
+    }
+    all.is_found("both are gone", "intent");
+    all.sandbox.jackin(["restore", id, "--yes"]).code(7).has("intent");
+    let begin = ["begin", "--snapshot", "project", project];
+    all.sandbox.jackin(begin).code(7).has("intent");
+    assert!(papers.join("journal").exists());
+}
