@@ -13,7 +13,8 @@ use super::sudo;
 use crate::clock::{Clock, Entropy};
 use crate::config::settle;
 use crate::environment::Environment;
-use crate::platform::{self, remote::is_elsewhere};
+use crate::platform;
+use crate::platform::remote::{Address, is_elsewhere};
 use crate::process::{AGENT_VARIABLE, Interrupts};
 use crate::session::World;
 use crate::snapshot::Time;
@@ -266,10 +267,13 @@ fn on_one_line_or_two(purpose: &str, command: &str, columns: usize) -> String {
 }
 
 /// A path argument as the operator means it: absolute, without `.` and `..`, with every link above its last part
-/// resolved.
+/// resolved. An address that is not understood stays what it is: it leads nowhere.
 pub(super) fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
     if is_elsewhere(path) {
-        return settle(path);
+        return match Address::split(path) {
+            Some(_) => settle(path),
+            None => path.to_path_buf(),
+        };
     }
     let absolute = environment.absolute(path);
     let mut plain = PathBuf::new();

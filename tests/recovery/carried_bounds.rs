@@ -243,3 +243,23 @@ fn nothing_is_written_into_an_address() {
         "{told}"
     );
 }
+
+#[test]
+fn an_address_that_is_no_machine_of_ours_is_no_path_here() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("here");
+    fs::write(project.join("file"), "text").unwrap();
+    let id = sandbox.launch(&project, "rm file");
+    for address in ["http://me:secret@host/y", "ssh://host/y"] {
+        let words: [&[&str]; 4] = [
+            &["restore", &id, "--to", address],
+            &["fork", &id, address],
+            &["export", &id, address],
+            &["show", &id, "--html", address],
+        ];
+        for words in words {
+            let run = sandbox.jackin(words).code(2).shows("is an address");
+            assert!(!run.text().contains("secret"), "{run}");
+        }
+    }
+}

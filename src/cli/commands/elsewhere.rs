@@ -10,7 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::document::ReasonDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::git::Repositories;
-use crate::platform::remote::is_elsewhere;
+use crate::platform::remote::{Address, is_elsewhere, scheme_of};
 use crate::restore::{Fresh, RestoreError, Scope, Written, take_away, write_to, write_verified};
 use crate::snapshot::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store};
@@ -93,16 +93,26 @@ fn wanted(manifest: &Manifest, scope: &Scope) -> u64 {
     needed.len() as u64
 }
 
+/// What we write lies on this machine.
+pub(super) fn refuse_address(path: &Path) -> Result<(), CliError> {
+    if !is_elsewhere(path) {
+        return Ok(());
+    }
+    // What is not understood may hold a password.
+    let shown = match Address::split(path) {
+        Some(_) => sanitize::path(path),
+        None => format!("{}://…", scheme_of(path)),
+    };
+    let message =
+        format!("{shown} is an address, and files are written into directories of this machine alone");
+    Err(CliError::new(ErrorKind::Usage, message).hint("name a place here, and copy it there yourself"))
+}
+
 /// It must be absent or an empty directory, in a directory that is there.
 pub(super) fn check(directory: &Path) -> Result<(), CliError> {
     let shown = sanitize::path(directory);
     let usage = |text: String| CliError::new(ErrorKind::Usage, text);
-    if is_elsewhere(directory) {
-        return Err(usage(format!(
-            "{shown} is an address, and files are written into directories of this machine alone"
-        ))
-        .hint("name a directory here, and copy it there yourself"));
-    }
+    refuse_address(directory)?;
     match std::fs::symlink_metadata(directory) {
         Ok(found) if !found.is_dir() => {
             Err(usage(format!("{shown} is there already, and is not a directory"))

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
+use super::elsewhere::refuse_address;
 use crate::cli::context::{Context, settle_path};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
@@ -26,6 +27,7 @@ impl NamedFile {
             return Err(usage("the name of a file is empty".to_owned()).hint("name a file"));
         }
         let path = settle_path(context.environment, path);
+        refuse_address(&path)?;
         let shown = sanitize::path(&path);
         if path.is_dir() {
             return Err(usage(format!("{shown} is a directory")).hint("name a file in it"));
