@@ -178,9 +178,10 @@ pub(super) fn restores(known: &Known, now: Time) -> Markup {
     }
 }
 
-/// The receipts of the session with their hashes, newest first. Every link of the whole chain is checked on the way.
+/// The receipts of the session with their hashes, newest first. Every link of the whole chain is checked on the way; what stands
+/// before one that does not hold is shown.
 pub(super) fn receipts(store: &Store, known: &Known) -> Result<Markup, CliError> {
-    let (all, head) = store.chain()?;
+    let (all, head, broken) = store.chain_until_break()?;
     // What the next link says of the one before it is the hash of that.
     let hashes = all.iter().skip(1).map(|next| next.previous);
     let hashes = hashes.chain(std::iter::once(head.hash));
@@ -194,9 +195,16 @@ pub(super) fn receipts(store: &Store, known: &Known) -> Result<Markup, CliError>
     Ok(html! {
         section id="receipts" {
             h2 { "Receipts" }
-            p {
-                "Each holds the hash of the one before; every link held when this was written. The head of the chain: "
-                code class="mono" { (head) }
+            @match &broken {
+                Some(broken) => {
+                    p class="warn" { "Only those before the break of the chain: " (sanitize::text(&broken.to_string())) }
+                }
+                None => {
+                    p {
+                        "Each holds the hash of the one before; every link held when this was written. The head of the chain: "
+                        code class="mono" { (head) }
+                    }
+                }
             }
             div class="wide" tabindex="0" role="region" aria-label="Receipts" {
                 table {

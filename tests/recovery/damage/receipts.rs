@@ -25,6 +25,11 @@ fn receipts_that_are_hurt_are_named_stop_no_look_and_come_back() {
             all.sandbox.jackin(["doctor"]).code(7).has("rebuild");
             // Looking goes on. What writes finds out when the last link is hurt; each link is looked at by those above.
             all.sandbox.jackin(["diff", &all.whole.id]).ok();
+            let page = all.sandbox.scratch("page.html");
+            let show = ["show", &all.whole.id, "--html", page.to_str().unwrap()];
+            all.sandbox.jackin(show).ok();
+            let page = fs::read_to_string(page).unwrap();
+            assert!(page.contains("before the break of the chain"), "{about}");
             let restored = all
                 .sandbox
                 .jackin(["restore", &all.whole.id, "--yes"])

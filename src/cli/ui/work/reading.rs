@@ -15,7 +15,7 @@ use crate::diff::{Change, ChangeKind};
 use crate::session::{Sight, State, find_called, state_by};
 use crate::snapshot::{self, ArchiveId, RestoreKind, SnapshotId, SnapshotKind};
 use crate::store::{RestoreRow, SnapshotRow};
-use crate::terminal::{Role, sanitize, size};
+use crate::terminal::{Role, sanitize, size, width};
 
 /// The sessions that there is anything of, newest first.
 pub(super) fn sessions(context: &Context<'_>) -> Result<Vec<Session>, CliError> {
@@ -342,9 +342,15 @@ pub(super) fn log(context: &Context<'_>, instance: Option<&str>, columns: usize)
         Some(wanted) => Some(find_called(&store, context.environment, wanted)?.id),
         None => None,
     };
-    let (receipts, _) = store.chain()?;
+    let (receipts, _, broken) = store.chain_until_break()?;
     let shown = receipts.iter().rev();
     let shown = shown.filter(|receipt| only.is_none() || receipt.instance == only);
     let telling = Telling::of(&receipts, &store.catalog().all_snapshots()?);
-    Ok(view::receipt::table(shown, &telling, context.now(), columns))
+    let mut text = view::receipt::table(shown, &telling, context.now(), columns);
+    if let Some(broken) = broken {
+        let broken = format!("Only those before the break of the chain: {broken}");
+        let lines = width::wrap(&sanitize::text(&broken), columns);
+        text = format!("{}\n\n{text}", lines.join("\n"));
+    }
+    Ok(text)
 }
