@@ -17,6 +17,8 @@ pub(in crate::cli) struct Telling {
     /// Names and messages, also names of what was given up since.
     names: HashMap<SnapshotId, Vec<String>>,
     undone: HashMap<u64, u64>,
+    /// Each of them, in words.
+    users: HashMap<u32, String>,
     several_users: bool,
     some_inside: bool,
 }
@@ -42,6 +44,7 @@ impl Telling {
             names,
             undone: undone(all).collect(),
             several_users: users.len() > 1,
+            users: users.into_iter().map(|uid| (uid, user(uid))).collect(),
             some_inside: all
                 .iter()
                 .any(|receipt| matches!(receipt.act, Act::Restore { inside: true, .. })),
@@ -68,7 +71,8 @@ impl Telling {
             (Act::Restore { .. }, _) => self.several_users || self.some_inside,
             _ => self.several_users,
         };
-        is_told.then(|| user(receipt.uid))
+        let known = self.users.get(&receipt.uid);
+        is_told.then(|| known.cloned().unwrap_or_else(|| user(receipt.uid)))
     }
 
     fn which(&self, snapshot: Option<&SnapshotId>) -> String {
