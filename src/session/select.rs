@@ -193,9 +193,12 @@ fn refuse_hurt(
     if found.is_some() && kind.is_none() {
         return Ok(());
     }
-    let latest = found.and_then(|found| found.receipt);
+    // One without a receipt is the last: whoever took it was killed before that was written.
+    let is_later = |captured: &CaptureRow| {
+        found.is_none_or(|found| found.receipt.is_some_and(|receipt| captured.number > receipt))
+    };
     let meant = hurt(store, row, |captured| match kind {
-        Some(kind) => captured.kind == kind && (found.is_none() || Some(captured.number) > latest),
+        Some(kind) => captured.kind == kind && is_later(captured),
         None => {
             captured.name.as_deref() == Some(wanted) || begins_id(captured.snapshot.as_str(), "sn-", wanted)
         }
@@ -227,17 +230,12 @@ fn hurt(
     row: &InstanceRow,
     is_meant: impl Fn(&CaptureRow) -> bool,
 ) -> Result<Vec<SnapshotId>, SessionError> {
-    let mut captured = store.catalog().captures(&row.id)?;
-    captured.retain(is_meant);
-    if captured.is_empty() {
+    let unlisted = store.catalog().unlisted()?;
+    if unlisted.is_empty() {
         return Ok(Vec::new());
     }
-    let listed = store.catalog().snapshots(&row.id)?;
-    let pruned = store.catalog().pruned_of(&row.id)?;
-    captured.retain(|captured| {
-        listed.iter().all(|row| row.id != captured.snapshot)
-            && pruned.iter().all(|(id, _)| *id != captured.snapshot)
-    });
+    let mut captured = store.catalog().captures(&row.id)?;
+    captured.retain(|captured| unlisted.contains(&captured.snapshot) && is_meant(captured));
     Ok(captured.into_iter().map(|captured| captured.snapshot).collect())
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::{HARMS, Harm, Sessions, hurt, id_in};
+use crate::support::sandbox::Sandbox;
 
 #[test]
 fn records_that_are_hurt_are_named_and_the_others_restore() {
@@ -63,4 +64,34 @@ fn a_record_that_was_removed_is_missed_by_every_look_and_comes_back_whole() {
     all.sandbox
         .jackin(["restore", id, "--from", "half", "--dry-run"])
         .ok();
+}
+
+#[test]
+fn a_lost_checkpoint_hides_no_later_one_whose_receipt_a_kill_prevented() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("work");
+    fs::write(project.join("file"), "0").unwrap();
+    let target = project.to_str().unwrap();
+    let begun = sandbox.jackin(["begin", "--snapshot", "project", target]).ok();
+    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    for name in ["one", "two"] {
+        fs::write(project.join("file"), name).unwrap();
+        sandbox.jackin(["checkpoint", &id, "--name", name]).ok();
+    }
+    let shown = sandbox.jackin(["show", &id, "--json"]).ok().json();
+    let snapshots = shown["instance"]["snapshots"].as_array().unwrap();
+    let first = snapshots.iter().find(|one| one["name"] == "one").unwrap();
+    // As a kill between the record of the second one and its receipt leaves it.
+    let log = sandbox.store().join("receipts.log");
+    let text = fs::read_to_string(&log).unwrap();
+    let links: Vec<&str> = text.split_inclusive('\n').collect();
+    fs::write(&log, links[..links.len() - 1].concat()).unwrap();
+    fs::remove_file(sandbox.store().join("catalog.sqlite3")).unwrap();
+    let record = format!("snapshots/{}.json", first["id"].as_str().unwrap());
+    fs::remove_file(sandbox.store().join(record)).unwrap();
+    let copy = sandbox.scratch("copy");
+    let to = ["restore", &id, "--from", "checkpoint", "--yes", "--to"];
+    let to = to.into_iter().chain([copy.to_str().unwrap()]);
+    sandbox.jackin(to).ok();
+    assert_eq!(fs::read_to_string(copy.join("file")).unwrap(), "two");
 }
