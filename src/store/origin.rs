@@ -74,8 +74,7 @@ pub(super) fn foreign_log(path: &Path) -> StoreError {
     }
 }
 
-/// Whether every link of a damaged log that is whole is in `copy`, at its place, as far as `copy` goes, and none continues it: then
-/// nothing is lost with the log.
+/// Whether every link of a damaged log that is whole is in `copy`, at its place: then nothing is lost with the log.
 pub(super) fn holds_all_of(copy: &[String], bytes: &[u8]) -> bool {
     let hashes: Vec<Digest> = copy.iter().map(|json| Digest::of(json.as_bytes())).collect();
     bytes.split(|byte| *byte == b'\n').all(|line| {
@@ -93,10 +92,7 @@ pub(super) fn holds_all_of(copy: &[String], bytes: &[u8]) -> bool {
         let place = usize::try_from(receipt.number)
             .ok()
             .and_then(|number| number.checked_sub(1));
-        match place.and_then(|place| hashes.get(place)) {
-            Some(known) => *known == own,
-            // One that the copy does not have was written after the catalog was brought up to date.
-            None => Some(&receipt.previous) != hashes.last(),
-        }
+        // One that the copy does not have was written after the catalog was brought up to date.
+        place.is_none_or(|place| hashes.get(place) == Some(&own))
     })
 }

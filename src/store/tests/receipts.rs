@@ -241,6 +241,29 @@ fn a_chain_is_mended_from_the_copy_that_the_catalog_has_and_only_from_that() {
 }
 
 #[test]
+fn a_whole_link_that_the_copy_lacks_is_lost_wherever_it_stands() {
+    let place = Place::new();
+    let (store, layout) = (three(&place), place.layout());
+    let behind = fs::read(layout.catalog()).unwrap();
+    for second in 3..5 {
+        store.append(at(second), 7, &instance(1), end()).unwrap();
+    }
+    drop(store);
+    // The catalog has three links, of the fourth nothing is left, and the fifth is whole.
+    fs::write(layout.catalog(), behind).unwrap();
+    let text = fs::read_to_string(layout.receipts()).unwrap();
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    (lines[1], lines[3]) = ("x\n", "x\n");
+    fs::write(layout.receipts(), lines.concat()).unwrap();
+    assert!(matches!(
+        mend_chain(&layout, false),
+        Err(StoreError::Chain { number: 2, .. })
+    ));
+    let mended = mend_chain(&layout, true).unwrap().unwrap();
+    assert_eq!((mended.links, mended.lost), (3, true));
+}
+
+#[test]
 fn a_copy_that_tells_another_story_mends_nothing() {
     let place = Place::new();
     drop(three(&place));
