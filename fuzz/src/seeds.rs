@@ -357,7 +357,8 @@ fn receipts() -> Vec<u8> {
             dropped: 1,
         },
         Act::AcceptLoss {
-            snapshots: vec![target],
+            snapshots: vec![target.clone()],
+            records: vec![target],
         },
     ];
     let lines = acts.map(|act| {

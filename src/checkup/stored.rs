@@ -51,7 +51,7 @@ fn snapshots(survey: &Survey, findings: &mut Vec<Finding>) {
             named(survey.lost.iter().map(ToString::to_string).collect())
         );
         let finding = found(Severity::Error, what).damage();
-        judged.push(finding.words("put the records back into snapshots/ from a copy; nothing else has them"));
+        judged.push(finding.words("put the records back into snapshots/ from a copy, for nothing else has them; `rebuild --accept-loss` gives them up"));
     }
     if let Some((_, first)) = survey.missing.first() {
         let mut hurt: Vec<SnapshotId> = survey.missing.iter().map(|(id, _)| id.clone()).collect();

@@ -349,10 +349,13 @@ pub enum Act {
         /// How many of those were dropped.
         dropped: u64,
     },
-    /// Receipts before this one were lost, and the operator went on without them.
+    /// Receipts before this one, or records, were lost, and the operator went on without them.
     AcceptLoss {
         /// Snapshots that are there and that no receipt told of any more.
         snapshots: Vec<SnapshotId>,
+        /// Snapshots that receipts tell of and whose records are gone: they are given up.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        records: Vec<SnapshotId>,
     },
 }
 

@@ -31,6 +31,7 @@ impl std::fmt::Display for LostRecord {
 pub(super) struct Account {
     begun: HashSet<InstanceId>,
     captured: HashMap<SnapshotId, LostRecord>,
+    /// They were given up, some because their records are lost.
     pruned: HashSet<SnapshotId>,
     /// The operator knows that their receipts are lost.
     accepted: HashSet<SnapshotId>,
@@ -57,7 +58,10 @@ impl Account {
                 self.pruned
                     .extend(snapshots.iter().map(|pruned| pruned.id.clone()));
             }
-            Act::AcceptLoss { snapshots } => self.accepted.extend(snapshots.iter().cloned()),
+            Act::AcceptLoss { snapshots, records } => {
+                self.accepted.extend(snapshots.iter().cloned());
+                self.pruned.extend(records.iter().cloned());
+            }
             _ => {}
         }
     }

@@ -66,7 +66,8 @@ pub struct PinArgs {
 /// Arguments of `rebuild`.
 #[derive(Clone, Debug, Args)]
 pub struct RebuildArgs {
-    /// When receipts are hurt or lost of which the catalog has no copy: go on with those that are whole, and give up the rest
+    /// When receipts are hurt or lost of which the catalog has no copy, or records are gone: go on with what is whole, and give up
+    /// the rest
     #[arg(long)]
     pub accept_loss: bool,
     /// Print one JSON document

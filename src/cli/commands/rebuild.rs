@@ -17,6 +17,8 @@ struct Found {
     unread: Vec<StoreError>,
     /// Records that are gone.
     lost: Vec<LostRecord>,
+    /// Records that are gone, and are not missed any more.
+    given_up: Vec<LostRecord>,
     /// The chain was broken.
     mended: Option<Mended>,
 }
@@ -46,8 +48,8 @@ pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, C
     })?;
     let store = context.store_for_writing()?;
     refuse_inside(&store, context.environment, Allowed::Nothing)?;
-    accept_loss(context, &store, args, mended.as_ref())?;
     let found = Found {
+        given_up: accept_loss(context, &store, args, mended.as_ref())?,
         unread: store.rebuild()?,
         lost: store.lost_records()?,
         mended,
@@ -62,23 +64,31 @@ pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, C
     .into())
 }
 
-/// A chain that holds may lack receipts that were in it. That they are given up is said in the chain, so that it is not found again.
+/// A chain that holds may lack receipts that were in it, and may tell of records that are gone. That they are given up is said in the
+/// chain, so that it is not found again. Gives the records.
 fn accept_loss(
     context: &Context<'_>,
     store: &Store,
     args: &RebuildArgs,
     mended: Option<&Mended>,
-) -> Result<(), CliError> {
+) -> Result<Vec<LostRecord>, CliError> {
     if !args.accept_loss {
-        return Ok(store.check_told()?);
+        store.check_told()?;
+        return Ok(Vec::new());
     }
-    let snapshots = store.untold()?;
-    if !snapshots.is_empty() || mended.is_some_and(|mended| mended.lost) {
+    let (snapshots, given_up) = (store.untold()?, store.lost_records()?);
+    if !snapshots.is_empty() || !given_up.is_empty() || mended.is_some_and(|mended| mended.lost) {
         let world = context.world();
         let acting = world.acting();
-        store.append(acting.now, acting.uid, None, Act::AcceptLoss { snapshots })?;
+        let records = given_up.iter().map(|lost| lost.snapshot.clone()).collect();
+        let act = Act::AcceptLoss { snapshots, records };
+        store.append(acting.now, acting.uid, None, act)?;
     }
-    Ok(())
+    Ok(given_up)
+}
+
+fn ids(lost: &[LostRecord]) -> Vec<String> {
+    lost.iter().map(|lost| lost.snapshot.to_string()).collect()
 }
 
 fn tell(context: &Context<'_>, args: &RebuildArgs, instances: u64, found: &Found) {
@@ -89,7 +99,8 @@ fn tell(context: &Context<'_>, args: &RebuildArgs, instances: u64, found: &Found
             head: Head::default(),
             instances,
             unreadable,
-            lost: found.lost.iter().map(|lost| lost.snapshot.to_string()).collect(),
+            lost: ids(&found.lost),
+            given_up: ids(&found.given_up),
             regained: mended.map(|mended| mended.regained),
             damaged_log: mended.map(|mended| HostPathDocument::new(&mended.aside)),
         });
@@ -100,9 +111,13 @@ fn tell(context: &Context<'_>, args: &RebuildArgs, instances: u64, found: &Found
     }
     for lost in &found.lost {
         context.terminal.warn(&format!(
-            "{lost} stays lost: receipt {} tells of it, and its record is gone; put snapshots/{}.json back from a copy",
+            "{lost} stays lost: receipt {} tells of it, and its record is gone; put snapshots/{}.json back from a copy, or give it up \
+             with `rebuild --accept-loss`",
             lost.receipt, lost.snapshot
         ));
+    }
+    for lost in &found.given_up {
+        context.terminal.note(&format!("{lost} is given up"));
     }
     if let Some(mended) = mended {
         let aside = sanitize::path(&mended.aside);

@@ -149,6 +149,8 @@ pub(in crate::cli) struct RebuildDocument {
     pub(in crate::cli) unreadable: Vec<String>,
     /// Snapshots of which a receipt tells, and whose records are gone.
     pub(in crate::cli) lost: Vec<String>,
+    /// Others, which are given up now: they are not missed any more.
+    pub(in crate::cli) given_up: Vec<String>,
     /// How many receipts came from the catalog's copy; none when the chain held.
     pub(in crate::cli) regained: Option<u64>,
     /// Where the damaged log was laid aside.

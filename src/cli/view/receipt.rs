@@ -274,11 +274,23 @@ impl Telling {
                 origin.1,
                 sanitize::path(&file.to_path())
             ),
-            Act::AcceptLoss { snapshots } => format!(
-                "went on without receipts that are lost, also those of {}",
-                size::counted(snapshots.len() as u64, "snapshot", "snapshots")
-            ),
+            Act::AcceptLoss { snapshots, records } => accepted(snapshots.len(), records.len()),
         }
+    }
+}
+
+/// What was gone on without: receipts of so many snapshots, and so many records.
+fn accepted(snapshots: usize, records: usize) -> String {
+    let counted = |count: usize| size::counted(count as u64, "snapshot", "snapshots");
+    let given_up = format!("gave up {}, of which the records are lost", counted(records));
+    let without = format!(
+        "went on without receipts that are lost, also those of {}",
+        counted(snapshots)
+    );
+    match (snapshots, records) {
+        (_, 0) => without,
+        (0, _) => given_up,
+        _ => format!("{without}; {given_up}"),
     }
 }
 

@@ -8,9 +8,7 @@ use serde::Serialize;
 
 use super::row::Word;
 use super::{failure, schema};
-use crate::snapshot::{
-    Act, Coverage, Digest, InstanceId, PrunedSnapshot, Receipt, SnapshotId, SnapshotRecord,
-};
+use crate::snapshot::{Act, Coverage, Digest, InstanceId, Receipt, SnapshotId, SnapshotRecord};
 use crate::store::StoreError;
 use crate::store::log::Link;
 
@@ -164,7 +162,19 @@ impl<'a> Tables<'a> {
             }
             Act::Prune { snapshots, .. } => {
                 for pruned in snapshots {
-                    self.pruned(*number, pruned)?;
+                    self.pruned(*number, &pruned.id, pruned.instance.as_str())?;
+                }
+            }
+            Act::AcceptLoss { records, .. } => {
+                for id in records {
+                    let sql = "SELECT r.instance FROM captures c JOIN receipts r ON r.number = c.number
+                               WHERE c.snapshot = ?1";
+                    let mut session = self.transaction.prepare_cached(sql)?;
+                    let session = session.query_row([id.as_str()], |row| row.get::<_, String>(0));
+                    // One that no receipt tells of is not missed.
+                    if let Some(session) = session.optional()? {
+                        self.pruned(*number, id, &session)?;
+                    }
                 }
             }
             Act::Pin { snapshot } => {
@@ -182,8 +192,7 @@ impl<'a> Tables<'a> {
             | Act::Repack { .. }
             | Act::Fork { .. }
             | Act::Export { .. }
-            | Act::Import { .. }
-            | Act::AcceptLoss { .. } => {}
+            | Act::Import { .. } => {}
         }
         Ok(())
     }
@@ -195,11 +204,11 @@ impl<'a> Tables<'a> {
     }
 
     /// A snapshot that was given up is not there, whether its record is gone already or not.
-    fn pruned(&self, number: u64, pruned: &PrunedSnapshot) -> rusqlite::Result<()> {
-        let id = pruned.id.as_str();
+    fn pruned(&self, number: u64, id: &SnapshotId, session: &str) -> rusqlite::Result<()> {
+        let id = id.as_str();
         self.transaction
             .prepare_cached("INSERT OR IGNORE INTO pruned VALUES (?1, ?2, ?3)")?
-            .execute(params![id, pruned.instance.as_str(), signed(number)])?;
+            .execute(params![id, session, signed(number)])?;
         for sql in [
             "DELETE FROM snapshots WHERE id = ?1",
             "DELETE FROM snapshot_roots WHERE snapshot = ?1",

@@ -149,12 +149,13 @@ impl Catalog {
         })
     }
 
-    /// Every snapshot that was given up, and the receipt that tells of it.
+    /// Every snapshot that was pruned, and the receipt that tells of it.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
     pub fn pruned_of(&self, instance: &InstanceId) -> Result<Vec<(SnapshotId, u64)>, StoreError> {
-        let sql = "SELECT snapshot, number FROM pruned WHERE instance = ?1 ORDER BY number DESC, snapshot";
+        let sql = "SELECT p.snapshot, p.number FROM pruned p JOIN receipts r ON r.number = p.number
+             WHERE p.instance = ?1 AND r.act = 'prune' ORDER BY p.number DESC, p.snapshot";
         let pair = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Word<_>>(0)?.0, row.get::<_, Count>(1)?.0));
         self.query(|connection| {
             connection

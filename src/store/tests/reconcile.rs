@@ -38,7 +38,7 @@ fn a_kill_before_a_receipt_explains_one_record() {
     assert!(matches!(store.check_told(), Err(StoreError::Untold { .. })));
     let snapshots = store.untold().unwrap();
     store
-        .append(at(9), 0, None, Act::AcceptLoss { snapshots })
+        .append(at(9), 0, None, accepted(snapshots, Vec::new()))
         .unwrap();
     assert_eq!(store.untold().unwrap(), []);
 }
@@ -101,6 +101,21 @@ fn archives_wait_for_a_record_that_is_lost() {
     let swept = sole.sweep(&crate::observer::Silent).unwrap();
     assert_eq!(swept.unreadable, [snapshot(1)]);
     assert!(archive.exists());
+    // One that was given up needs nothing any more.
+    let given_up = accepted(Vec::new(), vec![snapshot(1)]);
+    store.append(at(9), 0, None, given_up).unwrap();
+    assert_eq!(store.lost_records().unwrap(), []);
+    assert!(matches!(
+        store.record(&snapshot(1)),
+        Err(StoreError::NoSnapshot { .. })
+    ));
+    let swept = sole.sweep(&crate::observer::Silent).unwrap();
+    assert_eq!((swept.unreadable, swept.archives), (Vec::new(), 1));
+    assert!(!archive.exists());
+}
+
+fn accepted(snapshots: Vec<SnapshotId>, records: Vec<SnapshotId>) -> Act {
+    Act::AcceptLoss { snapshots, records }
 }
 
 /// A store of which nothing is in the other ones.

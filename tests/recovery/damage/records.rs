@@ -67,6 +67,34 @@ fn a_record_that_was_removed_is_missed_by_every_look_and_comes_back_whole() {
 }
 
 #[test]
+fn a_record_that_is_lost_for_good_can_be_given_up() {
+    let all = Sessions::new();
+    let half = all.snapshots(&all.hurt).remove(1);
+    fs::remove_file(all.file("snapshots").join(format!("{half}.json"))).unwrap();
+    all.sandbox.jackin(["rebuild"]).code(7).has("--accept-loss");
+    // While it may be put back, it may need any archive.
+    let idle = all.file("archives/ar-0123456789ab.tar.zst");
+    fs::write(&idle, "of a command that was killed").unwrap();
+    all.sandbox.jackin(["prune", "--yes"]).ok();
+    assert!(idle.exists());
+    let run = all.sandbox.jackin(["rebuild", "--accept-loss", "--json"]).ok();
+    let document = run.json();
+    assert_eq!(document["given_up"][0], half.as_str());
+    assert_eq!(document["lost"].as_array().unwrap().len(), 0);
+    all.verifies();
+    all.sandbox.jackin(["rebuild"]).ok();
+    all.sandbox.jackin(["doctor"]).ok();
+    all.sandbox.jackin(["log"]).ok().has("gave up 1 snapshot");
+    let id = &all.hurt.id;
+    all.sandbox.jackin(["diff", id, "--from", "half"]).code(5);
+    all.sandbox.jackin(["prune", "--yes"]).ok();
+    assert!(!idle.exists());
+    all.verifies();
+    all.is_not_torn(&all.hurt, "after that");
+    all.whole_restores("after that");
+}
+
+#[test]
 fn a_lost_checkpoint_hides_no_later_one_whose_receipt_a_kill_prevented() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("work");
