@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::{Matcher, PatternError, Verdict};
 use crate::mount::{MountError, Root};
-use crate::platform::remote::actor_near;
-use crate::platform::{self, Looked, NodeKind, Stat, parallel};
+use crate::platform::remote::{actor_near, is_elsewhere};
+use crate::platform::{self, NodeKind, Stat, parallel};
 use crate::snapshot::{Coverage, Name, RelPath};
 
 /// Enough for an honest picture within about a second.
@@ -107,6 +107,7 @@ pub fn count_foreign(coverage: &Coverage, identity: &Identity, limit: u64) -> Re
         identity,
         limit,
         visited: AtomicU64::new(0),
+        is_elsewhere: is_elsewhere(&coverage.root.to_path()),
     };
     let parts = parallel::explore((RelPath::root(), top), |job, below, found: &mut Foreign| {
         count.directory(job, below, found)
@@ -134,7 +135,12 @@ struct Count<'a> {
     identity: &'a Identity,
     limit: u64,
     visited: AtomicU64,
+    /// The root lies on another machine.
+    is_elsewhere: bool,
 }
+
+/// Names, and the facts of what they name.
+type Children = Vec<(Vec<u8>, io::Result<Stat>)>;
 
 /// A directory to look into: where, and what it is.
 type Job = (RelPath, Stat);
@@ -142,29 +148,48 @@ type Job = (RelPath, Stat);
 impl Count<'_> {
     fn directory(&self, (path, stat): Job, below: &mut Vec<Job>, found: &mut Foreign) -> ControlFlow<()> {
         let listed = if self.identity.may(&stat, 5) {
-            self.root.dir(&path).and_then(|dir| dir.look_into())
+            self.children(&path)
         } else {
             Err(io::ErrorKind::PermissionDenied.into())
         };
-        let Ok(Looked { children, .. }) = listed else {
+        let Ok((children, stopped)) = listed else {
             found.unreadable += 1;
             return ControlFlow::Continue(());
         };
-        let before = self.visited.fetch_add(children.len() as u64, Ordering::Relaxed);
-        let room = usize::try_from(self.limit.saturating_sub(before)).unwrap_or(usize::MAX);
-        let all = children.len();
-        for (name, child) in children.into_iter().take(room) {
+        for (name, child) in children {
             found.visited += 1;
             // What cannot be looked at needs no counting.
             if let (Ok(name), Ok(child)) = (Name::new(&name), child) {
                 self.entry(&stat, path.join(&name), child, below, found);
             }
         }
-        if all > room {
+        if stopped {
             found.stopped = true;
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
+    }
+
+    /// What is in a directory, as far as there is room for it, and whether there is more.
+    fn children(&self, path: &RelPath) -> io::Result<(Children, bool)> {
+        let dir = self.root.dir(path)?;
+        let room = |all: usize| {
+            let before = self.visited.fetch_add(all as u64, Ordering::Relaxed);
+            usize::try_from(self.limit.saturating_sub(before)).unwrap_or(usize::MAX)
+        };
+        if self.is_elsewhere {
+            // One question, whatever is in it.
+            let mut children = dir.look_into()?.children;
+            let (all, room) = (children.len(), room(children.len()));
+            children.truncate(room);
+            return Ok((children, all > room));
+        }
+        let names = dir.names()?;
+        let room = room(names.len());
+        let asked = || names.iter().take(room);
+        let facts = dir.look_at(asked().map(Name::as_os_str))?;
+        let children = asked().map(|name| name.as_bytes().to_vec()).zip(facts);
+        Ok((children.collect(), names.len() > room))
     }
 
     fn entry(&self, above: &Stat, at: RelPath, child: Stat, below: &mut Vec<Job>, found: &mut Foreign) {
