@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
 
 use super::RestoreError;
 use super::history::manifest;
@@ -29,15 +28,17 @@ pub(super) fn shared_paths(
     if others.is_empty() {
         return Ok(shared);
     }
+    let own = changed(store, instance, coverage)?;
     for other in others {
         for mount in &other.mounts {
             let Some((root, theirs)) = coverage.common(mount) else {
                 continue;
             };
-            let own: BTreeSet<PathBuf> = changed(store, instance, coverage, &root)?;
-            for path in changed(store, &other, mount, &theirs)?.intersection(&own) {
+            for path in changed(store, &other, mount)? {
+                let path = path.on_host(&theirs);
                 let below = path.strip_prefix(&root).ok().map(|p| p.as_os_str().as_bytes());
-                let Some(path) = below.and_then(|bytes| RelPath::new(bytes).ok()) else {
+                let below = below.and_then(|bytes| RelPath::new(bytes).ok());
+                let Some(path) = below.filter(|path| own.contains(path)) else {
                     continue;
                 };
                 let ids = shared.entry(path).or_default();
@@ -62,13 +63,12 @@ fn lived_together(store: &Store, a: &InstanceRow, b: &InstanceRow) -> Result<boo
     Ok(before_end(a, b) && before_end(b, a))
 }
 
-/// The paths, with the mount's root at `root`, that differ between an instance's baseline and its last snapshot that is no emergency.
+/// The paths that differ between an instance's baseline and its last snapshot that is no emergency.
 fn changed(
     store: &Store,
     instance: &InstanceRow,
     coverage: &Coverage,
-    root: &Path,
-) -> Result<BTreeSet<PathBuf>, RestoreError> {
+) -> Result<BTreeSet<RelPath>, RestoreError> {
     let rows = store.catalog().snapshots(&instance.id)?;
     let mut reveal = Reveal::of(store, coverage, Show::Stored)?;
     let mut of = |id| manifest(store, &store.record(id)?, &coverage.label, &mut reveal);
@@ -90,8 +90,5 @@ fn changed(
         skipped: &[],
     };
     let changes = compare(&from, &to).changes;
-    Ok(changes
-        .into_iter()
-        .map(|change| change.path.on_host(root))
-        .collect())
+    Ok(changes.into_iter().map(|change| change.path).collect())
 }
