@@ -121,7 +121,14 @@ pub fn is_due(store: &Store, rules: &Rules<'_>, now: Time) -> Result<bool, Store
     let field = Field::look(store)?;
     let mut choice = Choice::new(&field);
     choice.by_rules(rules, now);
-    Ok(!choice.is_empty() || need(store, rules.room)?.is_some() || store.has_many_small_archives()?)
+    if !choice.is_empty() {
+        return Ok(true);
+    }
+    let size = match rules.room.max_bytes {
+        0 => Size::default(),
+        _ => Size::of(store)?,
+    };
+    Ok(need(store, rules.room, size)?.is_some() || store.has_many_small_archives()?)
 }
 
 /// Plans. Nothing is changed.
@@ -152,7 +159,7 @@ pub fn plan(
         packing = Some(repack(&choice)?);
     }
     let mut lacking = 0;
-    if let Some(need) = need(store, rules.room)?.filter(|_| weights.unreadable.is_empty()) {
+    if let Some(need) = need(store, rules.room, weights.size)?.filter(|_| weights.unreadable.is_empty()) {
         if packing.is_none() {
             packing = Some(repack(&choice)?);
         }
@@ -223,10 +230,11 @@ impl Need {
     }
 }
 
-fn need(store: &Store, room: Room) -> Result<Option<Need>, StoreError> {
+/// `size`: what the store takes; it counts only where there is a ceiling.
+fn need(store: &Store, room: Room, size: Size) -> Result<Option<Need>, StoreError> {
     let too_large = match room.max_bytes {
         0 => 0,
-        max => Size::of(store)?.all().saturating_sub(max),
+        max => size.all().saturating_sub(max),
     };
     // On a small disk a floor made for large ones would let nothing stay.
     let floor = room.min_free.min(store.all_bytes()? / 10);

@@ -35,9 +35,19 @@ pub struct Size {
 impl Size {
     /// Looks.
     pub(super) fn of(store: &Store) -> Result<Self, StoreError> {
+        let (archives, records) = (store.archive_sizes()?, store.record_sizes()?);
+        let archives = archives.iter().map(|(_, size)| size);
+        Self::sum(store, archives, records.iter().map(|(_, size)| size))
+    }
+
+    fn sum<'s>(
+        store: &Store,
+        archives: impl Iterator<Item = &'s u64>,
+        records: impl Iterator<Item = &'s u64>,
+    ) -> Result<Self, StoreError> {
         Ok(Self {
-            archives: store.archive_sizes()?.iter().map(|(_, size)| size).sum(),
-            records: store.record_sizes()?.iter().map(|(_, size)| size).sum(),
+            archives: archives.sum(),
+            records: records.sum(),
             lasting: store.lasting_bytes()?,
         })
     }
@@ -54,11 +64,7 @@ impl Weights {
         let sizes: HashMap<ArchiveId, u64> = store.archive_sizes()?.into_iter().collect();
         let records: HashMap<SnapshotId, u64> = store.record_sizes()?.into_iter().collect();
         let mut weights = Self {
-            size: Size {
-                archives: sizes.values().sum(),
-                records: records.values().sum(),
-                lasting: store.lasting_bytes()?,
-            },
+            size: Size::sum(store, sizes.values(), records.values())?,
             idle: 0,
             freed: 0,
             unreadable: Vec::new(),
