@@ -58,21 +58,14 @@ pub(in crate::store) fn health(path: &Path) -> Result<Option<Health>, StoreError
 impl Catalog {
     /// A digest of everything that stands in the tables.
     pub(in crate::store) fn content(&self) -> Result<Digest, StoreError> {
-        const TABLES: [&str; 8] = [
-            "receipts",
-            "instances",
-            "instance_roots",
-            "captures",
-            "snapshots",
-            "snapshot_roots",
-            "pruned",
-            "pins",
-        ];
         self.ask(|connection| {
             let mut all = Digest::of(b"");
-            for table in TABLES {
-                let mut statement = connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2"))?;
-                let columns = statement.column_count();
+            for table in schema::tables(connection)? {
+                let named = format!("SELECT * FROM \"{}\"", table.replace('"', "\"\""));
+                let columns = connection.prepare(&named)?.column_count();
+                let order: Vec<String> = (1..=columns).map(|column| column.to_string()).collect();
+                let sql = format!("{named} ORDER BY {}", order.join(", "));
+                let mut statement = connection.prepare(&sql)?;
                 let mut rows = statement.query([])?;
                 while let Some(row) = rows.next()? {
                     // Each row together with all before it.

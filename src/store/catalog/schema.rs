@@ -35,17 +35,31 @@ fn step(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.pragma_update(None, "user_version", from + 1)
 }
 
-/// Drops every table and view and makes them anew, empty, within the caller's transaction. Done in place, so
-/// that other processes that have the database open see it.
-pub(super) fn reset(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    let objects: Vec<(String, String)> = transaction
+/// The names of all tables, sorted.
+pub(super) fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let objects = objects(connection)?.into_iter();
+    let mut tables: Vec<String> = objects
+        .filter_map(|(kind, name)| (kind == "table").then_some(name))
+        .collect();
+    tables.sort();
+    Ok(tables)
+}
+
+/// Every table and view, the views first.
+fn objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    connection
         .prepare(
             "SELECT type, name FROM sqlite_schema
              WHERE type IN ('view', 'table') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type DESC",
         )?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    for (kind, name) in objects {
+        .collect()
+}
+
+/// Drops every table and view and makes them anew, empty, within the caller's transaction. Done in place, so
+/// that other processes that have the database open see it.
+pub(super) fn reset(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    for (kind, name) in objects(transaction)? {
         transaction.execute_batch(&format!("DROP {kind} \"{}\"", name.replace('"', "\"\"")))?;
     }
     transaction.pragma_update(None, "user_version", 0)?;
