@@ -1,6 +1,7 @@
 //! The chain of receipts as the store offers it: read whole, and appended to together with what it tells of.
 
-use super::{Anchor, Draft, RECEIPTS, Store, StoreError, draft, lock, log, origin, projection};
+use super::reconcile::Account;
+use super::{Anchor, Draft, RECEIPTS, Store, StoreError, draft, lock, log, origin, projection, record};
 use crate::snapshot::{Act, CallRef, InstanceId, Receipt, SnapshotId, SnapshotRecord, Step, Time};
 
 /// What the receipt of a snapshot tells that its record does not.
@@ -10,6 +11,16 @@ pub struct Told {
     pub step: Option<Step>,
     /// The tool call that it was taken before.
     pub call: Option<CallRef>,
+}
+
+/// The chain as it was read once.
+pub(super) struct ReadChain {
+    pub(super) receipts: Vec<Receipt>,
+    pub(super) head: Anchor,
+    pub(super) broken: Option<StoreError>,
+    /// The records that were there before.
+    pub(super) ids: Vec<SnapshotId>,
+    pub(super) account: Account,
 }
 
 impl Store {
@@ -38,7 +49,27 @@ impl Store {
     /// # Errors
     /// When it cannot be read at all.
     pub fn chain_until_break(&self) -> Result<(Vec<Receipt>, Anchor, Option<StoreError>), StoreError> {
+        let read = self.read_chain()?;
+        Ok((read.receipts, read.head, read.broken))
+    }
+
+    /// The same; a chain that holds and lacks receipts that were in it is broken, too.
+    ///
+    /// # Errors
+    /// As [`Store::chain_until_break`].
+    pub fn chain_as_told(&self) -> Result<(Vec<Receipt>, Anchor, Option<StoreError>), StoreError> {
+        let read = self.read_chain()?;
+        let untold = || self.untold_error(read.account.untold(&self.layout, &read.ids).1);
+        let broken = read.broken.or_else(untold);
+        Ok((read.receipts, read.head, broken))
+    }
+
+    /// The same, with what it tells of snapshots.
+    pub(super) fn read_chain(&self) -> Result<ReadChain, StoreError> {
         let _kept = self.layout.enter()?;
+        // Asked first, too: a record comes before its receipt.
+        let ids = record::ids(&self.layout)?;
+        let mut account = Account::default();
         // Asked first: what it has was in the log before.
         let known = self.catalog.last_receipt()?;
         let path = self.layout.receipts();
@@ -49,6 +80,7 @@ impl Store {
                 number: link.place.number,
                 hash: link.place.hash,
             };
+            account.take(&link.receipt);
             receipts.push(link.receipt);
             Ok(())
         });
@@ -61,7 +93,13 @@ impl Store {
             Err(error) => return Err(error),
         };
         let broken = broken.map(|broken| origin::explain(&self.catalog, &self.layout, broken));
-        Ok((receipts, head, broken))
+        Ok(ReadChain {
+            receipts,
+            head,
+            broken,
+            ids,
+            account,
+        })
     }
 
     /// Appends a receipt to the chain: it is on disk when this returns. When only the catalog cannot follow,

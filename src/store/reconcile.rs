@@ -153,13 +153,12 @@ impl Store {
     /// # Errors
     /// [`StoreError::Untold`]; as [`Store::receipts`].
     pub fn check_told(&self) -> Result<(), StoreError> {
-        let snapshots = self.untold()?;
-        if snapshots.is_empty() {
-            return Ok(());
-        }
-        Err(StoreError::Untold {
-            path: self.layout.receipts(),
-            snapshots,
-        })
+        self.untold_error(self.untold()?).map_or(Ok(()), Err)
+    }
+
+    /// The error that snapshots amount to of which no receipt tells any more.
+    pub(super) fn untold_error(&self, snapshots: Vec<SnapshotId>) -> Option<StoreError> {
+        let path = self.layout.receipts();
+        (!snapshots.is_empty()).then_some(StoreError::Untold { path, snapshots })
     }
 }

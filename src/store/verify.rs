@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::archive::{Archive, Piece};
+use super::chain::ReadChain;
+use super::reconcile::LostRecord;
 use super::{BlobPlace, BlobReader, Blobs, Layout, Store, StoreError, survey};
 use crate::observer::{Observer, Phase};
 use crate::platform::parallel;
@@ -57,18 +59,11 @@ impl Store {
             read_data,
             observer,
             seen: HashMap::new(),
+            loose: HashMap::new(),
             out: Verified::default(),
         };
         observer.begin(Phase::Verify);
-        match self.receipts() {
-            Ok(receipts) => {
-                check.out.receipts = receipts.len() as u64;
-                if let Err(error @ StoreError::Untold { .. }) = self.check_told() {
-                    check.find(None, None, error.to_string());
-                }
-            }
-            Err(error) => check.find(None, None, error.to_string()),
-        }
+        let lost = check.chain();
         let mut archives: BTreeMap<ArchiveId, ArchiveRef> = BTreeMap::new();
         let mut needs_key = false;
         for id in self.record_ids()? {
@@ -103,8 +98,10 @@ impl Store {
         if needs_key {
             check.key();
         }
-        check.lost();
-        check.catalog();
+        if !check.out.interrupted {
+            check.lost(&lost);
+            check.catalog();
+        }
         check.out.archives = archives.len() as u64;
         if read_data {
             check.archives(&archives.into_values().collect::<Vec<_>>())?;
@@ -118,8 +115,10 @@ struct Check<'a> {
     store: &'a Store,
     read_data: bool,
     observer: &'a dyn Observer,
-    /// Content that was read already, by the archive that it was read from, if any: what is wrong with it, if anything.
-    seen: HashMap<Option<ArchiveId>, HashMap<Content, Option<String>>>,
+    /// Content that was read already, by the archive that it was read from: what is wrong with it, if anything.
+    seen: HashMap<ArchiveId, HashMap<Content, Option<String>>>,
+    /// The same of what was read from none.
+    loose: HashMap<Content, Option<String>>,
     out: Verified,
 }
 
@@ -134,9 +133,30 @@ impl Check<'_> {
         });
     }
 
-    /// Records that are gone. What a chain that is broken told behind the break nobody knows: it may have been given up there.
-    fn lost(&mut self) {
-        for lost in self.store.lost_records().unwrap_or_default() {
+    /// The chain, and what it tells of that is not there. Gives the records that are gone. What a chain that is broken told behind the
+    /// break nobody knows: they may have been given up there.
+    fn chain(&mut self) -> Vec<LostRecord> {
+        let (store, layout) = (self.store, self.store.layout());
+        let read = match store.read_chain() {
+            Ok(ReadChain {
+                broken: Some(error), ..
+            })
+            | Err(error) => {
+                self.find(None, None, error.to_string());
+                return Vec::new();
+            }
+            Ok(read) => read,
+        };
+        self.out.receipts = read.receipts.len() as u64;
+        let untold = store.untold_error(read.account.untold(layout, &read.ids).1);
+        if let Some(error) = untold {
+            self.find(None, None, error.to_string());
+        }
+        read.account.lost(layout, &read.ids)
+    }
+
+    fn lost(&mut self, lost: &[LostRecord]) {
+        for lost in lost {
             let what = format!(
                 "its record is gone, and nobody pruned it: receipt {} tells of {lost}",
                 lost.receipt
@@ -176,12 +196,19 @@ impl Check<'_> {
 
     /// What is known of content from where this snapshot has it. Another archive may hold the same, whole or hurt.
     fn seen_in(&self, blobs: &Blobs, content: &Content) -> Option<&Option<String>> {
-        self.seen.get(&holder(blobs, content))?.get(content)
+        let seen = match holder(blobs, content) {
+            Some(archive) => self.seen.get(archive)?,
+            None => &self.loose,
+        };
+        seen.get(content)
     }
 
     fn saw(&mut self, blobs: &Blobs, content: Content, what: Option<String>) {
-        let of_archive = self.seen.entry(holder(blobs, &content)).or_default();
-        of_archive.insert(content, what);
+        let seen = match holder(blobs, &content) {
+            Some(archive) => self.seen.entry(archive.clone()).or_default(),
+            None => &mut self.loose,
+        };
+        seen.insert(content, what);
     }
 
     fn snapshot(&mut self, record: &SnapshotRecord) {
@@ -322,9 +349,9 @@ impl Check<'_> {
 }
 
 /// The archive that content is read from.
-fn holder(blobs: &Blobs, content: &Content) -> Option<ArchiveId> {
+fn holder<'b>(blobs: &'b Blobs, content: &Content) -> Option<&'b ArchiveId> {
     let archive = blobs.archives().get(blobs.archive_of(&content.digest)?)?;
-    Some(archive.id.clone())
+    Some(&archive.id)
 }
 
 /// What is wrong with the file of an archive.

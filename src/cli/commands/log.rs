@@ -17,12 +17,9 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliEr
     let store = context.store_for_reading()?;
     // Reading the chain checks every link; the error names the first that does not hold.
     let (receipts, head, mut broken) = match &store {
-        Some(store) => store.chain_until_break()?,
+        Some(store) => store.chain_as_told()?,
         None => (Vec::new(), Anchor::NOTHING, None),
     };
-    if let (None, Some(store)) = (&broken, &store) {
-        broken = store.check_told().err();
-    }
     let only_checked = args.verify || args.anchor.is_some();
     if let Some(broken) = broken.take_if(|_| only_checked) {
         return Err(broken.into());
