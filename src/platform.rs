@@ -43,8 +43,8 @@ pub use file_system::{
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
 pub use open::{
-    is_bound, is_io_failure, is_link_refused, is_sync_unsupported, is_through_link, names, open_beneath,
-    open_child_dir, open_child_file, open_child_file_blindly, open_root, read_link,
+    is_bound, is_io_failure, is_sync_unsupported, is_through_link, names, open_beneath, open_child_dir,
+    open_child_file, open_child_file_blindly, open_root, read_link,
 };
 pub use paths::{
     Opening, all_bytes_at, canonical, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path,

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::args::CalledAs;
+use clap::ValueEnum as _;
+
+use super::args::{AgentThere, CalledAs};
 use super::commands::warn_of_pending;
 use super::error::{CliError, ErrorKind};
 use super::fail_point::FailPoint;
@@ -119,10 +121,10 @@ impl<'a> Context<'a> {
 
     /// What another process of this program has to be told of the agents on other machines.
     pub(super) fn agent_words(&self) -> Option<OsString> {
-        let agent = self.environment.get(AGENT_VARIABLE)?;
-        let mut word = OsString::from("--agent=");
-        word.push(agent);
-        Some(word)
+        // What is no word of ours is told where a machine is to be reached.
+        let told = self.environment.get(AGENT_VARIABLE)?.to_str()?;
+        let agent = AgentThere::from_str(told, false).ok()?;
+        Some(format!("--agent={}", agent.word()).into())
     }
 
     /// The world as the library wants it.

@@ -73,7 +73,7 @@ fn quiet_open(dir: impl AsHandle, name: &OsStr, flags: OFlags) -> Result<Handle,
     openat(dir, name, flags, Mode::empty())
 }
 
-/// Whether an error says that a link stands where a directory should.
+/// Whether an error says that a symbolic link stands where a file or a directory should.
 #[must_use]
 pub fn is_through_link(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
@@ -149,12 +149,6 @@ pub fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> io::Result<()> 
 /// What the system says; `InvalidInput` when it is no link.
 pub fn read_link(dir: impl AsHandle, name: &OsStr) -> io::Result<Vec<u8>> {
     Ok(kernel::readlinkat(dir, name)?)
-}
-
-/// Whether opening failed because there is a symbolic link.
-#[must_use]
-pub fn is_link_refused(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
 /// Whether the disk, or what stands for it, failed (EIO).

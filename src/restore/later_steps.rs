@@ -57,6 +57,9 @@ pub(super) fn name_later_steps(
 
 /// Goes through the later snapshots of a mount, the oldest first. Gives whether all that was needed of them could be read.
 fn attribute(store: &Store, mount: &mut ProposedMount, later: &[&SnapshotRow]) -> Result<bool, RestoreError> {
+    if !mount.plan.conflicts.iter().any(is_open) {
+        return Ok(true);
+    }
     let coverage = &mount.request.coverage;
     let left = mount.request.witness.last.as_ref();
     let was = |path: &RelPath| left.and_then(|left| left.entry(path));

@@ -47,7 +47,7 @@ pub(super) fn open(path: &Path) -> Result<Option<File>, StoreError> {
     let file = match platform::open_path(path, Opening::Read) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) if platform::is_link_refused(&error) => {
+        Err(error) if platform::is_through_link(&error) => {
             return Err(not_regular(path));
         }
         Err(error) => return Err(StoreError::io("open", path)(error)),
