@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::real_scenarios::{DAMAGES, furnish};
+use crate::real_scenarios::{DAMAGES, furnish, later_work_stays, nothing_is_done};
 use crate::support::build::Build;
 use crate::support::carried::Kind;
 use crate::support::compare::{assert_kept, assert_same_tree, assert_untouched};
@@ -87,20 +87,8 @@ fn what_is_not_the_sessions_stays_wherever_the_files_lie() {
         }
         sandbox.restore(&id, &["own/a"]).touched(&["own/a"]);
         assert_kept(&damaged, &sandbox.tree(&project), &["own/a"]);
-        // 23: the operator's later file stays and is named.
-        fs::write(project.join("notes.md"), "mine\n").unwrap();
-        sandbox.restore_in_part(&id, &[]).conflicted(&["notes.md"]);
-        let after = sandbox.tree(&project);
-        let own = |tree: &Tree| tree.without("target").without("node_modules").without("notes.md");
-        assert_same_tree(&own(&before), &own(&after));
-        assert_untouched(&damaged.only("target"), &after.only("target"));
-        assert_untouched(&damaged.only("node_modules"), &after.only("node_modules"));
-        fs::remove_file(project.join("notes.md")).unwrap();
-        // 24: a session that changed nothing.
-        let idle = sandbox.tree(&project);
-        let id = sandbox.launch_with(&excluded, &project, "true");
-        sandbox.restore(&id, &[]).nothing();
-        assert_untouched(&idle, &sandbox.tree(&project));
+        later_work_stays(sandbox, &project, &id, (&before, &damaged));
+        nothing_is_done(sandbox, &project, &excluded);
     });
 }
 
@@ -119,6 +107,15 @@ fn an_active_session_is_refused_wherever_the_files_lie() {
         sandbox.jackin(["end", &id]).ok();
         sandbox.restore(&id, &[]).touched(&[".env"]);
     });
+}
+
+/// The tree is the one before the session or the damaged one, never half of each, and comes back whole.
+fn is_old_or_new(sandbox: &Sandbox, project: &Path, id: &str, (before, damaged): (&Tree, &Tree)) {
+    let now = sandbox.tree(project);
+    let is_new = now.nodes.contains_key(b"data/one.csv".as_slice());
+    assert_same_tree(if is_new { before } else { damaged }, &now);
+    sandbox.restore(id, &[]);
+    assert_same_tree(before, &sandbox.tree(project));
 }
 
 #[test]
@@ -142,11 +139,7 @@ fn a_restore_that_dies_is_finished_or_taken_back_wherever_the_files_lie() {
                 if sandbox.jackin(["list"]).ok().text().contains("interrupted") {
                     sandbox.jackin([verb, &id, "--yes"]).code_in(&[0, 6]);
                 }
-                let now = sandbox.tree(&project);
-                let is_new = now.nodes.contains_key(b"data/one.csv".as_slice());
-                assert_same_tree(if is_new { &before } else { &damaged }, &now);
-                sandbox.restore(&id, &[]);
-                assert_same_tree(&before, &sandbox.tree(&project));
+                is_old_or_new(sandbox, &project, &id, (&before, &damaged));
             }
         }
     });
@@ -181,11 +174,7 @@ fn a_connection_that_is_cut_loses_nothing() {
                 let verb = if round % 2 == 0 { "resume" } else { "abort" };
                 sandbox.jackin([verb, &id, "--yes"]).code_in(&[0, 6]);
             }
-            let now = sandbox.tree(&project);
-            let is_new = now.nodes.contains_key(b"data/one.csv".as_slice());
-            assert_same_tree(if is_new { &before } else { &damaged }, &now);
-            sandbox.restore(&id, &[]);
-            assert_same_tree(&before, &sandbox.tree(&project));
+            is_old_or_new(&sandbox, &project, &id, (&before, &damaged));
             sandbox.no_litter();
         }
         println!("{kind:?}: {rounds} connections cut, {waited} restores waited");
@@ -238,7 +227,7 @@ fn what_is_lost_on_a_machine_without_the_program_is_told_and_a_copy_loses_nothin
         if kind == Kind::Busybox {
             continue;
         }
-        let before = Tree::read(&project);
+        let before = sandbox.tree(&project);
         let copied = |words: &[&str]| {
             let command = sandbox.command(words);
             command.with("JACKIN_RECOVERY_AGENT", "copy").run()
@@ -250,7 +239,7 @@ fn what_is_lost_on_a_machine_without_the_program_is_told_and_a_copy_loses_nothin
         fs::remove_file(project.join(".env")).unwrap();
         copied(&["end", &id]).ok();
         copied(&["restore", &id, "--yes"]).ok();
-        assert_same_tree(&before, &Tree::read(&project));
+        assert_same_tree(&before, &sandbox.tree(&project));
         // Nothing of it stays.
         let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
         let ours = |name: &str| name.starts_with("jackin-recovery.");

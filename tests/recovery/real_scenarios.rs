@@ -153,6 +153,33 @@ fn real_source_tree_survives_every_damage() {
     }
 }
 
+/// Scenario 23: what the operator made since stays and is named, everything else of `before` comes back, excluded trees stay as
+/// damaged.
+pub(crate) fn later_work_stays(
+    sandbox: &Sandbox,
+    project: &Path,
+    id: &str,
+    (before, damaged): (&Tree, &Tree),
+) {
+    fs::write(project.join("notes.md"), "mine\n").unwrap();
+    sandbox.restore_in_part(id, &[]).conflicted(&["notes.md"]);
+    let after = sandbox.tree(project);
+    let own = |tree: &Tree| tree.without("target").without("node_modules").without("notes.md");
+    assert_same_tree(&own(before), &own(&after));
+    for excluded in ["target", "node_modules"] {
+        assert_untouched(&damaged.only(excluded), &after.only(excluded));
+    }
+    fs::remove_file(project.join("notes.md")).unwrap();
+}
+
+/// Scenario 24: a session that changed nothing, a restore that writes nothing.
+pub(crate) fn nothing_is_done(sandbox: &Sandbox, project: &Path, flags: &[&str]) {
+    let idle = sandbox.tree(project);
+    let id = sandbox.launch_with(flags, project, "true");
+    sandbox.restore(&id, &[]).nothing();
+    assert_untouched(&idle, &sandbox.tree(project));
+}
+
 #[test]
 fn real_source_tree_keeps_what_is_not_the_sessions() {
     let sandbox = Sandbox::new();
@@ -175,21 +202,8 @@ fn real_source_tree_keeps_what_is_not_the_sessions() {
     // 26: one path, and nothing else moves.
     sandbox.restore(&id, &["own/a"]).touched(&["own/a"]);
     assert_kept(&damaged, &Tree::read(&project), &["own/a"]);
-    // 23: the operator's later file stays and is named.
-    fs::write(project.join("notes.md"), "mine\n").unwrap();
-    sandbox.restore_in_part(&id, &[]).conflicted(&["notes.md"]);
-    let after = Tree::read(&project);
-    let own = |tree: &Tree| tree.without("target").without("node_modules").without("notes.md");
-    assert_same_tree(&own(&before), &own(&after));
-    assert_untouched(&damaged.only("target"), &after.only("target"));
-    assert_untouched(&damaged.only("node_modules"), &after.only("node_modules"));
-    fs::remove_file(project.join("notes.md")).unwrap();
-
-    // 24: a session that changed nothing, a restore that writes nothing.
-    let idle = Tree::read(&project);
-    let id = sandbox.launch_with(&excluded, &project, "true");
-    sandbox.restore(&id, &[]).nothing();
-    assert_untouched(&idle, &Tree::read(&project));
+    later_work_stays(&sandbox, &project, &id, (&before, &damaged));
+    nothing_is_done(&sandbox, &project, &excluded);
 
     // 43: `off` leaves no trace; `metadata` keeps no file and says so.
     let store = Tree::read(&sandbox.store());
