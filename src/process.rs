@@ -34,7 +34,7 @@ pub use behind::{leave_behind, leave_terminal};
 pub use caller::{Caller, caller, is_shell};
 #[cfg(test)]
 pub(crate) use carrier::SHELL;
-pub use carrier::{AGENT_VARIABLE, AgentSource, carry, remove_copy};
+pub use carrier::{AGENT_VARIABLE, AgentSource, HELPER_VARIABLE, carry, remove_copy};
 pub use docker::containers;
 pub use fatal::die;
 pub use foreground::{in_front, is_child_of, parent, suspend};

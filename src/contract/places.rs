@@ -175,7 +175,12 @@ fn secrets_near(root: &Path) -> Vec<PathBuf> {
 
 /// Whether it is the root of a machine's file system.
 fn is_top(root: &Path) -> bool {
-    Address::split(root).map_or(root == Path::new("/"), |(_, path)| path == Path::new("/"))
+    match Address::split(root) {
+        // A volume is no machine.
+        Some((Address::Volume { .. }, _)) => false,
+        Some((_, path)) => path == Path::new("/"),
+        None => root == Path::new("/"),
+    }
 }
 
 /// The path of `place` below `root`; `None` when it is not strictly below.

@@ -4,6 +4,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use crate::platform::remote::above;
 use crate::snapshot::{Digest, StagePlace};
 
 /// A restore stages new content in directories with such names, beside the mount root or directly in it.
@@ -21,7 +22,7 @@ pub fn staging_prefix(root: &Path) -> String {
 /// Whether a place is one that a restore into `root` makes; `aside`: one that stays.
 #[must_use]
 pub fn is_staging_place(place: &StagePlace, root: &Path, aside: bool) -> bool {
-    let beside = root.parent().unwrap_or(root);
+    let beside = above(root).unwrap_or(root);
     let directory = place.directory.to_path();
     let name = place.name.strip_prefix(&staging_prefix(root));
     let letters = match aside {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::platform::{
-    self, Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Stat, Wanted,
+    self, Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Stat, Wanted, remote,
 };
 use crate::snapshot::{Name, RelPath, Time, Xattr};
 
@@ -30,6 +30,14 @@ pub enum MountError {
     Lost {
         /// The mount root.
         path: PathBuf,
+    },
+    /// The machine that it lies on answers, and it cannot be reached there now.
+    #[error("{} cannot be reached: {why}", path.display())]
+    OutOfReach {
+        /// The mount root.
+        path: PathBuf,
+        /// Why.
+        why: String,
     },
     /// The system refuses.
     #[error("{} cannot be opened: {source}", path.display())]
@@ -63,6 +71,10 @@ impl Root {
                 _ => MountError::Io { path, source },
             }
         };
+        if let Some(why) = remote::out_of_reach(path) {
+            let path = path.to_path_buf();
+            return Err(MountError::OutOfReach { path, why });
+        }
         let handle = platform::open_root(path).map_err(fail)?;
         let stat = platform::stat_handle(&handle).map_err(fail)?;
         Ok(Self {
@@ -93,10 +105,7 @@ impl Root {
     /// Whether a file system, or a bind mount, begins at the root.
     #[must_use]
     pub fn is_mount_point(&self) -> bool {
-        let above = self
-            .path
-            .parent()
-            .map(|parent| Dir::open(parent).and_then(|dir| dir.stat()));
+        let above = remote::above(&self.path).map(|parent| Dir::open(parent).and_then(|dir| dir.stat()));
         match above {
             Some(Ok(above)) => above.place != self.stat.place,
             Some(Err(_)) => false,

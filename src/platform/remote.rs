@@ -13,7 +13,7 @@ mod shell;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use address::Address;
+pub use address::{Address, VOLUME_PLACE};
 pub use connection::{Carry, Channel, Listener, Lost, lost, set_carrier};
 pub use far::Far;
 pub use serve::serve;
@@ -33,7 +33,8 @@ use super::kernel::Result;
 use crate::snapshot::Digest;
 
 /// How addresses are written, for whoever has to be told.
-pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH and docker://CONTAINER/PATH";
+pub const ADDRESSES: &str =
+    "ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH and docker-volume://NAME[/PATH]";
 
 /// Whether a path is meant for another machine, also when its address is not understood.
 #[must_use]
@@ -58,7 +59,25 @@ pub fn has_path(path: &Path) -> bool {
         .windows(3)
         .position(|part| part == b"://")
         .and_then(|at| bytes.get(at + 3..));
-    place.is_some_and(|place| place.contains(&b'/')) && Address::split(path).is_some()
+    match Address::split(path) {
+        Some((Address::Volume { .. }, _)) => true,
+        Some(_) => place.is_some_and(|place| place.contains(&b'/')),
+        None => false,
+    }
+}
+
+/// The directory that a path lies in; `None` at the top of a machine or a volume.
+#[must_use]
+pub fn above(path: &Path) -> Option<&Path> {
+    let is_top = Address::split(path).is_some_and(|(_, inner)| inner == Path::new("/"));
+    path.parent().filter(|_| !is_top)
+}
+
+/// Why a path cannot be reached although its machine answers.
+#[must_use]
+pub fn out_of_reach(path: &Path) -> Option<String> {
+    let (address, inner) = Address::split(path)?;
+    connection::to(&address).ok()?.hides(&address.inside(inner))
 }
 
 /// Which machine a path leads to, in letters that are the same for every address of it; `None` when it is this one, or cannot be asked.
@@ -100,7 +119,7 @@ fn machine_id(id: &[u8], name: &[u8], view: &[u8]) -> String {
 
 /// The address of a path that the other machine told: what is none there would lead to another machine.
 fn absolute(address: &Address, told: &[u8]) -> Option<PathBuf> {
-    let whole = address.with(Path::new(super::os_name(told)));
+    let whole = address.with(&address.outside(Path::new(super::os_name(told)))?);
     let is_path = told.first() == Some(&b'/') && !told.contains(&0);
     let same = is_path && Address::split(&whole).is_some_and(|(found, _)| found == *address);
     same.then_some(whole)
@@ -110,12 +129,17 @@ fn absolute(address: &Address, told: &[u8]) -> Option<PathBuf> {
 pub(super) fn canonical(path: &Path) -> Option<std::io::Result<PathBuf>> {
     let (address, path) = Address::split(path)?;
     let ask = || {
-        let far = Far::nowhere(connection::to(&address)?);
+        let connection = connection::to(&address)?;
+        let path = address.inside(path);
+        if let Some(why) = connection.hides(&path) {
+            return Err(std::io::Error::other(why));
+        }
+        let far = Far::nowhere(connection);
         let path = Bytes::from(path.as_path());
         let real = far.bytes(Call::Canonical { path })?;
-        absolute(&address, &real).ok_or(Errno::IO)
+        Ok(absolute(&address, &real).ok_or(Errno::IO)?)
     };
-    Some(ask().map_err(|error: Errno| error.into()))
+    Some(ask())
 }
 
 /// Where a path leads that begins at `dir`, when that is another machine.
@@ -125,10 +149,12 @@ pub(super) fn route(dir: BorrowedFd<'_>, path: &Path) -> Option<Result<(Far, Byt
     }
     let (address, path) = Address::split(path)?;
     let reach = || {
-        Ok((
-            Far::nowhere(connection::to(&address)?),
-            Bytes::from(path.as_path()),
-        ))
+        let connection = connection::to(&address)?;
+        let path = address.inside(path);
+        match connection.hides(&path) {
+            Some(_) => Err(Errno::NODEV),
+            None => Ok((Far::nowhere(connection), Bytes::from(path.as_path()))),
+        }
     };
     Some(reach())
 }

@@ -1,6 +1,8 @@
 //! Carries what is said to an agent on another machine: the operator's own `ssh` and `docker` do, so their configuration, keys and
 //! contexts count. Nothing of a mount is ever part of a command; the words of one are fixed, but for an address that was checked.
 
+mod container;
+
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,10 +19,13 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use self::container::Reach;
 use super::search::{find, path_outside};
 use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
 use crate::platform::remote::{Address, Channel, Listener};
+
+pub use container::HELPER_VARIABLE;
 
 /// The variable that says which agent serves on other machines.
 pub const AGENT_VARIABLE: &str = "JACKIN_RECOVERY_AGENT";
@@ -163,7 +168,7 @@ struct Carrier<'e> {
     entropy: &'e dyn Entropy,
     program: PathBuf,
     path: OsString,
-    words: Vec<OsString>,
+    reach: Reach,
     /// The other side takes a line for its shell, not words.
     by_line: bool,
     stop: Arc<AtomicBool>,
@@ -180,30 +185,28 @@ impl<'e> Carrier<'e> {
         let path = path_outside(environment, mounts);
         let name = match address {
             Address::Ssh { .. } => "ssh",
-            Address::Docker { .. } => "docker",
+            Address::Docker { .. } | Address::Volume { .. } => "docker",
         };
         let program = find(OsStr::new(name), &path, mounts)
             .ok_or_else(|| io::Error::other(format!("{name} is not installed here, or not in PATH")))?;
-        let mut words: Vec<OsString> = Vec::new();
-        match address {
+        let reach = match address {
             Address::Ssh { host, user, port } => {
-                words.extend(SSH.iter().map(OsString::from));
+                let mut words: Vec<OsString> = SSH.iter().map(OsString::from).collect();
                 words.extend(user.iter().map(|user| format!("-oUser={user}").into()));
                 words.extend(port.iter().map(|port| format!("-oPort={port}").into()));
                 words.extend(["--".into(), host.into()]);
+                let only = Vec::new();
+                Reach { words, only }
             }
-            // Whoever may use docker is root in a container anyway, and owners are put back by root alone.
-            Address::Docker { container } => {
-                words.extend(["exec", "-i", "-u", "0:0", container].map(OsString::from));
-            }
-        }
-        let by_line = matches!(address, Address::Ssh { .. });
+            Address::Docker { container: name } => container::container(&program, &path, environment, name)?,
+            Address::Volume { name } => container::volume(&program, &path, environment, name)?,
+        };
         Ok(Self {
             entropy,
             program,
             path,
-            words,
-            by_line,
+            reach,
+            by_line: matches!(address, Address::Ssh { .. }),
             stop: Arc::clone(stop),
         })
     }
@@ -211,7 +214,7 @@ impl<'e> Carrier<'e> {
     fn command(&self, script: &str) -> Command {
         let mut command = Command::new(&self.program);
         command
-            .args(&self.words)
+            .args(&self.reach.words)
             .env("PATH", &self.path)
             .current_dir("/")
             // Ctrl-C is meant for this program, which ends what it does first.
@@ -222,7 +225,7 @@ impl<'e> Carrier<'e> {
         // The login shell there may be any; it is given one word that has no quote in it.
         match self.by_line {
             true => command.arg(format!("exec sh -c '{script}'")),
-            false => command.args(["sh", "-c", script]),
+            false => command.arg(script),
         };
         command
     }
@@ -254,6 +257,7 @@ impl<'e> Carrier<'e> {
             Err(error) => return Err(why().map_or(error, io::Error::other)),
         };
         Ok(Channel {
+            only: self.reach.only.clone(),
             listener,
             from: Box::new(from),
             to: Box::new(Patient {

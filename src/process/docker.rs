@@ -1,9 +1,10 @@
-//! Asks the operator's own docker which containers there are. It is the one program that is started to learn whether an agent lives.
+//! Asks the operator's own docker which containers there are, the one program that is started to learn whether an agent lives, and what
+//! one of them is.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -28,7 +29,8 @@ const OVER: &[&str] = &["exited", "dead"];
 pub fn containers(environment: &Environment, mounts: &[PathBuf]) -> Result<BTreeMap<String, bool>, String> {
     let path = path_outside(environment, mounts);
     let docker = find("docker".as_ref(), &path, mounts).ok_or("there is no docker to ask")?;
-    let listed = ask(docker, &path)?;
+    let words = ["ps", "--all", "--no-trunc", "--format", "{{.Names}}\t{{.State}}"];
+    let listed = ask(&docker, &path, &words)?;
     let mut found = BTreeMap::new();
     for line in listed.lines().filter(|line| !line.is_empty()) {
         let (names, state) = line
@@ -42,9 +44,13 @@ pub fn containers(environment: &Environment, mounts: &[PathBuf]) -> Result<BTree
     Ok(found)
 }
 
-fn ask(docker: PathBuf, path: &OsStr) -> Result<String, String> {
+/// What docker says when it is asked with `words`.
+///
+/// # Errors
+/// Why it says nothing, in words.
+pub(super) fn ask(docker: &Path, path: &OsStr, words: &[&str]) -> Result<String, String> {
     let mut child = Command::new(docker)
-        .args(["ps", "--all", "--no-trunc", "--format", "{{.Names}}\t{{.State}}"])
+        .args(words)
         .env("PATH", path)
         .current_dir("/")
         .stdin(Stdio::null())

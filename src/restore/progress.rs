@@ -11,6 +11,7 @@ use super::identity::is_same;
 use super::moves::aside_name;
 use super::stage::Stage;
 use crate::mount::{Dir, Root};
+use crate::platform::remote::above;
 use crate::platform::{NodeKind, Stat};
 use crate::snapshot::{ByteString, Deed, Identity, JournalMount, JournalMove, RelPath};
 
@@ -114,7 +115,7 @@ pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::
         }),
         // It is made anew, as a whole.
         (None, None) => Ok(Seat {
-            dir: Dir::open(host.parent().ok_or_else(gone)?)?,
+            dir: Dir::open(above(host).ok_or_else(gone)?)?,
             name: host.file_name().ok_or_else(gone)?.to_owned(),
         }),
         (Some(_), None) => Err(gone()),

@@ -12,6 +12,7 @@ use super::work::left;
 use crate::clock::letters;
 use crate::contract::{ASIDE_SUFFIX, staging_prefix};
 use crate::mount::Dir;
+use crate::platform::remote::above;
 use crate::platform::{self, Actor, NodeKind};
 use crate::snapshot::{ByteString, Identity, Name, StagePlace, Stamp, Time};
 
@@ -28,7 +29,7 @@ impl Location {
     /// Where staging for `root` can go; nothing is written. A missing root is staged beside.
     #[must_use]
     pub fn choose(root: &Path) -> Self {
-        let parent = root.parent().unwrap_or(root);
+        let parent = above(root).unwrap_or(root);
         let beside = || -> io::Result<bool> {
             let above = Dir::open(parent)?.stat()?;
             let same = match Dir::open(root) {

@@ -112,7 +112,8 @@ pub fn ground(root: &ByteString, machine: Option<&str>) -> PathBuf {
     let address = whole.windows(3).position(|part| part == b"://");
     let path = address.and_then(|at| {
         let rest = whole.get(at + 3..)?;
-        rest.get(rest.iter().position(|byte| *byte == b'/')?..)
+        // A volume's own path ends where the path in it would begin.
+        rest.get(rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len())..)
     });
     match (machine, path) {
         (Some(machine), Some(path)) => {

@@ -4,11 +4,14 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::carried::project;
-use crate::support::carried::Kind;
+use crate::support::carried::{Kind, busybox};
+use crate::support::compare::assert_same_tree;
 use crate::support::machine::has_points;
+use crate::support::machine::run_tool;
 use crate::support::sandbox::Sandbox;
 
 #[test]
@@ -56,6 +59,7 @@ fn a_restore_that_died_is_in_the_way_by_every_address() {
     sandbox.jackin(begin).code(8).shows(&format!("resume {id}"));
     // Where the machine cannot be reached, nothing there is finished or taken back; it can be left as it is.
     sandbox.machine().uninstall();
+    sandbox.machine().break_tool("stat");
     for verb in ["resume", "abort"] {
         let run = sandbox.jackin([verb, &id, "--yes"]);
         assert!(run.status.is_some_and(|status| !status.success()), "{run}");
@@ -262,4 +266,80 @@ fn an_address_that_is_no_machine_of_ours_is_no_path_here() {
             assert!(!run.text().contains("secret"), "{run}");
         }
     }
+}
+
+/// Damages a project that is reached in another way, and undoes that, and takes the undoing back.
+fn there_and_back(sandbox: &Sandbox, project: &Path, target: &str) {
+    let before = sandbox.tree(project);
+    let environment = |words: &[&str]| {
+        let command = sandbox.command(words);
+        command
+            .with("JACKIN_RECOVERY_HELPER_IMAGE", busybox().unwrap())
+            .run()
+    };
+    let begun = environment(&["begin", "--snapshot", "project", target]).ok();
+    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    for path in [".env", "key", "link-1", "own/a"] {
+        fs::remove_file(project.join(path)).unwrap();
+    }
+    fs::write(project.join("new"), "by the agent\n").unwrap();
+    fs::write(project.join("run.sh"), "by the agent\n").unwrap();
+    environment(&["end", &id]).ok();
+    let damaged = sandbox.tree(project);
+    environment(&["diff", &id]).code_in(&[0, 1]).shows("D .env");
+    environment(&["restore", &id, "--yes"]).ok();
+    assert_same_tree(&before, &sandbox.tree(project));
+    environment(&["undo", &id, "--yes"]).ok();
+    assert_same_tree(&damaged, &sandbox.tree(project));
+    sandbox.no_litter();
+}
+
+#[test]
+fn a_volume_is_reached_through_a_helper_that_does_not_stay() {
+    let Some(sandbox) = Sandbox::carried(Kind::Busybox) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let name = format!("jr-volume-{}", std::process::id());
+    let docker = |words: &[&str]| run_tool(Command::new("docker").args(words));
+    let device = format!("device={}", project.display());
+    let options = [
+        "--driver",
+        "local",
+        "--opt",
+        "type=none",
+        "--opt",
+        "o=bind",
+        "--opt",
+        &device,
+    ];
+    docker(&[&["volume", "create"], &options[..], &[&name]].concat());
+    there_and_back(&sandbox, &project, &format!("docker-volume://{name}"));
+    let left = docker(&["ps", "--all", "--quiet", "--filter", &format!("volume={name}")]);
+    docker(&["volume", "rm", &name]);
+    assert!(left.is_empty(), "a helper stayed");
+    // One that is not there is not made.
+    let missing = sandbox.command(["explain", "--snapshot", "project", "docker-volume://jr-none"]);
+    missing.run().code(2).shows("jr-none");
+    let made = docker(&["volume", "ls", "--quiet", "--filter", "name=jr-none"]);
+    assert!(made.is_empty());
+}
+
+#[test]
+fn a_stopped_container_is_reached_through_its_volumes_alone() {
+    let Some(sandbox) = Sandbox::carried(Kind::Busybox) else {
+        return;
+    };
+    let project = project(&sandbox);
+    sandbox.machine().stop();
+    there_and_back(&sandbox, &project, &sandbox.target(&project));
+    sandbox
+        .jackin([
+            "explain",
+            "--snapshot",
+            "project",
+            &sandbox.target(Path::new("/etc")),
+        ])
+        .code(2)
+        .shows("does not run");
 }

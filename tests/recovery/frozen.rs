@@ -1,6 +1,7 @@
 //! Stores that older versions wrote, kept as they were: this version reads everything in them, goes on in them, and makes their
 //! catalogs anew. `tests/stores/make` made them. A format that changes gets a new one; the old ones stay.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,8 @@ struct Frozen {
     trees: PathBuf,
     session: String,
     version: i64,
+    /// A session with agents' state and inode flags, and a file that `export` wrote; stores of the first versions have neither.
+    later: Option<(String, PathBuf)>,
 }
 
 impl Frozen {
@@ -43,7 +46,9 @@ impl Frozen {
         let version = catalog
             .query_row("PRAGMA user_version", [], |row| row.get(0))
             .unwrap();
+        let state = fs::read_to_string(top.join("state-session")).ok();
         Self {
+            later: state.map(|id| (id.trim().to_owned(), top.join("export.tar.zst"))),
             session: fs::read_to_string(top.join("session")).unwrap().trim().to_owned(),
             trees: top.join("trees"),
             sandbox,
@@ -96,10 +101,10 @@ fn a_store_of_every_version_is_read_and_gone_on_with() {
         skip("stores of older versions", "they belong to root");
         return;
     }
-    let mut versions = Vec::new();
+    let mut versions = BTreeSet::new();
     for file in stores() {
         let frozen = Frozen::thaw(&file);
-        versions.push(frozen.version);
+        versions.insert(frozen.version);
         let sandbox = &frozen.sandbox;
         let told = frozen.told();
         frozen.comes_back();
@@ -126,7 +131,7 @@ fn a_store_of_every_version_is_read_and_gone_on_with() {
         .unwrap();
     assert_eq!(
         versions,
-        (1..=newest).collect::<Vec<_>>(),
+        (1..=newest).collect::<BTreeSet<_>>(),
         "a store of each version is kept"
     );
 }
@@ -146,4 +151,40 @@ fn the_catalog_of_every_version_is_made_anew() {
         assert_eq!(frozen.told(), told, "{file:?}: made anew");
         frozen.comes_back();
     }
+}
+
+#[test]
+fn exported_files_and_the_state_of_agents_of_older_versions_are_read() {
+    if !is_root() {
+        skip("stores of older versions", "they belong to root");
+        return;
+    }
+    let mut seen = 0;
+    for file in stores() {
+        let frozen = Frozen::thaw(&file);
+        let Some((session, exported)) = &frozen.later else {
+            continue;
+        };
+        seen += 1;
+        let sandbox = &frozen.sandbox;
+        let diff = ["diff", session, "--from", "baseline", "--to", "closing"];
+        sandbox
+            .jackin(diff)
+            .code_in(&[0, 1])
+            .shows("D file")
+            .shows("settings.json");
+        let copy = sandbox.scratch("flagged");
+        let to = copy.to_str().unwrap();
+        sandbox.jackin(["restore", session, "--to", to, "--yes"]).ok();
+        let text = fs::read_to_string(copy.join("flagged/file")).unwrap();
+        assert_eq!(text, "not to be dumped\n");
+        let other = Sandbox::new();
+        other.jackin(["import", exported.to_str().unwrap(), "--yes"]).ok();
+        let copy = other.scratch("copy");
+        let id = other.newest();
+        let words = ["restore", &id, "--to", copy.to_str().unwrap(), "--yes"];
+        other.jackin(words).ok();
+        assert_same_tree(&below(&frozen.trees.join("one")), &below(&copy));
+    }
+    assert!(seen > 0);
 }

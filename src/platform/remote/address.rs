@@ -22,7 +22,15 @@ pub enum Address {
         /// Its name or id.
         container: String,
     },
+    /// A volume of the operator's `docker`, reached through a helper container that has it at [`VOLUME_PLACE`].
+    Volume {
+        /// Its name.
+        name: String,
+    },
 }
+
+/// Where a helper container has a volume.
+pub const VOLUME_PLACE: &str = "/volume";
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,6 +47,7 @@ impl fmt::Display for Address {
                 port.map_or(Ok(()), |port| write!(f, ":{port}"))
             }
             Self::Docker { container } => write!(f, "docker://{container}"),
+            Self::Volume { name } => write!(f, "docker-volume://{name}"),
         }
     }
 }
@@ -61,6 +70,9 @@ impl Address {
             b"ssh" => Self::ssh(place)?,
             b"docker" => Self::Docker {
                 container: word(place, "_.-")?,
+            },
+            b"docker-volume" => Self::Volume {
+                name: word(place, "_.-")?,
             },
             _ => return None,
         };
@@ -92,11 +104,42 @@ impl Address {
         Some(Self::Ssh { host, user, port })
     }
 
+    /// What the other end calls a path of the address.
+    pub(super) fn inside(&self, path: PathBuf) -> PathBuf {
+        match self {
+            Self::Volume { .. } => {
+                let rest = path.strip_prefix("/").unwrap_or(&path);
+                let place = Path::new(VOLUME_PLACE);
+                // With nothing behind it a slash would follow a link in its place.
+                if rest.as_os_str().is_empty() {
+                    place.to_path_buf()
+                } else {
+                    place.join(rest)
+                }
+            }
+            Self::Ssh { .. } | Self::Docker { .. } => path,
+        }
+    }
+
+    /// The path of the address that the other end calls so; `None` when it has none.
+    pub(super) fn outside<'p>(&self, told: &'p Path) -> Option<std::borrow::Cow<'p, Path>> {
+        match self {
+            Self::Volume { .. } => {
+                let rest = told.strip_prefix(VOLUME_PLACE).ok()?;
+                Some(Path::new("/").join(rest).into())
+            }
+            Self::Ssh { .. } | Self::Docker { .. } => Some(told.into()),
+        }
+    }
+
     /// The address of `path` there.
     #[must_use]
     pub fn with(&self, path: &Path) -> PathBuf {
         let mut whole = self.to_string().into_bytes();
-        whole.extend(path.as_os_str().as_bytes());
+        let is_volume = matches!(self, Self::Volume { .. }) && path == Path::new("/");
+        if !is_volume {
+            whole.extend(path.as_os_str().as_bytes());
+        }
         PathBuf::from(OsStr::from_bytes(&whole))
     }
 }

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::io::Errno;
 
-use super::Address;
 use super::agent::Wire;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
 use super::shell::{Lack, Shell};
+use super::{Address, machine_id};
 use crate::platform::fine_clock;
 use crate::platform::kernel::Result;
 use crate::snapshot::Time;
@@ -27,6 +28,8 @@ type Reason = Box<dyn FnMut() -> Option<String> + Send>;
 
 /// The two ends of a program that carries what is said to another machine.
 pub struct Channel {
+    /// The only directories that can be reached; none: all can.
+    pub only: Vec<PathBuf>,
     /// Who listens there.
     pub listener: Listener,
     /// What is said there.
@@ -151,6 +154,8 @@ pub(super) struct Connection {
     greeting: Greeting,
     way: Way,
     why: Mutex<Reason>,
+    /// The only directories that can be reached; none: all can.
+    only: Vec<PathBuf>,
     /// Handles that nobody has any more; the agent hears of them with the next call.
     closed: Mutex<Vec<u64>>,
 }
@@ -188,6 +193,7 @@ impl Connection {
     /// Asks who is there.
     fn greet(address: &Address, channel: Channel) -> io::Result<Self> {
         let Channel {
+            only,
             listener,
             from,
             to,
@@ -202,7 +208,7 @@ impl Connection {
                 Shell::new(from, to, mark).map(|(shell, greeting)| (Way::Shell(shell), greeting))
             }
         };
-        let (way, greeting) = greeted.map_err(|error| match error.kind() {
+        let (way, mut greeting) = greeted.map_err(|error| match error.kind() {
             // What it says itself is the reason.
             io::ErrorKind::Other => error,
             _ => reason(&mut why, &error),
@@ -214,10 +220,15 @@ impl Connection {
                 std::env::consts::OS
             )));
         }
+        if let Address::Volume { name } = address {
+            // A helper is another machine each time, and the volume the same.
+            greeting.machine = machine_id(b"docker-volume", name.as_bytes(), b"");
+        }
         Ok(Self {
             address: address.clone(),
             greeting,
             way,
+            only,
             why: Mutex::new(why),
             closed: Mutex::default(),
         })
@@ -246,6 +257,18 @@ impl Connection {
             Way::Agent(wire) => wire.is_broken(),
             Way::Shell(shell) => shell.is_broken(),
         }
+    }
+
+    /// Why a path cannot be reached, when it cannot: a helper container has a volume's files and nothing else of theirs.
+    pub(super) fn hides(&self, path: &Path) -> Option<String> {
+        if self.only.is_empty() || self.only.iter().any(|only| path.starts_with(only)) {
+            return None;
+        }
+        let only: Vec<String> = self.only.iter().map(|only| only.display().to_string()).collect();
+        Some(format!(
+            "the container does not run, and a helper reaches its volumes alone ({}): start it",
+            only.join(", ")
+        ))
     }
 
     /// What cannot be done there.

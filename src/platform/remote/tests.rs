@@ -40,6 +40,7 @@ fn agent() -> io::Result<Channel> {
     let again = theirs.try_clone()?;
     std::thread::spawn(move || serve(again, theirs));
     Ok(Channel {
+        only: Vec::new(),
         listener: Listener::Agent,
         from: Box::new(ours.try_clone()?),
         to: Box::new(ours),
@@ -65,6 +66,7 @@ fn shell_of(shell: &str) -> io::Result<Channel> {
     io::Read::read_exact(&mut from, &mut first)?;
     assert_eq!(&first, b"x shell\n");
     Ok(Channel {
+        only: Vec::new(),
         listener: Listener::Shell("0123456789abcdef".to_owned()),
         from: Box::new(from),
         to: Box::new(child.stdin.take().unwrap()),
@@ -204,6 +206,8 @@ fn addresses_are_taken_apart() {
         ),
         ("ssh://host", "ssh://host", "/"),
         ("docker://web-1/app", "docker://web-1", "/app"),
+        ("docker-volume://data", "docker-volume://data", "/"),
+        ("docker-volume://data/a/b", "docker-volume://data", "/a/b"),
     ] {
         assert_eq!(told(text), Some((address.to_owned(), path.to_owned())), "{text}");
     }
@@ -239,6 +243,28 @@ fn what_could_be_an_option_or_a_command_is_no_address() {
     ] {
         assert_eq!(told(text), None, "{text}");
     }
+}
+
+#[test]
+fn the_path_of_a_volume_is_one_of_its_helper_and_back() {
+    for (whole, inner) in [
+        ("docker-volume://data", "/volume"),
+        ("docker-volume://data/a/b", "/volume/a/b"),
+    ] {
+        let (address, path) = Address::split(Path::new(whole)).unwrap();
+        assert_eq!(address.inside(path), Path::new(inner));
+        let back = address.outside(Path::new(inner)).unwrap();
+        assert_eq!(address.with(&back), Path::new(whole));
+        assert_eq!(address.outside(Path::new("/etc")), None);
+    }
+    let top = Path::new("docker-volume://data");
+    assert_eq!(super::above(top), None);
+    assert_eq!(super::above(&top.join("a")), Some(top));
+    assert_eq!(super::above(Path::new("/a/b")), Some(Path::new("/a")));
+    assert_eq!(
+        super::above(Path::new("ssh://host/a")).unwrap(),
+        Path::new("ssh://host")
+    );
 }
 
 #[test]

@@ -77,6 +77,13 @@ impl Carried {
         fs::remove_file(self.own.path().join("there/jackin-recovery")).unwrap();
     }
 
+    /// Stops a container.
+    pub(crate) fn stop(&self) {
+        if let Machine::Container(name) = &self.machine {
+            run_tool(Command::new("docker").args(["kill", name]));
+        }
+    }
+
     /// Puts a tool there that fails, before the others.
     pub(crate) fn break_tool(&self, name: &str) {
         let broken = self.own.path().join("there").join(name);
@@ -276,7 +283,7 @@ fn image() -> Result<&'static str, String> {
 }
 
 /// The image that has nothing but busybox.
-fn busybox() -> Result<&'static str, String> {
+pub(crate) fn busybox() -> Result<&'static str, String> {
     const NAME: &str = "jackin-recovery-test-busybox:1";
     static MADE: OnceLock<Result<(), String>> = OnceLock::new();
     let made = MADE.get_or_init(|| {
