@@ -31,6 +31,7 @@ mod bad_input;
 mod capturing;
 mod carried;
 mod carried_bounds;
+mod carried_inside;
 mod checkpoints;
 mod clock;
 mod completing;
