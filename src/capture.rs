@@ -3,6 +3,7 @@
 
 mod ahead;
 mod contents;
+mod elsewhere;
 mod facts;
 mod known;
 mod limit;
@@ -20,6 +21,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use contents::HashOnly;
+pub use elsewhere::{UNCHANGED, answer};
 pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
 pub(crate) use known::Latest;
 pub use limit::Big;

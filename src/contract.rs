@@ -17,7 +17,7 @@ mod terms;
 
 pub use error::ContractError;
 pub use exclude::{Matcher, PatternError, Verdict};
-pub use foreign::{Foreign, Identity, MAX_VISITED, count_foreign};
+pub use foreign::{COUNT, Foreign, Identity, MAX_VISITED, answer as count_answer, count_foreign};
 pub use integration::{Detected, detect as automatic_excludes};
 pub use resolve::{Options, TrackedByGit, mark_new, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};

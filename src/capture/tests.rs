@@ -2,6 +2,7 @@
 
 mod archives;
 mod commits;
+mod elsewhere;
 mod limits;
 mod links;
 mod moving;

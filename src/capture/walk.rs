@@ -9,6 +9,7 @@ mod tally;
 use std::io;
 use std::sync::Arc;
 
+use super::elsewhere::unchanged;
 use super::facts::{entry, insert_gap, same_moment};
 use super::{CaptureError, Earlier, Limits};
 use crate::contract::Matcher;
@@ -162,7 +163,10 @@ impl Walk<'_> {
             seen: stat,
             known: known.map(|_| 0),
         };
-        let mut found = crew::run(self, &tally, top)?;
+        let directories = known.iter().flat_map(|known| &known.earlier.manifest.directories);
+        let askable = directories.map(|dir| Some(&**dir).filter(|dir| known::has_all_names(dir)));
+        let unchanged = unchanged(self.root, askable);
+        let mut found = crew::run(self, &tally, unchanged, top)?;
         if let Some(exceeded) = tally.exceeded() {
             return Err(self.limit_error(
                 exceeded,

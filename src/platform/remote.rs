@@ -16,7 +16,7 @@ pub(crate) mod tests;
 pub use address::{Address, VOLUME_PLACE};
 pub use connection::{Carry, Channel, Listener, Lost, lost, set_carrier};
 pub use far::Far;
-pub use serve::serve;
+pub use serve::{Knows, serve};
 pub use shell::{Lack, MISSING};
 
 pub(super) use far::{Pair, pair};
@@ -94,6 +94,23 @@ pub fn actor_near(path: &Path) -> Option<(u32, Vec<u32>)> {
     let connection = connection::to(&address).ok()?;
     let greeting = connection.greeting();
     Some((greeting.uid, greeting.groups.clone()))
+}
+
+/// Asks this program on the machine that a path leads to what it knows above the calls of files; a question that names a place names it
+/// by [`place_there`]. `None`: it is this machine, nobody is there who understands, or nobody answers.
+#[must_use]
+pub fn ask(path: &Path, question: Vec<u8>) -> Option<Vec<u8>> {
+    let (address, _) = Address::split(path)?;
+    let far = Far::nowhere(connection::to(&address).ok()?);
+    let question = Bytes(question);
+    far.bytes(Call::Ask { question }).ok()
+}
+
+/// What the machine that a path leads to calls it; `None` when it is this one.
+#[must_use]
+pub fn place_there(path: &Path) -> Option<PathBuf> {
+    let (address, inner) = Address::split(path)?;
+    Some(address.inside(inner))
 }
 
 /// What is lost on the machine that a path leads to; nothing when it is this one, or cannot be asked.

@@ -38,6 +38,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const SILENCE: i64 = 300;
 /// So long it is waited before anybody looks whether the operator wants to stop (seconds).
 const STEP: i64 = 5;
+/// Room between a carrier and this program (bytes).
+#[cfg(target_os = "linux")]
+const PIPE: usize = 1 << 20;
 const NAP: Duration = Duration::from_millis(10);
 /// Words for `ssh`: nobody is asked anything, nothing is forwarded, a machine that does not answer any more is given up.
 const SSH: [&str; 11] = [
@@ -248,6 +251,9 @@ impl<'e> Carrier<'e> {
         let (Some(from), Some(to)) = (from, to) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
+        // What waits in a larger one wakes fewer processes; where it cannot be had the usual one does.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::pipe::fcntl_setpipe_size(&from, PIPE);
         let mut from = Patient {
             pipe: from,
             stop: Arc::clone(&self.stop),

@@ -19,12 +19,21 @@ pub(super) struct Found {
     pub(super) vanished: Vec<RelPath>,
 }
 
-/// Looks at `root` and everything below it. A limit that is exceeded ends it early; the tally knows.
+/// Looks at `root` and everything below it; `unchanged`: which directories of the reference are known to hold what it says. A limit that is exceeded ends it early; the tally knows.
 ///
 /// # Errors
 /// When the root cannot be listed, or the operator stopped it.
-pub(super) fn run(walk: &Walk<'_>, tally: &Tally, root: Job) -> Result<Found, CaptureError> {
-    let scan = Scan { walk, tally };
+pub(super) fn run(
+    walk: &Walk<'_>,
+    tally: &Tally,
+    unchanged: Vec<bool>,
+    root: Job,
+) -> Result<Found, CaptureError> {
+    let scan = Scan {
+        walk,
+        tally,
+        unchanged,
+    };
     let failed: Mutex<Option<CaptureError>> = Mutex::new(None);
     let fail = |error| {
         *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);

@@ -52,6 +52,8 @@ pub(super) struct Outcome {
 pub(super) struct Scan<'w> {
     pub(super) walk: &'w Walk<'w>,
     pub(super) tally: &'w Tally,
+    /// Directories of the reference, by their number, that another machine told to hold what the reference says.
+    pub(super) unchanged: Vec<bool>,
 }
 
 impl Scan<'_> {

@@ -1,9 +1,11 @@
 //! `__agent`: what other machines run for this program there.
 
+use crate::capture::{UNCHANGED, answer};
 use crate::cli::args::AgentThereArgs;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::contract::{COUNT, count_answer};
 use crate::platform::remote::serve;
 use crate::process::remove_copy;
 
@@ -13,6 +15,15 @@ pub(super) fn run(context: &Context<'_>, args: &AgentThereArgs) -> Result<Status
         remove_copy(directory).map_err(failed)?;
     }
     let (from, to) = context.terminal.pipes();
-    serve(from, to).map_err(failed)?;
+    serve(from, to, &knows).map_err(failed)?;
     Ok(ExitCode::Done.into())
+}
+
+/// What is asked above the calls of files: each question begins with a byte of its own.
+fn knows(question: &[u8]) -> Option<Vec<u8>> {
+    match question.split_first()? {
+        (&COUNT, rest) => count_answer(rest),
+        (&UNCHANGED, rest) => answer(rest),
+        _ => None,
+    }
 }

@@ -11,9 +11,11 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Version of what is said; both sides must have the same.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// No message is longer (bytes): what claims to be is none. A directory of five million long names fits.
 const LONGEST: u32 = 2 << 30;
+/// So much of one is read at once (bytes).
+const STEP: usize = 4 << 20;
 /// The directory that absolute paths begin at.
 pub(super) const NOWHERE: u64 = 0;
 
@@ -231,6 +233,10 @@ pub(in crate::platform) enum Call {
         dir: u64,
         files: Vec<Wanted>,
     },
+    /// Something that is known above the calls of files.
+    Ask {
+        question: Bytes,
+    },
 }
 
 /// How a name is moved.
@@ -377,10 +383,13 @@ pub(super) fn receive<T: for<'de> Deserialize<'de>>(from: &mut impl Read) -> io:
             "what answers there is no agent of ours; does its shell print something first?",
         ));
     }
+    let length = length as usize;
     let mut bytes = Vec::new();
-    from.take(length.into()).read_to_end(&mut bytes)?;
-    if bytes.len() != length as usize {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+    // What is claimed to come is made room for as it comes.
+    while bytes.len() < length {
+        let begin = bytes.len();
+        bytes.resize(length.min(begin + STEP), 0);
+        from.read_exact(bytes.get_mut(begin..).unwrap_or_default())?;
     }
     let message = postcard::from_bytes(&bytes);
     message

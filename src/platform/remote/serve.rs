@@ -19,17 +19,26 @@ use crate::platform::kernel::{self, Bearer, Result};
 use crate::platform::{self, AsHandle, Handle, HandleRef};
 use crate::snapshot::{Time, Xattr};
 
+/// Answers what is asked above the calls of files; `None`: it was not understood.
+pub type Knows<'k> = &'k dyn Fn(&[u8]) -> Option<Vec<u8>>;
+
 /// Answers on `to` what is asked on `from`, until it ends. Nothing is done that is not asked.
 ///
 /// # Errors
 /// What the two pipes say; an error of a call is its answer.
-pub fn serve(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
+pub fn serve(mut from: impl Read, mut to: impl Write, knows: Knows<'_>) -> io::Result<()> {
     let mut agent = Agent::default();
     while let Some(Request { closed, call }) = receive(&mut from)? {
         for handle in closed {
             agent.held.remove(&handle);
         }
-        let answer = agent.answer(call);
+        let answer = match call {
+            Call::Ask { question } => knows(&question.0)
+                .map(Bytes)
+                .map(Answer::Bytes)
+                .ok_or(Errno::NOSYS),
+            call => agent.answer(call),
+        };
         send(
             &mut to,
             &answer.unwrap_or_else(|error| Answer::Failed(error.raw_os_error())),
@@ -63,6 +72,7 @@ impl Agent {
         let done = |()| Answer::Done;
         match call {
             Call::Greet { .. } => Ok(Answer::Greeting(greeting())),
+            Call::Ask { .. } => Err(Errno::NOSYS),
             Call::Open {
                 dir,
                 path,

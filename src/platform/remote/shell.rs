@@ -178,6 +178,7 @@ impl Session {
     fn answer(&mut self, call: Call) -> Outcome<Answer> {
         match call {
             Call::Greet { .. } => Ok(Err(Errno::INVAL)),
+            Call::Ask { .. } => Ok(Err(Errno::NOSYS)),
             Call::Open {
                 dir,
                 path,

@@ -1,0 +1,198 @@
+//! What did not change on another machine, told by this program there: for each directory of the reference one digest goes there, and one
+//! bit comes back, instead of the facts of all that is in it.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::facts::links;
+use crate::mount::Root;
+use crate::platform::remote::{ask, place_there};
+use crate::platform::{NodeKind, Stat};
+use crate::snapshot::{Digest, Directory, Entry, Kind, RelPath};
+
+/// The first byte of such a question.
+pub const UNCHANGED: u8 = b'u';
+/// So many directories are asked for at once: others wait for the wire meanwhile.
+const AT_ONCE: usize = 5_000;
+
+/// Half a digest is more than chance can meet.
+type Print = [u8; 16];
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Question {
+    pub(super) root: Vec<u8>,
+    pub(super) ino: u64,
+    pub(super) directories: Vec<(Vec<u8>, Print)>,
+}
+
+/// Facts of what a directory holds, one behind the other.
+#[derive(Default)]
+struct Outline(Vec<u8>);
+
+impl Outline {
+    fn add(&mut self, name: &[u8], kind: (u8, u64, u64), stat: &Stat) {
+        self.number(name.len() as u64);
+        self.0.extend(name);
+        let (letter, first, second) = kind;
+        self.0.push(letter);
+        for number in [
+            first,
+            second,
+            stat.ino,
+            stat.mode.into(),
+            stat.uid.into(),
+            stat.gid.into(),
+        ] {
+            self.number(number);
+        }
+        for time in [stat.mtime, stat.ctime] {
+            self.0.extend(time.sec.to_le_bytes());
+            self.0.extend(time.nsec.to_le_bytes());
+        }
+        self.number(links(stat).into());
+        self.number(stat.flags.bits().into());
+    }
+
+    fn number(&mut self, number: u64) {
+        self.0.extend(number.to_le_bytes());
+    }
+
+    fn print(&self) -> Print {
+        let mut print = [0; 16];
+        let digest = Digest::of(&self.0);
+        for (to, from) in print.iter_mut().zip(digest.0) {
+            *to = from;
+        }
+        print
+    }
+}
+
+/// The type in a letter, with the size of a file and the numbers of a device.
+fn kind_of(stat: &Stat) -> (u8, u64, u64) {
+    match stat.kind {
+        NodeKind::File => (b'f', stat.size, 0),
+        NodeKind::Directory => (b'd', 0, 0),
+        NodeKind::Symlink => (b'l', 0, 0),
+        NodeKind::Fifo => (b'p', 0, 0),
+        NodeKind::Socket => (b's', 0, 0),
+        NodeKind::CharDevice => (b'c', stat.rdev.0.into(), stat.rdev.1.into()),
+        NodeKind::BlockDevice => (b'b', stat.rdev.0.into(), stat.rdev.1.into()),
+        NodeKind::Other => (b'?', 0, 0),
+    }
+}
+
+/// The facts that a manifest has of an entry, as those of an object at `place`. Nobody knows the size of a directory, nor when anything
+/// was made; a file has no holes, for one that has is never said to be unchanged.
+pub(super) fn recorded(entry: &Entry, place: (u64, u64)) -> Stat {
+    let (kind, size, rdev) = match &entry.kind {
+        Kind::File(content) => (NodeKind::File, content.size, (0, 0)),
+        Kind::Directory => (NodeKind::Directory, 0, (0, 0)),
+        Kind::Symlink(_) => (NodeKind::Symlink, 0, (0, 0)),
+        Kind::Fifo => (NodeKind::Fifo, 0, (0, 0)),
+        Kind::Socket => (NodeKind::Socket, 0, (0, 0)),
+        Kind::CharDevice(major, minor) => (NodeKind::CharDevice, 0, (*major, *minor)),
+        Kind::BlockDevice(major, minor) => (NodeKind::BlockDevice, 0, (*major, *minor)),
+    };
+    Stat {
+        kind,
+        mode: entry.mode,
+        uid: entry.uid,
+        gid: entry.gid,
+        size,
+        allocated: size,
+        mtime: entry.mtime,
+        ctime: entry.ctime,
+        ino: entry.ino,
+        born: None,
+        nlink: entry.nlink,
+        rdev,
+        flags: entry.flags,
+        place,
+    }
+}
+
+pub(super) fn expected(directory: &Directory) -> Print {
+    let mut outline = Outline::default();
+    for entry in &directory.entries {
+        let stat = recorded(entry, (0, 0));
+        outline.add(entry.name.as_bytes(), kind_of(&stat), &stat);
+    }
+    outline.print()
+}
+
+/// Which of these directories, by their order, hold what the reference says. Empty when that cannot be asked.
+pub(super) fn unchanged<'d>(
+    root: &Root,
+    directories: impl Iterator<Item = Option<&'d Directory>>,
+) -> Vec<bool> {
+    let Some(place) = place_there(root.path()) else {
+        return Vec::new();
+    };
+    let directories: Vec<Option<&Directory>> = directories.collect();
+    let mut found = Vec::with_capacity(directories.len());
+    for part in directories.chunks(AT_ONCE) {
+        let wanted = part
+            .iter()
+            .flatten()
+            .map(|dir| (dir.path.as_bytes().to_vec(), expected(dir)));
+        let question = Question {
+            root: crate::snapshot::ByteString::from(place.as_path()).0,
+            ino: root.stat().ino,
+            directories: wanted.collect(),
+        };
+        let Some(answer) = told(root.path(), &question) else {
+            return Vec::new();
+        };
+        let mut answer = answer.into_iter();
+        found.extend(
+            part.iter()
+                .map(|dir| dir.is_some() && answer.next().unwrap_or(false)),
+        );
+    }
+    found
+}
+
+fn told(root: &Path, question: &Question) -> Option<Vec<bool>> {
+    let question = postcard::to_extend(question, vec![UNCHANGED]).ok()?;
+    let bits = ask(root, question)?;
+    let bit = |byte: u8| (0..8).map(move |at| byte & (1 << at) != 0);
+    Some(bits.into_iter().flat_map(bit).collect())
+}
+
+/// Answers such a question, behind its first byte. `None`: it is not understood.
+#[must_use]
+pub fn answer(question: &[u8]) -> Option<Vec<u8>> {
+    let question: Question = postcard::from_bytes(question).ok()?;
+    let root = Root::open(&crate::snapshot::ByteString(question.root).to_path()).ok()?;
+    let is_same = root.stat().ino == question.ino;
+    let mut bits = vec![0_u8; question.directories.len().div_ceil(8)];
+    for (at, (path, wanted)) in question.directories.iter().enumerate() {
+        let found = RelPath::new(path).ok().and_then(|path| print(&root, &path));
+        if is_same
+            && found.is_some_and(|found| found == *wanted)
+            && let Some(byte) = bits.get_mut(at / 8)
+        {
+            *byte |= 1 << (at % 8);
+        }
+    }
+    Some(bits)
+}
+
+/// What a directory holds now; `None` when that is not all of it, or cannot be said in these terms.
+fn print(root: &Root, path: &RelPath) -> Option<Print> {
+    let looked = root.dir(path).and_then(|dir| dir.look_into()).ok()?;
+    if looked.vanished || !looked.before.same_moment(&looked.after) {
+        return None;
+    }
+    let mut outline = Outline::default();
+    for (name, stat) in looked.children {
+        let stat = stat.ok()?;
+        let has_holes = stat.kind == NodeKind::File && stat.allocated < stat.size;
+        if has_holes || !stat.is_on(root.place()) {
+            return None;
+        }
+        outline.add(&name, kind_of(&stat), &stat);
+    }
+    Some(outline.print())
+}
