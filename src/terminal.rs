@@ -17,7 +17,9 @@ pub mod table;
 mod tty;
 pub mod width;
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -58,9 +60,13 @@ impl Terminal {
     }
 
     /// Standard input and output as plain pipes, for a verb that another program talks with. Nothing else may be written then.
-    #[must_use]
-    pub fn pipes(&self) -> (impl io::Read, impl Write) {
-        (io::stdin().lock(), io::stdout().lock())
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn pipes(&self) -> io::Result<(impl io::Read, impl Write + Send)> {
+        let (from, to) = (io::stdin(), io::stdout());
+        let own = |pipe: BorrowedFd<'_>| Ok::<_, io::Error>(File::from(pipe.try_clone_to_owned()?));
+        Ok((own(from.as_fd())?, own(to.as_fd())?))
     }
 
     /// Any two writers, taken for what `facts` says of them.

@@ -14,7 +14,7 @@ pub(super) fn run(context: &Context<'_>, args: &AgentThereArgs) -> Result<Status
     if let Some(directory) = &args.remove {
         remove_copy(directory).map_err(failed)?;
     }
-    let (from, to) = context.terminal.pipes();
+    let (from, to) = context.terminal.pipes().map_err(failed)?;
     serve(from, to, &knows).map_err(failed)?;
     Ok(ExitCode::Done.into())
 }

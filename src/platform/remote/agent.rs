@@ -6,7 +6,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::protocol::{Answer, Call, Request, receive, send};
+use super::message::{receive, send};
+use super::protocol::{Answer, Call, Request};
 
 /// The channel to an agent.
 pub(super) struct Wire {

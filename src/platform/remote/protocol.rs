@@ -1,9 +1,8 @@
 //! What is said to an agent on another machine, and what it answers: the calls of `kernel.rs`, and a few that do many of them at
-//! once where each one would wait for the wire. A message is its length (four bytes, little endian) and that many bytes.
+//! once where each one would wait for the wire.
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -12,10 +11,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Version of what is said; both sides must have the same.
 pub(super) const VERSION: u32 = 2;
-/// No message is longer (bytes): what claims to be is none. A directory of five million long names fits.
-const LONGEST: u32 = 2 << 30;
-/// So much of one is read at once (bytes).
-const STEP: usize = 4 << 20;
 /// The directory that absolute paths begin at.
 pub(super) const NOWHERE: u64 = 0;
 
@@ -346,53 +341,4 @@ pub(super) enum Answer {
 pub(super) struct Request {
     pub(super) closed: Vec<u64>,
     pub(super) call: Call,
-}
-
-/// Sends a message.
-pub(super) fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
-    let mut bytes = vec![0; 4];
-    bytes = postcard::to_extend(message, bytes).map_err(io::Error::other)?;
-    let length = u32::try_from(bytes.len() - 4).unwrap_or(u32::MAX);
-    if length > LONGEST {
-        return Err(io::Error::other("a message is too long"));
-    }
-    if let Some(head) = bytes.get_mut(..4) {
-        head.copy_from_slice(&length.to_le_bytes());
-    }
-    to.write_all(&bytes)?;
-    to.flush()
-}
-
-/// Receives one; `None` at the end.
-pub(super) fn receive<T: for<'de> Deserialize<'de>>(from: &mut impl Read) -> io::Result<Option<T>> {
-    let mut head = [0; 4];
-    let mut got = 0;
-    while let Some(rest) = head.get_mut(got..).filter(|rest| !rest.is_empty()) {
-        match from.read(rest) {
-            Ok(0) if got == 0 => return Ok(None),
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => got += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    let length = u32::from_le_bytes(head);
-    if length > LONGEST {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "what answers there is no agent of ours; does its shell print something first?",
-        ));
-    }
-    let length = length as usize;
-    let mut bytes = Vec::new();
-    // What is claimed to come is made room for as it comes.
-    while bytes.len() < length {
-        let begin = bytes.len();
-        bytes.resize(length.min(begin + STEP), 0);
-        from.read_exact(bytes.get_mut(begin..).unwrap_or_default())?;
-    }
-    let message = postcard::from_bytes(&bytes);
-    message
-        .map(Some)
-        .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
 }

@@ -4,15 +4,18 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::mpsc;
+use std::thread;
 
 use rustix::fs::{
     AtFlags, CWD, FileType, FlockOperation, IFlags, Mode, RenameFlags, SeekFrom, Timespec, Timestamps,
 };
 use rustix::io::Errno;
 
+use super::message::{receive, tell, written};
 use super::protocol::{
     Answer, Bytes, Call, Each, Facts, Greeting, LoadedFile, Locking, Moving, NOWHERE, Request, VERSION,
-    Wanted, Whence, receive, send,
+    Wanted, Whence,
 };
 use super::{flags_of, machine_id};
 use crate::platform::kernel::{self, Bearer, Result};
@@ -22,29 +25,43 @@ use crate::snapshot::{Time, Xattr};
 /// Answers what is asked above the calls of files; `None`: it was not understood.
 pub type Knows<'k> = &'k dyn Fn(&[u8]) -> Option<Vec<u8>>;
 
+/// So many answers wait for the wire while the next one is found.
+const AHEAD: usize = 4;
+
 /// Answers on `to` what is asked on `from`, until it ends. Nothing is done that is not asked.
 ///
 /// # Errors
 /// What the two pipes say; an error of a call is its answer.
-pub fn serve(mut from: impl Read, mut to: impl Write, knows: Knows<'_>) -> io::Result<()> {
-    let mut agent = Agent::default();
-    while let Some(Request { closed, call }) = receive(&mut from)? {
-        for handle in closed {
-            agent.held.remove(&handle);
-        }
-        let answer = match call {
-            Call::Ask { question } => knows(&question.0)
-                .map(Bytes)
-                .map(Answer::Bytes)
-                .ok_or(Errno::NOSYS),
-            call => agent.answer(call),
+pub fn serve(mut from: impl Read, mut to: impl Write + Send, knows: Knows<'_>) -> io::Result<()> {
+    let (say, said) = mpsc::sync_channel::<Vec<u8>>(AHEAD);
+    thread::scope(|scope| {
+        // What it cannot say it says no more: then nobody takes the next answer.
+        let talks = scope.spawn(move || said.iter().try_for_each(|message| tell(&mut to, &message)));
+        let mut agent = Agent::default();
+        let mut heard = || -> io::Result<()> {
+            while let Some(Request { closed, call }) = receive(&mut from)? {
+                for handle in closed {
+                    agent.held.remove(&handle);
+                }
+                let answer = match call {
+                    Call::Ask { question } => knows(&question.0)
+                        .map(Bytes)
+                        .map(Answer::Bytes)
+                        .ok_or(Errno::NOSYS),
+                    call => agent.answer(call),
+                };
+                let answer = answer.unwrap_or_else(|error| Answer::Failed(error.raw_os_error()));
+                if say.send(written(&answer)?).is_err() {
+                    break;
+                }
+            }
+            Ok(())
         };
-        send(
-            &mut to,
-            &answer.unwrap_or_else(|error| Answer::Failed(error.raw_os_error())),
-        )?;
-    }
-    Ok(())
+        let heard = heard();
+        drop(say);
+        let told = talks.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+        heard.and(told)
+    })
 }
 
 #[derive(Default)]

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use super::agent::Wire;
 use super::connection::{Channel, Listener};
-use super::protocol::{Answer, Bytes, Call, Request, receive, send};
+use super::message::{receive, send};
+use super::protocol::{Answer, Bytes, Call, Request};
 use super::{Address, serve, set_carrier};
 use crate::platform::{self, Opening};
 

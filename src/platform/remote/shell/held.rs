@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rustix::io::Errno;
 
 use super::line::quoted;
-use crate::platform::remote::protocol::NOWHERE;
+use crate::platform::remote::protocol::{Facts, NOWHERE};
 
 /// A handle.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub(super) struct Held {
     /// Without links.
     pub(super) path: Vec<u8>,
     pub(super) ino: u64,
+    /// On which file system it lay, and on which mount.
+    pub(super) place: (u64, u64),
     /// It is a directory; anything else is reached through the one that it lies in.
     pub(super) directory: bool,
     /// Where the next reading or writing begins.
@@ -90,15 +92,16 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn keep(&mut self, path: Vec<u8>, ino: u64, directory: bool) -> u64 {
+    pub(super) fn keep(&mut self, path: Vec<u8>, facts: &Facts) -> u64 {
         self.last += 1;
         let (at, ahead, appends) = (0, (0, Vec::new()), false);
         self.held.insert(
             self.last,
             Held {
                 path,
-                ino,
-                directory,
+                ino: facts.ino,
+                place: facts.place,
+                directory: facts.kind == 1,
                 at,
                 ahead,
                 appends,
@@ -185,14 +188,24 @@ impl Table {
     }
 }
 
-fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
+/// Whether a path is another one, or lies below it.
+pub(super) fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
     path.strip_prefix(above)
         .is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Errno, NOWHERE, Table};
+    use super::{Errno, Facts, NOWHERE, Table};
+
+    /// Facts of a directory, or of a file.
+    fn facts(ino: u64, is_dir: bool) -> Facts {
+        let record = format!(
+            "{} 0 0 1 8 512 1 1970-01-01 00:00:01.000000000 +0000 1 1970-01-01 00:00:01.000000000 +0000 {ino} 5 1 0 0 ./x//\n",
+            if is_dir { "41ed" } else { "81a4" }
+        );
+        crate::platform::remote::shell::facts::only(record.as_bytes(), false).unwrap()
+    }
 
     fn commands(table: &Table, dir: u64, path: &str) -> Result<String, Errno> {
         let place = table.place(dir, path.as_bytes())?;
@@ -203,8 +216,8 @@ mod tests {
     #[test]
     fn paths_lead_where_they_should_and_nowhere_else() {
         let mut table = Table::default();
-        let dir = table.keep(b"/srv/a".to_vec(), 7, true);
-        let file = table.keep(b"/srv/f".to_vec(), 8, false);
+        let dir = table.keep(b"/srv/a".to_vec(), &facts(7, true));
+        let file = table.keep(b"/srv/f".to_vec(), &facts(8, false));
         let told = |dir, path| commands(&table, dir, path);
         assert_eq!(told(NOWHERE, "/").unwrap(), "f '/' '.'");
         assert_eq!(told(NOWHERE, "//srv//x/").unwrap(), "f '/srv' './x'");
@@ -230,10 +243,10 @@ mod tests {
     fn handles_follow_what_is_moved() {
         let mut table = Table::default();
         let (inner, beside) = (
-            table.keep(b"/a/b/c".to_vec(), 1, true),
-            table.keep(b"/a/bc".to_vec(), 2, true),
+            table.keep(b"/a/b/c".to_vec(), &facts(1, true)),
+            table.keep(b"/a/bc".to_vec(), &facts(2, true)),
         );
-        let replaced = table.keep(b"/z/b".to_vec(), 3, false);
+        let replaced = table.keep(b"/z/b".to_vec(), &facts(3, false));
         table.moved(b"/a/b", b"/z/b");
         assert_eq!(table.get(inner).unwrap().path, b"/z/b/c");
         assert_eq!(table.get(beside).unwrap().path, b"/a/bc");

@@ -19,6 +19,8 @@ use crate::snapshot::Time;
 
 /// What was listed ahead answers so long (nanoseconds): what changes later shall be seen soon.
 const FRESH: i128 = 10_000_000_000;
+/// And so long it is known which directories there are, to open them.
+const KNOWN: i128 = 60_000_000_000;
 /// A tree with more records is not kept.
 const MOST: usize = 2_000_000;
 /// How often a directory that changes all the time is waited for.
@@ -28,7 +30,8 @@ const TRIES: usize = 5;
 #[derive(Debug)]
 struct Listed {
     facts: Facts,
-    children: Vec<(Bytes, Facts)>,
+    /// What is in it; nothing once that was told.
+    children: Option<Vec<(Bytes, Facts)>>,
 }
 
 /// Trees that were listed ahead.
@@ -46,19 +49,21 @@ impl Ahead {
         self.directories.clear();
     }
 
-    fn is_fresh(&self) -> bool {
-        platform::fine_clock().nanos() - self.taken < FRESH
+    fn is_fresh(&self, span: i128) -> bool {
+        platform::fine_clock().nanos() - self.taken < span
     }
 
-    /// The facts of a directory that was listed and not looked at since.
+    /// The facts of a directory that was listed. Whoever uses it then looks whether it still is that one.
     pub(super) fn directory(&self, path: &[u8]) -> Option<Facts> {
-        let listed = self.directories.get(path).filter(|_| self.is_fresh());
+        let listed = self.directories.get(path).filter(|_| self.is_fresh(KNOWN));
         listed.map(|listed| listed.facts)
     }
 
-    fn take(&mut self, path: &[u8]) -> Option<Listed> {
-        let fresh = self.is_fresh();
-        self.directories.remove(path).filter(|_| fresh)
+    fn take(&mut self, path: &[u8]) -> Option<(Facts, Vec<(Bytes, Facts)>)> {
+        let fresh = self.is_fresh(FRESH);
+        let listed = self.directories.get_mut(path)?;
+        let children = listed.children.take().filter(|_| fresh)?;
+        Some((listed.facts, children))
     }
 
     /// Whether a look at a directory is to list all that is below: it is no part of what was listed a moment ago.
@@ -66,7 +71,7 @@ impl Ahead {
         let below = path
             .strip_prefix(self.root.as_slice())
             .is_some_and(|rest| rest.first() == Some(&b'/'));
-        self.root.is_empty() || !below || !self.is_fresh()
+        self.root.is_empty() || !below || !self.is_fresh(FRESH)
     }
 }
 
@@ -85,7 +90,7 @@ pub(super) struct Lister<'l> {
 
 impl Lister<'_> {
     /// What was listed ahead of a directory; when it is the first one that is looked at, all below it is listed now.
-    fn listed(&mut self, ahead: &mut Ahead, place: &Place) -> Outcome<Option<Listed>> {
+    fn listed(&mut self, ahead: &mut Ahead, place: &Place) -> Outcome<Option<(Facts, Vec<(Bytes, Facts)>)>> {
         let path = place.path();
         if let Some(listed) = ahead.take(&path) {
             return Ok(Ok(Some(listed)));
@@ -108,7 +113,7 @@ impl Lister<'_> {
     /// A directory's facts, those of everything in it, and its own once more.
     pub(super) fn look(&mut self, ahead: &mut Ahead, place: &Place) -> Outcome<Answer> {
         match known!(self.listed(ahead, place)?) {
-            Some(listed) => Ok(Ok(looked(listed.facts, listed.children, false, listed.facts))),
+            Some((facts, children)) => Ok(Ok(looked(facts, children, false, facts))),
             None => self.one(place),
         }
     }
@@ -119,7 +124,7 @@ impl Lister<'_> {
             return Ok(Ok(Answer::Several(Vec::new())));
         }
         let children = match known!(self.listed(ahead, place)?) {
-            Some(listed) => listed.children,
+            Some((_, children)) => children,
             None => known!(self.some(place, names)?),
         };
         let known: HashMap<&[u8], Facts> = children.iter().map(|(name, facts)| (&*name.0, *facts)).collect();
@@ -275,7 +280,7 @@ impl Lister<'_> {
                     below,
                     Listed {
                         facts,
-                        children: Vec::new(),
+                        children: Some(Vec::new()),
                     },
                 );
             }
@@ -287,9 +292,8 @@ impl Lister<'_> {
             let (above, name_of) = name.split_at_checked(at).unwrap_or_default();
             if let Some(listed) = directories.get_mut(&whole(path, above)) {
                 let facts = self.mounts.placed(&whole(path, &name), facts);
-                listed
-                    .children
-                    .push((Bytes::from(name_of.get(1..).unwrap_or_default()), facts));
+                let children = listed.children.get_or_insert_default();
+                children.push((Bytes::from(name_of.get(1..).unwrap_or_default()), facts));
             }
         }
         let device = directories.get(path).map(|listed| listed.facts.place);
@@ -298,7 +302,8 @@ impl Lister<'_> {
             last(&listed.facts).nanos() + TICK_NANOS <= began && Some(listed.facts.place) == device
         });
         for listed in directories.values_mut() {
-            listed.children.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0));
+            let children = listed.children.get_or_insert_default();
+            children.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0));
         }
         Ok(Ok(Some(directories)))
     }

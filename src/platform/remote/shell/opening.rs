@@ -57,21 +57,16 @@ impl Session {
 
     pub(super) fn open_beneath(&mut self, dir: u64, path: &[u8], flags: OFlags) -> Outcome<Answer> {
         let place = known!(self.table.place(dir, path));
-        let device = |facts: &Facts| facts.place;
-        if let (Some(facts), Ok(held)) = (self.ahead.directory(&place.path()), self.table.get(dir)) {
-            let above = self.ahead.directory(&held.path).as_ref().map(device);
-            if above.is_none_or(|above| above == facts.place) {
-                return Ok(Ok(Answer::Handle(self.table.keep(place.path(), facts.ino, true))));
-            }
-        }
-        let above = known!(self.facts_of(dir, b"")?);
-        let answer = known!(self.open(dir, if path == b"." { b"" } else { path }, flags, 0)?);
-        if let Answer::Handle(number) = answer {
-            let facts = known!(self.facts_of(number, b"")?);
-            if facts.place != above.place {
-                self.table.close(number);
-                return Ok(Err(Errno::XDEV));
-            }
+        let above = known!(self.table.get(dir)).place;
+        let answer = match self.ahead.directory(&place.path()) {
+            Some(facts) => Answer::Handle(self.table.keep(place.path(), &facts)),
+            None => known!(self.open(dir, if path == b"." { b"" } else { path }, flags, 0)?),
+        };
+        if let Answer::Handle(number) = answer
+            && known!(self.table.get(number)).place != above
+        {
+            self.table.close(number);
+            return Ok(Err(Errno::XDEV));
         }
         Ok(Ok(answer))
     }
@@ -161,7 +156,8 @@ impl Session {
             Some(name) => held::join(real, name),
             None => real.to_vec(),
         };
-        let number = self.table.keep(path, facts.ino, facts.kind == 1);
+        let facts = self.mounts.placed(&path, facts);
+        let number = self.table.keep(path, &facts);
         if let Ok(held) = self.table.get_mut(number) {
             held.appends = flags.contains(OFlags::APPEND);
         }
