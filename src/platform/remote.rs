@@ -114,6 +114,12 @@ pub fn place_there(path: &Path) -> Option<PathBuf> {
     Some(address.inside(inner))
 }
 
+/// Whether the connection to the machine that a path leads to broke.
+#[must_use]
+pub fn lost_near(path: &Path) -> bool {
+    Address::split(path).is_some_and(|(address, _)| lost().iter().any(|lost| lost.address == address))
+}
+
 /// What is lost on the machine that a path leads to; nothing when it is this one, or cannot be asked.
 #[must_use]
 pub fn lacks_near(path: &Path) -> Vec<Lack> {

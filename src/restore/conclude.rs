@@ -11,7 +11,9 @@ use super::flags;
 use super::plan::Step;
 use super::propose::Proposal;
 use super::work::{Job, report, settle_times};
+use crate::mount::MountError;
 use crate::observer::Phase;
+use crate::platform::remote::lost_near;
 use crate::snapshot::{Act, AsideChange, Decision, PathChange, RelPath, SnapshotId};
 use crate::store::{Papers, Store};
 
@@ -93,6 +95,11 @@ impl Conclusion<'_> {
     fn waits(&self, cause: RestoreError) -> RestoreError {
         let instance = self.papers.intent().instance.clone();
         match cause {
+            // What cannot be looked at any more did not change.
+            RestoreError::Drift { path } if lost_near(&path) => RestoreError::Waits {
+                why: RestoreError::from(MountError::Lost { path }).bare(),
+                instance,
+            },
             RestoreError::Drift { path } => RestoreError::Changed { path, instance },
             cause => RestoreError::Waits {
                 why: cause.bare(),
