@@ -17,9 +17,8 @@ pub mod table;
 mod tty;
 pub mod width;
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::AsFd as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -64,9 +63,9 @@ impl Terminal {
     /// # Errors
     /// What the system says.
     pub fn pipes(&self) -> io::Result<(impl io::Read, impl Write + Send)> {
-        let (from, to) = (io::stdin(), io::stdout());
-        let own = |pipe: BorrowedFd<'_>| Ok::<_, io::Error>(File::from(pipe.try_clone_to_owned()?));
-        Ok((own(from.as_fd())?, own(to.as_fd())?))
+        let from = io::stdin().as_fd().try_clone_to_owned()?;
+        let to = io::stdout().as_fd().try_clone_to_owned()?;
+        Ok((io::PipeReader::from(from), io::PipeWriter::from(to)))
     }
 
     /// Any two writers, taken for what `facts` says of them.

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use crate::capture::elsewhere::{Question, answer, expected};
+use crate::capture::elsewhere::{Question, UNCHANGED, answer, expected};
 use crate::capture::tests::{Place, coverage};
 use crate::observer::Silent;
-use crate::platform::remote::tests::through_agent;
+use crate::platform::remote::tests::{set_knows, through_agent};
 use crate::snapshot::{ByteString, Manifest};
 
 fn place() -> Place {
@@ -122,6 +122,10 @@ fn every_change_is_told_of_the_directory_that_it_is_in() {
         assert_eq!(same(&place.root, &manifest), rest, "{what}");
         // What is looked at through the answers is what is there.
         place.rest();
+        set_knows(|question| match question.split_first()? {
+            (&UNCHANGED, rest) => answer(rest),
+            _ => None,
+        });
         let far = through_agent("unchanged", &place.root);
         let reference = Some((&manifest, began));
         let there = place.look_by(&coverage(&far, "project"), reference, &Silent);

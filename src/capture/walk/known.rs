@@ -27,7 +27,7 @@ impl Scan<'_> {
             return None;
         }
         if self.unchanged.get(at) == Some(&true)
-            && let Some(outcome) = self.told(&reference, before, at)
+            && let Some(outcome) = self.told(reference, before, at)
         {
             return Some(outcome);
         }

@@ -145,7 +145,7 @@ pub(super) fn errno(number: i32) -> Errno {
 #[derive(Debug)]
 enum Way {
     Agent(Wire),
-    Shell(Shell),
+    Shell(Box<Shell>),
 }
 
 /// A connection to an agent, or to a shell, that answered.
@@ -205,7 +205,7 @@ impl Connection {
                 introduced(&wire).map(|greeting| (Way::Agent(wire), greeting))
             }
             Listener::Shell(mark) => {
-                Shell::new(from, to, mark).map(|(shell, greeting)| (Way::Shell(shell), greeting))
+                Shell::new(from, to, mark).map(|(shell, greeting)| (Way::Shell(Box::new(shell)), greeting))
             }
         };
         let (way, mut greeting) = greeted.map_err(|error| match error.kind() {

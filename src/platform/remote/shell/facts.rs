@@ -82,7 +82,7 @@ fn record(text: &[u8], whole_seconds: bool) -> Option<(Record, &[u8])> {
     let size = number(size)?;
     let hexadecimal = |word: &[u8]| u32::from_str_radix(text_of(word)?, 16).ok();
     let is_device = matches!(kind, 5 | 6);
-    let (_, changed) = (0, number::<u64>(blocks)?.saturating_mul(number(block)?));
+    let allocated = number::<u64>(blocks)?.saturating_mul(number(block)?);
     let mtime = (number(mtime)?, fraction(mtime_clock)?);
     Some((
         (
@@ -93,7 +93,7 @@ fn record(text: &[u8], whole_seconds: bool) -> Option<(Record, &[u8])> {
                 owner: (number(uid)?, number(gid)?),
                 size,
                 // Where a file has holes cannot be asked: it is taken for one without.
-                allocated: changed.max(size),
+                allocated: allocated.max(size),
                 mtime: if whole_seconds { (mtime.0, 0) } else { mtime },
                 ctime: (number(ctime)?, fraction(ctime_clock)?),
                 ino: number(ino)?,
@@ -162,7 +162,7 @@ mod tests {
         for text in [
             "x",
             "stat: cannot read\n",
-            &ONE[..60],
+            ONE.split_at(60).0,
             &format!("{ONE}./a"),
             &format!("{}./a//\n", ONE.replace(".123456789", "")),
             &format!("{}./a//\n", ONE.replace("81a4", "zz")),

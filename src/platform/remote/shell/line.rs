@@ -141,8 +141,8 @@ impl Line {
     }
 
     /// What separates parts of an output.
-    pub(super) fn parting(&self) -> String {
-        format!("printf \"\\n%s-\\n\" \"$M\"")
+    pub(super) fn parting(&self) -> &'static str {
+        "printf \"\\n%s-\\n\" \"$M\""
     }
 
     /// The parts of an output.

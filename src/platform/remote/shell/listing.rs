@@ -26,12 +26,15 @@ const MOST: usize = 2_000_000;
 /// How often a directory that changes all the time is waited for.
 const TRIES: usize = 5;
 
+/// What is in a directory, with its facts.
+type Children = Vec<(Bytes, Facts)>;
+
 /// A directory that was listed.
 #[derive(Debug)]
 struct Listed {
     facts: Facts,
     /// What is in it; nothing once that was told.
-    children: Option<Vec<(Bytes, Facts)>>,
+    children: Option<Children>,
 }
 
 /// Trees that were listed ahead.
@@ -59,7 +62,7 @@ impl Ahead {
         listed.map(|listed| listed.facts)
     }
 
-    fn take(&mut self, path: &[u8]) -> Option<(Facts, Vec<(Bytes, Facts)>)> {
+    fn take(&mut self, path: &[u8]) -> Option<(Facts, Children)> {
         let fresh = self.is_fresh(FRESH);
         let listed = self.directories.get_mut(path)?;
         let children = listed.children.take().filter(|_| fresh)?;
@@ -90,7 +93,7 @@ pub(super) struct Lister<'l> {
 
 impl Lister<'_> {
     /// What was listed ahead of a directory; when it is the first one that is looked at, all below it is listed now.
-    fn listed(&mut self, ahead: &mut Ahead, place: &Place) -> Outcome<Option<(Facts, Vec<(Bytes, Facts)>)>> {
+    fn listed(&mut self, ahead: &mut Ahead, place: &Place) -> Outcome<Option<(Facts, Children)>> {
         let path = place.path();
         if let Some(listed) = ahead.take(&path) {
             return Ok(Ok(Some(listed)));
@@ -133,7 +136,7 @@ impl Lister<'_> {
         Ok(Ok(Answer::Several(names.iter().map(fact).collect())))
     }
 
-    fn some(&mut self, place: &Place, names: &[Bytes]) -> Outcome<Vec<(Bytes, Facts)>> {
+    fn some(&mut self, place: &Place, names: &[Bytes]) -> Outcome<Children> {
         let mut command = b"stat -c \"$F\" --".to_vec();
         for name in names {
             command.push(b' ');
@@ -311,7 +314,7 @@ impl Lister<'_> {
 
 struct Single {
     before: Facts,
-    children: Vec<(Bytes, Facts)>,
+    children: Children,
     vanished: bool,
     after: Facts,
 }
@@ -324,7 +327,7 @@ fn whole(path: &[u8], name: &[u8]) -> Vec<u8> {
     }
 }
 
-fn looked(before: Facts, children: Vec<(Bytes, Facts)>, vanished: bool, after: Facts) -> Answer {
+fn looked(before: Facts, children: Children, vanished: bool, after: Facts) -> Answer {
     let child = |(name, facts): (Bytes, Facts)| -> (Bytes, Each<Facts>) { (name, Ok(facts)) };
     Answer::Looked {
         before,
