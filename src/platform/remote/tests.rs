@@ -37,10 +37,12 @@ pub(crate) fn through_agent(machine: &str, path: &Path) -> PathBuf {
 }
 
 /// What agents of tests know above the calls of files.
-static KNOWS: std::sync::OnceLock<fn(&[u8]) -> Option<Vec<u8>>> = std::sync::OnceLock::new();
+static KNOWS: std::sync::OnceLock<Answering> = std::sync::OnceLock::new();
+
+type Answering = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// Agents of tests answer such questions from now on.
-pub(crate) fn set_knows(answer: fn(&[u8]) -> Option<Vec<u8>>) {
+pub(crate) fn set_knows(answer: Answering) {
     let _ = KNOWS.set(answer);
 }
 
