@@ -278,6 +278,24 @@ pub(super) struct Facts {
     pub(super) place: (u64, u64),
 }
 
+impl Facts {
+    /// Whether both are of one object at one moment, as far as facts tell.
+    pub(super) fn is_as(&self, other: &Self) -> bool {
+        let of = |facts: &Self| {
+            (
+                facts.kind,
+                facts.mode,
+                facts.owner,
+                facts.size,
+                facts.mtime,
+                facts.ctime,
+                facts.ino,
+            )
+        };
+        of(self) == of(other)
+    }
+}
+
 /// Who answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Greeting {

@@ -210,7 +210,7 @@ impl Session {
                     &name,
                     b"; elif [ -e ",
                     &name,
-                    b" ]; then echo \"Invalid argument\" >&2; false; else w ",
+                    b" ]; then echo \"Invalid argument\" >&2; false; else t ",
                     &name,
                     b"; fi",
                 ];

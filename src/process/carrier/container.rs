@@ -14,7 +14,7 @@ pub const HELPER_VARIABLE: &str = "JACKIN_RECOVERY_HELPER_IMAGE";
 /// What serves for a volume when nobody names one.
 const HELPER: &str = "busybox";
 /// A container's state, its image, and where its volumes lie.
-const FACTS: &str = "{{.State.Running}}\t{{.Image}}{{range .Mounts}}\t{{.Destination}}{{end}}";
+const FACTS: &str = "{{.State.Running}}\t{{.Image}}{{range .Mounts}}{{if ne .Type \"tmpfs\"}}\t{{.Destination}}{{end}}{{end}}";
 
 /// Words up to the script, and the only directories that can be reached; none: all can.
 pub(super) struct Reach {

@@ -89,6 +89,8 @@ impl Session {
             Call::Modified { dir, path, mtime } => {
                 let (sec, nsec) = mtime;
                 let time = match self.abilities.fine_times {
+                    // Parts of a second are counted from the same side as the seconds.
+                    true if sec < 0 && nsec > 0 => format!("@-{}.{:09}", -(sec + 1), 1_000_000_000 - nsec),
                     true => format!("@{sec}.{nsec:09}"),
                     false => format!("@{sec}"),
                 };
@@ -107,9 +109,13 @@ impl Session {
             Call::Sync { handle, all } => {
                 let place = known!(self.table.place(handle, b""));
                 let name = known!(place.name());
-                let how = if all { "sync -f" } else { "sync" };
-                let command = words(&[how.as_bytes(), b"--", &name, b"2>/dev/null || sync"]);
-                self.run(&place.look(), &command)?
+                let how = if all { "sync -f --" } else { "sync --" };
+                let command = match self.abilities.syncs {
+                    // What fails is told; what may not be opened is synced with all the rest.
+                    true => words(&[how.as_bytes(), &name, b"|| { [ ! -r", &name, b"] && sync; }"]),
+                    false => b"sync".to_vec(),
+                };
+                self.run(&place.enter(), &command)?
             }
             _ => Err(Errno::NOSYS),
         };
@@ -154,7 +160,7 @@ impl Session {
             true => "",
             false => "v \"${a%/*}/.\" . &&",
         };
-        let same = b"if [ \"$(stat -c %d:%i -- \"$a\")\" = \"$(stat -c %d:%i --".as_slice();
+        let same = b"s=$(stat -c %d:%i -- \"$a\") && if [ \"$s\" = \"$(stat -c %d:%i --".as_slice();
         let says = |words: &str| format!("{{ echo \"{words}\" >&2; false; }}").into_bytes();
         let moving = match how {
             // What `mv` says of these depends on what else is wrong.

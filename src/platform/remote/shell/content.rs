@@ -38,8 +38,12 @@ pub(super) fn read(line: &mut Line, place: &Place, held: &mut Held, at: u64, mos
                 b"&& o",
                 name,
                 ino.as_bytes(),
-                &[b"&& dd if=".as_slice(), name].concat(),
+                b"&& { k 0",
+                ino.as_bytes(),
+                b"&& dd",
                 blocks.as_bytes(),
+                b"; } <",
+                name,
             ]))
         };
         let command = match command() {
@@ -74,23 +78,25 @@ pub(super) fn write(line: &mut Line, place: &Place, ino: u64, at: u64, bytes: &[
             at / block
         );
         let all = format!("dd iflag=fullblock bs={length} count=1 of=/dev/null 2>/dev/null");
-        // Whatever goes wrong, what was sent is taken: what a tool could not open it did not read.
+        let ino = ino.to_string();
+        // Whatever goes wrong, what was sent is taken.
         Ok(words(&[
-            b"if",
+            b"g=; if",
             &enter,
             b"&& o",
             name,
-            ino.to_string().as_bytes(),
-            b"&& { [ -w",
-            name,
-            b"] || { echo \"Permission denied\" >&2; false; }; }; then m=$(dd",
+            ino.as_bytes(),
+            b"; then { g=1; if k 5",
+            ino.as_bytes(),
+            b"; then dd",
             how.as_bytes(),
-            &[b"of=".as_slice(), name].concat(),
-            b"2>&1) || { case $m in *\" open \"*|*\"opening\"*)",
+            b">&5; else",
             all.as_bytes(),
-            b";; esac; printf \"%s\\n\" \"$m\" >&2; false; }; else",
+            b"; false; fi; } 5<>",
+            name,
+            b"; else false; fi; s=$?; [ \"$g\" ] ||",
             all.as_bytes(),
-            b"; false; fi",
+            b"; [ $s = 0 ]",
         ]))
     };
     match command() {
@@ -152,6 +158,7 @@ pub(super) fn load(
     };
     let said = line.run(&command)?;
     let complaint = said.complaint().unwrap_or(Errno::IO);
+    let is_missing = said.missing().is_some_and(|missing| missing > 0) || complaint == Errno::NOENT;
     let parts = line.parted(&said.out);
     let (Some(archive), Some(records)) = (parts.first(), parts.get(1)) else {
         return Ok(Err(complaint));
@@ -164,7 +171,9 @@ pub(super) fn load(
     let loaded = |file: &Wanted| {
         let name = [b"./", file.name.0.as_slice()].concat();
         let record = records.iter().find(|(found, _)| *found == name);
-        let (_, facts) = record.ok_or(Errno::NOENT.raw_os_error())?;
+        // What nobody said to be gone may be there.
+        let lost = if is_missing { Errno::NOENT } else { Errno::IO };
+        let (_, facts) = record.ok_or(lost.raw_os_error())?;
         let data = match facts.kind {
             0 => contents.take(&name).ok_or(complaint.raw_os_error())?,
             2 => return Err(Errno::LOOP.raw_os_error()),

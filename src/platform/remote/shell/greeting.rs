@@ -14,6 +14,8 @@ pub(super) struct Abilities {
     pub(super) fine_times: bool,
     /// `date` tells parts of a second.
     pub(super) fine_clock: bool,
+    /// `sync` syncs single files and file systems, and tells of errors; without it everything is synced, and nobody tells.
+    pub(super) syncs: bool,
     /// `flock` is there.
     pub(super) locks: bool,
 }
@@ -71,7 +73,7 @@ pub(super) fn greet(line: &mut Line) -> io::Result<(Greeting, Abilities)> {
         "uname -n",
         "readlink /proc/self/ns/mnt 2>/dev/null",
         "cat /etc/passwd 2>/dev/null",
-        "{ touch -c -h -m -d @1.5 /no/such/file 2>&1; date +%N; command -v flock; }",
+        "{ touch -c -h -m -d @1.5 /no/such/file 2>&1; date +%N; command -v flock; sync -f -- / 2>/dev/null && echo syncs; }",
         "true",
     ];
     for fact in facts {
@@ -120,6 +122,7 @@ pub(super) fn greet(line: &mut Line) -> io::Result<(Greeting, Abilities)> {
         Abilities {
             fine_times: !abilities.contains("nvalid"),
             fine_clock: abilities.lines().any(digits),
+            syncs: abilities.lines().any(|line| line == "syncs"),
             locks: abilities.lines().any(|line| line.ends_with("flock")),
         },
     ))

@@ -34,18 +34,27 @@ pub(super) struct Place {
     pub(super) sure: bool,
     /// Its number, where a handle of it was opened.
     ino: Option<u64>,
+    /// The number of what has the name, where a handle of it was opened and it is no directory.
+    file: Option<u64>,
     /// `.` for the directory itself, else it begins with `./`.
     pub(super) name: Vec<u8>,
 }
 
 impl Place {
-    /// The commands that enter the directory.
+    /// The commands that enter the directory, and look whether what was opened is still there.
     pub(super) fn enter(&self) -> Result<Vec<u8>, Errno> {
         let dir = quoted(&self.dir)?;
-        Ok(match (self.sure, self.ino) {
+        let enter = match (self.sure, self.ino) {
             (true, Some(ino)) => [b"i ", dir.as_slice(), b" ", ino.to_string().as_bytes()].concat(),
             (true, None) => [b"d ".as_slice(), &dir].concat(),
             (false, _) => [b"f ".as_slice(), &dir].concat(),
+        };
+        Ok(match self.file {
+            Some(ino) => {
+                let (name, ino) = (self.name()?, ino.to_string());
+                [enter.as_slice(), b" && u ", &name, b" ", ino.as_bytes()].concat()
+            }
+            None => enter,
         })
     }
 
@@ -137,6 +146,7 @@ impl Table {
                     dir: b"/".to_vec(),
                     sure: false,
                     ino: None,
+                    file: None,
                     name: b".".to_vec(),
                 });
             };
@@ -144,6 +154,7 @@ impl Table {
                 dir: [b"/".as_slice(), &above.join(&b'/')].concat(),
                 sure: false,
                 ino: None,
+                file: None,
                 name: [b"./", *last].concat(),
             });
         }
@@ -157,12 +168,19 @@ impl Table {
                 dir: held.path.clone(),
                 sure,
                 ino,
+                file: None,
                 name: b".".to_vec(),
             }),
             None => {
                 let (dir, name) = in_front_of(&held.path);
-                let ino = None;
-                Ok(Place { dir, sure, ino, name })
+                let (ino, file) = (None, Some(held.ino));
+                Ok(Place {
+                    dir,
+                    sure,
+                    ino,
+                    file,
+                    name,
+                })
             }
             Some(_) if !held.directory => Err(Errno::NOTDIR),
             Some((last, above)) => Ok(Place {
@@ -172,6 +190,7 @@ impl Table {
                 },
                 sure,
                 ino: ino.filter(|_| above.is_empty()),
+                file: None,
                 name: [b"./", *last].concat(),
             }),
         }
@@ -201,7 +220,7 @@ mod tests {
     /// Facts of a directory, or of a file.
     fn facts(ino: u64, is_dir: bool) -> Facts {
         let record = format!(
-            "{} 0 0 1 8 512 1 1970-01-01 00:00:01.000000000 +0000 1 1970-01-01 00:00:01.000000000 +0000 {ino} 5 1 0 0 ./x//\n",
+            "{}|0|0|1|8|512|1|1970-01-01 00:00:01.000000000 +0000|1|1970-01-01 00:00:01.000000000 +0000|{ino}|5|1|0|0|./x//\n",
             if is_dir { "41ed" } else { "81a4" }
         );
         crate::platform::remote::shell::facts::only(record.as_bytes(), false).unwrap()
@@ -226,7 +245,7 @@ mod tests {
         assert_eq!(told(dir, "-x y").unwrap(), "i '/srv/a' 7 './-x y'");
         assert_eq!(told(dir, "b/c").unwrap(), "d '/srv/a/b' './c'");
         assert_eq!(told(dir, "it's\n").unwrap(), "i '/srv/a' 7 './it'\\''s'\"$n\"''");
-        assert_eq!(told(file, "").unwrap(), "d '/srv' './f'");
+        assert_eq!(told(file, "").unwrap(), "d '/srv' && u './f' 8 './f'");
         for (dir, path, error) in [
             (dir, "../x", Errno::XDEV),
             (dir, "/etc/passwd", Errno::XDEV),

@@ -9,17 +9,14 @@ use rustix::io::Errno;
 const LONGEST: usize = 2 << 30;
 
 /// Commands of the shell's own, said once. Each is one line.
-const WORDS: [&str; 13] = [
+const WORDS: [&str; 15] = [
     // A newline, for names that have one.
     "n=$(printf \"\\nx\"); n=${n%x}",
     "exec 3>&1",
     // How a command ended.
     "z() { S=$?; printf \"\\n%s %s\\n%s\\n%s\\n\" \"$M\" \"$S\" \"$E\" \"$M\"; }",
-    // Why a directory cannot be entered. Shells do not say.
-    "w() { if [ -d \"$1\" ]; then echo \"Permission denied\" >&2; elif [ -e \"$1\" ] || [ -L \"$1\" ]; then \
-     echo \"Not a directory\" >&2; else case $1 in ?*/*) x=${1%/*};; *) x=/;; esac; if [ \"$x\" = \"$1\" ] || [ \"$x\" = / ]; then \
-     echo \"No such file or directory\" >&2; elif ! [ -d \"$x\" ]; then w \"$x\"; elif ! [ -x \"$x\" ]; then \
-     echo \"Permission denied\" >&2; else echo \"No such file or directory\" >&2; fi; fi; return 1; }",
+    // Why a directory cannot be entered: shells do not say, so `stat` is asked.
+    "w() { stat -L -c %i -- \"$1/.\" >/dev/null && echo \"Permission denied\" >&2; return 1; }",
     // Enters a directory, through links.
     "f() { cd -P -- \"$1\" 2>/dev/null || w \"$1\"; }",
     // Enters a directory, through none: where one ends up is looked at, and from then on nothing can be put in its place.
@@ -28,8 +25,13 @@ const WORDS: [&str; 13] = [
     "i() { d \"$1\" && { [ \"$(stat -c %i .)\" = \"$2\" ] || { echo \"Stale file handle\" >&2; return 1; }; }; }",
     // The regular file of this name has this number.
     "o() { [ -f \"$1\" ] && [ ! -L \"$1\" ] && [ \"$(stat -c %i -- \"$1\")\" = \"$2\" ] || { echo \"Stale file handle\" >&2; return 1; }; }",
+    // The object of this name, which is no link, has this number.
+    "u() { [ ! -L \"$1\" ] && [ \"$(stat -c %i -- \"$1\")\" = \"$2\" ] || { echo \"Stale file handle\" >&2; return 1; }; }",
+    // What was opened has this number, whatever has its name by now.
+    "k() { [ ! -e \"/proc/self/fd/$1\" ] || [ \"$(stat -L -c %i \"/proc/self/fd/$1\")\" = \"$2\" ] || \
+     { echo \"Stale file handle\" >&2; return 1; }; }",
     // Something has this name; nothing has it.
-    "t() { [ -e \"$1\" ] || [ -L \"$1\" ] || w \"$1\"; }",
+    "t() { [ -e \"$1\" ] || [ -L \"$1\" ] || stat -c %i -- \"$1\" >/dev/null; }",
     "e() { if [ -e \"$1\" ] || [ -L \"$1\" ]; then echo \"File exists\" >&2; return 1; fi; }",
     // The path of a name here, which is there.
     "p() { a=${PWD%/}/$1; t \"$a\"; }",
@@ -39,19 +41,16 @@ const WORDS: [&str; 13] = [
     "v() { [ \"$(stat -c %d -- \"$1\")\" = \"$(stat -c %d -- \"$2\")\" ] || { echo \"Invalid cross-device link\" >&2; return 1; }; }",
 ];
 
-/// What the tools say of an error, in glibc's words and in musl's.
-const COMPLAINTS: [(&str, Errno); 33] = [
+/// What stands at the end of what a tool says of an error, in glibc's words and in musl's.
+const COMPLAINTS: [(&str, Errno); 29] = [
     ("No such file or directory", Errno::NOENT),
     ("Permission denied", Errno::ACCESS),
     ("Operation not permitted", Errno::PERM),
-    ("cannot overwrite existing file", Errno::EXIST),
     ("File exists", Errno::EXIST),
     ("file exists", Errno::EXIST),
     ("Not a directory", Errno::NOTDIR),
-    ("cannot overwrite directory", Errno::ISDIR),
     ("Is a directory", Errno::ISDIR),
     ("is a directory", Errno::ISDIR),
-    ("cannot overwrite non-directory", Errno::NOTDIR),
     ("Directory not empty", Errno::NOTEMPTY),
     ("Too many levels of symbolic links", Errno::LOOP),
     ("Symbolic link loop", Errno::LOOP),
@@ -71,9 +70,16 @@ const COMPLAINTS: [(&str, Errno); 33] = [
     ("File too large", Errno::FBIG),
     ("Too many open files", Errno::MFILE),
     ("Cannot allocate memory", Errno::NOMEM),
-    ("to a subdirectory of itself", Errno::INVAL),
     ("Invalid argument", Errno::INVAL),
     ("Operation not supported", Errno::OPNOTSUPP),
+];
+
+/// What tools say by themselves, somewhere in the line.
+const PHRASES: [(&str, Errno); 4] = [
+    ("cannot overwrite existing file", Errno::EXIST),
+    ("cannot overwrite directory", Errno::ISDIR),
+    ("cannot overwrite non-directory", Errno::NOTDIR),
+    ("to a subdirectory of itself", Errno::INVAL),
 ];
 
 /// What a command said.
@@ -87,20 +93,29 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// What it complained of, as the system's number: of the complaints the first one. `None`: of nothing.
+    /// What it complained of, as the system's number. A name that is told has no say in that: the reason stands at the end of a line,
+    /// and at the end of the last line when a name has several. `None`: of nothing.
     pub(super) fn complaint(&self) -> Option<Errno> {
         let text = String::from_utf8_lossy(&self.complaint);
-        let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
-        lines.peek()?;
-        let known = |line: &str| COMPLAINTS.iter().find(|(words, _)| line.contains(words));
-        Some(lines.find_map(known).map_or(Errno::IO, |(_, errno)| *errno))
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let at_end = |line: &&str| {
+            COMPLAINTS
+                .iter()
+                .find(|(words, _)| line.trim_end().ends_with(words))
+        };
+        let within = |line: &&str| PHRASES.iter().find(|(words, _)| line.contains(words));
+        let known = lines.iter().rev().find_map(at_end);
+        let known = known.or_else(|| lines.iter().rev().find_map(within));
+        (!lines.is_empty()).then(|| known.map_or(Errno::IO, |(_, errno)| *errno))
     }
 
-    /// Every complaint is of something that was not there (any more).
-    pub(super) fn only_missing(&self) -> bool {
+    /// How many things were not there (any more), when every complaint is of one.
+    pub(super) fn missing(&self) -> Option<usize> {
         let text = String::from_utf8_lossy(&self.complaint);
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        lines.all(|line| line.contains("No such file or directory"))
+        let is_one = |line: &str| line.ends_with(": No such file or directory");
+        let count = lines.clone().count();
+        lines.all(is_one).then_some(count)
     }
 
     /// Its output, when it ended well.

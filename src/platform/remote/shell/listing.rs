@@ -146,16 +146,20 @@ impl Lister<'_> {
         let said = self
             .line
             .run(&words(&[&enter, b"&& {", &command, b"; true; }"]))?;
-        if !said.fine || (said.complaint().is_some() && !said.only_missing()) {
+        let Some(missing) = said.missing().filter(|_| said.fine) else {
             return Ok(Err(said.complaint().unwrap_or(Errno::IO)));
-        }
+        };
         let mut found = Vec::new();
         for (name, facts) in known!(self.records(&said.out)) {
             let name = known!(child(&name).ok_or(Errno::IO));
             let facts = self.mounts.placed(&super::held::join(&place.dir, &name.0), facts);
             found.push((name, facts));
         }
-        Ok(Ok(found))
+        // What is neither told nor told to be missing is not known to be either.
+        match found.len() + missing < names.len() {
+            true => Ok(Err(Errno::IO)),
+            false => Ok(Ok(found)),
+        }
     }
 
     fn records(&self, out: &[u8]) -> Result<Vec<Record>, Errno> {
@@ -182,6 +186,8 @@ impl Lister<'_> {
                 b"&& {",
                 children,
                 b"; c=$?;",
+                parting.as_bytes(),
+                b"; echo $c;",
                 parting.as_bytes(),
                 b"; stat -c \"$F\" -- . || c=2; [ $c -lt 2 ]; }",
             ];
@@ -217,13 +223,17 @@ impl Lister<'_> {
     fn understood(&mut self, place: &Place, said: &Said) -> Result<Single, Errno> {
         let error = || said.complaint().unwrap_or(Errno::IO);
         let parts = self.line.parted(&said.out);
-        let [clock, before, children, after] = parts.as_slice() else {
+        let [clock, before, children, ended, after] = parts.as_slice() else {
             return Err(error());
         };
         self.clock.told(clock);
         // What vanished is told of, and so is a directory that may not be listed.
-        if said.complaint().is_some() && !said.only_missing() {
+        if said.complaint().is_some() && said.missing().is_none() {
             return Err(error());
+        }
+        // One that ends badly without a word told of nothing, or of a part.
+        if ended.trim_ascii() != b"0" && said.complaint().is_none() {
+            return Err(Errno::IO);
         }
         let own = |part: &[u8]| facts::only(part, self.whole_seconds).map_err(|_| error());
         let (before, after) = (own(before)?, own(after)?);
@@ -257,14 +267,17 @@ impl Lister<'_> {
             self.clock.command().as_bytes(),
             b"&&",
             parting.as_bytes(),
-            b"&& find . -xdev -exec stat -c \"$F\" -- {} +",
+            b"&& find . -xdev -exec stat -c \"$F\" -- {} + &&",
+            parting.as_bytes(),
+            // What changed while all was listed shows another time afterwards.
+            b"&& find . -xdev -type d -exec stat -c \"$F\" -- {} +",
         ]);
         let said = self.line.run(&command)?;
         if !said.fine || said.complaint().is_some() {
             return Ok(Ok(None));
         }
         let parts = self.line.parted(&said.out);
-        let [clock, records] = parts.as_slice() else {
+        let [clock, records, again] = parts.as_slice() else {
             return Ok(Err(Errno::IO));
         };
         self.clock.told(clock);
@@ -272,11 +285,16 @@ impl Lister<'_> {
         let mut directories: HashMap<Vec<u8>, Listed> = HashMap::new();
         let records = match self.records(records) {
             Ok(records) if records.len() <= MOST => records,
-            Ok(_) => return Ok(Ok(None)),
-            Err(error) => return Ok(Err(error)),
+            // Whichever cannot be understood, the others can, each by itself.
+            _ => return Ok(Ok(None)),
         };
+        let Ok(again) = self.records(again) else {
+            return Ok(Ok(None));
+        };
+        let again: HashMap<Vec<u8>, Facts> = again.into_iter().collect();
         for (name, facts) in &records {
-            if facts.kind == 1 {
+            let held_still = again.get(name).is_some_and(|again| again.is_as(facts));
+            if facts.kind == 1 && held_still {
                 let below = whole(path, name);
                 let facts = self.mounts.placed(&below, *facts);
                 directories.insert(

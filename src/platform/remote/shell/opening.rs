@@ -48,9 +48,9 @@ impl Session {
             &path,
             b" ]; then readlink -n -f -- ",
             &path,
-            b"; else w ",
+            b"; else stat -L -c %i -- ",
             &path,
-            b"; fi",
+            b" >/dev/null; false; fi",
         ];
         Ok(self.line.run(&ask.concat())?.output())
     }
