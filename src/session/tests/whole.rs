@@ -167,7 +167,8 @@ fn a_restore_is_what_the_model_says_and_what_the_diff_said_and_undo_is_exact() {
     let tried = std::cell::Cell::new([0_u32; 4]);
     let enough = || {
         let [all, busy, kept, _] = tried.get();
-        busy * 2 > all && kept * 8 > all
+        // About half of what is drawn has something to restore, so half is no bound: chance alone fell below it.
+        busy * 5 > all * 2 && kept * 8 > all
     };
     let one = |case: Case| {
         let session = Session::of(&case);
