@@ -1,6 +1,7 @@
 //! `doctor`: looks at configuration, store, sessions, mounts and program, judges what it sees, and names the next step. It
 //! changes nothing, and nothing that it meets stops it: a damaged thing is a finding.
 
+mod clusters;
 mod configuration;
 mod guarded;
 mod program;
@@ -222,6 +223,7 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     }
     let seen = root.as_ref().filter(|_| !closed);
     sessions::judge(seen, &config, &mut findings);
+    clusters::judge(environment, seen, &config, &mut findings);
     program::judge(environment, program, &mut findings);
     findings.sort_by_key(|finding| (finding.group, std::cmp::Reverse(finding.severity)));
     Checkup {

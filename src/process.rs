@@ -4,6 +4,7 @@
 //! What cannot be told is never taken for "dead": a caller treats unknown as active. These checks guard against
 //! accidents; a process of the same user that means harm can get round them.
 
+mod asking;
 mod behind;
 mod caller;
 mod carrier;
@@ -34,7 +35,10 @@ pub use behind::{leave_behind, leave_terminal};
 pub use caller::{Caller, caller, is_shell};
 #[cfg(test)]
 pub(crate) use carrier::SHELL;
-pub use carrier::{AGENT_VARIABLE, AgentSource, HELPER_VARIABLE, carry, remove_copy};
+pub use carrier::{
+    AGENT_VARIABLE, AgentSource, HELPER_VARIABLE, Permission, carry, hold, permissions, remove_copy,
+    settle_cluster,
+};
 pub use docker::containers;
 pub use fatal::die;
 pub use foreground::{in_front, is_child_of, parent, suspend};

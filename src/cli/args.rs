@@ -191,6 +191,17 @@ pub enum Verb {
     /// Answer on standard output what another machine asks on standard input
     #[command(name = "__agent", hide = true)]
     AgentThere(AgentThereArgs),
+    /// End and remove what was started elsewhere once standard input ends
+    #[command(name = "__lifeline", hide = true)]
+    Lifeline(LifelineArgs),
+}
+
+/// Arguments of `__lifeline`.
+#[derive(Clone, Debug, Args)]
+pub struct LifelineArgs {
+    /// The program that removes it, and its words
+    #[arg(last = true, value_name = "CMD")]
+    pub then: Vec<OsString>,
 }
 
 /// Arguments of `__agent`.
@@ -246,6 +257,7 @@ impl Verb {
             | Self::Ui(_)
             | Self::Screen(_)
             | Self::AgentThere(_)
+            | Self::Lifeline(_)
             | Self::Complete(_)
             | Self::Checkpoints(_) => false,
         }

@@ -20,6 +20,7 @@ mod hook;
 mod import;
 mod init;
 mod launch;
+mod lifeline;
 mod list;
 mod log;
 mod mcp;
@@ -53,8 +54,8 @@ use super::context::{Context, SystemEntropy};
 use super::error::CliError;
 use super::exit_code::Status;
 use crate::environment::Environment;
-use crate::platform::remote::{Lost, MISSING, is_elsewhere, lost, set_carrier};
-use crate::process::{AGENT_VARIABLE, carry};
+use crate::platform::remote::{Lost, MISSING, hang_up, is_elsewhere, lost, set_carrier, set_settler};
+use crate::process::{AGENT_VARIABLE, carry, settle_cluster};
 use crate::store::{Layout, Store};
 use crate::terminal::{Terminal, sanitize};
 
@@ -81,12 +82,17 @@ pub(super) fn perform(
             address,
         )
     }));
+    let settlers = environment.clone();
+    set_settler(Box::new(move |address, path| {
+        settle_cluster(&settlers, &recorded_mounts(&settlers).ok()?, address, path)
+    }));
     // What is read of a tree that is half restored is half true; what changes something refuses.
     context.tells_pending = matches!(
         invocation.verb,
         Verb::List(_) | Verb::Show(_) | Verb::Diff(_) | Verb::Verify(_) | Verb::Log(_)
     );
     let done = carry_out(invocation, context);
+    hang_up();
     tell_lost(terminal, done)
 }
 
@@ -164,6 +170,7 @@ fn carry_out(invocation: &Invocation, mut context: Context<'_>) -> Result<Status
         Verb::Ui(args) => ui::run(&context, args),
         Verb::Screen(args) => ui::draw(&context, args),
         Verb::AgentThere(args) => agent_there::run(&context, args),
+        Verb::Lifeline(args) => lifeline::run(&context, args),
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
         Verb::Complete(args) => complete::run(&context, args),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::platform::remote::Address;
+use crate::platform::remote::{Address, settled};
 
 /// As many links as Linux follows in one path (`MAXSYMLINKS` in its `namei.h`).
 const MAX_LINKS: usize = 40;
@@ -23,6 +23,7 @@ pub(super) fn expand(written: &str, home: Option<&Path>) -> Option<PathBuf> {
 #[must_use]
 pub fn settle(path: &Path) -> PathBuf {
     if let Some((address, path)) = Address::split(path) {
+        let (address, path) = settled(address, path);
         return address.with(&plain(&path));
     }
     let mut done = PathBuf::from("/");

@@ -177,8 +177,7 @@ fn secrets_near(root: &Path) -> Vec<PathBuf> {
 fn is_top(root: &Path) -> bool {
     match Address::split(root) {
         // A volume is no machine.
-        Some((Address::Volume { .. }, _)) => false,
-        Some((_, path)) => path == Path::new("/"),
+        Some((address, path)) => !address.is_volume() && path == Path::new("/"),
         None => root == Path::new("/"),
     }
 }

@@ -12,7 +12,7 @@ use super::terms::{
 use super::{ContractError, Verdict, coverage, overlap, state};
 use crate::config::{Isolation, Mode, MountConfig, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
-use crate::platform::remote::lacks_near;
+use crate::platform::remote::{helper_near, lacks_near};
 use crate::snapshot::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 
 /// Gives the paths below a directory that git tracks, when it is the work tree of a repository; `None` when it cannot tell.
@@ -317,6 +317,7 @@ fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
         broad: Vec::new(),
         foreign: None,
         lacks: lacks_near(&mount.root),
+        helper: helper_near(&mount.root),
         git: None,
     }
 }

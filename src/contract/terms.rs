@@ -9,7 +9,7 @@ use crate::config::{
     Isolation, JackinTerms, Limits, Mode, OnFailure, Retention, Room, Sensitive, Source, Sourced,
     StateSecrets, Subject, Unread,
 };
-use crate::platform::remote::Lack;
+use crate::platform::remote::{Helper, Lack};
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 
 /// What operator and tool agree on before a session.
@@ -199,6 +199,8 @@ pub struct MountTerms {
     pub foreign: Option<Foreign>,
     /// What is lost on a machine that has not this program, whose shell and tools serve instead.
     pub lacks: Vec<Lack>,
+    /// What was started to reach it, and is removed again; none where nothing has to be.
+    pub helper: Option<Helper>,
     /// The git repository whose work tree the mount is; none when there is none, or nobody looked. Whether all of it is
     /// committed is told with the baseline, which looks at every file.
     pub git: Option<RepositoryState>,

@@ -14,8 +14,10 @@ mod shell;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use address::{Address, VOLUME_PLACE};
-pub use connection::{Carry, Channel, Listener, Lost, lost, set_carrier};
+pub use address::{Address, Spot, VOLUME_PLACE};
+pub use connection::{
+    Carry, Channel, Helper, Listener, Lost, Settle, hang_up, lost, set_carrier, set_settler, settled,
+};
 pub use far::Far;
 pub use serve::{Knows, serve};
 pub use shell::{Lack, MISSING};
@@ -34,8 +36,8 @@ use super::kernel::Result;
 use crate::snapshot::Digest;
 
 /// How addresses are written, for whoever has to be told.
-pub const ADDRESSES: &str =
-    "ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH and docker-volume://NAME[/PATH]";
+pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH, docker-volume://NAME[/PATH], \
+    k8s://[CONTEXT/]NAMESPACE/POD[:CONTAINER]/PATH and k8s-pvc://[CONTEXT/]NAMESPACE/CLAIM";
 
 /// Whether a path is meant for another machine, also when its address is not understood.
 #[must_use]
@@ -55,16 +57,7 @@ pub fn scheme_of(path: &Path) -> String {
 /// Whether an address is understood and has a path: none is ever guessed.
 #[must_use]
 pub fn has_path(path: &Path) -> bool {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    let place = bytes
-        .windows(3)
-        .position(|part| part == b"://")
-        .and_then(|at| bytes.get(at + 3..));
-    match Address::split(path) {
-        Some((Address::Volume { .. }, _)) => true,
-        Some(_) => place.is_some_and(|place| place.contains(&b'/')),
-        None => false,
-    }
+    Address::has_path(path)
 }
 
 /// The directory that a path lies in; `None` at the top of a machine or a volume.
@@ -127,6 +120,13 @@ pub fn lacks_near(path: &Path) -> Vec<Lack> {
     connection.map_or_else(Vec::new, |connection| connection.lacks().to_vec())
 }
 
+/// What serves on the machine that a path leads to, when it was started for that alone.
+#[must_use]
+pub fn helper_near(path: &Path) -> Option<Helper> {
+    let (address, _) = Address::split(path)?;
+    connection::to(&address).ok()?.helper().cloned()
+}
+
 /// The home directory of who acts on the machine that a path leads to; `None` when it leads nowhere else, or nobody knows.
 #[must_use]
 pub fn home_near(path: &Path) -> Option<PathBuf> {
@@ -152,6 +152,7 @@ fn absolute(address: &Address, told: &[u8]) -> Option<PathBuf> {
 /// Where a path leads, without links, `.` and `..`; `None` when it is one of this machine.
 pub(super) fn canonical(path: &Path) -> Option<std::io::Result<PathBuf>> {
     let (address, path) = Address::split(path)?;
+    let (address, path) = settled(address, path);
     let ask = || {
         let connection = connection::to(&address)?;
         let path = address.inside(path);

@@ -1,47 +1,43 @@
 //! Carries what is said to an agent on another machine: the operator's own `ssh` and `docker` do, so their configuration, keys and
 //! contexts count. Nothing of a mount is ever part of a command; the words of one are fixed, but for an address that was checked.
 
+mod channel;
 mod container;
+mod kubernetes;
+mod lifeline;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-
-use self::container::Reach;
+use self::channel::{Patient, ended, listen, listener, wait};
+use self::container::{container, volume};
+use self::kubernetes::Kubectl;
+use self::lifeline::Lifeline;
 use super::search::{find, path_outside};
 use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
-use crate::platform::remote::{Address, Channel, Listener};
+use crate::platform::remote::{Address, Channel, Helper};
 
-pub use container::HELPER_VARIABLE;
+pub use kubernetes::{Permission, permissions, settle as settle_cluster};
+pub use lifeline::hold;
 
+/// The variable that names the image of helpers, which are containers and pods.
+pub const HELPER_VARIABLE: &str = "JACKIN_RECOVERY_HELPER_IMAGE";
+/// What serves for a volume when nobody names one.
+const HELPER: &str = "busybox";
 /// The variable that says which agent serves on other machines.
 pub const AGENT_VARIABLE: &str = "JACKIN_RECOVERY_AGENT";
 
-/// What a carrier said last is kept (bytes).
-const KEPT: u64 = 4 << 10;
-/// How long a carrier that closed its end may take to say why.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How long an answer may take: what is synced may be much (seconds).
-const SILENCE: i64 = 300;
-/// So long it is waited before anybody looks whether the operator wants to stop (seconds).
-const STEP: i64 = 5;
 /// Room between a carrier and this program (bytes).
 #[cfg(target_os = "linux")]
 const PIPE: usize = 1 << 20;
-const NAP: Duration = Duration::from_millis(10);
 /// Words for `ssh`: nobody is asked anything, nothing is forwarded, a machine that does not answer any more is given up.
 const SSH: [&str; 11] = [
     "-T",
@@ -62,8 +58,6 @@ const INSTALLED: &str = "if command -v jackin-recovery >/dev/null 2>&1; then ech
 /// A shell that runs what is said to it, when it begins with the mark that it was told first.
 pub(crate) const SHELL: &str = "echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
     IFS= read -r M; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; *) exit 1;; esac; done";
-/// What another machine's start-up files may say before (bytes).
-const CHATTER: usize = 64 << 10;
 
 /// Where the agent comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,32 +125,6 @@ fn unguessable(entropy: &dyn Entropy) -> String {
     [letters(random(entropy)), letters(random(entropy))].concat()
 }
 
-/// Who listens, as its first line tells. What start-up files say before is passed over.
-fn listener(from: &mut impl Read, token: &str, mark: String) -> io::Result<Listener> {
-    let mut said = Vec::new();
-    while said.len() < CHATTER {
-        let mut byte = [0];
-        if from.read(&mut byte)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        said.extend(byte);
-        if said.last() != Some(&b'\n') {
-            continue;
-        }
-        let line = said.trim_ascii_end();
-        let word = line.strip_suffix(b" agent").map(|rest| (rest, true));
-        let word = word.or_else(|| line.strip_suffix(b" shell").map(|rest| (rest, false)));
-        match word {
-            Some((rest, true)) if rest.ends_with(token.as_bytes()) => return Ok(Listener::Agent),
-            Some((rest, false)) if rest.ends_with(token.as_bytes()) => return Ok(Listener::Shell(mark)),
-            _ => {}
-        }
-    }
-    Err(io::Error::other(
-        "what answers there is no shell; does its start-up file say too much?",
-    ))
-}
-
 /// Takes a copy of this program in, in a directory that nobody else may look into, runs it, and removes it, whatever comes.
 fn take(size: u64) -> String {
     format!(
@@ -164,6 +132,38 @@ fn take(size: u64) -> String {
          trap \"rm -rf \\\"$d\\\"\" 0 1 2 15; head -c {size} >\"$d/agent\" && chmod 700 \"$d/agent\" && \
          \"$d/agent\" recovery __agent --remove \"$d\""
     )
+}
+
+/// Words up to the script, and what else a way has to a place.
+struct Reach {
+    words: Vec<OsString>,
+    /// The only directories that can be reached; none: all can.
+    only: Vec<PathBuf>,
+    /// What was started for this alone.
+    helper: Option<Helper>,
+    /// What ends it when this program is gone, where a closed pipe may go unnoticed.
+    lifeline: Option<Lifeline>,
+}
+
+impl Reach {
+    fn of(words: Vec<OsString>) -> Self {
+        Self {
+            words,
+            only: Vec::new(),
+            helper: None,
+            lifeline: None,
+        }
+    }
+}
+
+fn words<'w>(words: impl IntoIterator<Item = &'w str>) -> Vec<OsString> {
+    words.into_iter().map(OsString::from).collect()
+}
+
+/// The image that the operator names for helpers. What could be an option is none.
+fn chosen(environment: &Environment) -> Option<String> {
+    let image = environment.get(HELPER_VARIABLE)?.to_str()?;
+    (!image.is_empty() && !image.starts_with('-')).then(|| image.to_owned())
 }
 
 /// The program that carries, and its words up to the command.
@@ -189,6 +189,7 @@ impl<'e> Carrier<'e> {
         let name = match address {
             Address::Ssh { .. } => "ssh",
             Address::Docker { .. } | Address::Volume { .. } => "docker",
+            Address::Pod(_) | Address::Claim(_) => "kubectl",
         };
         let program = find(OsStr::new(name), &path, mounts)
             .ok_or_else(|| io::Error::other(format!("{name} is not installed here, or not in PATH")))?;
@@ -198,11 +199,14 @@ impl<'e> Carrier<'e> {
                 words.extend(user.iter().map(|user| format!("-oUser={user}").into()));
                 words.extend(port.iter().map(|port| format!("-oPort={port}").into()));
                 words.extend(["--".into(), host.into()]);
-                let only = Vec::new();
-                Reach { words, only }
+                Reach::of(words)
             }
-            Address::Docker { container: name } => container::container(&program, &path, environment, name)?,
-            Address::Volume { name } => container::volume(&program, &path, environment, name)?,
+            Address::Docker { container: name } => container(&program, &path, environment, name)?,
+            Address::Volume { name } => volume(&program, &path, environment, name)?,
+            Address::Pod(spot) => kubernetes::pod(&Kubectl::new(&program, &path, spot))?,
+            Address::Claim(spot) => {
+                kubernetes::claim(&Kubectl::new(&program, &path, spot), environment, entropy, stop)?
+            }
         };
         Ok(Self {
             entropy,
@@ -241,13 +245,18 @@ impl<'e> Carrier<'e> {
     }
 
     /// Starts what listens on its standard input and answers on its output.
-    fn start(&self, script: &str) -> io::Result<Channel> {
+    fn start(mut self, script: &str) -> io::Result<Channel> {
         let (token, mark) = (unguessable(self.entropy), unguessable(self.entropy));
         let mut child = self.spawn(&mut self.command(&format!("T={token}; {script}")))?;
         let (from, to) = (child.stdout.take(), child.stdin.take());
         let complaint = listen(child.stderr.take());
-        let child = Mutex::new(child);
-        let why = move || ended(&child, &complaint);
+        let mut lifeline = self.reach.lifeline.take();
+        if let Some(lifeline) = &mut lifeline {
+            lifeline.watch(child.id())?;
+        }
+        let child = Arc::new(Mutex::new(child));
+        let carrying = Arc::clone(&child);
+        let why = move || ended(&carrying, &complaint);
         let (Some(from), Some(to)) = (from, to) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
@@ -262,8 +271,16 @@ impl<'e> Carrier<'e> {
             Ok(listener) => listener,
             Err(error) => return Err(why().map_or(error, io::Error::other)),
         };
+        let end = lifeline.map(|mut lifeline| -> Box<dyn FnMut() + Send> {
+            Box::new(move || {
+                wait(&child);
+                lifeline.end();
+            })
+        });
         Ok(Channel {
-            only: self.reach.only.clone(),
+            helper: self.reach.helper.take(),
+            end,
+            only: std::mem::take(&mut self.reach.only),
             listener,
             from: Box::new(from),
             to: Box::new(Patient {
@@ -272,59 +289,6 @@ impl<'e> Carrier<'e> {
             }),
             why: Box::new(why),
         })
-    }
-}
-
-/// Reads and writes, but does not wait for ever, and not long when the operator wants to stop.
-struct Patient<T> {
-    pipe: T,
-    stop: Arc<AtomicBool>,
-}
-
-impl<T: AsFd> Patient<T> {
-    fn wait(&self, wanted: PollFlags) -> io::Result<()> {
-        let step = Timespec {
-            tv_sec: STEP,
-            tv_nsec: 0,
-        };
-        for _ in 0..SILENCE / STEP {
-            let mut ready = [PollFd::new(&self.pipe, wanted)];
-            match poll(&mut ready, Some(&step)) {
-                Ok(0) if self.stop.load(Ordering::Relaxed) => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::TimedOut,
-                        "it did not answer, and was given up",
-                    ));
-                }
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(()),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            "it has not answered for five minutes",
-        ))
-    }
-}
-
-impl Read for Patient<ChildStdout> {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        self.wait(PollFlags::IN)?;
-        self.pipe.read(room)
-    }
-}
-
-impl Write for Patient<ChildStdin> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A pipe that has room for something has room for so much (pipe(7)), and more would wait.
-        const SURE: usize = 4096;
-        self.wait(PollFlags::OUT)?;
-        self.pipe.write(bytes.get(..SURE).unwrap_or(bytes))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.pipe.flush()
     }
 }
 
@@ -338,51 +302,6 @@ pub(super) fn carriers() -> BTreeSet<u32> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What a carrier complains of, so far.
-type Complaint = Arc<Mutex<String>>;
-
-fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
-    let complaint = Complaint::default();
-    let kept = Arc::clone(&complaint);
-    if let Some(mut from) = from {
-        // Nobody waits for it: what a carrier leaves behind may keep the pipe open.
-        thread::spawn(move || {
-            let mut room = [0; 512];
-            while let Ok(count @ 1..) = from.read(&mut room) {
-                let mut kept = lock(&kept);
-                if (kept.len() as u64) < KEPT {
-                    kept.push_str(&String::from_utf8_lossy(room.get(..count).unwrap_or_default()));
-                }
-            }
-        });
-    }
-    complaint
-}
-
-/// Why a carrier ended, in its own words; `None` while it lives.
-fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<String> {
-    let mut child = lock(child);
-    let mut left = PATIENCE;
-    let status = loop {
-        match child.try_wait().ok()? {
-            Some(status) => break status,
-            None if left.is_zero() => return None,
-            None => {
-                thread::sleep(NAP);
-                left = left.saturating_sub(NAP);
-            }
-        }
-    };
-    // Its last words may still be on their way.
-    thread::sleep(NAP);
-    let said = lock(complaint);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    Some(match last {
-        Some(last) => last.trim().to_owned(),
-        None => format!("the connection ended ({status})"),
-    })
 }
 
 /// Removes the copy of this program that runs here.

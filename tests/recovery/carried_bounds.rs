@@ -269,7 +269,7 @@ fn an_address_that_is_no_machine_of_ours_is_no_path_here() {
 }
 
 /// Damages a project that is reached in another way, and undoes that, and takes the undoing back.
-fn there_and_back(sandbox: &Sandbox, project: &Path, target: &str) {
+pub(crate) fn there_and_back(sandbox: &Sandbox, project: &Path, target: &str) {
     let before = sandbox.tree(project);
     let environment = |words: &[&str]| {
         let command = sandbox.command(words);
@@ -294,15 +294,9 @@ fn there_and_back(sandbox: &Sandbox, project: &Path, target: &str) {
     sandbox.no_litter();
 }
 
-#[test]
-fn a_volume_is_reached_through_a_helper_that_does_not_stay() {
-    let Some(sandbox) = Sandbox::carried(Kind::Busybox) else {
-        return;
-    };
-    let project = project(&sandbox);
-    let name = format!("jr-volume-{}", std::process::id());
-    let docker = |words: &[&str]| run_tool(Command::new("docker").args(words));
-    let device = format!("device={}", project.display());
+/// Has docker make a volume that shows a directory.
+pub(crate) fn make_volume(name: &str, directory: &Path) {
+    let device = format!("device={}", directory.display());
     let options = [
         "--driver",
         "local",
@@ -313,7 +307,18 @@ fn a_volume_is_reached_through_a_helper_that_does_not_stay() {
         "--opt",
         &device,
     ];
-    docker(&[&["volume", "create"], &options[..], &[&name]].concat());
+    run_tool(Command::new("docker").args([&["volume", "create"], &options[..], &[name]].concat()));
+}
+
+#[test]
+fn a_volume_is_reached_through_a_helper_that_does_not_stay() {
+    let Some(sandbox) = Sandbox::carried(Kind::Busybox) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let name = format!("jr-volume-{}", std::process::id());
+    let docker = |words: &[&str]| run_tool(Command::new("docker").args(words));
+    make_volume(&name, &project);
     there_and_back(&sandbox, &project, &format!("docker-volume://{name}"));
     // Docker takes a moment to remove the last one.
     let helpers = || docker(&["ps", "--all", "--quiet", "--filter", &format!("volume={name}")]);

@@ -162,6 +162,12 @@ impl Scene {
             [""; 0],
             "{about}: papers are left"
         );
+        // Only a prune sweeps what one that was killed had packed anew.
+        let archives = names(&store.join("archives"));
+        let mut moved = archives.iter().filter_map(|name| name.strip_suffix(".moved"));
+        if moved.any(|id| archives.contains(&format!("{id}.tar.zst"))) {
+            self.sandbox.jackin(["prune", "--yes"]).ok();
+        }
         let records = names(&store.join("snapshots"));
         let texts: Vec<String> = records
             .iter()

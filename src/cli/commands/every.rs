@@ -15,6 +15,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::environment::Environment;
 use crate::observer::{Observer, Phase};
+use crate::platform::remote::hang_up;
 use crate::session::{Mark, World, checkpoint_if_changed, find_instance, is_active};
 use crate::snapshot::{Act, InstanceId, SnapshotKind};
 use crate::store::Store;
@@ -157,6 +158,8 @@ impl Taken {
             Ok(None) => Err(format!("{instance} is not there")),
             Err(error) => Err(error.to_string()),
         };
+        // The next one is some time away.
+        hang_up();
         let pruned = match taken {
             Ok(Some(_)) => {
                 self.count += 1;

@@ -17,6 +17,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::cli::view;
 use crate::config::{Mode, OnFailure, settle};
+use crate::platform::remote::hang_up;
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
 use crate::session::{
     Allowed, Begun, Closed, EndRequest, Sight, end, find_instance, overlap, refuse_inside, state_by,
@@ -156,6 +157,8 @@ pub(super) fn start<'a>(
     arguments: &[OsString],
     variables: &[(OsString, OsString)],
 ) -> Result<Running<'a>, CliError> {
+    // What serves for a volume may be in the way of the command, and is not needed while it runs.
+    hang_up();
     let directory = context.environment.current.clone();
     let invocation = Invocation {
         program,

@@ -23,6 +23,7 @@ use crate::cli::commands::steps::steps;
 use crate::cli::context::Context;
 use crate::cli::document::Head;
 use crate::cli::error::{CliError, ErrorKind};
+use crate::platform::remote::hang_up;
 use crate::restore::refuse_locked;
 use crate::session::{Allowed, Mark, check_name, find_snapshot, refuse_inside};
 use crate::snapshot::{SnapshotId, SnapshotKind, SnapshotRecord};
@@ -31,8 +32,20 @@ use crate::store::{CaptureRow, InstanceRow, SnapshotRow, Store};
 /// What a moment is said to be stands in every list: so many characters are enough.
 const LONGEST_MESSAGE: usize = 1_000;
 
-/// Calls `tool` in the session that was found.
+/// Calls `tool` in the session that was found. The next call may be hours away.
 pub(super) fn perform(
+    bound: &Bound,
+    context: &Context<'_>,
+    tool: Tool,
+    given: JsonObject,
+    found: Option<Session>,
+) -> Result<Reply, CliError> {
+    let done = call(bound, context, tool, given, found);
+    hang_up();
+    done
+}
+
+fn call(
     bound: &Bound,
     context: &Context<'_>,
     tool: Tool,

@@ -5,6 +5,10 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+mod kubernetes;
+
+pub use kubernetes::Spot;
+
 /// What carries commands to another machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Address {
@@ -27,9 +31,13 @@ pub enum Address {
         /// Its name.
         name: String,
     },
+    /// The operator's `kubectl`, in a container of a pod.
+    Pod(Spot),
+    /// A claim of the operator's `kubectl`, reached through a helper pod that has it at [`VOLUME_PLACE`].
+    Claim(Spot),
 }
 
-/// Where a helper container has a volume.
+/// Where a helper has a volume.
 pub const VOLUME_PLACE: &str = "/volume";
 
 impl fmt::Display for Address {
@@ -48,6 +56,8 @@ impl fmt::Display for Address {
             }
             Self::Docker { container } => write!(f, "docker://{container}"),
             Self::Volume { name } => write!(f, "docker-volume://{name}"),
+            Self::Pod(spot) => write!(f, "k8s://{spot}"),
+            Self::Claim(spot) => write!(f, "k8s-pvc://{spot}"),
         }
     }
 }
@@ -56,6 +66,28 @@ impl Address {
     /// Takes an address with a path apart; `None`: it is a path of this machine, or not understood.
     #[must_use]
     pub fn split(path: &Path) -> Option<(Self, PathBuf)> {
+        let (address, path) = Self::parts(path)?;
+        let path = if path.is_empty() { b"/" } else { path };
+        Some((address, PathBuf::from(OsStr::from_bytes(path))))
+    }
+
+    /// Whether an address is understood and has a path: none is ever guessed. A volume is one directory.
+    #[must_use]
+    pub fn has_path(path: &Path) -> bool {
+        match Self::parts(path) {
+            Some((address, path)) => address.is_volume() || !path.is_empty(),
+            None => false,
+        }
+    }
+
+    /// Whether it is a volume, and no machine.
+    #[must_use]
+    pub fn is_volume(&self) -> bool {
+        matches!(self, Self::Volume { .. } | Self::Claim(_))
+    }
+
+    /// The same with what stands behind the address as it is written.
+    fn parts(path: &Path) -> Option<(Self, &[u8])> {
         let bytes = path.as_os_str().as_bytes();
         // Paths of this machine are nearly all there are.
         if bytes.first().is_none_or(|first| *first == b'/') {
@@ -63,6 +95,11 @@ impl Address {
         }
         let (scheme, rest) = bytes.split_at_checked(bytes.windows(3).position(|part| part == b"://")?)?;
         let rest = rest.get(3..)?;
+        match scheme {
+            b"k8s" => return Spot::of_pod(rest).map(|(spot, path)| (Self::Pod(spot), path)),
+            b"k8s-pvc" => return Spot::of_claim(rest).map(|(spot, path)| (Self::Claim(spot), path)),
+            _ => {}
+        }
         let end = rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len());
         let (place, path) = rest.split_at_checked(end)?;
         let place = std::str::from_utf8(place).ok()?;
@@ -76,8 +113,7 @@ impl Address {
             },
             _ => return None,
         };
-        let path = if path.is_empty() { b"/" } else { path };
-        Some((address, PathBuf::from(OsStr::from_bytes(path))))
+        Some((address, path))
     }
 
     fn ssh(place: &str) -> Option<Self> {
@@ -107,7 +143,7 @@ impl Address {
     /// What the other end calls a path of the address.
     pub(super) fn inside(&self, path: PathBuf) -> PathBuf {
         match self {
-            Self::Volume { .. } => {
+            Self::Volume { .. } | Self::Claim(_) => {
                 let rest = path.strip_prefix("/").unwrap_or(&path);
                 let place = Path::new(VOLUME_PLACE);
                 // With nothing behind it a slash would follow a link in its place.
@@ -117,18 +153,18 @@ impl Address {
                     place.join(rest)
                 }
             }
-            Self::Ssh { .. } | Self::Docker { .. } => path,
+            Self::Ssh { .. } | Self::Docker { .. } | Self::Pod(_) => path,
         }
     }
 
     /// The path of the address that the other end calls so; `None` when it has none.
     pub(super) fn outside<'p>(&self, told: &'p Path) -> Option<std::borrow::Cow<'p, Path>> {
         match self {
-            Self::Volume { .. } => {
+            Self::Volume { .. } | Self::Claim(_) => {
                 let rest = told.strip_prefix(VOLUME_PLACE).ok()?;
                 Some(Path::new("/").join(rest).into())
             }
-            Self::Ssh { .. } | Self::Docker { .. } => Some(told.into()),
+            Self::Ssh { .. } | Self::Docker { .. } | Self::Pod(_) => Some(told.into()),
         }
     }
 
@@ -136,8 +172,7 @@ impl Address {
     #[must_use]
     pub fn with(&self, path: &Path) -> PathBuf {
         let mut whole = self.to_string().into_bytes();
-        let is_volume = matches!(self, Self::Volume { .. }) && path == Path::new("/");
-        if !is_volume {
+        if !self.is_volume() || path != Path::new("/") {
             whole.extend(path.as_os_str().as_bytes());
         }
         PathBuf::from(OsStr::from_bytes(&whole))

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::io::Errno;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::agent::Wire;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
@@ -25,6 +27,18 @@ pub enum Listener {
 }
 
 type Reason = Box<dyn FnMut() -> Option<String> + Send>;
+type End = Box<dyn FnMut() + Send>;
+
+/// What was started to reach files that nothing else shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Helper {
+    /// The image that it is made of.
+    pub image: String,
+    /// The node that it runs on, where it has to be one.
+    pub node: Option<String>,
+    /// What the operator has to be allowed to do for it, as `kubectl auth can-i` takes it.
+    pub permissions: Vec<String>,
+}
 
 /// The two ends of a program that carries what is said to another machine.
 pub struct Channel {
@@ -38,10 +52,17 @@ pub struct Channel {
     pub to: Box<dyn Write + Send>,
     /// Why it ended, as the program that carried it told; asked once it has.
     pub why: Box<dyn FnMut() -> Option<String> + Send>,
+    /// What serves there, when it was started for this alone.
+    pub helper: Option<Helper>,
+    /// Ends it, where the closed pipe may go unnoticed or something has to be removed; asked once nothing more is said.
+    pub end: Option<Box<dyn FnMut() + Send>>,
 }
 
 /// Begins to carry to an address: an agent listens at the other end of what it gives.
 pub type Carry = Box<dyn Fn(&Address) -> io::Result<Channel> + Send + Sync>;
+
+/// Says what is meant by an address and a path that leave something open; `None`: just what they say.
+pub type Settle = Box<dyn Fn(&Address, &Path) -> Option<(Address, PathBuf)> + Send + Sync>;
 
 /// A machine that cannot be reached, or not any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +87,7 @@ const STANDS: i128 = 10_000_000_000;
 #[derive(Default)]
 struct Registry {
     carry: OnceLock<Carry>,
+    settle: OnceLock<Settle>,
     open: Mutex<HashMap<Address, Reached>>,
     lost: Mutex<Vec<Lost>>,
 }
@@ -82,6 +104,42 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Says how addresses are reached from now on. Only the first word counts.
 pub fn set_carrier(carry: Carry) {
     let _ = registry().carry.set(carry);
+}
+
+/// Says what addresses mean that leave something open. Only the first word counts.
+pub fn set_settler(settle: Settle) {
+    let _ = registry().settle.set(settle);
+}
+
+/// What is meant by an address and a path.
+#[must_use]
+pub fn settled(address: Address, path: PathBuf) -> (Address, PathBuf) {
+    let is_open = match &address {
+        Address::Pod(spot) | Address::Claim(spot) => spot.context.is_none(),
+        Address::Ssh { .. } | Address::Docker { .. } | Address::Volume { .. } => false,
+    };
+    let settle = registry().settle.get().filter(|_| is_open);
+    let meant = settle.and_then(|settle| settle(&address, &path));
+    meant.unwrap_or((address, path))
+}
+
+/// Ends the connections whose end has to be told, and waits until nothing of ours is left there. Who asks again is connected anew.
+pub fn hang_up() {
+    let ended: Vec<Arc<Connection>> = {
+        let mut open = locked(&registry().open);
+        let mut ended = Vec::new();
+        open.retain(|_, reached| match reached {
+            Reached::Open(connection) if connection.end.is_some() => {
+                ended.push(Arc::clone(connection));
+                false
+            }
+            _ => true,
+        });
+        ended
+    };
+    for connection in ended {
+        connection.hang_up();
+    }
 }
 
 /// Which machines could not be reached, or were lost, since this process began.
@@ -154,6 +212,8 @@ pub(super) struct Connection {
     greeting: Greeting,
     way: Way,
     why: Mutex<Reason>,
+    helper: Option<Helper>,
+    end: Option<Mutex<End>>,
     /// The only directories that can be reached; none: all can.
     only: Vec<PathBuf>,
     /// Handles that nobody has any more; the agent hears of them with the next call.
@@ -198,6 +258,8 @@ impl Connection {
             from,
             to,
             mut why,
+            helper,
+            end,
         } = channel;
         let greeted = match listener {
             Listener::Agent => {
@@ -220,9 +282,15 @@ impl Connection {
                 std::env::consts::OS
             )));
         }
-        if let Address::Volume { name } = address {
-            // A helper is another machine each time, and the volume the same.
-            greeting.machine = machine_id(b"docker-volume", name.as_bytes(), b"");
+        // A helper is another machine each time, and the volume the same.
+        match address {
+            Address::Volume { name } => {
+                greeting.machine = machine_id(b"docker-volume", name.as_bytes(), b"");
+            }
+            Address::Claim(spot) => {
+                greeting.machine = machine_id(b"k8s-pvc", spot.to_string().as_bytes(), b"")
+            }
+            Address::Ssh { .. } | Address::Docker { .. } | Address::Pod(_) => {}
         }
         Ok(Self {
             address: address.clone(),
@@ -230,6 +298,8 @@ impl Connection {
             way,
             only,
             why: Mutex::new(why),
+            helper,
+            end: end.map(Mutex::new),
             closed: Mutex::default(),
         })
     }
@@ -269,6 +339,23 @@ impl Connection {
             "the container does not run, and a helper reaches its volumes alone ({}): start it",
             only.join(", ")
         ))
+    }
+
+    /// Says goodbye, and ends what carries.
+    fn hang_up(&self) {
+        // Who is gone hears nothing.
+        let _ = match &self.way {
+            Way::Agent(wire) => wire.ask(Vec::new(), Call::Leave).map(drop),
+            Way::Shell(shell) => shell.leave(),
+        };
+        if let Some(end) = &self.end {
+            locked(end)();
+        }
+    }
+
+    /// What was started to reach it.
+    pub(super) fn helper(&self) -> Option<&Helper> {
+        self.helper.as_ref()
     }
 
     /// What cannot be done there.

@@ -232,6 +232,8 @@ pub(in crate::platform) enum Call {
     Ask {
         question: Bytes,
     },
+    /// Nobody asks any more, and a closed pipe may go unnoticed.
+    Leave,
 }
 
 /// How a name is moved.

@@ -43,7 +43,9 @@ pub fn serve(mut from: impl Read, mut to: impl Write + Send, knows: Knows<'_>) -
                 for handle in closed {
                     agent.held.remove(&handle);
                 }
+                let leaves = matches!(call, Call::Leave);
                 let answer = match call {
+                    Call::Leave => Ok(Answer::Done),
                     Call::Ask { question } => knows(&question.0)
                         .map(Bytes)
                         .map(Answer::Bytes)
@@ -51,7 +53,7 @@ pub fn serve(mut from: impl Read, mut to: impl Write + Send, knows: Knows<'_>) -
                     call => agent.answer(call),
                 };
                 let answer = answer.unwrap_or_else(|error| Answer::Failed(error.raw_os_error()));
-                if say.send(written(&answer)?).is_err() {
+                if say.send(written(&answer)?).is_err() || leaves {
                     break;
                 }
             }
@@ -89,7 +91,7 @@ impl Agent {
         let done = |()| Answer::Done;
         match call {
             Call::Greet { .. } => Ok(Answer::Greeting(greeting())),
-            Call::Ask { .. } => Err(Errno::NOSYS),
+            Call::Ask { .. } | Call::Leave => Err(Errno::NOSYS),
             Call::Open {
                 dir,
                 path,

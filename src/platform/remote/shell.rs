@@ -140,6 +140,13 @@ impl Shell {
         self.broken.load(Ordering::Acquire)
     }
 
+    /// Ends the shell.
+    pub(super) fn leave(&self) -> io::Result<()> {
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        self.broken.store(true, Ordering::Release);
+        session.line.leave()
+    }
+
     /// Makes a call and waits for its answer. After an error there is no next one.
     pub(super) fn ask(&self, closed: &[u64], call: Call) -> io::Result<Answer> {
         if self.is_broken() {
@@ -177,7 +184,7 @@ impl Session {
 
     fn answer(&mut self, call: Call) -> Outcome<Answer> {
         match call {
-            Call::Greet { .. } => Ok(Err(Errno::INVAL)),
+            Call::Greet { .. } | Call::Leave => Ok(Err(Errno::INVAL)),
             Call::Ask { .. } => Ok(Err(Errno::NOSYS)),
             Call::Open {
                 dir,

@@ -57,6 +57,8 @@ fn agent() -> io::Result<Channel> {
         from: Box::new(ours.try_clone()?),
         to: Box::new(ours),
         why: Box::new(|| None),
+        helper: None,
+        end: None,
     })
 }
 
@@ -83,6 +85,8 @@ fn shell_of(shell: &str) -> io::Result<Channel> {
         from: Box::new(from),
         to: Box::new(child.stdin.take().unwrap()),
         why: Box::new(move || child.wait().ok().map(|status| format!("it ended: {status}"))),
+        helper: None,
+        end: None,
     })
 }
 
@@ -220,6 +224,24 @@ fn addresses_are_taken_apart() {
         ("docker://web-1/app", "docker://web-1", "/app"),
         ("docker-volume://data", "docker-volume://data", "/"),
         ("docker-volume://data/a/b", "docker-volume://data", "/a/b"),
+        ("k8s://web/pod-0/srv/a", "k8s://web/pod-0", "/srv/a"),
+        ("k8s://web/pod-0:/srv", "k8s://web/pod-0:", "/srv"),
+        ("k8s://web/pod-0:side/srv", "k8s://web/pod-0:side", "/srv"),
+        ("k8s://dev/web/pod-0:side/srv", "k8s://dev/web/pod-0:side", "/srv"),
+        (
+            "k8s://admin@Dev_1/web/pod-0/srv",
+            "k8s://admin@Dev_1/web/pod-0:",
+            "/srv",
+        ),
+        (
+            "k8s://a%3Ab%2Fc/web/pod-0:/srv",
+            "k8s://a%3Ab%2Fc/web/pod-0:",
+            "/srv",
+        ),
+        ("k8s-pvc://web/data", "k8s-pvc://web/data:", "/"),
+        ("k8s-pvc://dev/web/data", "k8s-pvc://dev/web/data:", "/"),
+        ("k8s-pvc://dev/web/data/a", "k8s-pvc://dev/web/data:", "/a"),
+        ("k8s-pvc://web/data:/a/b", "k8s-pvc://web/data:", "/a/b"),
     ] {
         assert_eq!(told(text), Some((address.to_owned(), path.to_owned())), "{text}");
     }
@@ -252,6 +274,17 @@ fn what_could_be_an_option_or_a_command_is_no_address() {
         "docker://--privileged/a",
         "docker://a;b/c",
         "docker:///a",
+        "k8s:///web/pod/a",
+        "k8s://web",
+        "k8s://web//a",
+        "k8s://web/-pod/a",
+        "k8s://web/Pod/a",
+        "k8s://web/pod:Side/a",
+        "k8s://--context=x/web/pod/a;b",
+        "k8s://%zz/web/pod:/a",
+        "k8s://%00/web/pod:/a",
+        "k8s-pvc://web",
+        "k8s-pvc://web/data:side",
     ] {
         assert_eq!(told(text), None, "{text}");
     }

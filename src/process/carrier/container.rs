@@ -5,26 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::{HELPER, HELPER_VARIABLE, Reach, chosen, words};
 use crate::environment::Environment;
-use crate::platform::remote::VOLUME_PLACE;
-use crate::process::docker::ask;
+use crate::platform::remote::{Helper, VOLUME_PLACE};
+use crate::process::asking::Asked;
+use crate::process::docker::PATIENCE;
 
-/// The variable that names the image of helper containers.
-pub const HELPER_VARIABLE: &str = "JACKIN_RECOVERY_HELPER_IMAGE";
-/// What serves for a volume when nobody names one.
-const HELPER: &str = "busybox";
 /// A container's state, its image, and where its volumes lie.
 const FACTS: &str = "{{.State.Running}}\t{{.Image}}{{range .Mounts}}{{if ne .Type \"tmpfs\"}}\t{{.Destination}}{{end}}{{end}}";
-
-/// Words up to the script, and the only directories that can be reached; none: all can.
-pub(super) struct Reach {
-    pub(super) words: Vec<OsString>,
-    pub(super) only: Vec<PathBuf>,
-}
-
-fn words<'w>(words: impl IntoIterator<Item = &'w str>) -> Vec<OsString> {
-    words.into_iter().map(OsString::from).collect()
-}
 
 /// Nothing is fetched for a helper, it has no network, and whoever may use docker is root in a container anyway: owners are put back
 /// by root alone.
@@ -45,6 +33,25 @@ fn helper(volumes: [&str; 2], image: &str) -> Vec<OsString> {
     words(before.into_iter().chain(after))
 }
 
+/// What docker says.
+fn ask(docker: &Path, path: &OsStr, words: &[&str]) -> io::Result<String> {
+    let asked = Asked {
+        name: "docker",
+        program: docker,
+        path,
+        patience: PATIENCE,
+    };
+    asked.ask(words, None).map_err(io::Error::other)
+}
+
+fn served_by(image: String) -> Option<Helper> {
+    Some(Helper {
+        image,
+        node: None,
+        permissions: Vec::new(),
+    })
+}
+
 /// Into a container by its name or id.
 ///
 /// # Errors
@@ -60,14 +67,11 @@ pub(super) fn container(
         path,
         &["inspect", "--type", "container", "--format", FACTS, name],
     );
-    let told = asked.map_err(io::Error::other)?;
+    let told = asked?;
     let mut facts = told.trim_end().split('\t');
     let (running, image) = (facts.next(), facts.next());
     if running == Some("true") {
-        return Ok(Reach {
-            words: words(["exec", "-i", "-u", "0:0", name, "sh", "-c"]),
-            only: Vec::new(),
-        });
+        return Ok(Reach::of(words(["exec", "-i", "-u", "0:0", name, "sh", "-c"])));
     }
     let only: Vec<PathBuf> = facts.map(PathBuf::from).collect();
     if only.is_empty() {
@@ -78,8 +82,9 @@ pub(super) fn container(
     let own = image.unwrap_or_default().to_owned();
     let image = chosen(environment).unwrap_or(own);
     Ok(Reach {
-        words: helper(["--volumes-from", name], &image),
         only,
+        helper: served_by(image.clone()),
+        ..Reach::of(helper(["--volumes-from", name], &image))
     })
 }
 
@@ -97,8 +102,7 @@ pub(super) fn volume(
         docker,
         path,
         &["volume", "inspect", "--format", "{{.Name}}", name],
-    )
-    .map_err(io::Error::other)?;
+    )?;
     let image = chosen(environment).unwrap_or_else(|| HELPER.to_owned());
     let told = ask(docker, path, &["image", "inspect", "--format", "{{.Id}}", &image]);
     told.map_err(|why| {
@@ -108,13 +112,8 @@ pub(super) fn volume(
         ))
     })?;
     Ok(Reach {
-        words: helper(["-v", &format!("{name}:{VOLUME_PLACE}")], &image),
         only: vec![PathBuf::from(VOLUME_PLACE)],
+        helper: served_by(image.clone()),
+        ..Reach::of(helper(["-v", &format!("{name}:{VOLUME_PLACE}")], &image))
     })
-}
-
-/// What could be an option is no image.
-fn chosen(environment: &Environment) -> Option<String> {
-    let image = environment.get(HELPER_VARIABLE)?.to_str()?;
-    (!image.is_empty() && !image.starts_with('-')).then(|| image.to_owned())
 }

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+mod cluster;
 mod images;
 
+pub(crate) use cluster::{CONTEXT, Cluster};
 pub(crate) use images::busybox;
 
 use images::gnu;
@@ -30,11 +32,13 @@ pub(crate) enum Kind {
     Shell,
     /// In a container that has nothing but busybox.
     Busybox,
+    /// In a pod: a container with GNU tools that a stand-in for kubectl reaches.
+    Pod,
 }
 
 impl Kind {
     /// Other machines, each reached in another way.
-    pub(crate) const ELSEWHERE: [Self; 4] = [Self::Ssh, Self::Docker, Self::Shell, Self::Busybox];
+    pub(crate) const ELSEWHERE: [Self; 5] = [Self::Ssh, Self::Docker, Self::Shell, Self::Busybox, Self::Pod];
 }
 
 /// Another machine, as long as the value lives.
@@ -44,6 +48,7 @@ pub(crate) struct Carried {
     /// Variables of the commands.
     pub(crate) variables: Vec<(String, String)>,
     machine: Machine,
+    cluster: Option<Cluster>,
     /// Its files: keys, configuration, a wrapper, the program that is installed there.
     own: TempDir,
 }
@@ -69,12 +74,41 @@ impl Carried {
                 Some(machine)
             }),
             Kind::Busybox => container(world, busybox()?, false).map(Some),
+            Kind::Pod => container(world, gnu()?, true)?.in_cluster().map(Some),
         }
+    }
+
+    /// The same container as a pod, which kubectl reaches.
+    fn in_cluster(mut self) -> Result<Self, String> {
+        let Machine::Container(name) = &self.machine else {
+            return Err("it is no container".to_owned());
+        };
+        let cluster = Cluster::new(self.own.path())?;
+        cluster.change(|state| {
+            state["pods"][name] = serde_json::json!({});
+        });
+        self.prefix = format!("k8s://{CONTEXT}/default/{name}:");
+        self.variables.push(cluster.search());
+        self.cluster = Some(cluster);
+        Ok(self)
     }
 
     /// The address of a directory of this machine.
     pub(crate) fn address(&self, path: &Path) -> String {
         format!("{}{}", self.prefix, path.to_str().unwrap())
+    }
+
+    /// The cluster that it is a pod of.
+    pub(crate) fn cluster(&self) -> &Cluster {
+        self.cluster.as_ref().unwrap()
+    }
+
+    /// The name of its container.
+    pub(crate) fn container(&self) -> &str {
+        match &self.machine {
+            Machine::Container(name) => name,
+            Machine::Sshd(_) => "",
+        }
     }
 
     /// Takes the program away that is installed there.
@@ -203,6 +237,7 @@ fn sshd() -> Result<Carried, String> {
         prefix: format!("ssh://127.0.0.1:{port}"),
         variables: Vec::new(),
         machine: Machine::Sshd(child),
+        cluster: None,
         own,
     };
     let began = Instant::now();
@@ -246,6 +281,8 @@ fn container(world: &Path, image: &str, installed: bool) -> Result<Carried, Stri
             .unwrap()
             .replace('.', "-")
     );
+    // As names in a cluster are.
+    let name = name.to_lowercase();
     let mount = |path: &Path, how: &str| format!("{}:{}{how}", path.display(), path.display());
     let mut run = Command::new("docker");
     run.args([
@@ -275,6 +312,7 @@ fn container(world: &Path, image: &str, installed: bool) -> Result<Carried, Stri
         prefix: format!("docker://{name}"),
         variables,
         machine: Machine::Container(name),
+        cluster: None,
         own,
     })
 }

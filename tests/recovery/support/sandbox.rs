@@ -81,6 +81,11 @@ impl Sandbox {
         self.carried.as_ref().unwrap()
     }
 
+    /// The same, to furnish it.
+    pub(crate) fn machine_mut(&mut self) -> &mut Carried {
+        self.carried.as_mut().unwrap()
+    }
+
     /// How a command names a directory.
     pub(crate) fn target(&self, directory: &Path) -> String {
         self.target_of(directory).into_string().unwrap()

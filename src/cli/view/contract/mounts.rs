@@ -3,6 +3,7 @@
 use super::sheet::{Part, Sheet};
 use crate::config::{Isolation, Subject, Unread};
 use crate::contract::{Contract, MountState, MountTerms, NotCovered};
+use crate::platform::remote::Helper;
 use crate::snapshot::RelPath;
 use crate::terminal::Role;
 
@@ -31,6 +32,9 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
                 Part::item(container.as_bytes()),
             ]);
         }
+        if let Some(helper) = &mount.helper {
+            served(sheet, helper);
+        }
         state(sheet, contract, mount);
         if several && let Some(coverage) = &mount.coverage {
             sheet.below(&[
@@ -50,6 +54,25 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
             ]);
         }
     }
+}
+
+/// What serves where nothing else shows the files.
+fn served(sheet: &mut Sheet, helper: &Helper) {
+    // Docker asks for no rights of its own.
+    let what = match helper.permissions.is_empty() {
+        true => "reached through a helper container of the image ",
+        false => "reached through a helper pod of the image ",
+    };
+    let mut parts = vec![Part::Text(what), Part::item(helper.image.as_bytes())];
+    if let Some(node) = &helper.node {
+        parts.extend([Part::Text(" on the node "), Part::item(node.as_bytes())]);
+    }
+    parts.push(Part::Text(", root in it, which is removed afterwards"));
+    let rights = helper.permissions.join(", ");
+    if !rights.is_empty() {
+        parts.extend([Part::Text("; it takes the right to "), Part::Text(&rights)]);
+    }
+    sheet.below(&parts);
 }
 
 /// Whether the operator wrote the path like this, here or in the title.

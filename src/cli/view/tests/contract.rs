@@ -88,6 +88,7 @@ fn mount(root: &str, state: MountState) -> MountTerms {
         broad: vec![],
         foreign: None,
         lacks: vec![],
+        helper: None,
         container: None,
         git: None,
     }

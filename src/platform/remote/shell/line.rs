@@ -155,6 +155,11 @@ impl Line {
         self.to.flush()
     }
 
+    /// Has the shell end. Nothing is heard of it any more.
+    pub(super) fn leave(&mut self) -> io::Result<()> {
+        self.send(b"exit 0", &[])
+    }
+
     /// What separates parts of an output.
     pub(super) fn parting(&self) -> &'static str {
         "printf \"\\n%s-\\n\" \"$M\""

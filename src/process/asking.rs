@@ -1,0 +1,127 @@
+//! Asks a program of the operator's own for what it knows, and waits for the answer no longer than it is worth.
+
+use std::ffi::OsStr;
+use std::io::{Read, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+const NAP: Duration = Duration::from_millis(10);
+/// More is no answer (bytes).
+const MOST: u64 = 16 << 20;
+
+/// The program that is asked.
+pub(super) struct Asked<'a> {
+    /// As people call it.
+    pub(super) name: &'static str,
+    /// Its file.
+    pub(super) program: &'a Path,
+    /// Where it finds others.
+    pub(super) path: &'a OsStr,
+    /// One that hangs tells nothing, and the operator waits.
+    pub(super) patience: Duration,
+}
+
+/// What it said.
+pub(super) struct Told {
+    /// Whether it ended well.
+    pub(super) fine: bool,
+    /// On its output.
+    pub(super) out: String,
+    /// The first line of what it complained of.
+    pub(super) complaint: Option<String>,
+}
+
+impl Asked<'_> {
+    /// What it says when it is asked with `words`, and given `input`.
+    ///
+    /// # Errors
+    /// Why it says nothing, in words.
+    pub(super) fn ask(&self, words: &[&str], input: Option<Vec<u8>>) -> Result<String, String> {
+        let told = self.run(words, input)?;
+        match told.fine {
+            true => Ok(told.out),
+            false => {
+                let why = told.complaint.as_deref().unwrap_or("it does not say why");
+                Err(format!("{} failed: {why}", self.name))
+            }
+        }
+    }
+
+    /// The same, whether it ends well or not.
+    pub(super) fn run(&self, words: &[&str], input: Option<Vec<u8>>) -> Result<Told, String> {
+        let name = self.name;
+        let mut child = Command::new(self.program)
+            .args(words)
+            .env("PATH", self.path)
+            .current_dir("/")
+            // Ctrl-C is meant for this program, which ends what it does first.
+            .process_group(0)
+            .stdin(if input.is_some() {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{name} cannot be started: {error}"))?;
+        if let (Some(input), Some(mut to)) = (input, child.stdin.take()) {
+            // One that does not take it says why.
+            thread::spawn(move || to.write_all(&input));
+        }
+        let (answer, complaint) = (collect(child.stdout.take()), collect(child.stderr.take()));
+        let mut left = self.patience;
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if !left.is_zero() => {
+                    thread::sleep(NAP);
+                    left = left.saturating_sub(NAP);
+                }
+                Ok(None) => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(format!("{name} does not answer"));
+                }
+                Err(error) => return Err(format!("{name} cannot be waited for: {error}")),
+            }
+        };
+        // What it left behind may keep the pipes open.
+        let left = left.max(NAP);
+        let wrote = |from: &mpsc::Receiver<Vec<u8>>| from.recv_timeout(left).ok();
+        let fine = status.success();
+        let out = wrote(&answer);
+        if fine && out.is_none() {
+            return Err(format!("{name} does not answer"));
+        }
+        let text = |bytes: Option<Vec<u8>>| String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+        Ok(Told {
+            fine,
+            out: text(out),
+            complaint: text(wrote(&complaint)).lines().next().map(str::to_owned),
+        })
+    }
+}
+
+/// Reads all of it in the background.
+fn collect(from: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+    let (send, receive) = mpsc::channel();
+    if let Some(from) = from {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // A list that breaks off would hide something: it is no answer then.
+            let whole = from
+                .take(MOST)
+                .read_to_end(&mut bytes)
+                .is_ok_and(|read| (read as u64) < MOST);
+            if whole {
+                let _ = send.send(bytes);
+            }
+        });
+    }
+    receive
+}

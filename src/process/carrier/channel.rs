@@ -1,0 +1,165 @@
+//! The pipes of a carrier: who listens at the other end, what it complains of, and that nobody waits for ever.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdin, ChildStdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::lock;
+use crate::platform::remote::Listener;
+
+/// What a carrier said last is kept (bytes).
+const KEPT: u64 = 4 << 10;
+/// How long a carrier that closed its end may take to say why.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long an answer may take: what is synced may be much (seconds).
+const SILENCE: i64 = 300;
+/// So long it is waited before anybody looks whether the operator wants to stop (seconds).
+const STEP: i64 = 5;
+const NAP: Duration = Duration::from_millis(10);
+/// What another machine's start-up files may say before (bytes).
+const CHATTER: usize = 64 << 10;
+/// What `kubectl` says when nobody names a container; no reason for anything.
+const CHOICE: &str = "Defaulted container";
+
+/// Who listens, as its first line tells. What start-up files say before is passed over.
+pub(super) fn listener(from: &mut impl Read, token: &str, mark: String) -> io::Result<Listener> {
+    let mut said = Vec::new();
+    while said.len() < CHATTER {
+        let mut byte = [0];
+        if from.read(&mut byte)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        said.extend(byte);
+        if said.last() != Some(&b'\n') {
+            continue;
+        }
+        let line = said.trim_ascii_end();
+        let word = line.strip_suffix(b" agent").map(|rest| (rest, true));
+        let word = word.or_else(|| line.strip_suffix(b" shell").map(|rest| (rest, false)));
+        match word {
+            Some((rest, true)) if rest.ends_with(token.as_bytes()) => return Ok(Listener::Agent),
+            Some((rest, false)) if rest.ends_with(token.as_bytes()) => return Ok(Listener::Shell(mark)),
+            _ => {}
+        }
+    }
+    Err(io::Error::other(
+        "what answers there is no shell; does its start-up file say too much?",
+    ))
+}
+
+/// Reads and writes, but does not wait for ever, and not long when the operator wants to stop.
+pub(super) struct Patient<T> {
+    pub(super) pipe: T,
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+impl<T: AsFd> Patient<T> {
+    fn wait(&self, wanted: PollFlags) -> io::Result<()> {
+        let step = Timespec {
+            tv_sec: STEP,
+            tv_nsec: 0,
+        };
+        for _ in 0..SILENCE / STEP {
+            let mut ready = [PollFd::new(&self.pipe, wanted)];
+            match poll(&mut ready, Some(&step)) {
+                Ok(0) if self.stop.load(Ordering::Relaxed) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::TimedOut,
+                        "it did not answer, and was given up",
+                    ));
+                }
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "it has not answered for five minutes",
+        ))
+    }
+}
+
+impl Read for Patient<ChildStdout> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.wait(PollFlags::IN)?;
+        self.pipe.read(room)
+    }
+}
+
+impl Write for Patient<ChildStdin> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A pipe that has room for something has room for so much (pipe(7)), and more would wait.
+        const SURE: usize = 4096;
+        self.wait(PollFlags::OUT)?;
+        self.pipe.write(bytes.get(..SURE).unwrap_or(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pipe.flush()
+    }
+}
+
+/// What a carrier complains of, so far.
+pub(super) type Complaint = Arc<Mutex<String>>;
+
+pub(super) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
+    let complaint = Complaint::default();
+    let kept = Arc::clone(&complaint);
+    if let Some(mut from) = from {
+        // Nobody waits for it: what a carrier leaves behind may keep the pipe open.
+        thread::spawn(move || {
+            let mut room = [0; 512];
+            while let Ok(count @ 1..) = from.read(&mut room) {
+                let mut kept = lock(&kept);
+                if (kept.len() as u64) < KEPT {
+                    kept.push_str(&String::from_utf8_lossy(room.get(..count).unwrap_or_default()));
+                }
+            }
+        });
+    }
+    complaint
+}
+
+/// Waits a short time for a carrier to end by itself.
+pub(super) fn wait(child: &Mutex<Child>) {
+    let mut left = PATIENCE;
+    while !left.is_zero() && matches!(lock(child).try_wait(), Ok(None)) {
+        thread::sleep(NAP);
+        left = left.saturating_sub(NAP);
+    }
+}
+
+/// Why a carrier ended, in its own words; `None` while it lives.
+pub(super) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<String> {
+    let mut child = lock(child);
+    let mut left = PATIENCE;
+    let status = loop {
+        match child.try_wait().ok()? {
+            Some(status) => break status,
+            None if left.is_zero() => return None,
+            None => {
+                thread::sleep(NAP);
+                left = left.saturating_sub(NAP);
+            }
+        }
+    };
+    // Its last words may still be on their way.
+    thread::sleep(NAP);
+    let said = lock(complaint);
+    let last = said
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty() && !line.starts_with(CHOICE));
+    Some(match last {
+        Some(last) => last.trim().to_owned(),
+        None => format!("the connection ended ({status})"),
+    })
+}

@@ -1,0 +1,163 @@
+//! What carries into a container of a pod, and to a claim through a pod of our own: the operator's `kubectl`, with the operator's
+//! contexts and rights.
+
+mod claim;
+mod contexts;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::lifeline::Lifeline;
+use super::{Reach, words};
+use crate::environment::Environment;
+use crate::platform::remote::{Address, Spot};
+use crate::process::asking::Asked;
+use crate::process::search::{find, path_outside};
+
+pub(super) use self::claim::claim;
+pub use self::contexts::settle;
+
+/// A cluster may be far, and signing in to it slow.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What is asked of a pod of the operator's.
+const FOR_POD: [(&str, &str); 3] = [("get", "pods"), ("create", "pods/exec"), ("get", "pods/exec")];
+/// What is asked for a claim.
+const FOR_CLAIM: [(&str, &str); 7] = [
+    ("get", "persistentvolumeclaims"),
+    ("list", "pods"),
+    ("create", "pods"),
+    ("get", "pods"),
+    ("delete", "pods"),
+    ("create", "pods/exec"),
+    ("get", "pods/exec"),
+];
+/// The operator's `kubectl`, and where in a cluster it is asked.
+pub(super) struct Kubectl<'a> {
+    program: &'a Path,
+    path: &'a OsStr,
+    spot: &'a Spot,
+}
+
+impl<'a> Kubectl<'a> {
+    pub(super) fn new(program: &'a Path, path: &'a OsStr, spot: &'a Spot) -> Self {
+        Self { program, path, spot }
+    }
+
+    fn ask(&self, words: &[&str], input: Option<Vec<u8>>) -> Result<String, String> {
+        let place = place(self.spot);
+        let words: Vec<&str> = place
+            .iter()
+            .map(String::as_str)
+            .chain(words.iter().copied())
+            .collect();
+        asked(self.program, self.path).ask(&words, input)
+    }
+
+    /// Whether the operator may do something.
+    fn may(&self, verb: &str, resource: &str) -> Result<bool, String> {
+        let (what, part) = resource.split_once('/').unwrap_or((resource, ""));
+        let (place, part) = (place(self.spot), format!("--subresource={part}"));
+        let words = ["auth", "can-i", verb, what, &part];
+        let words: Vec<&str> = place.iter().map(String::as_str).chain(words).collect();
+        let told = asked(self.program, self.path).run(&words, None)?;
+        // It says no by failing.
+        match told.out.trim() {
+            "yes" => Ok(true),
+            out if out.starts_with("no") => Ok(false),
+            _ => Err(told.complaint.unwrap_or_else(|| "it does not say".to_owned())),
+        }
+    }
+
+    fn object(&self, words: &[&str]) -> io::Result<Value> {
+        let told = self
+            .ask(&[words, &["-o", "json"]].concat(), None)
+            .map_err(io::Error::other)?;
+        serde_json::from_str(&told)
+            .map_err(|error| io::Error::other(format!("kubectl says something else than was asked: {error}")))
+    }
+}
+
+fn asked<'a>(program: &'a Path, path: &'a OsStr) -> Asked<'a> {
+    Asked {
+        name: "kubectl",
+        program,
+        path,
+        patience: PATIENCE,
+    }
+}
+
+/// The words that say where.
+fn place(spot: &Spot) -> Vec<String> {
+    let context = spot.context.iter().map(|context| format!("--context={context}"));
+    context
+        .chain([format!("--namespace={}", spot.namespace)])
+        .collect()
+}
+
+fn exec(spot: &Spot, pod: &str, container: Option<&str>) -> Vec<OsString> {
+    let mut all: Vec<OsString> = place(spot).into_iter().map(OsString::from).collect();
+    all.extend(words(["exec", "-i", pod]));
+    if let Some(container) = container.filter(|container| !container.is_empty()) {
+        all.extend(words(["-c", container]));
+    }
+    all.extend(words(["--", "sh", "-c"]));
+    all
+}
+
+/// Into a container of a pod.
+///
+/// # Errors
+/// When our own file cannot be started.
+pub(super) fn pod(kubectl: &Kubectl<'_>) -> io::Result<Reach> {
+    let spot = kubectl.spot;
+    Ok(Reach {
+        lifeline: Some(Lifeline::new(Vec::new(), kubectl.path)?),
+        ..Reach::of(exec(spot, &spot.name, spot.container.as_deref()))
+    })
+}
+
+/// What the operator needs to be allowed, and whether it is so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// A verb of the cluster.
+    pub verb: &'static str,
+    /// What it is done with, and a part of that behind a `/`.
+    pub resource: &'static str,
+    /// Whether the cluster says yes.
+    pub granted: bool,
+}
+
+/// Asks the cluster for each thing that an address needs. `None`: it is no address in a cluster.
+///
+/// # Errors
+/// Why it cannot be asked.
+pub fn permissions(
+    environment: &Environment,
+    mounts: &[PathBuf],
+    address: &Address,
+) -> Option<Result<Vec<Permission>, String>> {
+    let (spot, needed): (&Spot, &[(&'static str, &'static str)]) = match address {
+        Address::Pod(spot) => (spot, &FOR_POD),
+        Address::Claim(spot) => (spot, &FOR_CLAIM),
+        Address::Ssh { .. } | Address::Docker { .. } | Address::Volume { .. } => return None,
+    };
+    let path = path_outside(environment, mounts);
+    let Some(program) = find(OsStr::new("kubectl"), &path, mounts) else {
+        return Some(Err("kubectl is not installed here, or not in PATH".to_owned()));
+    };
+    let kubectl = Kubectl::new(&program, &path, spot);
+    let one = |(verb, resource): &(&'static str, &'static str)| {
+        Ok(Permission {
+            verb,
+            resource,
+            granted: kubectl.may(verb, resource)?,
+        })
+    };
+    Some(needed.iter().map(one).collect())
+}

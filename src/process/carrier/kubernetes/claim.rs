@@ -1,0 +1,231 @@
+//! A claim, through a pod of our own that has its volume.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{FOR_CLAIM, Kubectl, exec, place};
+use crate::clock::Entropy;
+use crate::environment::Environment;
+use crate::platform::remote::{Helper, Spot, VOLUME_PLACE};
+use crate::process::carrier::lifeline::Lifeline;
+use crate::process::carrier::{HELPER, HELPER_VARIABLE, Reach, chosen, unguessable, words};
+
+/// How long a helper may take to run: its image may have to be fetched.
+const START: Duration = Duration::from_secs(180);
+/// How long nobody may find a place for it.
+const PLACE: Duration = Duration::from_secs(30);
+const NAP: Duration = Duration::from_millis(300);
+/// How long a helper lives that nobody removed (seconds).
+const LIFE: u64 = 6 * 60 * 60;
+/// Whose a helper is.
+const OWNER: &str = "app.kubernetes.io/managed-by";
+const OURS: &str = "jackin-recovery";
+/// Reasons of a container that waits which no waiting mends.
+const HOPELESS: [&str; 6] = [
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "ErrImageNeverPull",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+];
+
+/// To a claim, through a pod of our own that is removed when we are done, or gone.
+///
+/// # Errors
+/// Why there can be none.
+pub(in crate::process::carrier) fn claim(
+    kubectl: &Kubectl<'_>,
+    environment: &Environment,
+    entropy: &dyn Entropy,
+    stop: &Arc<AtomicBool>,
+) -> io::Result<Reach> {
+    let spot = kubectl.spot;
+    let node = node_of(kubectl)?;
+    let image = chosen(environment).unwrap_or_else(|| HELPER.to_owned());
+    let letters: String = unguessable(entropy).chars().take(12).collect();
+    let name = format!("{OURS}-{letters}");
+    let pod = helper(spot, &name, &image, node.as_deref());
+    let mut then = vec![kubectl.program.as_os_str().to_owned()];
+    then.extend(place(spot).into_iter().map(OsString::from));
+    then.extend(words([
+        "delete",
+        "pod",
+        &name,
+        "--ignore-not-found",
+        "--wait=false",
+    ]));
+    // It is there before the pod is: whatever comes, the pod is removed.
+    let mut lifeline = Lifeline::new(then, kubectl.path)?;
+    if let Err(why) = kubectl.ask(&["create", "-f", "-"], Some(pod.to_string().into_bytes())) {
+        // What the cluster refused it did not make.
+        if why.contains("from server") {
+            lifeline.nothing();
+        }
+        return Err(io::Error::other(format!("no helper pod can be made: {why}")));
+    }
+    started(kubectl, &name, &image, stop)?;
+    Ok(Reach {
+        only: vec![PathBuf::from(VOLUME_PLACE)],
+        helper: Some(Helper {
+            image,
+            node,
+            permissions: FOR_CLAIM
+                .iter()
+                .map(|(verb, what)| format!("{verb} {what}"))
+                .collect(),
+        }),
+        lifeline: Some(lifeline),
+        ..Reach::of(exec(spot, &name, Some(OURS)))
+    })
+}
+
+/// The node that a claim is in use on, where only one node can have it.
+///
+/// # Errors
+/// Why the claim cannot be reached.
+fn node_of(kubectl: &Kubectl<'_>) -> io::Result<Option<String>> {
+    let claim = &kubectl.spot.name;
+    let found = kubectl.object(&["get", "persistentvolumeclaim", claim])?;
+    if text(&found, "/spec/volumeMode") == Some("Block") {
+        return Err(io::Error::other(format!(
+            "{claim} is a block volume, which has no files"
+        )));
+    }
+    if text(&found, "/status/phase") == Some("Lost") {
+        return Err(io::Error::other(format!("the volume of {claim} is lost")));
+    }
+    let modes: Vec<&str> = found
+        .pointer("/spec/accessModes")
+        .and_then(Value::as_array)
+        .map(|modes| modes.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    if modes == ["ReadOnlyMany"] {
+        return Err(io::Error::other(format!(
+            "{claim} can only be read, so no agent changes it"
+        )));
+    }
+    if modes.contains(&"ReadWriteMany") {
+        return Ok(None);
+    }
+    let pods = kubectl.object(&["get", "pods"])?;
+    let pods = pods.pointer("/items").and_then(Value::as_array);
+    let user = pods.into_iter().flatten().find(|pod| {
+        let is_over = matches!(text(pod, "/status/phase"), Some("Succeeded" | "Failed"));
+        let volumes = pod.pointer("/spec/volumes").and_then(Value::as_array);
+        let mut volumes = volumes.into_iter().flatten();
+        !is_over && volumes.any(|volume| text(volume, "/persistentVolumeClaim/claimName") == Some(claim))
+    });
+    let Some(user) = user else { return Ok(None) };
+    let name = text(user, "/metadata/name").unwrap_or_default();
+    if modes == ["ReadWriteOncePod"] {
+        return Err(io::Error::other(format!(
+            "{claim} serves one pod alone (ReadWriteOncePod), which is {name}: reach the files by the address of that pod, or stop it"
+        )));
+    }
+    Ok(text(user, "/spec/nodeName").map(str::to_owned))
+}
+
+/// The object of a helper pod (core/v1). It is root in a container that has nothing but the volume: owners are put back by root alone.
+pub(super) fn helper(spot: &Spot, name: &str, image: &str, node: Option<&str>) -> Value {
+    let mut pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": { "name": name, "namespace": spot.namespace, "labels": { OWNER: OURS } },
+        "spec": {
+            "restartPolicy": "Never",
+            "activeDeadlineSeconds": LIFE,
+            "terminationGracePeriodSeconds": 0,
+            "automountServiceAccountToken": false,
+            "enableServiceLinks": false,
+            "containers": [{
+                "name": OURS,
+                "image": image,
+                "imagePullPolicy": "IfNotPresent",
+                "command": ["sleep", LIFE.to_string()],
+                "securityContext": {
+                    "runAsUser": 0,
+                    "runAsGroup": 0,
+                    "allowPrivilegeEscalation": false,
+                    "capabilities": {
+                        "drop": ["ALL"],
+                        "add": ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "MKNOD", "SETFCAP"],
+                    },
+                },
+                "volumeMounts": [{ "name": "claim", "mountPath": VOLUME_PLACE }],
+            }],
+            "volumes": [{ "name": "claim", "persistentVolumeClaim": { "claimName": spot.name } }],
+        },
+    });
+    if let (Some(node), Some(spec)) = (node, pod.get_mut("spec").and_then(Value::as_object_mut)) {
+        spec.insert("nodeName".to_owned(), node.into());
+    }
+    pod
+}
+
+/// Waits until a helper runs.
+fn started(kubectl: &Kubectl<'_>, name: &str, image: &str, stop: &AtomicBool) -> io::Result<()> {
+    let failed = |why: String| {
+        Err(io::Error::other(format!(
+            "the helper pod {name} does not run: {why}"
+        )))
+    };
+    let (mut waited, mut unplaced) = (Duration::ZERO, Duration::ZERO);
+    loop {
+        let pod = kubectl.object(&["get", "pod", name])?;
+        let waits = "/status/containerStatuses/0/state/waiting";
+        let why = |at: &str| {
+            text(&pod, &format!("{waits}/{at}"))
+                .unwrap_or_default()
+                .to_owned()
+        };
+        match text(&pod, "/status/phase") {
+            Some("Running") => return Ok(()),
+            Some("Failed" | "Succeeded") => {
+                return failed(text(&pod, "/status/message").unwrap_or("it has ended").to_owned());
+            }
+            _ if HOPELESS.contains(&why("reason").as_str()) => {
+                return failed(format!(
+                    "{} ({}); its image is {image}, and {HELPER_VARIABLE} names another one",
+                    why("message"),
+                    why("reason")
+                ));
+            }
+            _ => {}
+        }
+        let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
+        let no_place = conditions
+            .into_iter()
+            .flatten()
+            .find(|one| text(one, "/reason") == Some("Unschedulable"));
+        if let Some(no_place) = no_place {
+            unplaced += NAP;
+            if unplaced > PLACE {
+                return failed(
+                    text(no_place, "/message")
+                        .unwrap_or("no node takes it")
+                        .to_owned(),
+                );
+            }
+        }
+        if stop.load(Ordering::Relaxed) {
+            return failed("it was given up".to_owned());
+        }
+        if waited > START {
+            return failed(format!("it takes longer than {} s", START.as_secs()));
+        }
+        thread::sleep(NAP);
+        waited += NAP;
+    }
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+    value.pointer(pointer).and_then(Value::as_str)
+}

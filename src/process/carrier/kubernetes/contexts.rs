@@ -1,0 +1,66 @@
+//! Which cluster is meant: the contexts of the operator's `kubectl`. No cluster is asked.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::asked;
+use crate::environment::Environment;
+use crate::platform::remote::{Address, Spot};
+use crate::process::search::{find, path_outside};
+
+/// What the operator's `kubectl` is configured with.
+pub(super) struct Contexts {
+    pub(super) all: Vec<String>,
+    pub(super) current: Option<String>,
+}
+
+/// What is meant by an address that names no context: the one that is current now, so that another one later does not lead elsewhere.
+/// In one that has no `:` the first word is a context when `kubectl` knows one of this name. `None`: just what it says.
+pub fn settle(
+    environment: &Environment,
+    mounts: &[PathBuf],
+    address: &Address,
+    path: &Path,
+) -> Option<(Address, PathBuf)> {
+    static KNOWN: OnceLock<Option<Contexts>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| contexts(environment, mounts)).as_ref()?;
+    meant(known, address, path)
+}
+
+fn contexts(environment: &Environment, mounts: &[PathBuf]) -> Option<Contexts> {
+    let path = path_outside(environment, mounts);
+    let kubectl = find(OsStr::new("kubectl"), &path, mounts)?;
+    let ask = |words: &[&str]| asked(&kubectl, &path).ask(words, None).ok();
+    let all = ask(&["config", "get-contexts", "-o", "name"])?;
+    let current = ask(&["config", "current-context"]).map(|told| told.trim().to_owned());
+    Some(Contexts {
+        all: all.lines().map(str::to_owned).collect(),
+        current: current.filter(|current| !current.is_empty()),
+    })
+}
+
+pub(super) fn meant(known: &Contexts, address: &Address, path: &Path) -> Option<(Address, PathBuf)> {
+    let (Address::Pod(spot) | Address::Claim(spot)) = address else {
+        return None;
+    };
+    let whole = |spot: Spot| match address {
+        Address::Claim(_) => Address::Claim(spot),
+        _ => Address::Pod(spot),
+    };
+    if spot.container.is_none() && known.all.contains(&spot.namespace) {
+        let below = path.strip_prefix("/").ok()?;
+        let pod = below.components().next()?.as_os_str().to_str()?;
+        let context = Some(spot.namespace.clone());
+        if let Some(found) = Spot::new(context, &spot.name, pod, Some(String::new())) {
+            let rest = below.strip_prefix(pod).ok()?;
+            return Some((whole(found), Path::new("/").join(rest)));
+        }
+    }
+    let found = Spot {
+        context: known.current.clone(),
+        container: Some(spot.container.clone().unwrap_or_default()),
+        ..spot.clone()
+    };
+    Some((whole(found), path.to_path_buf()))
+}

@@ -1,0 +1,132 @@
+//! A process of our own that outlives us by a moment: what a closed pipe may not end (`kubectl exec` can go on for ever), it ends, and
+//! what was started for us elsewhere it removes, whether we say goodbye or are killed.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{CARRIERS, lock};
+use crate::process::asking::Asked;
+use crate::process::identity::{is_alive, reference};
+use crate::process::probe::INSTANCE_VARIABLE;
+use crate::snapshot::ProcessRef;
+
+/// So long we wait until it has removed what has to be removed.
+const PATIENCE: Duration = Duration::from_secs(20);
+const NAP: Duration = Duration::from_millis(10);
+/// When it asks again for something to be removed that was not there: who makes it may not be done.
+const AGAIN: [Duration; 3] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+];
+
+/// Our end of it.
+pub(super) struct Lifeline {
+    child: Child,
+    /// It ends when this is closed.
+    to: Option<ChildStdin>,
+}
+
+impl Lifeline {
+    /// Begins one. At the end it runs `then`: a program and its words, which say something when they removed something.
+    ///
+    /// # Errors
+    /// When our own file cannot be started.
+    pub(super) fn new(then: Vec<OsString>, path: &OsStr) -> io::Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg0("jackin-recovery")
+            .arg("__lifeline")
+            .arg("--")
+            .args(then)
+            .env("PATH", path)
+            .env_remove(INSTANCE_VARIABLE)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        lock(&CARRIERS).insert(child.id());
+        let to = child.stdin.take();
+        Ok(Self { child, to })
+    }
+
+    /// It will end this child of ours, too.
+    pub(super) fn watch(&mut self, pid: u32) -> io::Result<()> {
+        self.say(&format!("watch {pid}\n"))
+    }
+
+    /// There is nothing to remove after all.
+    pub(super) fn nothing(&mut self) {
+        // Else it looks for it in vain.
+        let _ = self.say("nothing\n");
+    }
+
+    fn say(&mut self, line: &str) -> io::Result<()> {
+        let to = self.to.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        to.write_all(line.as_bytes())
+    }
+
+    /// Ends it, and waits until it is done.
+    pub(super) fn end(&mut self) {
+        if self.to.take().is_none() {
+            return;
+        }
+        let mut left = PATIENCE;
+        while !left.is_zero() && matches!(self.child.try_wait(), Ok(None)) {
+            thread::sleep(NAP);
+            left = left.saturating_sub(NAP);
+        }
+    }
+}
+
+impl Drop for Lifeline {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// What the process does, until `from` ends: then it kills what it watches, and runs `then`.
+pub fn hold(from: impl Read, then: &[OsString]) {
+    let mut watched: Vec<ProcessRef> = Vec::new();
+    let mut is_needed = true;
+    for line in BufReader::new(from).lines().map_while(Result::ok) {
+        match line.split_once(' ') {
+            Some(("watch", pid)) => watched.extend(pid.parse().ok().and_then(reference)),
+            _ => is_needed = false,
+        }
+    }
+    for process in watched.iter().filter(|process| is_alive(process)) {
+        if let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) {
+            // It may just have ended.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+    if is_needed && let Some((program, words)) = then.split_first() {
+        remove(Path::new(program), words);
+    }
+}
+
+fn remove(program: &Path, words: &[OsString]) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let asked = Asked {
+        name: "it",
+        program,
+        path: &path,
+        patience: PATIENCE,
+    };
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    for pause in AGAIN {
+        if asked.ask(&words, None).is_ok_and(|told| !told.trim().is_empty()) {
+            return;
+        }
+        thread::sleep(pause);
+    }
+}

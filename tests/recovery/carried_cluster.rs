@@ -1,0 +1,298 @@
+//! Pods and claims, over a stand-in for kubectl that runs what it is told in containers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::carried::project;
+use crate::carried_bounds::{make_volume, there_and_back};
+use crate::support::build::Build;
+use crate::support::carried::{CONTEXT, Cluster, Kind, busybox};
+use crate::support::machine::run_tool;
+use crate::support::sandbox::Sandbox;
+
+/// A claim `data` that shows a project.
+struct Claimed {
+    sandbox: Sandbox,
+    project: PathBuf,
+    volume: String,
+}
+
+impl Claimed {
+    fn new(name: &str) -> Option<Self> {
+        let mut sandbox = Sandbox::carried(Kind::Pod)?;
+        sandbox.machine_mut().variables.push((
+            "JACKIN_RECOVERY_HELPER_IMAGE".to_owned(),
+            busybox().ok()?.to_owned(),
+        ));
+        let project = project(&sandbox);
+        let volume = format!("jr-claim-{name}-{}", std::process::id());
+        make_volume(&volume, &project);
+        let claimed = Self {
+            sandbox,
+            project,
+            volume,
+        };
+        claimed.cluster().change(|state| {
+            state["claims"]["data"] = json!({ "volume": claimed.volume, "modes": ["ReadWriteOnce"] });
+        });
+        Some(claimed)
+    }
+
+    fn cluster(&self) -> &Cluster {
+        self.sandbox.machine().cluster()
+    }
+
+    fn helpers(&self) -> Vec<String> {
+        let state = self.cluster().state();
+        let pods = state["pods"].as_object().unwrap();
+        let helpers = pods.iter().filter(|(_, pod)| pod["helper"] == true);
+        helpers.map(|(name, _)| name.clone()).collect()
+    }
+
+    fn refused(&self, said: &str) {
+        let run = self
+            .sandbox
+            .jackin(["explain", "--snapshot", "project", "k8s-pvc://default/data"]);
+        run.code(2).shows(said);
+        assert_eq!(self.helpers(), Vec::<String>::new());
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        for helper in self.helpers() {
+            let _ = Command::new("docker").args(["rm", "-f", &helper]).output();
+        }
+        let _ = Command::new("docker")
+            .args(["volume", "rm", &self.volume])
+            .output();
+    }
+}
+
+#[test]
+fn a_claim_is_reached_through_a_pod_that_does_not_stay() {
+    let Some(claimed) = Claimed::new("stay") else {
+        return;
+    };
+    let sandbox = &claimed.sandbox;
+    claimed.cluster().change(|state| {
+        state["pods"]["web-0"] = json!({ "node": "node-7", "claim": "data" });
+    });
+    let told = sandbox
+        .jackin(["explain", "--snapshot", "project", "k8s-pvc://default/data"])
+        .ok()
+        .shows(&format!("k8s-pvc://{CONTEXT}/default/data:"))
+        .shows("helper pod of the image")
+        .shows("node-7");
+    let said = told.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    for right in [
+        "get persistentvolumeclaims",
+        "create pods",
+        "delete pods",
+        "create pods/exec",
+    ] {
+        assert!(said.contains(right), "{right}\n{told}");
+    }
+    // The agent's pod has the volume on that node, and no other node may have it.
+    assert_eq!(claimed.cluster().created()["spec"]["nodeName"], "node-7");
+    assert_eq!(claimed.helpers(), Vec::<String>::new());
+    there_and_back(sandbox, &claimed.project, "k8s-pvc://default/data");
+    assert_eq!(claimed.helpers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_helper_pod_goes_when_the_program_that_made_it_is_killed() {
+    let Some(claimed) = Claimed::new("killed") else {
+        return;
+    };
+    Build::at(&claimed.project).big("big.bin", 100 << 20);
+    let words = ["begin", "--snapshot", "project", "k8s-pvc://default/data"];
+    let mut begin = claimed.sandbox.command(words).start();
+    let mut left = 2_000;
+    while claimed.helpers().is_empty() {
+        assert!(
+            left > 0 && begin.child.try_wait().unwrap().is_none(),
+            "no helper came"
+        );
+        left -= 1;
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    begin.child.kill().unwrap();
+    begin.finish();
+    let mut left = 600;
+    while !claimed.helpers().is_empty() {
+        assert!(left > 0, "a helper stayed");
+        left -= 1;
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_claim_that_cannot_be_reached_is_told_with_its_reason_and_leaves_nothing() {
+    let Some(claimed) = Claimed::new("refused") else {
+        return;
+    };
+    let cluster = claimed.cluster();
+    let claim = |modes: Value, mode: &str| {
+        cluster.change(|state| {
+            state["claims"]["data"]["modes"] = modes;
+            state["claims"]["data"]["mode"] = mode.into();
+        });
+    };
+    claim(json!(["ReadWriteOnce"]), "Block");
+    claimed.refused("block volume");
+    claim(json!(["ReadOnlyMany"]), "Filesystem");
+    claimed.refused("only be read");
+    claim(json!(["ReadWriteOncePod"]), "Filesystem");
+    cluster.change(|state| state["pods"]["web-0"] = json!({ "claim": "data" }));
+    claimed.refused("web-0");
+    claim(json!(["ReadWriteMany"]), "Filesystem");
+    let new_pods = |what: Value| cluster.change(|state| state["new_pods"] = what);
+    new_pods(json!({ "waiting": { "reason": "ImagePullBackOff", "message": "Back-off pulling image" } }));
+    claimed.refused("Back-off pulling image");
+    new_pods(json!({ "phase": "Failed" }));
+    claimed.refused("it has ended");
+    new_pods(json!({}));
+    cluster.change(|state| state["denied"] = json!(["create pods"]));
+    claimed.refused("Forbidden");
+    cluster.change(|state| state["claims"] = json!({}));
+    claimed.refused("\"data\" not found");
+}
+
+#[test]
+fn a_context_is_named_fixed_when_the_session_begins_and_never_guessed() {
+    let Some(sandbox) = Sandbox::carried(Kind::Pod) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let canonical = sandbox.target(&project);
+    let marked = canonical.strip_prefix(&format!("k8s://{CONTEXT}/")).unwrap();
+    let plain = format!("k8s://{}", marked.replacen(':', "", 1));
+    let named = canonical
+        .replacen(':', "\0", 1)
+        .replacen(':', "", 1)
+        .replacen('\0', ":", 1);
+    let container = canonical
+        .replacen(":/", "\0", 1)
+        .replacen(":/", ":main/", 1)
+        .replacen('\0', ":/", 1);
+    for (typed, meant) in [
+        (&plain, &canonical),
+        (&named, &canonical),
+        (&container, &container),
+        (&canonical, &canonical),
+    ] {
+        let told = sandbox
+            .jackin(["explain", "--json", "--snapshot", "project", typed])
+            .ok();
+        let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+        assert_eq!(told["mounts"][0]["root"], meant.as_str(), "{typed}");
+    }
+    let begun = sandbox.jackin(["begin", "--snapshot", "project", &plain]).ok();
+    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    fs::remove_file(project.join(".env")).unwrap();
+    sandbox.jackin(["end", &id]).ok();
+    // Another cluster is current now; it has a pod of the same name.
+    sandbox.machine().cluster().change(|state| {
+        state["contexts"] = json!([CONTEXT, "production"]);
+        state["current"] = "production".into();
+    });
+    let file = format!("{plain}/.env").replace("k8s://", &format!("k8s://{CONTEXT}/"));
+    sandbox.restore(&id, &[&file]).touched(&[".env"]);
+    sandbox
+        .jackin(["explain", "--snapshot", "project", &plain])
+        .ok()
+        .shows("k8s://production/");
+    // A container or a context that is not there has a name in the error.
+    let missing = container.replace(":main/", ":none/");
+    sandbox
+        .jackin(["explain", "--snapshot", "project", &missing])
+        .code(2)
+        .shows("is not valid for pod");
+    let nowhere = canonical.replace(CONTEXT, "nowhere");
+    sandbox
+        .jackin(["explain", "--snapshot", "project", &nowhere])
+        .code(2)
+        .shows("context \"nowhere\" does not exist");
+}
+
+#[test]
+fn the_doctor_asks_for_each_right_and_names_those_that_are_missing() {
+    let Some(sandbox) = Sandbox::carried(Kind::Pod) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let pod = sandbox.target(&project);
+    let mounts = [(pod.as_str(), "/w"), ("k8s-pvc://default/data", "/d")];
+    let mounts = mounts.map(|(src, dst)| format!("[[mounts]]\nsrc = \"{src}\"\ndst = \"{dst}\"\n"));
+    let text = format!("{}\n[recovery]\nsnapshot = \"project\"\n", mounts.concat());
+    sandbox.configure("workspaces/cluster.toml", &text);
+    let told = || {
+        let run = sandbox.jackin(["doctor", "--json"]).code_in(&[0, 1]);
+        let told: Value = serde_json::from_slice(&run.stdout).unwrap();
+        let all = told["findings"].as_array().unwrap().clone();
+        let ours = all
+            .into_iter()
+            .filter(|one| one["what"].as_str().unwrap().starts_with("k8s"));
+        ours.collect::<Vec<_>>()
+    };
+    let fine = told();
+    assert_eq!(fine.len(), 2, "{fine:?}");
+    assert!(fine.iter().all(|one| one["severity"] == "ok"), "{fine:?}");
+    let words = fine.iter().map(Value::to_string).collect::<String>();
+    for right in [
+        "get pods",
+        "create pods/exec",
+        "get pods/exec",
+        "get persistentvolumeclaims",
+        "list pods",
+        "create pods,",
+        "delete pods",
+    ] {
+        assert!(words.contains(right), "{right}: {words}");
+    }
+    let denied = json!(["create pods/exec", "delete pods"]);
+    sandbox
+        .machine()
+        .cluster()
+        .change(|state| state["denied"] = denied);
+    let lacking = told();
+    let error = |one: &&Value| one["severity"] == "error";
+    assert_eq!(lacking.iter().filter(error).count(), 2, "{lacking:?}");
+    let claim = lacking
+        .iter()
+        .find(|one| one["what"].as_str().unwrap().starts_with("k8s-pvc"))
+        .unwrap();
+    assert!(
+        claim["what"]
+            .as_str()
+            .unwrap()
+            .contains("may not delete pods, create pods/exec"),
+        "{claim}"
+    );
+}
+
+#[test]
+fn a_stream_that_never_ends_by_itself_leaves_nothing_running() {
+    let Some(sandbox) = Sandbox::carried(Kind::Pod) else {
+        return;
+    };
+    let project = project(&sandbox);
+    let id = sandbox.launch(&project, "rm .env");
+    sandbox.restore(&id, &[]).touched(&[".env"]);
+    let name = sandbox.machine().container().to_owned();
+    let running = run_tool(Command::new("docker").args(["top", &name, "-eo", "pid,args"]));
+    let running = String::from_utf8_lossy(&running).into_owned();
+    assert!(!running.contains("__agent"), "{running}");
+    let carriers = fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
+        let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words).into_owned();
+        words.contains(&name) && words.contains("kubectl")
+    });
+    assert_eq!(carriers.count(), 0);
+    assert!(Path::new(&project).join(".env").exists());
+}

@@ -1,0 +1,55 @@
+//! A cluster that is none: `kubectl` is a stand-in that runs what it is told in containers.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::machine::tool;
+
+/// Its only context.
+pub(crate) const CONTEXT: &str = "test-cluster";
+
+/// Where the stand-in and what it knows lie.
+pub(crate) struct Cluster {
+    place: PathBuf,
+}
+
+impl Cluster {
+    /// One without pods and claims, below `own`. `Err`: why there is none here.
+    pub(crate) fn new(own: &Path) -> Result<Self, String> {
+        tool("python3").ok_or("python3 is not installed")?;
+        let place = own.join("cluster");
+        fs::create_dir(&place).unwrap();
+        let kubectl = place.join("kubectl");
+        fs::write(&kubectl, include_str!("../kubectl.py")).unwrap();
+        fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
+        let empty = json!({ "contexts": [CONTEXT], "current": CONTEXT, "pods": {}, "claims": {} });
+        fs::write(place.join("cluster.json"), empty.to_string()).unwrap();
+        Ok(Self { place })
+    }
+
+    /// Changes what there is.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Value)) {
+        let mut state = self.state();
+        change(&mut state);
+        fs::write(self.place.join("cluster.json"), state.to_string()).unwrap();
+    }
+
+    /// What there is.
+    pub(crate) fn state(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.place.join("cluster.json")).unwrap()).unwrap()
+    }
+
+    /// The pod that was made last, as it was asked for.
+    pub(crate) fn created(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.place.join("created.json")).unwrap()).unwrap()
+    }
+
+    /// The variable that has programs found.
+    pub(crate) fn search(&self) -> (String, String) {
+        let search = std::env::var("PATH").unwrap_or_default();
+        ("PATH".to_owned(), format!("{}:{search}", self.place.display()))
+    }
+}
