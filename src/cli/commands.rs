@@ -117,7 +117,10 @@ fn recorded_mounts(environment: &Environment) -> io::Result<Vec<PathBuf>> {
 
 /// Says which machines could not be reached, and why: what failed for it says only that something could not be read.
 fn tell_lost(terminal: &Terminal, done: Result<Status, CliError>) -> Result<Status, CliError> {
-    let told = |lost: Lost| format!("{}: {}", lost.address, sanitize::text(&lost.why));
+    let told = |lost: Lost| {
+        let address = lost.address.to_string();
+        format!("{}: {}", address.trim_end_matches(':'), sanitize::text(&lost.why))
+    };
     let advice = |lost: &Lost| match lost.why.starts_with(MISSING) {
         true => Some(format!(
             "install them there, or this program, or add --agent copy (or set {AGENT_VARIABLE}=copy): then this program is \

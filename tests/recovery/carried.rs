@@ -214,7 +214,12 @@ fn a_capture_whose_connection_is_cut_leaves_no_snapshot() {
         }
         let run = begin.finish();
         assert!(!run.status.unwrap().success(), "{kind:?}: nothing was cut\n{run}");
-        run.shows("connection");
+        // A carrier that was killed says nothing, and one that outlived the other end says so itself.
+        let said = run.text();
+        assert!(
+            said.contains("connection") || said.contains("terminated"),
+            "{run}"
+        );
         let list = sandbox.jackin(["list", "--json"]).ok();
         assert!(!list.text().contains("\"baseline\""), "{list}");
     }
