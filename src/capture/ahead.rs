@@ -2,6 +2,7 @@
 //! window. Only a help: what did not hold still, failed, or is large is left to be read in the ordinary way.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
@@ -133,18 +134,16 @@ impl<'a> ReadAhead<'a> {
     }
 
     fn load(&self, batch: &Batch) -> Vec<Option<Loaded>> {
-        let mut files = Vec::new();
+        let mut parts: Vec<(&Path, Vec<Wanted<'_>>)> = Vec::new();
         for (directory, items) in &batch.parts {
-            let wanted: Vec<Wanted<'_>> = items.iter().map(Item::wanted).collect();
-            match self.root.dir(directory).and_then(|dir| dir.load(&wanted)) {
-                Ok(loaded) => files.extend(
-                    items
-                        .iter()
-                        .zip(loaded)
-                        .map(|(item, loaded)| self.file(item, loaded.ok()?)),
-                ),
-                Err(_) => files.extend(items.iter().map(|_| None)),
-            }
+            parts.push((directory.as_path(), items.iter().map(Item::wanted).collect()));
+        }
+        let loaded = self.root.load(&parts).unwrap_or_default();
+        let mut loaded = loaded.into_iter().map(Result::ok);
+        let mut files = Vec::new();
+        for (_, items) in &batch.parts {
+            let mut part = loaded.next().flatten().unwrap_or_default().into_iter();
+            files.extend(items.iter().map(|item| self.file(item, part.next()?.ok()?)));
         }
         files
     }

@@ -9,16 +9,20 @@ use crate::snapshot::{Listing, Name};
 /// A name with the facts of what it names.
 pub(super) type Child = (Name, io::Result<Stat>);
 
-/// Lists a directory until it holds still: neither its times nor its names moved between two looks.
-pub(super) fn list(dir: &Dir) -> io::Result<(Listing, Vec<Child>)> {
+/// How often a directory is listed that does not hold still.
+const ATTEMPTS: usize = 4;
+
+/// Lists a directory until it holds still: neither its times nor its names moved between two looks. `first` is the first look.
+pub(super) fn list(dir: &Dir, first: io::Result<Looked>) -> io::Result<(Listing, Vec<Child>)> {
     let mut children = Vec::new();
-    for _ in 0..4 {
+    let mut next = Some(first);
+    for _ in 0..ATTEMPTS {
         let Looked {
             before,
             children: found,
             vanished,
             after,
-        } = dir.look_into()?;
+        } = next.take().unwrap_or_else(|| dir.look_into())?;
         children = named(found);
         if !vanished && before.mtime == after.mtime && before.ctime == after.ctime {
             return Ok((Listing::Proven, children));

@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::platform::{
-    self, Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Stat, Wanted, remote,
+    self, Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Object, Stat, Wanted,
+    remote,
 };
 use crate::snapshot::{Name, RelPath, Time, Xattr};
 
@@ -172,6 +173,26 @@ impl Root {
     pub fn dir(&self, path: &RelPath) -> io::Result<Dir> {
         platform::open_beneath(&self.handle, path.as_path()).map(Dir)
     }
+
+    /// The same with its facts, and what is in it.
+    ///
+    /// # Errors
+    /// Why it cannot be opened.
+    pub fn look_below(&self, path: &RelPath) -> io::Result<(Dir, Stat, io::Result<Looked>)> {
+        let (dir, stat, looked) = platform::look_below(&self.handle, path.as_path())?;
+        Ok((Dir(dir), stat, looked))
+    }
+
+    /// Reads several small files of several directories, in their order.
+    ///
+    /// # Errors
+    /// Only when the machine that it lies on does not answer.
+    pub fn load(
+        &self,
+        parts: &[(&Path, Vec<Wanted<'_>>)],
+    ) -> io::Result<Vec<io::Result<Vec<io::Result<LoadedFile>>>>> {
+        platform::load_below(&self.handle, parts)
+    }
 }
 
 /// An opened directory.
@@ -229,12 +250,21 @@ impl Dir {
         platform::stat_children(&self.0, names)
     }
 
-    /// Reads several small files, in their order.
+    /// What is said of a child that is not read.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn object(&self, name: &OsStr, is_link: bool) -> io::Result<Object> {
+        let mut told = self.objects(&[(name, is_link)])?;
+        told.pop().unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+    }
+
+    /// What is said of several children that are not read, in their order; with each name whether it is a link.
     ///
     /// # Errors
     /// Only when the machine that it lies on does not answer.
-    pub fn load(&self, wanted: &[Wanted<'_>]) -> io::Result<Vec<io::Result<LoadedFile>>> {
-        platform::load_files(&self.0, wanted)
+    pub fn objects(&self, names: &[(&OsStr, bool)]) -> io::Result<Vec<io::Result<Object>>> {
+        platform::objects(&self.0, names)
     }
 
     /// The names in it, sorted. A name that no path can hold does not occur: the kernel makes none.

@@ -2,12 +2,13 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use super::remote::Wanted as Asked;
 use super::{
-    AsHandle, HandleRef, NodeKind, Stat, clock_of, data_segments, handle_attributes, names,
-    open_child_file_blindly, stat_child, stat_handle,
+    AsHandle, Handle, HandleRef, NodeKind, Stat, clock_of, data_segments, handle_attributes, list_attributes,
+    names, open_beneath, open_child_file_blindly, read_link, stat_child, stat_handle,
 };
 use crate::snapshot::{Time, Xattr};
 
@@ -39,6 +40,16 @@ pub struct Wanted<'w> {
     pub last: Time,
 }
 
+impl Wanted<'_> {
+    fn asked(&self) -> Asked {
+        Asked {
+            name: Path::new(self.name).into(),
+            size: self.size,
+            last: (self.last.sec, self.last.nsec),
+        }
+    }
+}
+
 /// A small file that was read.
 #[derive(Debug)]
 pub struct LoadedFile {
@@ -50,6 +61,15 @@ pub struct LoadedFile {
     pub stat: Stat,
     /// It has no holes.
     pub dense: bool,
+}
+
+/// What is said of an object that is not read.
+#[derive(Debug)]
+pub struct Object {
+    /// The target of a link.
+    pub target: Option<Vec<u8>>,
+    /// Its attributes.
+    pub xattrs: Vec<Xattr>,
 }
 
 /// Waits until a change made now would carry another time than `last`; a change within one tick of the clock of the machine that
@@ -96,6 +116,48 @@ pub fn look_into(dir: impl AsHandle) -> io::Result<Looked> {
     })
 }
 
+/// Opens the directory at a relative path, through no link and across no mount, and lists it: a handle, its facts before that, and
+/// what [`look_into`] says.
+///
+/// # Errors
+/// Why it cannot be opened.
+pub fn look_below(root: impl AsHandle, path: &Path) -> io::Result<(Handle, Stat, io::Result<Looked>)> {
+    if let HandleRef::There(far) = root.as_handle() {
+        return Ok(far.look_below(path.into())?);
+    }
+    let dir = open_beneath(root, path)?;
+    let own = stat_handle(&dir)?;
+    let looked = look_into(&dir);
+    Ok((dir, own, looked))
+}
+
+/// What is said of an object in a directory that is not read.
+///
+/// # Errors
+/// What the system says.
+pub fn object(dir: impl AsHandle, name: &OsStr, is_link: bool) -> io::Result<Object> {
+    let target = is_link.then(|| read_link(&dir, name)).transpose()?;
+    let xattrs = list_attributes(dir, name)?;
+    Ok(Object { target, xattrs })
+}
+
+/// The same of several, in their order; with each name whether it is a link.
+///
+/// # Errors
+/// Only when another machine does not answer.
+pub fn objects(dir: impl AsHandle, names: &[(&OsStr, bool)]) -> io::Result<Vec<io::Result<Object>>> {
+    match dir.as_handle() {
+        HandleRef::Here(here) => {
+            let one = |(name, is_link): &(&OsStr, bool)| object(here, name, *is_link);
+            Ok(names.iter().map(one).collect())
+        }
+        HandleRef::There(far) => {
+            let one = |(name, is_link): &(&OsStr, bool)| (Path::new(name).into(), *is_link);
+            Ok(far.objects(names.iter().map(one).collect())?)
+        }
+    }
+}
+
 /// The facts of several names in a directory, in their order.
 ///
 /// # Errors
@@ -106,9 +168,7 @@ pub fn stat_children<'n>(
 ) -> io::Result<Vec<io::Result<Stat>>> {
     match dir.as_handle() {
         HandleRef::Here(here) => Ok(names.map(|name| stat_child(here, name)).collect()),
-        HandleRef::There(far) => {
-            Ok(far.facts(names.map(|name| std::path::Path::new(name).into()).collect())?)
-        }
+        HandleRef::There(far) => Ok(far.facts(names.map(|name| Path::new(name).into()).collect())?),
     }
 }
 
@@ -151,10 +211,23 @@ pub fn load_files(dir: impl AsHandle, wanted: &[Wanted<'_>]) -> io::Result<Vec<i
     let HandleRef::There(far) = dir.as_handle() else {
         return Ok(wanted.iter().map(|wanted| load_file(&dir, wanted)).collect());
     };
-    let ask = |wanted: &Wanted<'_>| Asked {
-        name: std::path::Path::new(wanted.name).into(),
-        size: wanted.size,
-        last: (wanted.last.sec, wanted.last.nsec),
+    Ok(far.load(wanted.iter().map(Wanted::asked).collect())?)
+}
+
+/// Reads small files of several directories below one, in their order.
+///
+/// # Errors
+/// Only when another machine does not answer.
+pub fn load_below(
+    root: impl AsHandle,
+    parts: &[(&Path, Vec<Wanted<'_>>)],
+) -> io::Result<Vec<io::Result<Vec<io::Result<LoadedFile>>>>> {
+    let HandleRef::There(far) = root.as_handle() else {
+        let one = |(path, wanted): &(&Path, Vec<Wanted<'_>>)| load_files(open_beneath(&root, path)?, wanted);
+        return Ok(parts.iter().map(one).collect());
     };
-    Ok(far.load(wanted.iter().map(ask).collect())?)
+    let part = |(path, wanted): &(&Path, Vec<Wanted<'_>>)| {
+        ((*path).into(), wanted.iter().map(Wanted::asked).collect())
+    };
+    Ok(far.load_below(parts.iter().map(part).collect())?)
 }

@@ -7,6 +7,7 @@ mod address;
 mod agent;
 mod connection;
 mod far;
+mod greeting;
 mod message;
 mod protocol;
 mod serve;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::Reference;
-use super::scan::{Job, Outcome, Scan, Scanned};
+use super::scan::{Job, Outcome, Scan, Scanned, is_read};
 use super::tally::Share;
 use crate::capture::elsewhere::recorded;
 use crate::platform::{NodeKind, Stat};
@@ -60,7 +60,9 @@ impl Scan<'_> {
                 });
             }
             if known.is_none() {
-                let (entry, is_pending) = self.entry(&dir, old.name.clone(), &stat, None).ok()?;
+                let is_link = stat.kind == NodeKind::Symlink;
+                let object = (!is_read(&stat)).then(|| dir.object(old.name.as_os_str(), is_link));
+                let (entry, is_pending) = self.entry(object, old.name.clone(), &stat, None).ok()?;
                 others.push(Other {
                     index,
                     entry,

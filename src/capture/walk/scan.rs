@@ -10,7 +10,7 @@ use crate::capture::facts::{entry, is_gone, links, words};
 use crate::capture::listing::list;
 use crate::contract::Verdict;
 use crate::mount::Dir;
-use crate::platform::{NodeKind, Stat};
+use crate::platform::{NodeKind, Object, Stat};
 use crate::snapshot::{
     Content, Digest, DigestMethod, Directory, Entry, Gap, GapReason, Kind, Listing, Name, RelPath,
     WithheldReason,
@@ -67,9 +67,8 @@ impl Scan<'_> {
         if let Some(outcome) = known.and_then(|at| self.known(&path, &seen, at)) {
             return Ok(outcome);
         }
-        let opened = walk.root.dir(&path).and_then(|dir| Ok((dir.stat()?, dir)));
-        let dir = match opened {
-            Ok((stat, dir)) if stat.ino == seen.ino => dir,
+        let (dir, looked) = match walk.root.look_below(&path) {
+            Ok((dir, stat, looked)) if stat.ino == seen.ino => (dir, looked),
             Ok(_) => return self.vanished(&path),
             Err(error) if is_gone(&error) => return self.vanished(&path),
             Err(error) if path.is_root() => return Err(walk.root_error(error)),
@@ -78,7 +77,7 @@ impl Scan<'_> {
         let before = walk
             .reference
             .and_then(|reference| Some((reference, reference.earlier.manifest.directory(&path)?)));
-        let (listing, children) = match list(&dir) {
+        let (listing, children) = match list(&dir, looked) {
             Ok(listed) => listed,
             Err(error) if path.is_root() => return Err(walk.root_error(error)),
             Err(_) => (Listing::Unreadable, Vec::new()),
@@ -95,6 +94,7 @@ impl Scan<'_> {
         let mut share = Share::default();
         // On the way to what is tracked only that is asked for.
         let mut some_only = false;
+        let mut inside = Vec::new();
         for (name, child) in children {
             let stat = match child {
                 Ok(stat) => stat,
@@ -132,13 +132,32 @@ impl Scan<'_> {
             }
             let known =
                 before.and_then(|(reference, dir)| self.unchanged(&reference, dir.entry(&name)?, &stat));
-            match self.entry(&dir, name.clone(), &stat, known) {
+            inside.push(Inside {
+                name,
+                at,
+                stat,
+                known,
+            });
+        }
+        let mut objects = objects(&dir, &inside).into_iter();
+        for Inside {
+            name,
+            at,
+            stat,
+            known,
+        } in inside
+        {
+            let object = match known.is_none() && !is_read(&stat) {
+                true => objects.next(),
+                false => None,
+            };
+            match self.entry(object, name.clone(), &stat, known) {
                 Ok((entry, is_pending)) => {
                     share.count(&stat);
                     if is_pending {
                         pending.push(directory.entries.len());
                     }
-                    if is_dir {
+                    if stat.kind == NodeKind::Directory {
                         let known = known.and_then(|_| self.place(&at));
                         outcome.below.push(Job {
                             path: at,
@@ -190,10 +209,11 @@ impl Scan<'_> {
         Ok(Outcome::default())
     }
 
-    /// The entry, and whether it lacks its content and attributes, which come when it is read.
+    /// The entry, and whether it lacks its content and attributes, which come when it is read. `object`: what is said of it, when it
+    /// is neither known nor read.
     pub(super) fn entry(
         &self,
-        dir: &Dir,
+        object: Option<io::Result<Object>>,
         name: Name,
         stat: &Stat,
         known: Option<&Entry>,
@@ -209,10 +229,17 @@ impl Scan<'_> {
                 false,
             ));
         }
-        let mut pending = false;
+        let pending = is_read(stat);
+        let Object { target, xattrs } = match object {
+            Some(object) => object?,
+            // Those of a file that is read are taken then, from its handle.
+            None => Object {
+                target: None,
+                xattrs: Vec::new(),
+            },
+        };
         let kind = match stat.kind {
             NodeKind::File => {
-                pending = stat.size > 0;
                 // Empty content needs no reading; anything else is replaced when it was read.
                 Kind::File(Content {
                     size: stat.size,
@@ -221,18 +248,12 @@ impl Scan<'_> {
                 })
             }
             NodeKind::Directory => Kind::Directory,
-            NodeKind::Symlink => Kind::Symlink(dir.link_target(name.as_os_str())?.into()),
+            NodeKind::Symlink => Kind::Symlink(target.ok_or(io::ErrorKind::InvalidInput)?.into()),
             NodeKind::Fifo => Kind::Fifo,
             NodeKind::Socket => Kind::Socket,
             NodeKind::CharDevice => Kind::CharDevice(stat.rdev.0, stat.rdev.1),
             NodeKind::BlockDevice => Kind::BlockDevice(stat.rdev.0, stat.rdev.1),
             NodeKind::Other => return Err(io::Error::other("its type is not known")),
-        };
-        // Those of a file that is read are taken then, from its handle.
-        let xattrs = if pending {
-            Vec::new()
-        } else {
-            dir.attributes(name.as_os_str())?
         };
         Ok((
             Entry {
@@ -252,6 +273,44 @@ impl Scan<'_> {
     ) -> Option<&'e Entry> {
         let unchanged = self.walk.trust_stat && reference.is_unchanged(old, stat) && reference.holds(old);
         unchanged.then_some(old)
+    }
+}
+
+/// What is covered in a directory.
+struct Inside<'k> {
+    name: Name,
+    at: RelPath,
+    stat: Stat,
+    known: Option<&'k Entry>,
+}
+
+/// Whether it is read: then all else is said of it by who reads it.
+pub(super) fn is_read(stat: &Stat) -> bool {
+    stat.kind == NodeKind::File && stat.size > 0
+}
+
+/// What is said of those that are neither known nor read, in their order.
+fn objects(dir: &Dir, inside: &[Inside<'_>]) -> Vec<io::Result<Object>> {
+    let unsaid = |one: &&Inside<'_>| one.known.is_none() && !is_read(&one.stat);
+    let name = |one| {
+        let one: &Inside<'_> = one;
+        (one.name.as_os_str(), one.stat.kind == NodeKind::Symlink)
+    };
+    let names: Vec<_> = inside.iter().filter(unsaid).map(name).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    match dir.objects(&names) {
+        Ok(objects) => objects,
+        Err(error) => names.iter().map(|_| Err(copy_of(&error))).collect(),
+    }
+}
+
+/// The error once more, for each whom it concerns.
+fn copy_of(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(number) => io::Error::from_raw_os_error(number),
+        None => io::Error::new(error.kind(), error.to_string()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! A handle that an agent holds, and what it is asked about it.
 
+mod several;
+
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,10 +10,10 @@ use rustix::fs::{IFlags, RenameFlags, SeekFrom, Timestamps};
 use rustix::io::Errno;
 
 use super::connection::{Connection, errno};
-use super::protocol::{Answer, Bytes, Call, Each, Facts, LoadedFile, Moving, NOWHERE, Wanted, Whence};
+use super::protocol::{Answer, Bytes, Call, Each, Facts, Moving, NOWHERE, Whence};
 use super::route;
 use crate::platform::kernel::Result;
-use crate::platform::{self, AsHandle, Handle, HandleRef, Looked, NodeKind, Stat};
+use crate::platform::{AsHandle, Handle, HandleRef, NodeKind, Stat};
 use crate::snapshot::{InodeFlags, Time};
 
 /// What an agent is asked to read at once (bytes).
@@ -161,32 +163,6 @@ impl Far {
         self.connection.is_broken()
     }
 
-    /// A directory's facts, those of everything in it, whether something vanished meanwhile, and its own facts after that.
-    pub(in crate::platform) fn look(&self) -> Result<Looked> {
-        let dir = self.number;
-        let (before, children, vanished, after) = self.ask(Call::Look { dir }, |answer| match answer {
-            Answer::Looked {
-                before,
-                children,
-                vanished,
-                after,
-            } => Some((before, children, vanished, after)),
-            _ => None,
-        })?;
-        // Listed by name, and each once: else something would stand in a manifest twice.
-        let sorted = children.is_sorted_by(|(a, _), (b, _)| a.0 < b.0);
-        if !sorted || !children.iter().all(|(name, _)| is_name(name)) {
-            return Err(Errno::IO);
-        }
-        let child = |(name, facts): (Bytes, Each<Facts>)| (name.0, each(facts, |facts| stat(&facts)));
-        Ok(Looked {
-            before: stat(&before)?,
-            children: children.into_iter().map(child).collect(),
-            vanished,
-            after: stat(&after)?,
-        })
-    }
-
     /// Facts of several names, in their order.
     pub(in crate::platform) fn facts(&self, names: Vec<Bytes>) -> Result<Vec<io::Result<Stat>>> {
         let (dir, wanted) = (self.number, names.len());
@@ -199,19 +175,6 @@ impl Far {
             .map(|facts| each(facts, |facts| stat(&facts)))
             .collect())
     }
-
-    /// Small files.
-    pub(in crate::platform) fn load(
-        &self,
-        files: Vec<Wanted>,
-    ) -> Result<Vec<io::Result<platform::LoadedFile>>> {
-        let (dir, wanted) = (self.number, files.len());
-        let found = self.ask(Call::Load { dir, files }, |answer| match answer {
-            Answer::Loaded(found) if found.len() == wanted => Some(found),
-            _ => None,
-        })?;
-        Ok(found.into_iter().map(|file| each(file, loaded)).collect())
-    }
 }
 
 /// What is no name would lead elsewhere.
@@ -223,19 +186,6 @@ fn is_name(name: &Bytes) -> bool {
 fn each<T, U>(one: Each<T>, take: impl FnOnce(T) -> Result<U>) -> io::Result<U> {
     let one = one.map_err(errno);
     Ok(one.and_then(take)?)
-}
-
-fn loaded(file: LoadedFile) -> Result<platform::LoadedFile> {
-    let attribute = |(name, value): (Bytes, Bytes)| crate::snapshot::Xattr {
-        name: name.0.into(),
-        value: value.0.into(),
-    };
-    Ok(platform::LoadedFile {
-        data: file.data.0,
-        xattrs: file.attributes.into_iter().map(attribute).collect(),
-        stat: stat(&file.facts)?,
-        dense: file.dense,
-    })
 }
 
 const KINDS: [NodeKind; 8] = [

@@ -10,7 +10,7 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Version of what is said; both sides must have the same.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 /// The directory that absolute paths begin at.
 pub(super) const NOWHERE: u64 = 0;
 
@@ -228,6 +228,21 @@ pub(in crate::platform) enum Call {
         dir: u64,
         files: Vec<Wanted>,
     },
+    /// A directory below another one, through no link and across no mount: a handle, its facts, and what [`Call::Look`] tells.
+    LookBelow {
+        dir: u64,
+        path: Bytes,
+    },
+    /// What [`Call::Load`] tells of directories below another one.
+    LoadBelow {
+        dir: u64,
+        parts: Vec<(Bytes, Vec<Wanted>)>,
+    },
+    /// Attributes of what is in a directory and is not read; of a link also its target.
+    Objects {
+        dir: u64,
+        names: Vec<(Bytes, bool)>,
+    },
     /// Something that is known above the calls of files.
     Ask {
         question: Bytes,
@@ -333,6 +348,18 @@ pub(super) struct LoadedFile {
     pub(super) dense: bool,
 }
 
+/// A directory that was listed once.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Seen {
+    pub(super) before: Facts,
+    pub(super) children: Vec<(Bytes, Each<Facts>)>,
+    pub(super) vanished: bool,
+    pub(super) after: Facts,
+}
+
+/// The target of a link, and attributes.
+pub(super) type Told = (Option<Bytes>, Vec<(Bytes, Bytes)>);
+
 /// What a call gave.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
@@ -344,14 +371,16 @@ pub(super) enum Answer {
     Number(u64),
     Time(i64, u32),
     Greeting(Greeting),
-    Looked {
-        before: Facts,
-        children: Vec<(Bytes, Each<Facts>)>,
-        vanished: bool,
-        after: Facts,
-    },
+    Looked(Seen),
     Several(Vec<Each<Facts>>),
     Loaded(Vec<Each<LoadedFile>>),
+    LookedBelow {
+        handle: u64,
+        own: Facts,
+        looked: Each<Seen>,
+    },
+    LoadedBelow(Vec<Each<Vec<Each<LoadedFile>>>>),
+    Objects(Vec<Each<Told>>),
     /// The system's number.
     Failed(i32),
 }

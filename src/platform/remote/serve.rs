@@ -1,5 +1,7 @@
 //! The agent: answers calls, one after the other, until nobody asks any more.
 
+mod told;
+
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -12,15 +14,13 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use self::told::{attribute, load, number_of, one, seen};
+use super::flags_of;
+use super::greeting::greeting;
 use super::message::{receive, tell, written};
-use super::protocol::{
-    Answer, Bytes, Call, Each, Facts, Greeting, LoadedFile, Locking, Moving, NOWHERE, Request, VERSION,
-    Wanted, Whence,
-};
-use super::{flags_of, machine_id};
+use super::protocol::{Answer, Bytes, Call, Facts, Locking, Moving, NOWHERE, Request, Wanted, Whence};
 use crate::platform::kernel::{self, Bearer, Result};
 use crate::platform::{self, AsHandle, Handle, HandleRef};
-use crate::snapshot::{Time, Xattr};
 
 /// Answers what is asked above the calls of files; `None`: it was not understood.
 pub type Knows<'k> = &'k dyn Fn(&[u8]) -> Option<Vec<u8>>;
@@ -268,14 +268,41 @@ impl Agent {
                 Ok(Answer::Bytes(Bytes::from(real.as_path())))
             }
             Call::Look { dir } => {
-                let looked = platform::look_into(self.at(dir)?).map_err(|error| number_of(&error))?;
-                let child = |(name, stat): (Vec<u8>, io::Result<platform::Stat>)| (Bytes(name), one(stat));
-                Ok(Answer::Looked {
-                    before: Facts::from(&looked.before),
-                    children: looked.children.into_iter().map(child).collect(),
-                    vanished: looked.vanished,
-                    after: Facts::from(&looked.after),
+                let looked = platform::look_into(self.at(dir)?);
+                Ok(Answer::Looked(seen(looked.map_err(|error| number_of(&error))?)))
+            }
+            Call::LookBelow { dir, path } => {
+                let below = platform::look_below(self.at(dir)?, path.path());
+                let (handle, own, looked) = below.map_err(|error| number_of(&error))?;
+                let Answer::Handle(handle) = self.keep(handle) else {
+                    return Err(Errno::IO);
+                };
+                Ok(Answer::LookedBelow {
+                    handle,
+                    own: Facts::from(&own),
+                    looked: looked.map(seen).map_err(|error| number_of(&error).raw_os_error()),
                 })
+            }
+            Call::LoadBelow { dir, parts } => {
+                let root = self.at(dir)?;
+                let part = |(path, files): &(Bytes, Vec<Wanted>)| {
+                    let below = platform::open_beneath(root, path.path());
+                    let below = below.map_err(|error| number_of(&error).raw_os_error())?;
+                    Ok(files.iter().map(|file| load(below.as_handle(), file)).collect())
+                };
+                Ok(Answer::LoadedBelow(parts.iter().map(part).collect()))
+            }
+            Call::Objects { dir, names } => {
+                let dir = self.at(dir)?;
+                let object = |(name, is_link): &(Bytes, bool)| {
+                    let told = platform::object(dir, OsStr::from_bytes(&name.0), *is_link);
+                    let told = told.map_err(|error| number_of(&error).raw_os_error())?;
+                    Ok((
+                        told.target.map(Bytes),
+                        told.xattrs.into_iter().map(attribute).collect(),
+                    ))
+                };
+                Ok(Answer::Objects(names.iter().map(object).collect()))
             }
             Call::Facts { dir, names } => {
                 let dir = self.at(dir)?;
@@ -292,55 +319,6 @@ impl Agent {
 
 /// An agent reads so much at once (bytes).
 const MOST: u64 = 4 << 20;
-
-fn greeting() -> Greeting {
-    let (uid, gid) = platform::own_ids();
-    Greeting {
-        version: VERSION,
-        system: std::env::consts::OS.to_owned(),
-        machine: machine(),
-        uid,
-        gid,
-        groups: platform::own_groups(),
-        home: platform::home_of(uid).map(|home| Bytes::from(home.as_path())),
-    }
-}
-
-fn machine() -> String {
-    let id = std::fs::read("/etc/machine-id").unwrap_or_default();
-    let view = std::fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
-    let node = rustix::system::uname();
-    machine_id(&id, node.nodename().to_bytes(), view.as_os_str().as_bytes())
-}
-
-fn one(stat: io::Result<platform::Stat>) -> Each<Facts> {
-    stat.map(|stat| Facts::from(&stat))
-        .map_err(|error| number_of(&error).raw_os_error())
-}
-
-fn number_of(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
-}
-
-fn load(dir: HandleRef<'_>, wanted: &Wanted) -> Each<LoadedFile> {
-    let (sec, nsec) = wanted.last;
-    let loaded = platform::load_file(
-        dir,
-        &platform::Wanted {
-            name: OsStr::from_bytes(&wanted.name.0),
-            size: wanted.size.min(MOST),
-            last: Time { sec, nsec },
-        },
-    );
-    let loaded = loaded.map_err(|error| number_of(&error).raw_os_error())?;
-    let attribute = |attribute: Xattr| (Bytes::from(&*attribute.name), Bytes::from(&*attribute.value));
-    Ok(LoadedFile {
-        data: Bytes(loaded.data),
-        attributes: loaded.xattrs.into_iter().map(attribute).collect(),
-        facts: Facts::from(&loaded.stat),
-        dense: loaded.dense,
-    })
-}
 
 fn bearer<'b>(dir: HandleRef<'b>, name: Option<&'b Bytes>) -> Bearer<'b, HandleRef<'b>> {
     match name {

@@ -12,6 +12,7 @@ macro_rules! known {
     };
 }
 
+mod below;
 mod change;
 mod clock;
 mod content;
@@ -207,24 +208,9 @@ impl Session {
                     .filter_map(|name| name.strip_prefix(b"./"));
                 Ok(Ok(Answer::Names(names.map(Bytes::from).collect())))
             }
-            Call::ReadLink { dir, path } => {
-                let place = known!(self.table.place(dir, &path.0));
-                let name = known!(place.name());
-                let ask = [
-                    b"if [ -L ".as_slice(),
-                    &name,
-                    b" ]; then readlink -n -- ",
-                    &name,
-                    b"; elif [ -e ",
-                    &name,
-                    b" ]; then echo \"Invalid argument\" >&2; false; else t ",
-                    &name,
-                    b"; fi",
-                ];
-                Ok(self
-                    .run(&place.look(), &ask.concat())?
-                    .map(|out| Answer::Bytes(Bytes(out))))
-            }
+            Call::ReadLink { dir, path } => Ok(self
+                .link_target(dir, &path.0)?
+                .map(|target| Answer::Bytes(Bytes(target)))),
             Call::Seek { handle, to } => self.seek(handle, to),
             Call::Read { handle, most, at } => self.read(handle, most, at),
             Call::Write { handle, bytes, at } => self.write(handle, &bytes.0, at),
@@ -282,7 +268,10 @@ impl Session {
                 let place = known!(self.table.place(dir, b""));
                 self.lister(|lister, ahead| lister.several(ahead, &place, &names))
             }
-            Call::Load { dir, files } => self.load(dir, &files),
+            Call::Load { dir, files } => Ok(self.load(dir, &files)?.map(Answer::Loaded)),
+            Call::LookBelow { dir, path } => self.look_below(dir, &path.0),
+            Call::LoadBelow { dir, parts } => self.load_below(dir, parts),
+            Call::Objects { dir, names } => self.objects(dir, names),
             change => {
                 self.ahead.forget();
                 self.change(change)

@@ -4,7 +4,7 @@ use rustix::io::Errno;
 
 use super::content::{self, Outcome};
 use super::{Session, held};
-use crate::platform::remote::protocol::{Answer, Bytes, Facts, Wanted, Whence};
+use crate::platform::remote::protocol::{Answer, Bytes, Each, Facts, LoadedFile, Wanted, Whence};
 use crate::platform::{self, TICK_NANOS};
 use crate::snapshot::Time;
 
@@ -62,9 +62,9 @@ impl Session {
     }
 
     /// Reads small files, when their times have settled.
-    pub(super) fn load(&mut self, dir: u64, files: &[Wanted]) -> Outcome<Answer> {
+    pub(super) fn load(&mut self, dir: u64, files: &[Wanted]) -> Outcome<Vec<Each<LoadedFile>>> {
         if files.is_empty() {
-            return Ok(Ok(Answer::Loaded(Vec::new())));
+            return Ok(Ok(Vec::new()));
         }
         let place = known!(self.table.place(dir, b""));
         let time = |(sec, nsec): (i64, u32)| Time { sec, nsec };
@@ -80,7 +80,6 @@ impl Session {
             mounts.placed(&held::join(dir, name), facts)
         };
         let whole_seconds = !self.abilities.fine_times;
-        let loaded = content::load(&mut self.line, &place, files, whole_seconds, placed)?;
-        Ok(loaded.map(Answer::Loaded))
+        content::load(&mut self.line, &place, files, whole_seconds, placed)
     }
 }

@@ -13,7 +13,7 @@ use super::held::Place;
 use super::line::{Line, Said, quoted, words};
 use super::mounts::Mounts;
 use crate::platform::TICK_NANOS;
-use crate::platform::remote::protocol::{Answer, Bytes, Each, Facts};
+use crate::platform::remote::protocol::{Answer, Bytes, Each, Facts, Seen};
 use crate::platform::{self};
 use crate::snapshot::Time;
 
@@ -347,10 +347,10 @@ fn whole(path: &[u8], name: &[u8]) -> Vec<u8> {
 
 fn looked(before: Facts, children: Children, vanished: bool, after: Facts) -> Answer {
     let child = |(name, facts): (Bytes, Facts)| -> (Bytes, Each<Facts>) { (name, Ok(facts)) };
-    Answer::Looked {
+    Answer::Looked(Seen {
         before,
         children: children.into_iter().map(child).collect(),
         vanished,
         after,
-    }
+    })
 }

@@ -1,0 +1,27 @@
+//! Who an agent is.
+
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::machine_id;
+use super::protocol::{Bytes, Greeting, VERSION};
+use crate::platform;
+
+pub(super) fn greeting() -> Greeting {
+    let (uid, gid) = platform::own_ids();
+    Greeting {
+        version: VERSION,
+        system: std::env::consts::OS.to_owned(),
+        machine: machine(),
+        uid,
+        gid,
+        groups: platform::own_groups(),
+        home: platform::home_of(uid).map(|home| Bytes::from(home.as_path())),
+    }
+}
+
+fn machine() -> String {
+    let id = std::fs::read("/etc/machine-id").unwrap_or_default();
+    let view = std::fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
+    let node = rustix::system::uname();
+    machine_id(&id, node.nodename().to_bytes(), view.as_os_str().as_bytes())
+}
