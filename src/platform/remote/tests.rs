@@ -1,5 +1,7 @@
 //! An agent in this process, on another thread: what it is asked goes over the same wire.
 
+mod several;
+
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
