@@ -83,7 +83,8 @@ fn each_form_finds_its_settings_or_says_what_to_write() {
     assert_eq!(
         named("ssh://me:secret@host/x", &project),
         Err(
-            "ssh://\u{2026} is no address of a mount: those are ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH and docker-volume://NAME[/PATH], and the path \
+            "ssh://\u{2026} is no address of a mount: those are ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH, docker-volume://NAME[/PATH], \
+             k8s://[CONTEXT/]NAMESPACE/POD[:CONTAINER]/PATH and k8s-pvc://[CONTEXT/]NAMESPACE/CLAIM, and the path \
              is always written out"
                 .into()
         )
