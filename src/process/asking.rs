@@ -102,9 +102,21 @@ impl Asked<'_> {
         Ok(Told {
             fine,
             out: text(out),
-            complaint: text(wrote(&complaint)).lines().next().map(str::to_owned),
+            complaint: reason(&text(wrote(&complaint))),
         })
     }
+}
+
+/// The first line that is meant for people: kubectl writes the log of its libraries there, too (`E1123 07:25:10.7 …`).
+fn reason(complaint: &str) -> Option<String> {
+    let is_log = |line: &&str| {
+        let mut letters = line.chars();
+        let severity = letters.next().is_some_and(|first| "IWEF".contains(first));
+        severity && letters.by_ref().take(4).filter(char::is_ascii_digit).count() == 4
+    };
+    let lines = || complaint.lines().filter(|line| !line.trim().is_empty());
+    let first = lines().find(|line| !is_log(line)).or_else(|| lines().next());
+    first.map(str::to_owned)
 }
 
 /// Reads all of it in the background.
@@ -124,4 +136,21 @@ fn collect(from: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> 
         });
     }
     receive
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reason;
+
+    #[test]
+    fn the_reason_is_not_the_log_of_a_library() {
+        let told = "E1123 07:25:10.728849 6754 memcache.go:265] \"Unhandled Error\"\n\nThe connection was refused\nmore\n";
+        assert_eq!(reason(told).as_deref(), Some("The connection was refused"));
+        assert_eq!(
+            reason("Error: No such object\n").as_deref(),
+            Some("Error: No such object")
+        );
+        assert_eq!(reason("W0102 only a log\n").as_deref(), Some("W0102 only a log"));
+        assert_eq!(reason("\n"), None);
+    }
 }
