@@ -3,6 +3,7 @@
 
 mod clusters;
 mod configuration;
+mod copied;
 mod guarded;
 mod program;
 mod sessions;
@@ -61,6 +62,8 @@ pub enum Group {
     Catalog,
     /// Locks and drafts.
     Work,
+    /// The copy in an object store.
+    Copy,
     /// Instances.
     Sessions,
     /// Mount roots, and what a restore left at them.
@@ -224,6 +227,7 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     let seen = root.as_ref().filter(|_| !closed);
     sessions::judge(seen, &config, &mut findings);
     clusters::judge(environment, seen, &config, &mut findings);
+    copied::judge(environment, seen, &mut findings);
     program::judge(environment, program, &mut findings);
     findings.sort_by_key(|finding| (finding.group, std::cmp::Reverse(finding.severity)));
     Checkup {

@@ -14,6 +14,7 @@ mod load;
 mod mounts;
 mod pattern;
 mod reference;
+mod replication;
 mod resolved;
 mod retained;
 mod schema;
@@ -31,6 +32,7 @@ pub use load::Config;
 pub use mounts::MountConfig;
 pub use pattern::{check as check_pattern, literal as literal_pattern};
 pub use reference::{KeyReference, default_file, reference};
+pub use replication::{BucketPlace, Replication};
 pub use resolved::{JackinTerms, Limits, Resolved, Retention, Room, Subject};
 pub use survey::{Survey, survey};
 pub use value::{

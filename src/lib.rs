@@ -1,7 +1,7 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
 //! Data flows one way, and a lower layer never imports a higher one:
-//! `snapshot` (nouns), `parted` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `transfer` < `diff` < `restore` < `session` < `retention` < `agents` < `checkup` < `cli`.
+//! `snapshot` (nouns), `parted` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` < `session` < `retention` < `agents` < `checkup` < `cli`.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
 pub mod agents;
@@ -19,6 +19,7 @@ pub mod observer;
 pub mod parted;
 pub mod platform;
 pub mod process;
+pub mod replica;
 pub mod restore;
 pub mod retention;
 pub mod session;

@@ -1,5 +1,6 @@
 //! Sessions: an instance from its beginning to its end, whether it lives, and who may do what while it does.
 
+mod adopt;
 mod begin;
 mod containers;
 mod end;
@@ -11,6 +12,7 @@ mod select;
 mod state;
 mod steps;
 
+pub use adopt::{AdoptError, AdoptRequest, Adopted, adopt};
 pub use begin::{BeginRequest, Begun, begin};
 pub use containers::Docker;
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};

@@ -32,7 +32,7 @@ pub use digest::{Content, Digest, DigestMethod, Hasher};
 pub use entry::{Entry, Kind, Xattr};
 pub use export::ExportNote;
 pub use fork::{ForkMount, ForkReference};
-pub use id::{ArchiveId, ForkId, IdError, InstanceId, RestoreId, SnapshotId, label_from};
+pub use id::{ArchiveId, ForkId, IdError, InstanceId, RestoreId, SnapshotId, StoreId, label_from};
 pub use inode_flags::InodeFlags;
 pub use journal::{
     BoundObject, Decision, Deed, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount,

@@ -2,6 +2,7 @@
 
 mod export;
 mod import;
+mod moment;
 mod pack;
 mod pipe;
 mod strip;
@@ -10,7 +11,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use export::{ExportRequest, Exported, export};
-pub use import::{Incoming, Landed};
+pub use import::Incoming;
+pub use moment::{Known, Landed, Moment};
 pub use strip::{Dropped, DroppedWhat};
 
 use crate::snapshot::{DecodeError, RelPath};

@@ -18,7 +18,7 @@ use super::archive::good;
 use super::feed::piece;
 use super::record;
 use super::tree::{entry, file, plain};
-use super::world::coverage;
+use super::world::{adopted, coverage};
 
 /// Which target it is for, its name, its bytes.
 pub type Seed = (&'static str, &'static str, Vec<u8>);
@@ -356,6 +356,7 @@ fn receipts() -> Vec<u8> {
             trusted: false,
             dropped: 1,
         },
+        adopted(),
         Act::AcceptLoss {
             snapshots: vec![target.clone()],
             records: vec![target],

@@ -10,7 +10,9 @@ use std::time::UNIX_EPOCH;
 
 use jackin_recovery::capture::{Request, take};
 use jackin_recovery::observer::Silent;
-use jackin_recovery::snapshot::{ByteString, Coverage, Digest, InstanceId, SnapshotId, SnapshotKind, Time};
+use jackin_recovery::snapshot::{
+    Act, ByteString, Coverage, Digest, Ending, InstanceId, SnapshotId, SnapshotKind, StoreId, Time,
+};
 use serde_json::{Value, json};
 
 use super::store::{Counter, Home};
@@ -274,5 +276,21 @@ impl Drop for World {
                     .filter(|path| !path.is_symlink() && path.is_dir()),
             );
         }
+    }
+}
+
+/// A session that came from the copy of a store.
+pub fn adopted() -> Act {
+    Act::Adopt {
+        place: "s3://bucket/prefix".to_owned(),
+        store: StoreId::new([4; 12]),
+        trusted: true,
+        workspace: Some("web".to_owned()),
+        mode: "project".to_owned(),
+        mounts: Vec::new(),
+        command: None,
+        began: Time::default(),
+        ended: Time::default(),
+        ending: Ending::Ended,
     }
 }

@@ -10,6 +10,7 @@ mod inspect;
 mod mcp;
 mod meta;
 mod parse;
+mod replicate;
 mod restore;
 mod session;
 mod store;
@@ -34,6 +35,7 @@ pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
 pub use mcp::McpArgs;
 pub use meta::{CheckpointsArgs, CompleteArgs, CompletionsArgs, ManArgs};
 pub use parse::{CalledAs, Invocation, ParseOutcome, is_called_by_agent, parse, wanted_color, wants_json};
+pub use replicate::{ReplicateArgs, ReplicatingArgs};
 pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, WaitingArgs};
 pub use session::{BeginArgs, EndArgs, ExecArgs, ExplainArgs, LaunchArgs, Scope};
 pub use store::{LogArgs, PinArgs, PruneArgs, RebuildArgs, VerifyArgs};
@@ -159,6 +161,8 @@ pub enum Verb {
     Log(LogArgs),
     /// Give up what goes beyond the rules of retention
     Prune(PruneArgs),
+    /// Copy the store to the object store that the configuration names
+    Replicate(ReplicateArgs),
     /// Keep a session or a snapshot whatever the rules say
     Pin(PinArgs),
     /// Let the rules apply again
@@ -185,6 +189,9 @@ pub enum Verb {
     /// Take checkpoints of a session until it ends: what `begin --checkpoint-every` leaves behind
     #[command(name = "__checkpoints", hide = true)]
     Checkpoints(CheckpointsArgs),
+    /// Copy the store: what a snapshot leaves behind
+    #[command(name = "__replicate", hide = true)]
+    Replicating(ReplicatingArgs),
     /// The screen itself: what `ui` starts
     #[command(name = "__screen", hide = true)]
     Screen(UiArgs),
@@ -244,6 +251,7 @@ impl Verb {
             Self::Verify(args) => args.json,
             Self::Log(args) => args.json,
             Self::Prune(args) => args.json,
+            Self::Replicate(args) => args.json,
             Self::Pin(args) | Self::Unpin(args) => args.json,
             Self::Rebuild(args) => args.json,
             Self::Doctor(args) => args.json,
@@ -259,7 +267,8 @@ impl Verb {
             | Self::AgentThere(_)
             | Self::Lifeline(_)
             | Self::Complete(_)
-            | Self::Checkpoints(_) => false,
+            | Self::Checkpoints(_)
+            | Self::Replicating(_) => false,
         }
     }
 }

@@ -30,6 +30,7 @@ pub(super) mod pending;
 mod pin;
 mod prune;
 mod rebuild;
+pub(super) mod replicate;
 mod repositories;
 pub(super) mod restore;
 pub(super) mod retain;
@@ -163,6 +164,8 @@ fn carry_out(invocation: &Invocation, mut context: Context<'_>) -> Result<Status
         Verb::Verify(args) => verify::run(&context, args),
         Verb::Log(args) => log::run(&context, args),
         Verb::Prune(args) => prune::run(&context, args),
+        Verb::Replicate(args) => replicate::run(&context, args),
+        Verb::Replicating(args) => replicate::run_behind(&context, args),
         Verb::Pin(args) => pin::pin(&context, args),
         Verb::Unpin(args) => pin::unpin(&context, args),
         Verb::Rebuild(args) => rebuild::run(&context, args),

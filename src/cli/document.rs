@@ -5,6 +5,7 @@ mod files;
 mod forks;
 mod hooks;
 mod instances;
+mod replica;
 mod repository;
 mod session;
 mod store;
@@ -33,6 +34,10 @@ pub(in crate::cli) use hooks::{
 pub(in crate::cli) use instances::{
     ImportedDocument, InstanceDocument, JackinDocument, ListDocument, RestoredDocument, ShowDocument,
     WatchedDocument,
+};
+pub(in crate::cli) use replica::{
+    AdoptDocument, AdoptOutcome, HurtDocument, LostDocument, ReplicateDocument, ReplicateOutcome,
+    WaitingDocument,
 };
 pub(in crate::cli) use repository::{RepositoryDocument, RepositoryStateDocument};
 pub(in crate::cli) use session::{

@@ -53,6 +53,8 @@ pub enum ErrorKind {
     Integrity,
     /// Stored data was written by a newer version.
     NewerStore,
+    /// The object store that snapshots are copied to cannot be reached, or refuses.
+    ObjectStore,
     /// An interrupted restore waits.
     Pending,
     /// The command to launch cannot be executed.
@@ -66,9 +68,12 @@ impl ErrorKind {
     #[must_use]
     pub fn exit_code(self) -> ExitCode {
         match self {
-            Self::Failed | Self::Io | Self::Interrupted | Self::SnapshotFailed | Self::LimitExceeded => {
-                ExitCode::Failed
-            }
+            Self::Failed
+            | Self::Io
+            | Self::Interrupted
+            | Self::SnapshotFailed
+            | Self::LimitExceeded
+            | Self::ObjectStore => ExitCode::Failed,
             Self::Usage | Self::Config | Self::TooBroad => ExitCode::Usage,
             Self::RefusedActive | Self::RefusedOverlap | Self::RefusedLocked | Self::RefusedInside => {
                 ExitCode::Active

@@ -4,6 +4,7 @@
 mod agents;
 mod capture;
 mod configuration;
+mod replica;
 mod restoring;
 mod transfer;
 

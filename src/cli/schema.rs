@@ -5,10 +5,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::document::{
-    AnchorDocument, BeginDocument, CheckpointDocument, DiffDocument, DoctorDocument, EndDocument,
-    ExplainDocument, ExportDocument, FileDocument, ForkDocument, HookEditDocument, HookStatusDocument,
-    ImportDocument, InitDocument, ListDocument, LogDocument, PinDocument, PruneDocument, RebuildDocument,
-    ReportDocument, RestoreDocument, RestoreToDocument, ShowDocument, VerifyDocument,
+    AdoptDocument, AnchorDocument, BeginDocument, CheckpointDocument, DiffDocument, DoctorDocument,
+    EndDocument, ExplainDocument, ExportDocument, FileDocument, ForkDocument, HookEditDocument,
+    HookStatusDocument, ImportDocument, InitDocument, ListDocument, LogDocument, PinDocument, PruneDocument,
+    RebuildDocument, ReplicateDocument, ReportDocument, RestoreDocument, RestoreToDocument, ShowDocument,
+    VerifyDocument,
 };
 use super::error::ErrorDocument;
 
@@ -33,6 +34,7 @@ pub(super) fn all() -> Value {
         one::<HookStatusDocument>(&mut generator, "hook-status"),
         one::<HookEditDocument>(&mut generator, "hook-uninstall"),
         one::<ImportDocument>(&mut generator, "import"),
+        one::<AdoptDocument>(&mut generator, "import-from"),
         one::<InitDocument>(&mut generator, "init"),
         one::<ListDocument>(&mut generator, "list"),
         one::<LogDocument<'_>>(&mut generator, "log"),
@@ -41,6 +43,7 @@ pub(super) fn all() -> Value {
         one::<PinDocument>(&mut generator, "pin"),
         one::<PruneDocument>(&mut generator, "prune"),
         one::<RebuildDocument>(&mut generator, "rebuild"),
+        one::<ReplicateDocument>(&mut generator, "replicate"),
         one::<ReportDocument>(&mut generator, "report"),
         one::<RestoreDocument>(&mut generator, "restore"),
         one::<RestoreToDocument>(&mut generator, "restore-to"),

@@ -7,6 +7,7 @@ use toml::de::DeValue;
 
 use super::document::{Document, type_of};
 use super::error::{ConfigError, Place};
+use super::replication::StoreLayer;
 use super::retained::RetentionLayer;
 use super::schema::RECOVERY;
 use super::table::{self, Setting};
@@ -31,10 +32,11 @@ pub(super) struct Layer {
     git_clean: Option<Sourced<GitClean>>,
     state_home: Option<Sourced<bool>>,
     state_secrets: Option<Sourced<StateSecrets>>,
-    recipients: Vec<Sourced<String>>,
+    pub(super) recipients: Vec<Sourced<String>>,
     max_entries: Option<Sourced<u64>>,
     max_bytes: Option<Sourced<u64>>,
     pub(super) retention: RetentionLayer,
+    pub(super) store: StoreLayer,
 }
 
 impl Layer {
@@ -90,6 +92,10 @@ impl Layer {
             ("state.recipients", Setting::List(list)) => {
                 let each = list.into_iter().map(|(place, text)| at(&place, text));
                 self.recipients.extend(each);
+            }
+            ("store.replicate", Setting::Text(text)) => self.store.set_place(place, &text)?,
+            ("store.prune_replica", Setting::Switch(on)) => {
+                self.store.prune_replica = Some((place.clone(), on));
             }
             ("integrations", Setting::Switch(on)) => self.integrations = Some(at(place, on)),
             ("limits.max_entries", Setting::Number(number)) => self.max_entries = Some(at(place, number)),
@@ -162,6 +168,8 @@ impl Layer {
             max_entries: self.max_entries.or(lower.max_entries),
             max_bytes: self.max_bytes.or(lower.max_bytes),
             retention: self.retention.over(lower.retention),
+            // Only the lowest layer may have it.
+            store: lower.store,
         }
     }
 

@@ -48,7 +48,9 @@ impl Config {
         let defaults = match &global {
             Some(document) => {
                 refuse_misspelled(document, "", &document.root()?)?;
-                Layer::read(document, "recovery", document.root()?.get("recovery"))?
+                let layer = Layer::read(document, "recovery", document.root()?.get("recovery"))?;
+                layer.store.refuse_without_recipients(&layer.recipients)?;
+                layer
             }
             None => Layer::default(),
         };
@@ -194,6 +196,7 @@ impl Config {
                 refuse_misspelled(document, &format!("workspaces.{}.", quoted(name)), table)?;
                 let own = Layer::read(document, &prefix, table.get("recovery"))?;
                 own.retention.refuse_of_store()?;
+                own.store.refuse_of_store()?;
                 layer = own.over(layer);
             }
         }
@@ -202,6 +205,7 @@ impl Config {
             refuse_misspelled(document, "", &document.root()?)?;
             let own = Layer::read(document, "recovery", document.root()?.get("recovery"))?;
             own.retention.refuse_of_store()?;
+            own.store.refuse_of_store()?;
             layer = own.over(layer);
         }
         if !known {

@@ -14,8 +14,8 @@ const HEAD: &str = "\
 #   3. workspaces/<name>.toml  [recovery]                     for one workspace
 # Flags of the command line win over all of them. The files lie in $JACKIN_CONFIG_DIR or ~/.config/jackin.
 #
-# What is marked \"not yet\" is known, but belongs to a later version: setting it is an error, so that no file promises
-# what this version does not do.
+# A value that is marked \"not yet\" belongs to a later version: setting it is an error, so that no file promises what this
+# version does not do.
 ";
 
 /// One key, in words.
@@ -59,10 +59,8 @@ pub fn reference() -> Vec<KeyReference> {
 pub fn default_file() -> String {
     let mut text = HEAD.to_owned();
     for (table, about, keys) in tables() {
-        let is_known = keys.iter().any(|key| !matches!(key.now, Now::No));
         text.push('\n');
         comment(&mut text, about);
-        text.push_str(if is_known { "" } else { "# " });
         text.push_str(&format!("[{table}]\n"));
         for (at, key) in keys.iter().enumerate() {
             // The top table's keys have long texts; the others read better closely.
@@ -72,7 +70,6 @@ pub fn default_file() -> String {
             comment(&mut text, key.about);
             let line = format!("{} = {}", key.name, key.default);
             match not_yet(key) {
-                Some(_) if matches!(key.now, Now::No) => text.push_str(&format!("# {line}  # not yet\n")),
                 Some(words) => {
                     comment(&mut text, &format!("Not yet: {words}."));
                     text.push_str(&format!("{line}\n"));
@@ -115,7 +112,6 @@ fn values(key: &Key) -> String {
 fn not_yet(key: &Key) -> Option<String> {
     match (key.now, key.shape) {
         (Now::Yes, _) => None,
-        (Now::No, _) => Some("this key".to_owned()),
         (Now::Words(now), Shape::Words(words)) => {
             let later: Vec<&str> = words.iter().copied().filter(|word| !now.contains(word)).collect();
             Some(quoted(&later))

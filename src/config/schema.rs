@@ -27,8 +27,6 @@ pub(super) enum Now {
     Yes,
     /// Only these words.
     Words(&'static [&'static str]),
-    /// Nothing: setting it is refused.
-    No,
 }
 
 /// One key.
@@ -267,13 +265,25 @@ const AGENT: &[Key] = &[
     ),
 ];
 
-const STORE: &[Key] = &[key(
-    "replicate",
-    Shape::Text,
-    Now::No,
-    "\"s3://bucket/prefix\"",
-    "An object store that snapshots are copied to, encrypted.",
-)];
+const STORE: &[Key] = &[
+    key(
+        "replicate",
+        Shape::Text,
+        Now::Yes,
+        "\"\"",
+        "An object store (s3://bucket/prefix; S3, or one that speaks like it) that the store is copied to after each snapshot. Everything there is \
+         encrypted to the recipients of [recovery.state] in config.toml, without which it is refused. Region, endpoint and \
+         credentials come from where AWS's own tools take them: AWS_PROFILE, AWS_ENDPOINT_URL, ~/.aws and so on. Empty: \
+         nothing is copied. Only in config.toml, for it is the store's.",
+    ),
+    key(
+        "prune_replica",
+        Shape::Switch,
+        Now::Yes,
+        "false",
+        "Whether what is given up here is removed from the object store, too. Only in config.toml.",
+    ),
+];
 
 /// The valid word that `given` probably stands for. Where none is like it, nobody who asked for something unknown is
 /// offered to have no files kept.

@@ -15,8 +15,7 @@ pub(super) enum Setting {
     Word(&'static str),
     Switch(bool),
     List(Vec<(Place, String)>),
-    /// Only for keys of later versions, so nobody asks for it.
-    Text,
+    Text(String),
     Number(u64),
 }
 
@@ -82,7 +81,7 @@ fn setting(
     let wrong = |expected| Err(wrong_type(place.clone(), expected, value));
     match (key.shape, value.get_ref()) {
         (Shape::Words(valid), DeValue::String(word)) => choose(place, word, valid).map(Setting::Word),
-        (Shape::Text, DeValue::String(_)) => Ok(Setting::Text),
+        (Shape::Text, DeValue::String(text)) => Ok(Setting::Text(text.to_string())),
         (Shape::Words(_) | Shape::Text, _) => wrong("a string"),
         (Shape::Switch, DeValue::Boolean(on)) => Ok(Setting::Switch(*on)),
         (Shape::Switch, _) => wrong("true or false"),
@@ -178,7 +177,7 @@ pub(super) fn possible_now(place: &Place, key: &Key, setting: &Setting) -> Resul
         (Now::Yes, _) => return Ok(()),
         (Now::Words(now), Setting::Word(word)) if now.contains(word) => return Ok(()),
         (Now::Words(_), Setting::Word(word)) => Some((*word).to_owned()),
-        _ => None,
+        (Now::Words(_), _) => None,
     };
     Err(ConfigError::NotYet {
         place: place.clone(),

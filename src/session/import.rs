@@ -4,7 +4,9 @@ use std::path::Path;
 
 use super::World;
 use crate::clock::random;
-use crate::snapshot::{Act, ByteString, Coverage, Ending, InstanceId, SnapshotId, SnapshotRecord};
+use crate::snapshot::{
+    Act, ByteString, Coverage, Ending, InstanceId, SnapshotId, SnapshotKind, SnapshotRecord,
+};
 use crate::store::{IMPORTED, Store, Told};
 use crate::transfer::{Incoming, Landed, TransferError};
 
@@ -35,6 +37,11 @@ pub fn import(
     let landed = Landed {
         instance: &instance,
         snapshot: &snapshot,
+        // That of another machine: here a workspace of the same name is another one.
+        workspace: None,
+        kind: SnapshotKind::Baseline,
+        late: false,
+        name: None,
     };
     let record = incoming.store(store, &draft, &landed, world.observer)?;
     if record.mounts.iter().any(|mount| !mount.withheld.is_empty()) {

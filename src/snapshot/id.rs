@@ -136,6 +136,21 @@ id!(
     }
 );
 
+id!(
+    /// One store, as it is called where it is replicated to: `st-<12 random letters>`.
+    StoreId, "a store", |text| {
+        text.strip_prefix("st-").is_some_and(|random| is_random_text(random, 12))
+    }
+);
+
+impl StoreId {
+    /// A new id from random bytes.
+    #[must_use]
+    pub fn new(random: [u8; 12]) -> Self {
+        Self(format!("st-{}", random_text(&random)))
+    }
+}
+
 impl ForkId {
     /// A new id from random bytes.
     #[must_use]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ArchiveId, ArchiveRef, AsideChange, ByteString, Coverage, Digest, ForkId, InstanceId, PrunedSnapshot,
-    RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Step, Time,
+    RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Step, StoreId, Time,
 };
 
 /// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.
@@ -348,6 +348,29 @@ pub enum Act {
         trusted: bool,
         /// How many of those were dropped.
         dropped: u64,
+    },
+    /// A session came from the copy of a store in an object store; its snapshots follow.
+    Adopt {
+        /// The address: `s3://…`.
+        place: String,
+        /// The store's name there.
+        store: StoreId,
+        /// It is this machine's own from now on, and owners, set-user-id bits, devices and the like were taken over.
+        trusted: bool,
+        /// Workspace name there; none when it is not trusted.
+        workspace: Option<String>,
+        /// Recovery mode there; `imported` when it is not trusted.
+        mode: String,
+        /// What its snapshots cover.
+        mounts: Vec<Coverage>,
+        /// Program name and number of arguments.
+        command: Option<(String, u32)>,
+        /// When it began there.
+        began: Time,
+        /// When it ended there; of one that had not ended when it was copied, its last snapshot.
+        ended: Time,
+        /// How it ended there.
+        ending: Ending,
     },
     /// Receipts before this one, or records, were lost, and the operator went on without them.
     AcceptLoss {

@@ -26,7 +26,7 @@ pub use members::{Member, MemberKind, Members};
 pub use reader::{Archive, Desk};
 pub use sealed::{
     Identities, IdentityError, OpenError, RecipientError, Recipients, SealError, SealedFile,
-    open as open_sealed, seal,
+    open as open_sealed, open_bytes, seal, seal_bytes,
 };
 pub use writer::{Finished, Stored, Writer};
 

@@ -95,6 +95,29 @@ impl Blobs {
         }
     }
 
+    /// The same of several archives, and of the commits that the record of a snapshot names.
+    #[must_use]
+    pub fn of_files(files: Vec<(Archive, ArchiveRef)>, record: &SnapshotRecord) -> Self {
+        let (archives, refs) = files.into_iter().unzip();
+        let mut blobs = Self {
+            refs,
+            archives,
+            places: OnceLock::new(),
+            damaged: Vec::new(),
+            decoded: Arc::default(),
+            commits: Commits::default(),
+            lent: Lent::default(),
+        };
+        blobs.commits = Commits::within(record, &blobs);
+        blobs
+    }
+
+    /// The digests of all content.
+    pub fn digests(&self) -> impl Iterator<Item = Digest> {
+        let blobs = self.archives.iter().flat_map(Archive::blobs);
+        blobs.map(|blob| blob.digest)
+    }
+
     fn places(&self) -> &Places {
         self.places.get_or_init(|| {
             let mut places = Places::default();

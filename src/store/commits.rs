@@ -29,6 +29,8 @@ struct WorkTree {
     commit: String,
     /// Whether the snapshot has the objects too.
     is_covered: bool,
+    /// Whether the repository as it is now may be asked.
+    is_ours: bool,
     /// Where the commit is as well.
     remote: Option<String>,
     manifest: Manifest,
@@ -39,6 +41,15 @@ struct WorkTree {
 impl Commits {
     /// Those of a snapshot. One whose manifest cannot be read is left out: nothing can be asked for then.
     pub(super) fn of(record: &SnapshotRecord, blobs: &Blobs) -> Self {
+        Self::told(record, blobs, true)
+    }
+
+    /// The same of a snapshot that comes from elsewhere: only its own objects are asked, never a repository of this machine.
+    pub(super) fn within(record: &SnapshotRecord, blobs: &Blobs) -> Self {
+        Self::told(record, blobs, false)
+    }
+
+    fn told(record: &SnapshotRecord, blobs: &Blobs, is_ours: bool) -> Self {
         let trees = |mount: &MountRecord| {
             let facts = mount.git.iter().flatten().filter(|facts| facts.by_commit);
             let root = mount.coverage.root.to_path();
@@ -49,6 +60,7 @@ impl Commits {
                     own: facts.own.clone(),
                     commit: state.commit.clone()?,
                     is_covered: state.covered == GitCoverage::Full,
+                    is_ours,
                     remote: state.remotes.first().map(|remote| remote.url.clone()),
                     manifest: blobs.manifest(mount.manifest.as_ref()?).ok()?,
                     objects: OnceLock::new(),
@@ -103,7 +115,8 @@ impl WorkTree {
             let stored = StoredTree::new(&self.manifest, blobs, &self.host).keeping(self.kept.clone());
             ask(&Repository::open(&stored, &work).ok()??)
         };
-        live().or_else(|| self.is_covered.then(stored)?)
+        let now = if self.is_ours { live() } else { None };
+        now.or_else(|| self.is_covered.then(stored)?)
     }
 
     /// What the commit has at the paths of the work tree.

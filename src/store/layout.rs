@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::StoreError;
 use crate::environment::Operator;
 use crate::platform::{self, ActingAs};
-use crate::snapshot::{ArchiveId, RestoreId, SnapshotId};
+use crate::snapshot::{ArchiveId, Digest, RestoreId, SnapshotId, StoreId};
 
 /// The names below one store directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +88,31 @@ impl Layout {
     #[must_use]
     pub fn digest_key(&self) -> PathBuf {
         self.root.join("digest.key")
+    }
+
+    /// What is known of the copy in an object store: `replica/`.
+    #[must_use]
+    pub fn replica(&self) -> PathBuf {
+        self.root.join("replica")
+    }
+
+    /// The name that the store has there, and the key of its objects: `replica/identity`.
+    #[must_use]
+    pub fn replica_identity(&self) -> PathBuf {
+        self.replica().join("identity")
+    }
+
+    /// What is known of one place that the store is copied to: `replica/<place>/`.
+    #[must_use]
+    pub fn replica_at(&self, place: &Digest) -> PathBuf {
+        let name: String = place.hex().chars().take(16).collect();
+        self.replica().join(name)
+    }
+
+    /// What is being brought back from such a place: `incoming/<store>/`.
+    #[must_use]
+    pub fn incoming(&self, store: &StoreId) -> PathBuf {
+        self.root.join("incoming").join(store.as_str())
     }
 
     /// The directory of snapshot records.

@@ -1,7 +1,7 @@
 //! `receipts.log`: the chain of receipts, one line each. Reads and checks links, and appends one. Who may
 //! append is decided above (the lock `receipts`).
 
-use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -112,7 +112,16 @@ pub(super) fn scan(
     confirm(&mut file, path, from)?;
     file.seek(SeekFrom::Start(from.stop))
         .map_err(StoreError::io("read", path))?;
-    let mut reader = BufReader::new(file);
+    scan_lines(BufReader::new(file), path, from, &mut each)
+}
+
+/// The same for lines that were read from elsewhere; `path` is for messages.
+fn scan_lines(
+    mut reader: impl BufRead,
+    path: &Path,
+    from: Place,
+    each: &mut dyn FnMut(Link) -> Result<(), StoreError>,
+) -> Result<Place, StoreError> {
     let mut last = from;
     loop {
         let mut line = Vec::new();
@@ -158,6 +167,28 @@ pub(super) fn scan(
             place: last,
         })?;
     }
+}
+
+/// The links in a text that comes from elsewhere, as far as they hold, the last of them, and what is wrong with the next. `path` is
+/// for messages.
+#[must_use]
+pub fn read_links(text: &[u8], path: &Path) -> (Vec<Receipt>, Anchor, Option<StoreError>) {
+    let (mut receipts, mut head) = (Vec::new(), Anchor::NOTHING);
+    let scanned = scan_lines(text, path, Place::BEGIN, &mut |link| {
+        head = Anchor {
+            number: link.place.number,
+            hash: link.place.hash,
+        };
+        receipts.push(link.receipt);
+        Ok(())
+    });
+    let broken = match scanned {
+        // Half a line is none that was ever sent.
+        Ok(last) if last.stop != text.len() as u64 => Some(broken(path, last.number + 1, "it is cut off")),
+        Ok(_) => None,
+        Err(error) => Some(error),
+    };
+    (receipts, head, broken)
 }
 
 /// Hash and JSON of a line without its newline, when they belong together.

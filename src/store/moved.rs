@@ -27,11 +27,20 @@ fn read(layout: &Layout, id: &ArchiveId) -> Result<Option<ArchiveRef>, StoreErro
     let Some(bytes) = durable::read(&path, LIMIT)? else {
         return Ok(None);
     };
+    parse_moved(&bytes, &path).map(Some)
+}
+
+/// The same from its bytes, wherever they come from; `path` is for messages.
+///
+/// # Errors
+/// [`StoreError::Newer`], [`StoreError::Damaged`].
+pub fn parse_moved(bytes: &[u8], path: &Path) -> Result<ArchiveRef, StoreError> {
+    let path = path.to_path_buf();
     let damaged = |why: String| StoreError::Damaged {
         path: path.clone(),
         why,
     };
-    let text = std::str::from_utf8(&bytes).map_err(|why| damaged(why.to_string()))?;
+    let text = std::str::from_utf8(bytes).map_err(|why| damaged(why.to_string()))?;
     let (head, json) = text.split_once('\n').unwrap_or_default();
     if head != Digest::of(json.as_bytes()).hex() {
         return Err(damaged("its text is not what its first line says".to_owned()));
@@ -44,7 +53,7 @@ fn read(layout: &Layout, id: &ArchiveId) -> Result<Option<ArchiveRef>, StoreErro
             known: FORMAT.into(),
         });
     }
-    Ok(Some(moved.into))
+    Ok(moved.into)
 }
 
 /// Says that `into` took the place of `id`. It is on disk when this returns.

@@ -41,7 +41,7 @@ impl Account {
     /// Takes in the next link.
     pub(super) fn take(&mut self, receipt: &Receipt) {
         match &receipt.act {
-            Act::Begin { .. } => self.begun.extend(receipt.instance.clone()),
+            Act::Begin { .. } | Act::Adopt { .. } => self.begun.extend(receipt.instance.clone()),
             Act::Capture {
                 snapshot, kind, name, ..
             } => {

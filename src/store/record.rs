@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use super::{Layout, StoreError, directory, durable, moved};
 use crate::platform::remote::Address;
@@ -25,12 +26,26 @@ pub(super) fn read(
     expected: Option<Digest>,
 ) -> Result<SnapshotRecord, StoreError> {
     let path = layout.record(id);
+    let bytes = durable::read(&path, LIMIT)?.ok_or_else(|| StoreError::NoSnapshot { id: id.clone() })?;
+    parse_record(&bytes, id, expected, &path)
+}
+
+/// The same from its bytes, wherever they come from; `path` is for messages.
+///
+/// # Errors
+/// [`StoreError::Newer`], [`StoreError::Damaged`].
+pub fn parse_record(
+    bytes: &[u8],
+    id: &SnapshotId,
+    expected: Option<Digest>,
+    path: &Path,
+) -> Result<SnapshotRecord, StoreError> {
+    let path = path.to_path_buf();
     let damaged = |why: String| StoreError::Damaged {
         path: path.clone(),
         why,
     };
-    let bytes = durable::read(&path, LIMIT)?.ok_or_else(|| StoreError::NoSnapshot { id: id.clone() })?;
-    let version: Version = serde_json::from_slice(&bytes).map_err(|why| damaged(why.to_string()))?;
+    let version: Version = serde_json::from_slice(bytes).map_err(|why| damaged(why.to_string()))?;
     if version.format > u64::from(SnapshotRecord::FORMAT) {
         return Err(StoreError::Newer {
             path,
@@ -38,10 +53,10 @@ pub(super) fn read(
             known: SnapshotRecord::FORMAT.into(),
         });
     }
-    if expected.is_some_and(|expected| expected != Digest::of(&bytes)) {
+    if expected.is_some_and(|expected| expected != Digest::of(bytes)) {
         return Err(damaged("its digest is not the one in its receipt".to_owned()));
     }
-    let record: SnapshotRecord = serde_json::from_slice(&bytes).map_err(|why| damaged(why.to_string()))?;
+    let record: SnapshotRecord = serde_json::from_slice(bytes).map_err(|why| damaged(why.to_string()))?;
     check(&record, id).map_err(damaged)?;
     Ok(record)
 }

@@ -1,6 +1,6 @@
 //! Writes trees of manifests into one archive that needs no other. Every content is compared with its digest before it is written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::thread;
 
@@ -31,6 +31,9 @@ pub(super) struct Packing<'a, W: Write> {
     blobs: &'a Blobs,
     observer: &'a dyn Observer,
     members: Members,
+    /// What other archives hold, by their numbers, and which of those were relied on.
+    known: Option<&'a HashMap<Digest, usize>>,
+    relied: HashSet<usize>,
 }
 
 impl<'a, W: Write> Packing<'a, W> {
@@ -40,7 +43,37 @@ impl<'a, W: Write> Packing<'a, W> {
             blobs,
             observer,
             members,
+            known: None,
+            relied: HashSet::new(),
         }
+    }
+
+    /// The same beside archives that hold this already: it is not stored again.
+    pub(super) fn beside(self, known: &'a HashMap<Digest, usize>) -> Self {
+        Self {
+            known: Some(known),
+            ..self
+        }
+    }
+
+    /// The numbers of the archives that are relied on.
+    pub(super) fn relied(&self) -> impl Iterator<Item = usize> {
+        self.relied.iter().copied()
+    }
+
+    /// Whether another archive holds it, which is relied on then.
+    fn is_known(&mut self, digest: &Digest) -> bool {
+        let place = self.known.and_then(|known| known.get(digest)).copied();
+        self.relied.extend(place);
+        place.is_some()
+    }
+
+    /// Adds what is no file of a mount, unless it is stored already.
+    fn blob(&mut self, kind: BlobKind, digest: Digest, bytes: &[u8]) -> Result<(), TransferError> {
+        if self.is_known(&digest) {
+            return Ok(());
+        }
+        Ok(self.writer.blob(kind, digest, bytes)?)
     }
 
     /// Whether nothing was written.
@@ -73,7 +106,7 @@ impl<'a, W: Write> Packing<'a, W> {
                 .filter(|(_, digest)| *digest == content.digest)
             {
                 Some((first, _)) => self.writer.hard_link(label, &path, entry, (label, first))?,
-                None if all || !self.writer.holds(&content.digest) => {
+                None if all || !(self.writer.holds(&content.digest) || self.is_known(&content.digest)) => {
                     self.file(label, &path, entry, content)?;
                     if all && entry.nlink > 1 {
                         written.insert(leader.clone(), (path, content.digest));
@@ -167,9 +200,9 @@ impl<'a, W: Write> Packing<'a, W> {
         })?;
         for chunk in &decoded.chunks {
             let bytes = self.blobs.whole(chunk)?;
-            self.writer.blob(BlobKind::Chunk, *chunk, &bytes)?;
+            self.blob(BlobKind::Chunk, *chunk, &bytes)?;
         }
-        Ok(self.writer.blob(BlobKind::List, *digest, &list)?)
+        self.blob(BlobKind::List, *digest, &list)
     }
 
     /// Chunks and list of a manifest, encoded anew; gives the list's digest.
@@ -180,14 +213,14 @@ impl<'a, W: Write> Packing<'a, W> {
         let mut chunks = Vec::with_capacity(runs.len());
         for window in runs.chunks(WINDOW) {
             for chunk in parallel::map(window, |run| run.encode(manifest)) {
-                self.writer.blob(BlobKind::Chunk, chunk.digest, &chunk.bytes)?;
+                self.blob(BlobKind::Chunk, chunk.digest, &chunk.bytes)?;
                 chunks.push(chunk.digest);
             }
         }
         let root = manifest.root.clone();
         let bytes = ManifestList { root, chunks }.encode();
         let digest = Digest::of(&bytes);
-        self.writer.blob(BlobKind::List, digest, &bytes)?;
+        self.blob(BlobKind::List, digest, &bytes)?;
         Ok(digest)
     }
 
@@ -204,7 +237,7 @@ impl<'a, W: Write> Packing<'a, W> {
                 BlobKind::Settings
             };
             let bytes = self.blobs.whole(&content.digest)?;
-            self.writer.blob(kind, content.digest, &bytes)?;
+            self.blob(kind, content.digest, &bytes)?;
         }
         Ok(())
     }

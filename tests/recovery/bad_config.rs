@@ -98,9 +98,36 @@ fn bad_exclude_is_named() {
 
 #[test]
 fn key_of_a_later_version_is_refused_with_not_yet() {
+    let run = explained("[recovery]\nsnapshot = \"project\"\nnative = \"auto\"\n");
+    at_line(run, 6).shows("native");
+}
+
+#[test]
+fn a_workspace_does_not_say_where_the_store_is_copied_to() {
     let run =
         explained("[recovery]\nsnapshot = \"project\"\n[recovery.store]\nreplicate = \"s3://bucket/x\"\n");
-    at_line(run, 7).shows("replicate");
+    at_line(run, 7).shows("replicate").shows("config.toml");
+}
+
+#[test]
+fn places_that_are_none_are_told_without_what_could_be_a_secret() {
+    for (place, why) in [
+        ("https://bucket/x", "s3://bucket/prefix"),
+        ("s3://user:canary@bucket/x", "names a bucket alone"),
+        ("s3://B_ucket", "lower-case"),
+        ("s3://bucket/a/../b", "plain words"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.configure(
+            "config.toml",
+            &format!(
+                "[recovery.state]\nrecipients = [\"age1x\"]\n[recovery.store]\nreplicate = \"{place}\"\n"
+            ),
+        );
+        let run = sandbox.jackin(["replicate"]).code(2);
+        let run = run.shows("config.toml").shows(why);
+        assert!(!String::from_utf8_lossy(&run.stderr).contains("canary"), "{run}");
+    }
 }
 
 #[test]

@@ -54,6 +54,7 @@ fn each_leads_back() {
     command_line(&mut book, &shop, &plain);
     configuration(&mut book, &shop, &plain, &home);
     sessions(&mut book, &shop, &plain, &full);
+    object_store(&mut book, &shop);
     damage(&mut book, &shop);
     book.compare();
 }
@@ -185,6 +186,24 @@ fn noise() -> Vec<u8> {
         state.to_be_bytes()[0]
     };
     (0..1 << 20).map(|_| next()).collect()
+}
+
+/// One that nobody serves.
+fn object_store(book: &mut Book, shop: &Path) {
+    let signed = [
+        "AWS_ENDPOINT_URL=http://127.0.0.1:1",
+        "AWS_ACCESS_KEY_ID=x",
+        "AWS_SECRET_ACCESS_KEY=y",
+    ];
+    let text = format!(
+        "[recovery.state]\nrecipients = [\"{}\"]\n[recovery.store]\nreplicate = \"s3://bucket/prefix\"\n",
+        crate::replicas::RECIPIENT
+    );
+    let file = book.sandbox.configure("config.toml", &text);
+    let program = [&["env"], signed.as_slice()].concat();
+    let (what, kind) = ("a bucket that cannot be reached", ("object-store", 1));
+    book.mistake_through(&program, what, kind, &["replicate"], shop);
+    fs::remove_file(file).unwrap();
 }
 
 fn sessions(book: &mut Book, shop: &Path, plain: &Path, full: &Path) {

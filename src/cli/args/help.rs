@@ -8,7 +8,7 @@ use super::texts::{examples, long_about};
 use crate::terminal::Role;
 
 /// Every verb.
-pub(in crate::cli) const VERBS: [&str; 29] = [
+pub(in crate::cli) const VERBS: [&str; 30] = [
     "explain",
     "launch",
     "begin",
@@ -28,6 +28,7 @@ pub(in crate::cli) const VERBS: [&str; 29] = [
     "verify",
     "log",
     "prune",
+    "replicate",
     "pin",
     "unpin",
     "rebuild",
@@ -51,7 +52,16 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "The store",
         &[
-            "export", "import", "verify", "log", "prune", "pin", "unpin", "rebuild", "doctor",
+            "export",
+            "import",
+            "replicate",
+            "verify",
+            "log",
+            "prune",
+            "pin",
+            "unpin",
+            "rebuild",
+            "doctor",
         ],
     ),
     ("Fitting it in", &["init", "hook", "mcp", "completions", "man"]),

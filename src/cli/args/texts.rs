@@ -141,6 +141,10 @@ pub(in crate::cli) fn examples(verb: &str) -> &'static [(&'static str, &'static 
                 "jackin recovery log --anchor",
             ),
         ],
+        "replicate" => &[
+            ("See what waits:", "jackin recovery replicate --dry-run"),
+            ("Copy it, and what is missing there:", "jackin recovery replicate"),
+        ],
         "prune" => &[("See what would go:", "jackin recovery prune --dry-run")],
         "pin" => &[
             (
@@ -264,6 +268,13 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
             snapshot. Owners become you; set-user-id and set-group-id bits, capabilities and all attributes but `user.…`, ACLs, inode flags \
             and devices are dropped and named, unless --trust is given. What is damaged or comes from a newer version is refused (exit code \
             7), and nothing of it stays. Its paths are another machine's, so `restore` refuses it; `fork` and `restore --to` write its files."
+        }
+        "replicate" => {
+            "Copies archives, records and receipts to the bucket that `replicate` in [recovery.store] of config.toml names, each encrypted to \
+            the recipients of [recovery.state] there, and only where nothing is. It happens by itself after each snapshot; this is for \
+            timers, and after an outage. It also looks what is there, and puts again what is missing. Region, endpoint and credentials are \
+            found where AWS's own tools find them. The store here stays the truth: nothing is read back, and nothing is removed there \
+            unless prune_replica is set. On another machine `import --from s3://… --identity FILE` brings everything back."
         }
         "verify" => "Checks that every snapshot has all that it needs and names each one that does not.",
         "log" => {

@@ -1,7 +1,7 @@
 //! `begin`: the first moment of a session, for a launcher that starts the agent itself.
 
 use super::repositories::warn_of_unsteady;
-use super::{every, scope};
+use super::{every, replicate, scope};
 use crate::capture::Limits;
 use crate::cli::args::BeginArgs;
 use crate::cli::context::Context;
@@ -46,6 +46,7 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
     warn_of_absent(context, &contract);
     let begun = begin_instance(context, &store, &contract, keeper, None, None)?;
     warn_about(context, &begun);
+    replicate::behind(context, &store);
     if let Some(interval) = args.scope.checkpoint_every.filter(|_| begun.baseline.is_some())
         && let Err(error) = every::leave(context, &begun.instance, interval)
     {

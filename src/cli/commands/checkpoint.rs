@@ -1,6 +1,7 @@
 //! `checkpoint`: a named snapshot inside a running session.
 
 use super::diff::no_store;
+use super::replicate::behind;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
 use crate::capture::Captured;
@@ -52,6 +53,7 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
             .out(record.name.as_deref().unwrap_or(record.id.as_str()));
     }
     by_the_rules(context, &store);
+    behind(context, &store);
     Ok(ExitCode::Done.into())
 }
 

@@ -2,6 +2,7 @@
 
 use super::changes;
 use super::diff::no_store;
+use super::replicate::at_the_end;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
 use crate::cli::args::EndArgs;
@@ -61,6 +62,7 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
             .out(&changed.screen(context, &row.id, context.terminal.width_out()));
     }
     by_the_rules(context, &store);
+    at_the_end(context, &store);
     Ok(ExitCode::Done.into())
 }
 

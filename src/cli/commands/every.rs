@@ -8,6 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use super::replicate::leave as leave_copying;
 use super::retain::quietly;
 use crate::cli::args::{CalledAs, CheckpointsArgs};
 use crate::cli::context::{Context, SystemClock, SystemEntropy};
@@ -163,6 +164,7 @@ impl Taken {
         let pruned = match taken {
             Ok(Some(_)) => {
                 self.count += 1;
+                leave_copying(environment);
                 quietly(environment, world, store)
                     .map(drop)
                     .map_err(|error| error.message)

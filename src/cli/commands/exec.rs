@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use super::agent::terms;
 use super::checkpoint::living;
 use super::launch::{checked, start, status};
+use super::replicate::behind;
 use super::retain::by_the_rules;
 use crate::agents::{Effect, of_arguments};
 use crate::cli::args::ExecArgs;
@@ -47,6 +48,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
             context.terminal.warn(&format!("no checkpoint was taken: {what}"));
         }
         by_the_rules(context, &store);
+        behind(context, &store);
     }
     let variable = (OsString::from(INSTANCE_VARIABLE), OsString::from(row.id.as_str()));
     drop(store);

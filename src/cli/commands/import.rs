@@ -18,11 +18,19 @@ use crate::snapshot::SnapshotRecord;
 use crate::terminal::sanitize;
 use crate::transfer::Incoming;
 
+mod copy;
+
 pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Status, CliError> {
     if let Some(store) = context.store_for_reading()? {
         refuse_inside(&store, context.environment, Allowed::Nothing)?;
     }
-    let file = settle_path(context.environment, args.file.as_ref());
+    if let Some(from) = &args.from {
+        return copy::run(context, args, from);
+    }
+    let Some(file) = &args.file else {
+        return Err(CliError::new(ErrorKind::Usage, "no file was named"));
+    };
+    let file = settle_path(context.environment, file.as_ref());
     if !file.is_file() {
         let shown = sanitize::path(&file);
         let message = match file.symlink_metadata() {

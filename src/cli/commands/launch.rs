@@ -9,7 +9,7 @@ use super::every::{self, Taken};
 use super::named_file::NamedFile;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
-use super::{changes, scope};
+use super::{changes, replicate, scope};
 use crate::cli::args::LaunchArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, ReportDocument};
@@ -73,6 +73,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let keeper = process::reference(std::process::id());
     let begun = begin_instance(context, &store, &contract, keeper, command, None)?;
     warn_about(context, &begun);
+    replicate::behind(context, &store);
     let variable = (
         OsString::from(INSTANCE_VARIABLE),
         OsString::from(begun.instance.as_str()),
@@ -123,6 +124,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let closed = close(context, &store, &begun, ending, ended.survivors.clone());
     tell_end(context, report.as_ref(), &store, &begun, closed, &ended);
     by_the_rules(context, &store);
+    replicate::at_the_end(context, &store);
     Ok(status(ended.exit))
 }
 

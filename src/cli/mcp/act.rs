@@ -17,6 +17,7 @@ use crate::cli::args::{ForkArgs, Mtimes, RestoreArgs, Unlock, Until};
 use crate::cli::commands::checkpoint::{self, living};
 use crate::cli::commands::diff::{self, Question, differences};
 use crate::cli::commands::fork::{self, called, fork};
+use crate::cli::commands::replicate::leave;
 use crate::cli::commands::restore;
 use crate::cli::commands::retain::by_the_rules;
 use crate::cli::commands::steps::steps;
@@ -193,6 +194,7 @@ fn create(
     };
     let captured = checkpoint::take(context, &store, &row, mark)?;
     by_the_rules(context, &store);
+    leave(context.environment);
     Ok(captured.record)
 }
 

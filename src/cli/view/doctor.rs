@@ -43,6 +43,7 @@ fn heading(group: Group) -> &'static str {
         Group::Receipts => "Receipts",
         Group::Catalog => "Catalog",
         Group::Work => "At work",
+        Group::Copy => "Object store",
         Group::Sessions => "Sessions",
         Group::Mounts => "Mounts",
         Group::Program => "Program",

@@ -274,6 +274,12 @@ impl Telling {
                 origin.1,
                 sanitize::path(&file.to_path())
             ),
+            Act::Adopt {
+                place, store, mode, ..
+            } => format!(
+                "came from {} ({store}), mode {mode}",
+                sanitize::name(place.as_bytes())
+            ),
             Act::AcceptLoss { snapshots, records } => accepted(snapshots.len(), records.len()),
         }
     }

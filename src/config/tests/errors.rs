@@ -164,7 +164,6 @@ fn faults_name_file_line_key_and_what_is_right() {
 const NOT_YET: &[(&str, &str)] = &[
     ("native = \"auto\"", "`recovery.native` = \"auto\""),
     ("native = \"require\"", "`recovery.native` = \"require\""),
-    ("store.replicate = \"s3://b/p\"", "`recovery.store.replicate`"),
 ];
 
 #[test]
@@ -190,6 +189,8 @@ fn later_features_are_known_and_refused() {
         ("retention.min_free = 1", "of config.toml"),
         ("state.secrets = \"plain\"", "nearest valid value"),
         ("store.replicate = 5", "must be a string"),
+        ("store.replicate = \"s3://bucket/p\"", "of config.toml"),
+        ("store.prune_replica = true", "of config.toml"),
     ] {
         let home = Home::new().workspace("w", &format!("{MOUNT}[recovery]\n{line}\n"));
         assert!(home.error("w").contains(kind), "{line}: {}", home.error("w"));

@@ -73,8 +73,9 @@ fn the_default_file_has_every_key_and_comments_out_what_is_refused() {
     for (table, line, live) in lines() {
         found.push(format!("{table}.{}", line.split_once(" = ").unwrap().0));
         // What is about the store stands in the file for all.
-        let is_of_store =
-            line.starts_with("max_bytes") && table.ends_with("retention") || line.starts_with("min_free");
+        let is_of_store = line.starts_with("max_bytes") && table.ends_with("retention")
+            || line.starts_with("min_free")
+            || table.ends_with("store");
         let home = match is_of_store {
             true => Home::new()
                 .global(&format!("[{table}]\n{line}\n"))

@@ -10,6 +10,7 @@ use std::io::{self, Cursor, Read, Write};
 mod identities;
 mod paths;
 mod recipients;
+mod whole;
 mod wire;
 
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod tests;
 pub use identities::{Identities, IdentityError};
 use paths::PathError;
 pub use recipients::{RecipientError, Recipients};
+pub use whole::{open_bytes, seal_bytes};
 
 /// Strong enough for small text files, and its window stays far below `WINDOW_LOG`.
 const LEVEL: i32 = 3;

@@ -43,6 +43,7 @@ fn word(act: &Act) -> &'static str {
         Act::Fork { .. } => "fork",
         Act::Export { .. } => "export",
         Act::Import { .. } => "import",
+        Act::Adopt { .. } => "adopt",
         Act::AcceptLoss { .. } => "accept-loss",
     }
 }
@@ -104,7 +105,7 @@ impl<'a> Tables<'a> {
         // One that somebody wrote without naming a session tells of none.
         let needs_one = matches!(
             act,
-            Act::Begin { .. } | Act::End { .. } | Act::Pin { .. } | Act::Unpin { .. }
+            Act::Begin { .. } | Act::Adopt { .. } | Act::End { .. } | Act::Pin { .. } | Act::Unpin { .. }
         );
         if needs_one && instance.is_empty() {
             return Ok(());
@@ -137,6 +138,40 @@ impl<'a> Tables<'a> {
                         boot,
                         command.as_ref().map(json).transpose()?,
                         at.rfc3339(),
+                    ],
+                )?;
+                if added > 0 {
+                    self.roots(
+                        "INSERT OR IGNORE INTO instance_roots VALUES (?1, ?2)",
+                        mounts.iter(),
+                        instance,
+                    )?;
+                }
+            }
+            Act::Adopt {
+                workspace,
+                mode,
+                mounts,
+                command,
+                began,
+                ended,
+                ending,
+                ..
+            } => {
+                let added = self.transaction.execute(
+                    "INSERT OR IGNORE INTO instances
+                     (id, begun, workspace, mode, mounts, keeper, boot, command, started_at, ended_at, ending, survivors)
+                     VALUES (?1, ?2, ?3, ?4, ?5, NULL, '', ?6, ?7, ?8, ?9, '[]')",
+                    params![
+                        instance,
+                        signed(*number),
+                        workspace,
+                        mode,
+                        json(mounts)?,
+                        command.as_ref().map(json).transpose()?,
+                        began.rfc3339(),
+                        ended.rfc3339(),
+                        json(ending)?,
                     ],
                 )?;
                 if added > 0 {

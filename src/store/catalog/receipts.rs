@@ -66,7 +66,8 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::instances`].
     pub fn lifetime(&self, instance: &InstanceId) -> Result<(Option<u64>, Option<u64>), StoreError> {
-        let sql = "SELECT (SELECT min(number) FROM receipts WHERE instance = ?1 AND act = 'begin'),
+        let sql =
+            "SELECT (SELECT min(number) FROM receipts WHERE instance = ?1 AND act IN ('begin', 'adopt')),
                           (SELECT max(number) FROM receipts WHERE instance = ?1 AND act = 'end')";
         let number = |row: &Row<'_>, at| -> rusqlite::Result<Option<u64>> {
             Ok(row.get::<_, Option<Count>>(at)?.map(|count| count.0))

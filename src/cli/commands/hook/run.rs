@@ -7,6 +7,7 @@ use crate::agents::{Effect, Event, Happening, LARGEST, ToolCall};
 use crate::cli::args::HookRunArgs;
 use crate::cli::commands::agent::{begin_for, opted_in};
 use crate::cli::commands::end::survivors;
+use crate::cli::commands::replicate::leave;
 use crate::cli::commands::retain::quietly;
 use crate::cli::commands::show::begun;
 use crate::cli::context::Context;
@@ -211,6 +212,7 @@ impl Hook<'_> {
             Ok(Some(_)) => {
                 // What goes beyond the rules goes another time when it cannot go now.
                 drop(quietly(self.context.environment, world, self.store));
+                leave(self.context.environment);
                 Ok(())
             }
             Err(error) => {
@@ -252,6 +254,7 @@ impl Hook<'_> {
             self.context.world(),
             self.store,
         ));
+        leave(self.context.environment);
         match closed.error {
             Some(error) => Err(CliError::from(error).into()),
             None => Ok(()),

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use super::Planned;
 use super::document::document;
 use crate::cli::commands::pending::tell_left;
+use crate::cli::commands::replicate::leave;
 use crate::cli::commands::repositories::emptied;
 use crate::cli::commands::words::Words;
 use crate::cli::confirm::confirm;
@@ -154,7 +155,10 @@ pub(in crate::cli) fn act(
         inside: asked == Asked::Inside,
         exact_mtimes,
     };
-    Ok(execute(store, proposal, &acting)?)
+    let report = execute(store, proposal, &acting)?;
+    // The emergency snapshot.
+    leave(context.environment);
+    Ok(report)
 }
 
 /// Tells how a restore went, and gives its exit code.

@@ -1,0 +1,101 @@
+//! Judges the copy in an object store: does it answer, who could read it, and what waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::{Finding, Group, Severity, counted};
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::platform;
+use crate::replica::{Bucket as _, S3, waiting};
+use crate::snapshot::Digest;
+use crate::store::archive::Recipients;
+use crate::store::{Layout, Store};
+
+/// So long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings: &mut Vec<Finding>) {
+    // A configuration with a fault is told elsewhere; root that acts for a user copies nothing.
+    let replication = Config::load(environment)
+        .ok()
+        .and_then(|config| config.replication());
+    let Some(replication) = replication.filter(|_| environment.operator.is_none()) else {
+        return;
+    };
+    let place = &replication.place.value;
+    let mut found = |severity, what: String, step: Option<Finding>| {
+        let finding = Finding::new(Group::Copy, severity, what);
+        findings.push(match step {
+            Some(step) => Finding {
+                step: step.step,
+                ..finding
+            },
+            None => finding,
+        });
+    };
+    let blank = || Finding::new(Group::Copy, Severity::Ok, "");
+    let names: Vec<String> = replication
+        .recipients
+        .iter()
+        .map(|one| one.value.clone())
+        .collect();
+    if let Err(error) = Recipients::parse(&names) {
+        let what = format!("nothing is copied to {place}: {error}");
+        let step = blank().words("set recipients in [recovery.state] of config.toml to your public keys");
+        found(Severity::Error, what, Some(step));
+        return;
+    }
+    let store = layout.and_then(|layout| Store::open_read(layout).ok().flatten());
+    let digest = Digest::of(place.to_string().as_bytes());
+    let left = store.as_ref().and_then(|store| waiting(store, &digest).ok());
+    let failing = store
+        .as_ref()
+        .and_then(|store| store.replica_outcome(&digest))
+        .and_then(|outcome| outcome.error);
+    let given_up = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&given_up);
+    std::thread::spawn(move || {
+        platform::pause(PATIENCE);
+        asked.store(true, Ordering::Relaxed);
+    });
+    let stop: crate::replica::Stop = Arc::new(move || given_up.load(Ordering::Relaxed));
+    match S3::open(place, stop).and_then(|bucket| bucket.folders()) {
+        Ok(stores) => {
+            let stores = counted(stores.len(), "store", "stores");
+            let keys = counted(names.len(), "recipient", "recipients");
+            found(
+                Severity::Ok,
+                format!("{place} answers, with {stores}; what goes there is for {keys}"),
+                None,
+            );
+        }
+        Err(error) => {
+            let what =
+                format!("{place} cannot be used now: {error}; snapshots are taken all the same, and wait");
+            found(Severity::Warning, what, Some(blank().verb("replicate")));
+        }
+    }
+    match left {
+        Some(left) if !left.is_nothing() => {
+            let snapshots = counted(
+                usize::try_from(left.snapshots).unwrap_or(usize::MAX),
+                "snapshot",
+                "snapshots",
+            );
+            let why = failing
+                .map(|error| format!("; the last attempt failed: {error}"))
+                .unwrap_or_default();
+            let severity = if why.is_empty() {
+                Severity::Note
+            } else {
+                Severity::Warning
+            };
+            let what = format!("{snapshots} and {} receipts wait for {place}{why}", left.receipts);
+            found(severity, what, Some(blank().verb("replicate")));
+        }
+        Some(_) => found(Severity::Ok, format!("everything is at {place}"), None),
+        None => {}
+    }
+}

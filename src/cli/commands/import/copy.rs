@@ -1,0 +1,281 @@
+//! `import --from`: every session of a store, from its copy in an object store.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::cli::args::{ImportArgs, Unlock};
+use crate::cli::commands::unlock::identities;
+use crate::cli::confirm::confirm;
+use crate::cli::context::Context;
+use crate::cli::document::{AdoptDocument, AdoptOutcome, Head, HurtDocument, LostDocument};
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::config::BucketPlace;
+use crate::platform;
+use crate::replica::{Bucket, BucketError, Chain, Index, Remote, ReplicaError, S3, Stop, stores};
+use crate::session::{AdoptError, AdoptRequest, Adopted, adopt};
+use crate::snapshot::{InstanceId, SnapshotRecord, StoreId};
+use crate::store::Anchor;
+use crate::terminal::{sanitize, size};
+
+/// What was found there.
+struct Found {
+    place: String,
+    store: StoreId,
+    index: Index,
+    chain: Chain,
+    records: Vec<SnapshotRecord>,
+    troubles: Vec<String>,
+}
+
+pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Result<Status, CliError> {
+    let usage = |message: String| CliError::new(ErrorKind::Usage, message);
+    let place =
+        BucketPlace::parse(from).map_err(|why| usage(format!("--from {}: {why}", sanitize::text(from))))?;
+    let wanted = match &args.store {
+        None => None,
+        Some(text) => Some(StoreId::parse(text).map_err(|_| {
+            usage(format!(
+                "--store {}: it is the name of no store",
+                sanitize::text(text)
+            ))
+            .hint("it begins with st-; without --store the stores there are listed")
+        })?),
+    };
+    let anchor = match &args.anchor {
+        None => None,
+        Some(text) => Some(Anchor::parse(text).ok_or_else(|| {
+            usage(format!("{text:?} is not the head of a chain of receipts"))
+                .hint("it is what `log --anchor` printed on the machine that was copied")
+        })?),
+    };
+    let unlock = Unlock {
+        identity: args.identity.clone(),
+    };
+    let keys = identities(context, &unlock)?.ok_or_else(|| usage("--identity is missing".to_owned()))?;
+    let flag = context.interrupts.flag();
+    let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
+    let failed = |source: BucketError| ReplicaError::Bucket {
+        place: place.to_string(),
+        source,
+    };
+    let bucket = S3::open(&place, stop).map_err(failed)?;
+    let store = chosen(&bucket, wanted)?;
+    let world = context.world();
+    let remote = Remote::open(&bucket, store, &keys, world.observer)?;
+    let found = look(&bucket, &remote)?;
+    if let Some(anchor) = &anchor
+        && !found.chain.continues(anchor)
+    {
+        let message = format!(
+            "{}/{}: its receipts do not continue receipt {} as the anchor has it: it is not the store that was copied, or its end is missing",
+            found.place, found.store, anchor.number
+        );
+        return Err(CliError::new(ErrorKind::Integrity, message).hint("nothing was changed"));
+    }
+    let shown = shown(&found, args.trust);
+    match (args.json, args.dry_run) {
+        (true, true) => tell(context, args, &found, None),
+        (false, _) => context.terminal.out(&shown),
+        (true, false) if !args.yes && context.terminal.can_ask() => context.terminal.err(&shown),
+        (true, false) => {}
+    }
+    for trouble in &found.troubles {
+        context.terminal.warn(&sanitize::text(trouble));
+    }
+    if args.dry_run {
+        return Ok(ExitCode::Done.into());
+    }
+    if found.records.is_empty() {
+        let message = format!(
+            "{}/{} has no snapshot that could be brought back",
+            found.place, found.store
+        );
+        return Err(CliError::new(ErrorKind::NothingToRestore, message));
+    }
+    confirm(
+        context.terminal,
+        &context.interrupts,
+        "Bring all of it back?",
+        args.yes,
+    )?;
+    let store = context.store_for_writing()?;
+    let _needed = store.share()?;
+    let operator = context.environment.operator;
+    let request = AdoptRequest {
+        place: &found.place,
+        remote: &remote,
+        index: &found.index,
+        chain: &found.chain,
+        trusted: args.trust,
+        owner: operator.map_or_else(platform::own_ids, |owner| (owner.uid, owner.gid)),
+    };
+    let adopted = adopt(&store, world, &request, found.records.clone()).map_err(unfinished)?;
+    for (id, why) in &adopted.failed {
+        let why = sanitize::text(why);
+        context
+            .terminal
+            .warn(&format!("{id} was not brought back: {why}"));
+    }
+    if args.json {
+        tell(context, args, &found, Some(&adopted));
+    } else {
+        context.terminal.out(&told(&adopted));
+        if !adopted.sessions.is_empty() {
+            context.propose("look at them", "list");
+        }
+    }
+    Ok(match adopted.failed.is_empty() && found.troubles.is_empty() {
+        true => ExitCode::Done,
+        false => ExitCode::Partial,
+    }
+    .into())
+}
+
+/// The store that was meant: the only one, or the one that was named.
+fn chosen(bucket: &S3, wanted: Option<StoreId>) -> Result<StoreId, CliError> {
+    if let Some(wanted) = wanted {
+        return Ok(wanted);
+    }
+    let all = stores(bucket)?;
+    match all.as_slice() {
+        [] => Err(ReplicaError::NoStore {
+            place: bucket.place(),
+        }
+        .into()),
+        [one] => Ok(one.clone()),
+        several => {
+            let names: Vec<String> = several.iter().map(|store| format!("  {store}")).collect();
+            let message = format!("{} holds {} stores", bucket.place(), several.len());
+            Err(CliError::new(ErrorKind::Usage, message)
+                .hint(format!("say which with --store:\n{}", names.join("\n")))
+                .hint("on the machine that was copied, `replicate --dry-run --json` tells its name"))
+        }
+    }
+}
+
+fn look(bucket: &S3, remote: &Remote<'_>) -> Result<Found, CliError> {
+    let (index, mut troubles) = remote.index()?;
+    troubles.extend(Remote::strange(&index));
+    let chain = remote.chain(&index)?;
+    troubles.extend(chain.troubles.iter().cloned());
+    let (records, more) = remote.records(&index, &chain)?;
+    troubles.extend(more);
+    Ok(Found {
+        place: bucket.place(),
+        store: remote.store().clone(),
+        index,
+        chain,
+        records,
+        troubles,
+    })
+}
+
+fn unfinished(error: AdoptError) -> CliError {
+    let made = match error {
+        AdoptError::Replica(error) => CliError::from(error),
+        AdoptError::Transfer(error) => error.into(),
+        AdoptError::Store(error) => error.into(),
+    };
+    made.hint("what was brought back stays; the same command goes on with the rest")
+}
+
+fn sessions(records: &[SnapshotRecord]) -> Vec<&InstanceId> {
+    let mut all: Vec<&InstanceId> = records.iter().map(|record| &record.instance).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn shown(found: &Found, trusted: bool) -> String {
+    let sessions = size::counted(sessions(&found.records).len() as u64, "session", "sessions");
+    let snapshots = size::counted(found.records.len() as u64, "snapshot", "snapshots");
+    let receipts = size::counted(found.chain.receipts.len() as u64, "receipt", "receipts");
+    let head = found.chain.head.unwrap_or(Anchor::NOTHING);
+    let what = match trusted {
+        true => {
+            "They become this machine's own: owners, set-user-id bits, devices and the like stay, and `restore` goes to their paths."
+        }
+        false => {
+            "Owners become you; set-user-id bits, capabilities, devices and the like are dropped. Their paths are another machine's: \
+             `fork` and `restore --to` write their files."
+        }
+    };
+    format!(
+        "{}/{}: {sessions} with {snapshots}, {} there\n{receipts}, the last is {head}\n{what}",
+        found.place,
+        found.store,
+        size::bytes(found.index.bytes)
+    )
+}
+
+fn told(adopted: &Adopted) -> String {
+    let snapshots = size::counted(adopted.snapshots.len() as u64, "snapshot", "snapshots");
+    let sessions = size::counted(adopted.sessions.len() as u64, "session", "sessions");
+    let mut text = format!("{snapshots} brought back, {sessions} new here");
+    if !adopted.sessions.is_empty() {
+        text.push_str(" and pinned, so that the rules of retention do not take them at once");
+    }
+    if adopted.there > 0 {
+        text.push_str(&format!("; {} here before", size::count(adopted.there)));
+    }
+    if adopted.given_up > 0 {
+        text.push_str(&format!(
+            "; {} given up here before, and left so",
+            size::count(adopted.given_up)
+        ));
+    }
+    if adopted.dropped > 0 {
+        let paths = size::counted(adopted.dropped, "path", "paths");
+        text.push_str(&format!("\n{paths} lost a right:"));
+        for (id, what) in &adopted.named {
+            let path = sanitize::name(what.path.as_bytes());
+            text.push_str(&format!(
+                "\n  {id} {}/{path}: {}",
+                what.label,
+                what.what.join(", ")
+            ));
+        }
+    }
+    text
+}
+
+fn tell(context: &Context<'_>, args: &ImportArgs, found: &Found, adopted: Option<&Adopted>) {
+    let none = Adopted::default();
+    let done = adopted.unwrap_or(&none);
+    let outcome = match adopted {
+        None => AdoptOutcome::Planned,
+        Some(adopted) if !adopted.failed.is_empty() || !found.troubles.is_empty() => AdoptOutcome::Partial,
+        Some(_) => AdoptOutcome::Imported,
+    };
+    context.terminal.json(&AdoptDocument {
+        head: Head::default(),
+        outcome,
+        place: found.place.clone(),
+        store: found.store.to_string(),
+        anchor: found.chain.head.unwrap_or(Anchor::NOTHING).to_string(),
+        receipts: found.chain.receipts.len() as u64,
+        trusted: args.trust,
+        available: found.records.len() as u64,
+        sessions: done.sessions.iter().map(ToString::to_string).collect(),
+        snapshots: done.snapshots.iter().map(ToString::to_string).collect(),
+        there: done.there,
+        given_up: done.given_up,
+        dropped: done.dropped,
+        owners: done.owners,
+        dropped_paths: done
+            .named
+            .iter()
+            .map(|(id, what)| LostDocument::new(id, what))
+            .collect(),
+        troubles: found.troubles.clone(),
+        failed: done
+            .failed
+            .iter()
+            .map(|(id, why)| HurtDocument {
+                snapshot: id.to_string(),
+                why: why.clone(),
+            })
+            .collect(),
+    });
+}

@@ -1,0 +1,175 @@
+//! Where the store is copied to, and for whose eyes: what `[recovery.store]` says, in `config.toml` alone.
+
+use super::error::{ConfigError, Place};
+use super::{Config, Sourced};
+
+/// The longest that a prefix may be: an object's name has at most 1024 bytes, of which ours take some.
+const LONGEST_PREFIX: usize = 512;
+
+/// A bucket of an object store, and where in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BucketPlace {
+    bucket: String,
+    prefix: String,
+}
+
+impl BucketPlace {
+    /// Reads `s3://bucket` or `s3://bucket/prefix`.
+    ///
+    /// # Errors
+    /// In words, what it must be.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let rest = text
+            .strip_prefix("s3://")
+            .ok_or("it must be an address such as s3://bucket/prefix")?;
+        if rest.contains('@') {
+            return Err(
+                "it names a bucket alone: who signs in is said by the environment or by AWS's own files",
+            );
+        }
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        let is_bucket = (3..=63).contains(&bucket.len())
+            && bucket.bytes().all(|b| is_plain(b) || matches!(b, b'-' | b'.'))
+            && bucket.bytes().next().is_some_and(is_plain)
+            && bucket.bytes().last().is_some_and(is_plain)
+            && !bucket.contains("..");
+        if !is_bucket {
+            return Err(
+                "a bucket's name has 3 to 63 lower-case letters, digits, dots and dashes, and begins and ends with a letter or digit",
+            );
+        }
+        let prefix = prefix.trim_end_matches('/');
+        let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"!-_.*'()=".contains(&b);
+        let is_part =
+            |part: &str| !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_letter);
+        if !prefix.is_empty() && (prefix.len() > LONGEST_PREFIX || !prefix.split('/').all(is_part)) {
+            return Err("what stands behind the bucket must be plain words with `/` between them");
+        }
+        Ok(Self {
+            bucket: bucket.to_owned(),
+            prefix: prefix.to_owned(),
+        })
+    }
+
+    /// The bucket's name.
+    #[must_use]
+    pub fn bucket(&self) -> &str {
+        &self.bucket
+    }
+
+    /// What every name in it begins with; empty, or with a `/` at its end.
+    #[must_use]
+    pub fn prefix(&self) -> String {
+        match self.prefix.as_str() {
+            "" => String::new(),
+            prefix => format!("{prefix}/"),
+        }
+    }
+}
+
+impl std::fmt::Display for BucketPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "s3://{}", self.bucket)?;
+        match self.prefix.as_str() {
+            "" => Ok(()),
+            prefix => write!(f, "/{prefix}"),
+        }
+    }
+}
+
+/// How the store is copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replication {
+    /// Where to.
+    pub place: Sourced<BucketPlace>,
+    /// The public keys that everything is encrypted to: those of `config.toml`. Never none.
+    pub recipients: Vec<Sourced<String>>,
+    /// What was given up here goes there, too.
+    pub prune: bool,
+}
+
+/// The settings of one table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct StoreLayer {
+    pub(super) replicate: Option<(Place, Sourced<BucketPlace>)>,
+    pub(super) prune_replica: Option<(Place, bool)>,
+}
+
+impl StoreLayer {
+    /// Takes `store.replicate` in.
+    pub(super) fn set_place(&mut self, place: &Place, text: &str) -> Result<(), ConfigError> {
+        if text.is_empty() {
+            self.replicate = None;
+            return Ok(());
+        }
+        let value = BucketPlace::parse(text).map_err(|problem| ConfigError::BadValue {
+            place: place.clone(),
+            value: without_secret(text),
+            problem: problem.to_owned(),
+        })?;
+        let source = (&place.origin).into();
+        self.replicate = Some((place.clone(), Sourced { value, source }));
+        Ok(())
+    }
+
+    /// Refuses it in the table of a workspace.
+    pub(super) fn refuse_of_store(&self) -> Result<(), ConfigError> {
+        let replicate = self
+            .replicate
+            .iter()
+            .map(|(place, sourced)| (place, sourced.value.to_string()));
+        let prune = self
+            .prune_replica
+            .iter()
+            .map(|(place, on)| (place, on.to_string()));
+        match replicate.chain(prune).next() {
+            None => Ok(()),
+            Some((place, value)) => Err(ConfigError::BadValue {
+                place: place.clone(),
+                value,
+                problem: "it is about the whole store and not one workspace; set it in [recovery.store] of config.toml"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses a place without anybody who could read what is there.
+    pub(super) fn refuse_without_recipients(
+        &self,
+        recipients: &[Sourced<String>],
+    ) -> Result<(), ConfigError> {
+        match &self.replicate {
+            Some((place, sourced)) if recipients.is_empty() => Err(ConfigError::BadValue {
+                place: place.clone(),
+                value: sourced.value.to_string(),
+                problem: "what leaves this machine is encrypted, and nobody is named who could read it: set recipients in \
+                          [recovery.state] of config.toml to your public keys (age1… or ssh-ed25519 …)"
+                    .to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The text as it may be shown: what stands before an `@` could be a secret.
+fn without_secret(text: &str) -> String {
+    match text.rsplit_once('@') {
+        Some((_, rest)) => format!("…@{rest}"),
+        None => text.to_owned(),
+    }
+}
+
+impl Config {
+    /// Where the store is copied to; `None` when it is not.
+    #[must_use]
+    pub fn replication(&self) -> Option<Replication> {
+        let defaults = &self.defaults;
+        let (_, place) = defaults.store.replicate.clone()?;
+        Some(Replication {
+            place,
+            recipients: defaults.recipients.clone(),
+            prune: defaults.store.prune_replica.as_ref().is_some_and(|(_, on)| *on),
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! The store's copy in an object store: everything that makes a snapshot, encrypted to the operator's own keys, and how it comes
+//! back. The local store is the truth; the copy follows, and nothing waits for it.
+
+mod bucket;
+mod chain;
+mod name;
+mod object;
+mod pull;
+mod push;
+mod put;
+mod removal;
+mod s3;
+
+#[cfg(test)]
+mod tests;
+
+pub use bucket::{Bucket, BucketError, BucketErrorKind, Listed, Put, Tag};
+pub use chain::{Chain, Told};
+pub use name::Name;
+pub use pull::{Index, Remote, by_instance, stores};
+pub use push::{Copied, Copying, Waiting, waiting};
+pub use s3::{S3, Stop};
+
+use crate::snapshot::StoreId;
+use crate::store::StoreError;
+
+/// Why something could not be copied, or brought back.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplicaError {
+    /// The operator stopped it.
+    #[error("interrupted; what is copied stays, and the rest waits")]
+    Interrupted,
+    /// The object store failed.
+    #[error("{place}: {source}")]
+    Bucket {
+        /// `s3://…`
+        place: String,
+        /// What it says.
+        source: BucketError,
+    },
+    /// An object is there that this store did not write.
+    #[error(
+        "{place}/{store}/{name} holds something else than what this store has to put there: another machine writes the same store, or the \
+         object was replaced; nothing was written over"
+    )]
+    Foreign {
+        /// `s3://…`
+        place: String,
+        /// This store's name there.
+        store: StoreId,
+        /// The object.
+        name: String,
+    },
+    /// The service does not keep to conditional puts.
+    #[error(
+        "{place}: the service writes over what is there, although it is told not to; nothing is copied to one that does so"
+    )]
+    Unconditional {
+        /// `s3://…`
+        place: String,
+    },
+    /// The recipients were refused.
+    #[error("what leaves this machine cannot be encrypted: {0}")]
+    Encrypt(String),
+    /// There is no store at all below the address.
+    #[error("{place} holds no store that this program copied there")]
+    NoStore {
+        /// `s3://…`
+        place: String,
+    },
+    /// There is no such store there.
+    #[error("{place} holds no store {store}")]
+    UnknownStore {
+        /// `s3://…`
+        place: String,
+        /// The one that was asked for.
+        store: StoreId,
+    },
+    /// None of the private keys fits.
+    #[error("none of the given private keys opens {place}/{store}: it was encrypted to other recipients")]
+    NoIdentity {
+        /// `s3://…`
+        place: String,
+        /// The store.
+        store: StoreId,
+    },
+    /// An object is not what it should be.
+    #[error("{place}/{store}/{name}: {why}")]
+    Object {
+        /// `s3://…`
+        place: String,
+        /// The store.
+        store: StoreId,
+        /// The object.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The local store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,362 @@
+//! Copying: whatever is new in the store goes out, an object at a time, each put only where nothing is. What was cut short goes on
+//! where it was: an object is noted when it is there, and one that was put and not noted is recognised by its tag.
+
+use std::collections::{HashMap, HashSet};
+
+use super::bucket::{Bucket, Put, Tag};
+use super::name::Name;
+use super::put::{Sent, There, sorted};
+use super::{ReplicaError, object};
+use crate::observer::Observer;
+use crate::snapshot::{ArchiveRef, Digest, SnapshotId, Time};
+use crate::store::archive::Recipients;
+use crate::store::{ReplicaIdentity, Store, StoreError};
+
+/// An archive goes in parts of so many bytes: what a kill or a slow line loses is never more.
+pub(super) const PART: usize = 4 << 20;
+/// Receipts go in pieces of about so many bytes.
+pub(super) const RECEIPTS: usize = 4 << 20;
+/// The note that the service was seen to keep to conditions.
+pub(super) const CONDITIONS: &str = "conditions";
+
+/// What was copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Objects that are there now and were not noted before.
+    pub objects: u64,
+    /// Bytes that were sent, encrypted.
+    pub bytes: u64,
+    /// Snapshots that are there with all that they need.
+    pub snapshots: Vec<SnapshotId>,
+    /// Receipts.
+    pub receipts: u64,
+    /// Objects that were removed, because their snapshots were given up here.
+    pub removed: u64,
+    /// Snapshots that cannot be copied, because what is stored of them here is hurt; and why.
+    pub hurt: Vec<(SnapshotId, String)>,
+}
+
+/// What is not there yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Snapshots.
+    pub snapshots: u64,
+    /// Receipts.
+    pub receipts: u64,
+}
+
+impl Waiting {
+    /// Whether everything is there.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.snapshots == 0 && self.receipts == 0
+    }
+}
+
+/// Counts what waits for the place whose notes these are.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn waiting(store: &Store, place: &Digest) -> Result<Waiting, StoreError> {
+    let (notes, _) = sorted(store.replica_notes(place)?);
+    let records = store.record_ids()?;
+    let is_new = |id: &&SnapshotId| !notes.contains(&Name::Record((*id).clone()).to_string());
+    let last = last_receipt(&notes);
+    Ok(Waiting {
+        snapshots: records.iter().filter(is_new).count() as u64,
+        receipts: store.receipt_lines(last + 1)?.len() as u64,
+    })
+}
+
+/// Copies one store to one place. Whoever does holds [`Store::lock_replica`].
+pub struct Copying<'a> {
+    pub(super) store: &'a Store,
+    pub(super) bucket: &'a dyn Bucket,
+    pub(super) identity: ReplicaIdentity,
+    pub(super) recipients: &'a Recipients,
+    recipient_names: &'a [String],
+    pub(super) place: Digest,
+    pub(super) notes: HashSet<String>,
+    /// What was sent, and may be there.
+    pub(super) sent: HashMap<String, Vec<Sent>>,
+    /// What is there although nothing was noted of it, as far as somebody looked.
+    pub(super) seen: HashSet<String>,
+    pub(super) observer: &'a dyn Observer,
+    pub(super) part: usize,
+    /// Snapshots that are noted are looked at once more.
+    pub(super) is_thorough: bool,
+    /// What was done so far, also when an error ended it.
+    pub copied: Copied,
+}
+
+impl<'a> Copying<'a> {
+    /// Copies as `identity` what `recipients` may read; `recipient_names` are the same as texts. `place` is the digest of the address.
+    ///
+    /// # Errors
+    /// [`ReplicaError::Store`].
+    pub fn new(
+        store: &'a Store,
+        bucket: &'a dyn Bucket,
+        identity: ReplicaIdentity,
+        (recipients, recipient_names): (&'a Recipients, &'a [String]),
+        place: Digest,
+        observer: &'a dyn Observer,
+    ) -> Result<Self, ReplicaError> {
+        let (notes, sent) = sorted(store.replica_notes(&place)?);
+        Ok(Self {
+            store,
+            bucket,
+            identity,
+            recipients,
+            recipient_names,
+            place,
+            notes,
+            sent,
+            seen: HashSet::new(),
+            observer,
+            part: PART,
+            is_thorough: false,
+            copied: Copied::default(),
+        })
+    }
+
+    /// The same with smaller parts.
+    #[cfg(test)]
+    pub(super) fn in_parts_of(self, part: usize) -> Self {
+        Self { part, ..self }
+    }
+
+    /// Copies everything that waits, until nothing new came meanwhile.
+    ///
+    /// # Errors
+    /// [`ReplicaError`]; what was copied until then stays, and is told by [`Self::copied`].
+    pub fn run(&mut self) -> Result<(), ReplicaError> {
+        if self.notes.is_empty() && self.seen.is_empty() {
+            self.look()?;
+        }
+        self.key()?;
+        loop {
+            let before = self.copied.clone();
+            self.moved()?;
+            self.snapshots()?;
+            self.receipts()?;
+            self.is_thorough = false;
+            if self.copied == before {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The key comes first: without it nothing that follows could be read. With it it is tried whether the service keeps to
+    /// conditions.
+    fn key(&mut self) -> Result<(), ReplicaError> {
+        let name = Name::of_key(&self.identity.key, self.recipient_names);
+        let note = object::key_note(&self.identity)?;
+        self.put_same(&name, &note)?;
+        if self.notes.contains(CONDITIONS) {
+            return Ok(());
+        }
+        let text = name.to_string();
+        let mac = object::mac(&self.identity, &text, &note);
+        let sealed = object::seal(&self.identity, self.recipients, &text, &mac, &note)?;
+        let tag = Tag { mac, last: None };
+        let put = self.bucket.put_new(&self.full(&text), sealed, &tag);
+        match put.map_err(|error| self.failed(error))? {
+            Put::Taken => {
+                self.store.note_replica(&self.place, CONDITIONS)?;
+                self.notes.insert(CONDITIONS.to_owned());
+                Ok(())
+            }
+            // It holds the same key as before, so nothing is lost.
+            Put::Done => Err(ReplicaError::Unconditional {
+                place: self.bucket.place(),
+            }),
+        }
+    }
+
+    /// Whether the archive is there; it is put when it is not. `false`: it is gone here.
+    fn archive(&mut self, named: &ArchiveRef) -> Result<bool, ReplicaError> {
+        let part = self.part as u64;
+        let count = named.size.div_ceil(part).max(1);
+        let name_of = |number: u64| {
+            let number = u32::try_from(number)
+                .map_err(|_| ReplicaError::Encrypt("an archive is too large".to_owned()))?;
+            Ok::<_, ReplicaError>(Name::Archive(named.id.clone(), number))
+        };
+        let mut missing = Vec::new();
+        for number in 1..=count {
+            let name = name_of(number)?;
+            if !self.notes.contains(&name.to_string()) {
+                missing.push((number, name));
+            }
+        }
+        if missing.is_empty() {
+            return Ok(true);
+        }
+        let cancelled = || self.observer.cancelled();
+        let opened = match self.store.archive_to_copy(named, &cancelled) {
+            Err(StoreError::Interrupted) => return Err(ReplicaError::Interrupted),
+            other => other?,
+        };
+        let Some(archive) = opened else {
+            return Ok(false);
+        };
+        for (number, name) in missing {
+            let at = (number - 1) * part;
+            let length = usize::try_from(part.min(named.size - at)).unwrap_or(self.part);
+            let bytes = archive.piece(self.store, at, length)?;
+            self.put_same(&name, &bytes)?;
+        }
+        Ok(true)
+    }
+
+    /// Archives that were packed anew, and the names that lead to them.
+    fn moved(&mut self) -> Result<(), ReplicaError> {
+        for (id, into, bytes) in self.store.moved_to_copy()? {
+            let name = Name::Moved(id, into.id.clone());
+            if self.notes.contains(&name.to_string()) && !self.is_thorough {
+                continue;
+            }
+            // Gone again: there is another name by now. Hurt: its snapshots say so.
+            match self.archive(&into) {
+                Ok(true) => self.put_same(&name, &bytes)?,
+                Ok(false) | Err(ReplicaError::Store(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn snapshots(&mut self) -> Result<(), ReplicaError> {
+        let mut waiting: Vec<(Time, SnapshotId)> = Vec::new();
+        let hurt: HashSet<SnapshotId> = self.copied.hurt.iter().map(|(id, _)| id.clone()).collect();
+        let mut records = HashMap::new();
+        for id in self.store.record_ids()? {
+            let is_noted = self.notes.contains(&Name::Record(id.clone()).to_string());
+            if is_noted && !self.is_thorough || hurt.contains(&id) {
+                continue;
+            }
+            match self.store.record(&id) {
+                Ok(record) => {
+                    waiting.push((record.taken_at, id.clone()));
+                    records.insert(id, record.archives);
+                }
+                Err(StoreError::NoSnapshot { .. }) => {}
+                Err(error) => self.copied.hurt.push((id, error.to_string())),
+            }
+        }
+        waiting.sort();
+        for (_, id) in waiting {
+            self.must_go_on()?;
+            let is_noted = self.notes.contains(&Name::Record(id.clone()).to_string());
+            match self.snapshot(&id, records.get(&id).map(Vec::as_slice).unwrap_or_default()) {
+                Ok(true) if is_noted => {}
+                Ok(true) => self.copied.snapshots.push(id),
+                // It was given up, or its archives were packed anew, since it was listed.
+                Ok(false) => {}
+                Err(ReplicaError::Store(error)) => self.copied.hurt.push((id, error.to_string())),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn snapshot(&mut self, id: &SnapshotId, archives: &[ArchiveRef]) -> Result<bool, ReplicaError> {
+        for archive in archives {
+            if !self.archive(archive)? {
+                // Where it lies now is said by the record, asked once more; that it lies nowhere is told, too.
+                let now = self.store.record(id);
+                return match now {
+                    Err(StoreError::NoSnapshot { .. }) => Ok(false),
+                    Ok(record) if record.archives.contains(archive) => Err(StoreError::NoArchive {
+                        id: id.clone(),
+                        archive: archive.id.clone(),
+                    }
+                    .into()),
+                    Ok(_) => Ok(false),
+                    Err(error) => Err(error.into()),
+                };
+            }
+        }
+        let Some(bytes) = self.store.record_bytes(id)? else {
+            return Ok(false);
+        };
+        self.put_same(&Name::Record(id.clone()), &bytes)?;
+        Ok(true)
+    }
+
+    /// Receipts go when the snapshots that they tell of have gone.
+    fn receipts(&mut self) -> Result<(), ReplicaError> {
+        let mut first = last_receipt(&self.notes) + 1;
+        let lines = self.store.receipt_lines(first)?;
+        let mut left = lines.as_slice();
+        while !left.is_empty() {
+            let taken = batch(left);
+            let last = first + taken as u64 - 1;
+            let name = Name::Receipts(first).to_string();
+            let payload = |count: usize| left.get(..count).unwrap_or_default().concat();
+            let text = payload(taken);
+            let tag = Tag {
+                mac: object::mac(&self.identity, &name, text.as_bytes()),
+                last: Some(last),
+            };
+            let there = self.put(&name, text.as_bytes(), &tag)?;
+            // An earlier attempt may have put fewer, or more, than would go now.
+            let up_to = |last: Option<u64>| {
+                let count = last.and_then(|last| last.checked_add(1)?.checked_sub(first))?;
+                let count = usize::try_from(count).ok()?;
+                (1..=left.len()).contains(&count).then_some(count)
+            };
+            let same = match there {
+                None => Some(taken),
+                Some(There::Tagged(there)) => up_to(there.last).filter(|count| {
+                    object::mac(&self.identity, &name, payload(*count).as_bytes()) == there.mac
+                }),
+                Some(There::AsSent(last)) => up_to(last),
+                Some(There::Strange) => None,
+            };
+            let Some(count) = same else {
+                return Err(self.foreign(&name));
+            };
+            let last = first + count as u64 - 1;
+            self.note(format!("{name} {last}"))?;
+            let count = last + 1 - first;
+            self.copied.receipts += count;
+            left = left
+                .get(usize::try_from(count).unwrap_or(usize::MAX)..)
+                .unwrap_or_default();
+            first = last + 1;
+        }
+        Ok(())
+    }
+}
+
+/// How many lines go into one object.
+fn batch(lines: &[String]) -> usize {
+    let mut size = 0;
+    let fit = lines.iter().take_while(|line| {
+        size += line.len();
+        size <= RECEIPTS
+    });
+    fit.count().max(1)
+}
+
+/// Up to which receipt all are there: pieces follow each other without a gap.
+fn last_receipt(notes: &HashSet<String>) -> u64 {
+    let pieces = notes.iter().filter_map(|note| {
+        let (name, last) = note.split_once(' ')?;
+        match Name::parse(name)? {
+            Name::Receipts(first) => Some((first, last.parse::<u64>().ok()?)),
+            _ => None,
+        }
+    });
+    let mut pieces: Vec<(u64, u64)> = pieces.collect();
+    pieces.sort_unstable();
+    let mut last = 0;
+    for (first, end) in pieces {
+        if first == last + 1 && end >= first {
+            last = end;
+        }
+    }
+    last
+}

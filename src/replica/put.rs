@@ -1,0 +1,221 @@
+//! One object at a time: put where nothing is, and recognised when it was put before. An object is noted when it is there; what is
+//! about to be sent is noted before, by the digest of its bytes.
+
+use std::collections::{HashMap, HashSet};
+
+use super::bucket::{BucketError, BucketErrorKind, Put, Tag};
+use super::name::Name;
+use super::push::{Copying, RECEIPTS};
+use super::{ReplicaError, object};
+use crate::snapshot::{ArchiveId, Digest};
+
+/// What age and our line add, and the largest record (bytes).
+const LARGEST_RECORD: u64 = 80 << 20;
+/// How a note begins of what is about to be sent: its name, the digest of its encrypted bytes and, of receipts, the last one. A service
+/// that was cut off may have the object and not what stands beside it.
+const SENT: char = '=';
+
+/// What was sent under a name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    digest: Digest,
+    last: Option<u64>,
+}
+
+impl Sent {
+    fn line(&self, name: &str) -> String {
+        let last = self.last.map(|last| format!(" {last}")).unwrap_or_default();
+        format!("{SENT}{name} {}{last}", self.digest)
+    }
+
+    fn parse(line: &str) -> Option<(&str, Self)> {
+        let mut words = line.strip_prefix(SENT)?.split(' ');
+        let (name, digest) = (words.next()?, Digest::from_hex(words.next()?)?);
+        let last = words.next().and_then(|last| last.parse().ok());
+        Some((name, Self { digest, last }))
+    }
+}
+
+/// What is known of an object that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum There {
+    /// By its tag.
+    Tagged(Tag),
+    /// It has none, and its bytes are those that were sent once.
+    AsSent(Option<u64>),
+    /// Nothing.
+    Strange,
+}
+
+/// Notes of what is there, and of what was sent.
+pub(super) fn sorted(all: HashSet<String>) -> (HashSet<String>, HashMap<String, Vec<Sent>>) {
+    let mut sent: HashMap<String, Vec<Sent>> = HashMap::new();
+    let (lines, notes): (HashSet<String>, HashSet<String>) =
+        all.into_iter().partition(|note| note.starts_with(SENT));
+    for (name, one) in lines.iter().filter_map(|line| Sent::parse(line)) {
+        // Of what is noted to be there nobody asks.
+        if !notes.contains(name) {
+            sent.entry(name.to_owned()).or_default().push(one);
+        }
+    }
+    (notes, sent)
+}
+
+impl Copying<'_> {
+    /// Looks what is there, so that what was removed there is put again.
+    ///
+    /// # Errors
+    /// [`ReplicaError`].
+    pub fn look(&mut self) -> Result<(), ReplicaError> {
+        let own = self.full("");
+        let listed = self.bucket.list(&own).map_err(|error| self.failed(error))?;
+        self.seen = listed
+            .into_iter()
+            .filter_map(|listed| listed.name.strip_prefix(&own).map(str::to_owned))
+            .collect();
+        // A snapshot that is there can lack an archive.
+        self.is_thorough = true;
+        let noted: Vec<String> = self.notes.iter().cloned().collect();
+        for note in noted {
+            let name = note.split(' ').next().unwrap_or_default();
+            if Name::parse(name).is_some() && !self.seen.contains(name) {
+                self.store.note_replica(&self.place, &format!("-{note}"))?;
+                self.notes.remove(&note);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn full(&self, name: &str) -> String {
+        format!("{}/{name}", self.identity.id)
+    }
+
+    pub(super) fn failed(&self, error: BucketError) -> ReplicaError {
+        match error.kind {
+            BucketErrorKind::Interrupted => ReplicaError::Interrupted,
+            _ => ReplicaError::Bucket {
+                place: self.bucket.place(),
+                source: error,
+            },
+        }
+    }
+
+    pub(super) fn foreign(&self, name: &str) -> ReplicaError {
+        ReplicaError::Foreign {
+            place: self.bucket.place(),
+            store: self.identity.id.clone(),
+            name: name.to_owned(),
+        }
+    }
+
+    pub(super) fn must_go_on(&self) -> Result<(), ReplicaError> {
+        match self.observer.cancelled() {
+            true => Err(ReplicaError::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn note(&mut self, note: String) -> Result<(), ReplicaError> {
+        self.observer.reached("replica-put");
+        self.store.note_replica(&self.place, &note)?;
+        self.notes.insert(note);
+        self.copied.objects += 1;
+        Ok(())
+    }
+
+    /// Puts an object where none is; else what is known of the one of that name.
+    pub(super) fn put(
+        &mut self,
+        name: &str,
+        payload: &[u8],
+        tag: &Tag,
+    ) -> Result<Option<There>, ReplicaError> {
+        const ATTEMPTS: u32 = 3;
+        let full = self.full(name);
+        if self.seen.contains(name) {
+            // It need not be sent to know that.
+            return Ok(Some(self.there(name)?));
+        }
+        let sealed = object::seal(&self.identity, self.recipients, name, &tag.mac, payload)?;
+        let length = sealed.len() as u64;
+        let sent = Sent {
+            digest: Digest::of(&sealed),
+            last: tag.last,
+        };
+        self.store.note_replica(&self.place, &sent.line(name))?;
+        self.sent.entry(name.to_owned()).or_default().push(sent);
+        for _ in 0..ATTEMPTS {
+            self.must_go_on()?;
+            let put = self.bucket.put_new(&full, sealed.clone(), tag);
+            match put.map_err(|error| self.failed(error))? {
+                Put::Done => {
+                    self.copied.bytes += length;
+                    return Ok(None);
+                }
+                Put::Taken => {
+                    let there = self.there(name)?;
+                    if there != There::Strange {
+                        return Ok(Some(there));
+                    }
+                    // Somebody removes it at this moment; or it has no tag, and is none of ours.
+                }
+            }
+        }
+        Ok(Some(There::Strange))
+    }
+
+    /// What is known of an object that is there. One that has lost its tag is known by its bytes, as they were sent.
+    fn there(&self, name: &str) -> Result<There, ReplicaError> {
+        let full = self.full(name);
+        if let Some(tag) = self.bucket.tag(&full).map_err(|error| self.failed(error))? {
+            return Ok(There::Tagged(tag));
+        }
+        let Some(sent) = self.sent.get(name) else {
+            return Ok(There::Strange);
+        };
+        let most = self.part.max(RECEIPTS) as u64 + LARGEST_RECORD;
+        let bytes = self.bucket.get(&full, most).map_err(|error| self.failed(error))?;
+        let digest = bytes.as_deref().map(Digest::of);
+        let same = sent.iter().find(|sent| Some(sent.digest) == digest);
+        Ok(same.map_or(There::Strange, |sent| There::AsSent(sent.last)))
+    }
+
+    /// Puts an object that has one content alone.
+    pub(super) fn put_same(&mut self, name: &Name, payload: &[u8]) -> Result<(), ReplicaError> {
+        let name = name.to_string();
+        if self.notes.contains(&name) {
+            return Ok(());
+        }
+        let mac = object::mac(&self.identity, &name, payload);
+        let tag = Tag { mac, last: None };
+        match self.put(&name, payload, &tag)? {
+            Some(There::Tagged(there)) if there.mac != mac => Err(self.foreign(&name)),
+            Some(There::Strange) => Err(self.foreign(&name)),
+            None | Some(There::Tagged(_) | There::AsSent(_)) => self.note(name),
+        }
+    }
+
+    /// Which archives were noted to be there.
+    pub(super) fn noted_archives(&self) -> HashMap<ArchiveId, Vec<Name>> {
+        let mut found: HashMap<ArchiveId, Vec<Name>> = HashMap::new();
+        for name in self.notes.iter().filter_map(|note| Name::parse(note)) {
+            if let Name::Archive(id, _) | Name::Moved(id, _) = &name {
+                found.entry(id.clone()).or_default().push(name.clone());
+            }
+        }
+        found
+    }
+
+    /// Removes an object that was noted.
+    pub(super) fn remove(&mut self, name: &Name) -> Result<(), ReplicaError> {
+        self.must_go_on()?;
+        let name = name.to_string();
+        self.bucket
+            .delete(&self.full(&name))
+            .map_err(|error| self.failed(error))?;
+        self.store.note_replica(&self.place, &format!("-{name}"))?;
+        self.notes.remove(&name);
+        self.copied.removed += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,351 @@
+//! Sessions that come from the copy of a store: each with all of its snapshots, their ids, kinds, names and times, in archives of our
+//! own. What was cut short goes on where it was; what is here already is left alone.
+
+mod lives;
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use super::World;
+use crate::replica::{Chain, Index, Remote, ReplicaError, by_instance};
+use crate::snapshot::{Act, ArchiveId, ArchiveRef, Ending, InstanceId, SnapshotId, SnapshotRecord, Time};
+use crate::store::archive::{Archive, ArchiveError};
+use crate::store::{Blobs, IMPORTED, Standing, Store, StoreError, Told};
+use crate::transfer::{Dropped, Known, Landed, Moment, TransferError};
+use lives::{Life, Steps, lives};
+
+/// What is brought back.
+pub struct AdoptRequest<'a> {
+    /// The address, for the receipts.
+    pub place: &'a str,
+    /// The store there.
+    pub remote: &'a Remote<'a>,
+    /// What there is.
+    pub index: &'a Index,
+    /// Its chain.
+    pub chain: &'a Chain,
+    /// The sessions are this machine's own from now on, with their workspaces and modes, and nothing is dropped.
+    pub trusted: bool,
+    /// Whom everything belongs to, when it is not trusted.
+    pub owner: (u32, u32),
+}
+
+/// What was brought back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Adopted {
+    /// Sessions that were not known here.
+    pub sessions: Vec<InstanceId>,
+    /// Snapshots that are here now.
+    pub snapshots: Vec<SnapshotId>,
+    /// Snapshots that were here before.
+    pub there: u64,
+    /// Snapshots that were here and were given up: they stay so.
+    pub given_up: u64,
+    /// What was dropped, of all snapshots together.
+    pub dropped: u64,
+    /// Paths that became the importing user's and lost nothing else, of all snapshots together.
+    pub owners: u64,
+    /// The first of the dropped.
+    pub named: Vec<(SnapshotId, crate::transfer::DroppedWhat)>,
+    /// Snapshots that could not be brought back, and why.
+    pub failed: Vec<(SnapshotId, String)>,
+}
+
+/// Why nothing more can be brought back.
+#[derive(Debug, thiserror::Error)]
+pub enum AdoptError {
+    /// The bucket.
+    #[error(transparent)]
+    Replica(#[from] ReplicaError),
+    /// The archives.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
+    /// The store here.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Brings back what `records` name.
+///
+/// # Errors
+/// [`AdoptError`]; what came until then stays, and the next attempt goes on with the rest.
+pub fn adopt(
+    store: &Store,
+    world: World<'_>,
+    request: &AdoptRequest<'_>,
+    records: Vec<SnapshotRecord>,
+) -> Result<Adopted, AdoptError> {
+    let from = request.remote.store();
+    let _alone = store.lock_incoming(from)?;
+    let (lives, steps) = lives(request.chain);
+    let mut landing = Landing {
+        store,
+        world,
+        request,
+        steps,
+        known: Known::default(),
+        checked: HashSet::new(),
+        sound: HashSet::new(),
+        uses: uses(request, &records),
+        adopted: Adopted::default(),
+    };
+    for (instance, records) in by_instance(records) {
+        let life = lives.get(&instance).cloned().unwrap_or_default();
+        landing.session(&instance, life, records)?;
+    }
+    store.forget_incoming(from)?;
+    Ok(landing.adopted)
+}
+
+/// How often each archive is still needed.
+fn uses(request: &AdoptRequest<'_>, records: &[SnapshotRecord]) -> HashMap<ArchiveId, u64> {
+    let mut uses = HashMap::new();
+    for archive in records.iter().flat_map(|record| &record.archives) {
+        if let Ok(found) = request.remote.resolve(request.index, archive) {
+            *uses.entry(found.id).or_default() += 1;
+        }
+    }
+    uses
+}
+
+struct Landing<'a> {
+    store: &'a Store,
+    world: World<'a>,
+    request: &'a AdoptRequest<'a>,
+    steps: Steps,
+    /// What is stored already, so that it is not stored again.
+    known: Known,
+    /// Content that was read and had its digest.
+    checked: HashSet<crate::snapshot::Content>,
+    /// Archives that were compared as a whole.
+    sound: HashSet<ArchiveId>,
+    uses: HashMap<ArchiveId, u64>,
+    adopted: Adopted,
+}
+
+impl Landing<'_> {
+    fn session(
+        &mut self,
+        instance: &InstanceId,
+        life: Life,
+        records: Vec<SnapshotRecord>,
+    ) -> Result<(), AdoptError> {
+        let mut new = Vec::new();
+        for record in records {
+            match self.store.standing(&record.id)? {
+                Standing::Unknown => new.push(record),
+                Standing::GivenUp => {
+                    self.adopted.given_up += 1;
+                    self.done_with(&record.archives)?;
+                }
+                Standing::Here => {
+                    self.adopted.there += 1;
+                    // What it holds need not be stored again; when it cannot be read, it is.
+                    if let Ok(here) = self.store.record(&record.id) {
+                        self.known.add(self.store, &here.archives);
+                    }
+                    self.done_with(&record.archives)?;
+                }
+            }
+        }
+        let (Some(first), Some(last)) = (new.first(), new.last()) else {
+            return Ok(());
+        };
+        let (begun, over) = (first.taken_at, last.taken_at);
+        // As long as it is held nobody else works on the session.
+        let _lock = self.store.lock_instance(instance)?;
+        if self
+            .store
+            .catalog()
+            .instance(instance)?
+            .is_none_or(|row| row.mode == "unknown")
+        {
+            self.begin(instance, &life, (begun, over), &new)?;
+        }
+        for record in new {
+            let id = record.id.clone();
+            let archives = record.archives.clone();
+            let workspace = life.workspace.as_deref();
+            match self.snapshot(record, workspace) {
+                Ok(()) => self.adopted.snapshots.push(id),
+                Err(AdoptError::Transfer(error)) if is_of_the_snapshot(&error) => {
+                    self.adopted.failed.push((id, error.to_string()));
+                }
+                Err(error) => return Err(error),
+            }
+            self.done_with(&archives)?;
+        }
+        Ok(())
+    }
+
+    /// The receipt by which the session is known here. It is kept whatever the rules of retention say, which would take old ones at
+    /// once.
+    fn begin(
+        &mut self,
+        instance: &InstanceId,
+        life: &Life,
+        (begun, over): (Time, Time),
+        records: &[SnapshotRecord],
+    ) -> Result<(), AdoptError> {
+        let trusted = self.request.trusted;
+        let mode = life.mode.clone().filter(|_| trusted);
+        let mounts = match life.mounts.is_empty() {
+            false => life.mounts.clone(),
+            true => records
+                .first()
+                .map(|record| record.mounts.iter().map(|mount| mount.coverage.clone()).collect())
+                .unwrap_or_default(),
+        };
+        let (ended, ending) = life.ended.clone().unwrap_or((over, Ending::Unseen));
+        let act = Act::Adopt {
+            place: self.request.place.to_owned(),
+            store: self.request.remote.store().clone(),
+            trusted,
+            workspace: life.workspace.clone().filter(|_| trusted),
+            mode: mode.unwrap_or_else(|| IMPORTED.to_owned()),
+            mounts,
+            command: life.command.clone(),
+            began: life.began.unwrap_or(begun),
+            ended,
+            ending,
+        };
+        let World { clock, uid, .. } = self.world;
+        self.store.append(clock.now(), uid, instance, act)?;
+        self.world.observer.reached("adopt-begun");
+        self.store
+            .append(clock.now(), uid, instance, Act::Pin { snapshot: None })?;
+        self.adopted.sessions.push(instance.clone());
+        Ok(())
+    }
+
+    fn snapshot(&mut self, record: SnapshotRecord, workspace: Option<&str>) -> Result<(), AdoptError> {
+        let trusted = self.request.trusted;
+        let mut files = Vec::new();
+        for archive in &record.archives {
+            files.push(self.fetch(archive, &record.id)?);
+        }
+        self.world.observer.reached("adopt-fetched");
+        let blobs = Blobs::of_files(files, &record);
+        let name = format!(
+            "{}/{}/{}",
+            self.request.place,
+            self.request.remote.store(),
+            record.id
+        );
+        let observer = self.world.observer;
+        let mut moment = Moment::read(Path::new(&name), record, blobs, &mut self.checked, observer)?;
+        if !trusted {
+            moment.strip(self.request.owner);
+        }
+        let origin = moment.record();
+        let draft = self.store.draft(origin.id.clone())?;
+        let landed = Landed {
+            instance: &origin.instance,
+            snapshot: &origin.id,
+            workspace: workspace.filter(|_| trusted),
+            kind: origin.kind,
+            late: origin.late,
+            name: origin.name.as_deref(),
+        };
+        let stored = moment.store(self.store, &draft, &landed, &self.known, observer)?;
+        if stored.mounts.iter().any(|mount| !mount.withheld.is_empty()) {
+            // As for an imported file: another store's key made those digests, and ours must be there.
+            self.store.make_digest_key(self.world.entropy)?;
+        }
+        observer.reached("adopt-stored");
+        let (step, call) = self.steps.remove(&stored.id).unwrap_or_default();
+        let World { clock, uid, .. } = self.world;
+        self.store
+            .publish(draft, &stored, Told { step, call }, clock.now(), uid)?;
+        observer.reached("adopt-captured");
+        self.known.add(self.store, &stored.archives);
+        self.drop_told(&stored.id, moment.dropped());
+        Ok(())
+    }
+
+    fn drop_told(&mut self, id: &SnapshotId, dropped: &Dropped) {
+        const NAMED: usize = 20;
+        self.adopted.dropped += dropped.paths;
+        self.adopted.owners += dropped.owners;
+        let room = NAMED.saturating_sub(self.adopted.named.len());
+        let named = dropped.named.iter().take(room);
+        self.adopted
+            .named
+            .extend(named.map(|what| (id.clone(), what.clone())));
+    }
+
+    /// An archive that a snapshot needs, open: it came before, or comes now.
+    fn fetch(&mut self, wanted: &ArchiveRef, id: &SnapshotId) -> Result<(Archive, ArchiveRef), AdoptError> {
+        let AdoptRequest { remote, index, .. } = self.request;
+        let from = remote.store();
+        let lost = |why: String| TransferError::Damaged {
+            path: format!("{}/{from}/{id}", self.request.place).into(),
+            why,
+        };
+        let found = remote.resolve(index, wanted).map_err(lost)?;
+        if let Some(path) = self.store.received(from, &found)? {
+            let opened = Archive::open(&path, Some(&found)).and_then(|archive| {
+                if !self.sound.contains(&found.id) {
+                    archive.check_file(&found)?;
+                }
+                Ok(archive)
+            });
+            match opened {
+                Ok(archive) => {
+                    self.sound.insert(found.id.clone());
+                    return Ok((archive, found));
+                }
+                // Power may have gone while it came.
+                Err(_) => self.store.forget_received(from, &found.id)?,
+            }
+        }
+        let free = self.store.free_bytes()?;
+        if found.size > free {
+            return Err(TransferError::Room {
+                path: format!("{}/{from}/archives/{}", self.request.place, found.id).into(),
+                need: found.size,
+                free,
+            }
+            .into());
+        }
+        let mut file = self.store.receive(from, &found)?;
+        let read = remote.archive(index, &found, &mut |bytes| Ok(file.write(bytes)?))?;
+        read.map_err(lost)?;
+        let path = file.finish()?;
+        self.sound.insert(found.id.clone());
+        let archive = Archive::open(&path, Some(&found)).map_err(TransferError::Archive)?;
+        Ok((archive, found))
+    }
+
+    /// Archives that nothing needs any more need not lie there.
+    fn done_with(&mut self, archives: &[ArchiveRef]) -> Result<(), AdoptError> {
+        let AdoptRequest { remote, index, .. } = self.request;
+        for archive in archives {
+            let Ok(found) = remote.resolve(index, archive) else {
+                continue;
+            };
+            let left = self.uses.entry(found.id.clone()).or_default();
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                self.store.forget_received(remote.store(), &found.id)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether only this snapshot is hurt, so that the others can come.
+fn is_of_the_snapshot(error: &TransferError) -> bool {
+    match error {
+        TransferError::Damaged { .. } | TransferError::Content { .. } | TransferError::Newer { .. } => true,
+        TransferError::Archive(error) => ArchiveError::is_damage(error) || error.is_newer(),
+        TransferError::Store(error) => matches!(
+            error,
+            StoreError::Content { .. }
+                | StoreError::Manifest { .. }
+                | StoreError::Archive(_)
+                | StoreError::Damaged { .. }
+        ),
+        _ => false,
+    }
+}

@@ -1,0 +1,76 @@
+//! What the chain of another machine says of its sessions.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::replica::Chain;
+use crate::snapshot::{Act, CallRef, Coverage, Ending, InstanceId, SnapshotId, Step, Time};
+
+/// A session as its own chain tells of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Life {
+    pub(super) workspace: Option<String>,
+    pub(super) mode: Option<String>,
+    pub(super) mounts: Vec<Coverage>,
+    pub(super) command: Option<(String, u32)>,
+    pub(super) began: Option<Time>,
+    pub(super) ended: Option<(Time, Ending)>,
+}
+
+/// What the receipt of a snapshot tells that its record does not.
+pub(super) type Steps = HashMap<SnapshotId, (Option<Step>, Option<CallRef>)>;
+
+/// What each session was, and what each snapshot's receipt says.
+pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
+    let mut lives: BTreeMap<InstanceId, Life> = BTreeMap::new();
+    let mut steps = Steps::new();
+    for receipt in &chain.receipts {
+        let Some(instance) = &receipt.instance else {
+            continue;
+        };
+        let life = lives.entry(instance.clone()).or_default();
+        match &receipt.act {
+            Act::Begin {
+                workspace,
+                mode,
+                mounts,
+                command,
+                ..
+            } if life.began.is_none() => {
+                life.workspace.clone_from(workspace);
+                life.mode = Some(mode.clone());
+                life.mounts.clone_from(mounts);
+                life.command.clone_from(command);
+                life.began = Some(receipt.at);
+            }
+            Act::Adopt {
+                workspace,
+                mode,
+                mounts,
+                command,
+                began,
+                ended,
+                ending,
+                ..
+            } if life.began.is_none() => {
+                life.workspace.clone_from(workspace);
+                life.mode = Some(mode.clone());
+                life.mounts.clone_from(mounts);
+                life.command.clone_from(command);
+                life.began = Some(*began);
+                life.ended = Some((*ended, ending.clone()));
+            }
+            Act::End { ending, .. } if life.ended.is_none() => {
+                life.ended = Some((receipt.at, ending.clone()))
+            }
+            Act::Capture {
+                snapshot, step, call, ..
+            } => {
+                steps
+                    .entry(snapshot.clone())
+                    .or_insert_with(|| (step.clone(), call.clone()));
+            }
+            _ => {}
+        }
+    }
+    (lives, steps)
+}

@@ -1,0 +1,152 @@
+//! What is being brought back from a copy of another store: archives that lie beside ours until their snapshots are stored, so that
+//! what was cut short goes on where it was; and what is known here of a snapshot that comes.
+
+use std::path::PathBuf;
+
+use super::lock::LockGuard;
+use super::{LockedObject, Store, StoreError, directory, durable, lock};
+use crate::platform::{self, File};
+use crate::snapshot::{ArchiveId, ArchiveRef, SnapshotId, StoreId};
+
+/// What is known here of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing.
+    Unknown,
+    /// It is here, or a receipt tells that it was.
+    Here,
+    /// It was here, and was given up.
+    GivenUp,
+}
+
+/// An archive that is being received.
+#[derive(Debug)]
+pub struct IncomingArchive<'s> {
+    store: &'s Store,
+    file: File,
+    at: u64,
+    part: PathBuf,
+    path: PathBuf,
+}
+
+impl IncomingArchive<'_> {
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let _kept = self.store.layout().enter()?;
+        self.file
+            .write_all_at(bytes, self.at)
+            .map_err(StoreError::io("write", &self.part))?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// It is whole.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn finish(self) -> Result<PathBuf, StoreError> {
+        let _kept = self.store.layout().enter()?;
+        durable::publish(&self.part, &self.path)?;
+        Ok(self.path)
+    }
+}
+
+impl Store {
+    /// What is known here of a snapshot.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], [`StoreError::Catalog`].
+    pub fn standing(&self, id: &SnapshotId) -> Result<Standing, StoreError> {
+        let _kept = self.layout().enter()?;
+        if self.catalog().pruned()?.contains(id) {
+            return Ok(Standing::GivenUp);
+        }
+        let told = self.catalog().recorded_digest(id)?.is_some();
+        Ok(match told || durable::is_there(&self.layout().record(id))? {
+            true => Standing::Here,
+            false => Standing::Unknown,
+        })
+    }
+
+    /// Says that this process brings back what `from` has.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] while another one does; [`StoreError::Io`].
+    pub fn lock_incoming(&self, from: &StoreId) -> Result<LockGuard, StoreError> {
+        let _kept = self.layout().enter()?;
+        self.must_be_writable()?;
+        let name = format!("incoming-{from}");
+        lock::fork(self.layout(), &name)?.ok_or_else(|| StoreError::Locked {
+            object: LockedObject::File(self.layout().lock(&name)),
+        })
+    }
+
+    /// An archive that came before; `None` when it did not. Nothing says yet that it is whole.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn received(&self, from: &StoreId, named: &ArchiveRef) -> Result<Option<PathBuf>, StoreError> {
+        let _kept = self.layout().enter()?;
+        let path = self.place_of(from, &named.id);
+        Ok(durable::is_there(&path)?.then_some(path))
+    }
+
+    /// Begins to receive an archive.
+    ///
+    /// # Errors
+    /// [`StoreError::Create`], [`StoreError::Io`].
+    pub fn receive(&self, from: &StoreId, named: &ArchiveRef) -> Result<IncomingArchive<'_>, StoreError> {
+        self.must_be_writable()?;
+        let _kept = self.layout().enter()?;
+        let directory = self.layout().incoming(from);
+        if let Some(above) = directory.parent() {
+            directory::make(above)?;
+        }
+        directory::make(&directory)?;
+        let path = self.place_of(from, &named.id);
+        let part = path.with_extension("part");
+        // One that was cut short begins anew.
+        durable::remove(&part)?;
+        Ok(IncomingArchive {
+            store: self,
+            file: durable::create(&part)?,
+            at: 0,
+            part,
+            path,
+        })
+    }
+
+    /// Removes an archive that came: its snapshots are stored, or it is not what it should be.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn forget_received(&self, from: &StoreId, id: &ArchiveId) -> Result<(), StoreError> {
+        let _kept = self.layout().enter()?;
+        durable::remove(&self.place_of(from, id))
+    }
+
+    /// Removes all that came.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn forget_incoming(&self, from: &StoreId) -> Result<(), StoreError> {
+        let _kept = self.layout().enter()?;
+        let directory = self.layout().incoming(from);
+        if !durable::is_there(&directory)? {
+            return Ok(());
+        }
+        platform::remove_tree_at(&directory).map_err(StoreError::io("remove", &directory))?;
+        if let Some(above) = directory.parent() {
+            // Another store may be on its way.
+            let _ = platform::remove_dir_at(above);
+        }
+        Ok(())
+    }
+
+    fn place_of(&self, from: &StoreId, id: &ArchiveId) -> PathBuf {
+        self.layout().incoming(from).join(format!("{id}.tar.zst"))
+    }
+}
