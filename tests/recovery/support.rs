@@ -2,6 +2,7 @@
 
 pub(crate) mod background;
 pub(crate) mod ballast;
+pub(crate) mod bucket;
 pub(crate) mod build;
 pub(crate) mod carried;
 pub(crate) mod compare;

@@ -73,6 +73,7 @@ pub(crate) fn printed_by(args: &[OsString]) -> Option<&'static str> {
     }
     let name = match verb {
         "restore" if words.contains(&"--to") => "restore-to",
+        "import" if words.contains(&"--from") => "import-from",
         "log" if is_bare(&words, "--anchor") => "log-anchor",
         "hook" => match *words.iter().skip_while(|word| **word != "hook").nth(1)? {
             "install" => "hook-install",

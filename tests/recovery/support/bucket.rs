@@ -1,0 +1,235 @@
+//! A real server that speaks like S3, on disk, which a test starts, kills and starts again; and a door before it that lets through,
+//! slows down or breaks what goes through.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use super::invocation::Invocation;
+use super::machine::{skip, tool};
+
+/// Who signs in.
+pub(crate) const USER: &str = "canary-access-key";
+pub(crate) const SECRET: &str = "canary-secret-access-key";
+
+/// The server's program: what `.ci/run` installed, or what lies in `PATH`. `None`, and said why, where there is none.
+fn program() -> Option<PathBuf> {
+    let named = std::env::var_os("S3_SERVER").map(PathBuf::from);
+    let found = named.filter(|path| path.is_file()).or_else(|| tool("s3s-fs"));
+    if found.is_none() {
+        skip(
+            "replication",
+            "there is no s3s-fs (S3_SERVER, or in PATH); .ci/run installs it",
+        );
+    }
+    found
+}
+
+/// What the door does with a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Door {
+    /// It is open.
+    Open,
+    /// Nobody is let in.
+    Shut,
+    /// The service is busy: 503.
+    Busy,
+    /// What was asked for is done, and the answer is lost.
+    Deaf,
+    /// It is cut after some bytes.
+    Torn,
+}
+
+const DOORS: [Door; 5] = [Door::Open, Door::Shut, Door::Busy, Door::Deaf, Door::Torn];
+
+/// A server with one bucket, and its door.
+pub(crate) struct Bucket {
+    program: PathBuf,
+    root: tempfile::TempDir,
+    port: u16,
+    server: Option<Child>,
+    door: Arc<AtomicU8>,
+    over: Arc<AtomicBool>,
+    at: u16,
+}
+
+/// A port that is free at this moment.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
+
+impl Bucket {
+    /// Starts one. `None`, and said why, where it cannot be had.
+    pub(crate) fn start() -> Option<Self> {
+        let program = program()?;
+        let root = tempfile::TempDir::with_prefix("jr-bucket-").unwrap();
+        fs::create_dir(root.path().join("bucket")).unwrap();
+        let mut bucket = Self {
+            program,
+            root,
+            port: free_port(),
+            server: None,
+            door: Arc::new(AtomicU8::new(0)),
+            over: Arc::default(),
+            at: 0,
+        };
+        bucket.revive();
+        bucket.open_door();
+        Some(bucket)
+    }
+
+    /// The bytes on the server's disk.
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Where an object lies on the server's disk.
+    pub(crate) fn objects(&self) -> Vec<PathBuf> {
+        let all = walkdir::WalkDir::new(self.root.path().join("bucket"));
+        let files = all
+            .into_iter()
+            .map(Result::unwrap)
+            .filter(|entry| entry.file_type().is_file());
+        files.map(walkdir::DirEntry::into_path).collect()
+    }
+
+    /// `kill -9` to the server.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            server.kill().unwrap();
+            server.wait().unwrap();
+        }
+    }
+
+    /// Starts it again on what it left.
+    pub(crate) fn revive(&mut self) {
+        self.kill();
+        let log = fs::File::create(self.root.path().join("server-log")).unwrap();
+        let server = Command::new(&self.program)
+            .args(["--host", "127.0.0.1", "--port", &self.port.to_string()])
+            .args(["--access-key", USER, "--secret-key", SECRET])
+            .arg(self.root.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.server = Some(server);
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "the server does not start"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What the door does from now on.
+    pub(crate) fn door(&self, door: Door) {
+        self.door.store(door as u8, Ordering::Relaxed);
+    }
+
+    /// The address for `AWS_ENDPOINT_URL`.
+    pub(crate) fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.at)
+    }
+
+    /// A run that signs in here.
+    pub(crate) fn signed<'a>(&self, invocation: Invocation<'a>) -> Invocation<'a> {
+        invocation
+            .with("AWS_ENDPOINT_URL", self.endpoint())
+            .with("AWS_ACCESS_KEY_ID", USER)
+            .with("AWS_SECRET_ACCESS_KEY", SECRET)
+            .with("AWS_REGION", "us-east-1")
+            .with("AWS_EC2_METADATA_DISABLED", "true")
+    }
+
+    fn open_door(&mut self) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        self.at = listener.local_addr().unwrap().port();
+        let (door, over, port) = (Arc::clone(&self.door), Arc::clone(&self.over), self.port);
+        std::thread::spawn(move || {
+            for guest in listener.incoming() {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let Ok(guest) = guest else { continue };
+                let door = DOORS[usize::from(door.load(Ordering::Relaxed))];
+                std::thread::spawn(move || drop(let_in(&guest, door, port)));
+            }
+        });
+    }
+}
+
+/// One connection through the door.
+fn let_in(guest: &TcpStream, door: Door, port: u16) -> std::io::Result<()> {
+    let close = || guest.shutdown(Shutdown::Both);
+    match door {
+        Door::Shut => return close(),
+        Door::Busy => {
+            let mut head = [0; 4096];
+            let _ = (&*guest).read(&mut head)?;
+            let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            (&*guest).write_all(busy.as_bytes())?;
+            return close();
+        }
+        Door::Open | Door::Deaf | Door::Torn => {}
+    }
+    let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else {
+        return close();
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let limit = if door == Door::Torn { 3000 } else { usize::MAX };
+            drop(carry(guest, &server, limit));
+            drop(server.shutdown(Shutdown::Write));
+            if door == Door::Torn {
+                drop(guest.shutdown(Shutdown::Both));
+            }
+        });
+        if door == Door::Deaf {
+            // It is heard that there is an answer, and nothing of it goes on.
+            let mut first = [0; 1];
+            drop((&server).read(&mut first));
+        } else {
+            drop(carry(&server, guest, usize::MAX));
+        }
+        drop(guest.shutdown(Shutdown::Both));
+        drop(server.shutdown(Shutdown::Both));
+    });
+    Ok(())
+}
+
+fn carry(mut from: &TcpStream, mut to: &TcpStream, most: usize) -> std::io::Result<()> {
+    let mut bytes = [0; 16 << 10];
+    let mut left = most;
+    loop {
+        let room = bytes.len().min(left);
+        let count = from.read(&mut bytes[..room])?;
+        if count == 0 {
+            return Ok(());
+        }
+        to.write_all(&bytes[..count])?;
+        left -= count;
+    }
+}
+
+impl Drop for Bucket {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        // The door wakes up.
+        drop(TcpStream::connect(("127.0.0.1", self.at)));
+        self.kill();
+    }
+}
