@@ -86,6 +86,13 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["doctor", "--json"], 0);
     run(&["completions", "fish", "--json"], 0);
     run(&["man", "restore", "--json"], 0);
+    let recipient = crate::replicas::RECIPIENT;
+    let elsewhere = format!(
+        "[recovery.state]\nrecipients = [\"{recipient}\"]\n[recovery.store]\nreplicate = \"s3://bucket/prefix\"\n"
+    );
+    sandbox.configure("config.toml", &elsewhere);
+    run(&["replicate", "--dry-run", "--json"], 0);
+    sandbox.configure("config.toml", "");
     let launch = [
         "launch",
         "--report",
@@ -99,6 +106,8 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     let document: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
     check("report", &document, &"launch --report");
     seen.push("report".to_owned());
+    // That takes an object store: `replicas.rs` has one, and what it prints is checked there.
+    seen.push("import-from".to_owned());
     seen.sort();
     seen.dedup();
     assert_eq!(seen, names(), "a document that nobody tried");
