@@ -29,8 +29,8 @@ pub use attributes::{
     set_handle_attribute,
 };
 pub use bulk::{
-    LoadedFile, Looked, Object, TICK_NANOS, Wanted, load_below, load_file, load_files, look_below, look_into,
-    object, objects, settle, stat_children,
+    LoadedFile, Looked, Object, TICK_NANOS, Wanted, load_below, load_file, look_below, look_into, object,
+    objects, settle, stat_children,
 };
 pub use change::{
     append_own, chmod_handle, chmod_node, chown, chown_handle, create_file, exchange, hard_link, make_device,

@@ -16,6 +16,7 @@ mod holder;
 mod identity;
 mod launch;
 mod orphans;
+mod own;
 mod pager;
 mod probe;
 mod search;

@@ -7,6 +7,7 @@ mod end;
 mod forks;
 mod guard;
 mod import;
+mod known;
 mod pending;
 mod select;
 mod state;
@@ -22,6 +23,7 @@ pub use guard::{
     sessions_of_caller,
 };
 pub use import::{ImportRequest, import};
+pub use known::recorded_mounts;
 pub use pending::{is_torn, make_way, roots};
 pub use select::{check_name, find_before, find_called, find_instance, find_snapshot};
 pub use state::{Reason, Sight, State, is_active, state, state_by};

@@ -8,14 +8,9 @@ use crate::config::{self, settle};
 use crate::environment::Environment;
 use crate::platform::remote::{Address, is_elsewhere};
 use crate::process::{Permission, permissions};
-use crate::store::{Layout, Store};
+use crate::session::recorded_mounts;
 
-pub(super) fn judge(
-    environment: &Environment,
-    root: Option<&Layout>,
-    config: &config::Survey,
-    findings: &mut Vec<Finding>,
-) {
+pub(super) fn judge(environment: &Environment, config: &config::Survey, findings: &mut Vec<Finding>) {
     let mounts = config.workspaces.iter().flat_map(|workspace| &workspace.mounts);
     let (there, mut here): (Vec<PathBuf>, Vec<PathBuf>) = mounts
         .filter(|mount| !mount.readonly)
@@ -30,9 +25,9 @@ pub(super) fn judge(
         return;
     }
     // Nothing in a mount is ever started, so whoever cannot say which there are starts nothing.
-    match recorded(root) {
-        Some(roots) => here.extend(roots),
-        None => return,
+    match recorded_mounts(environment) {
+        Ok(roots) => here.extend(roots),
+        Err(_) => return,
     }
     let addresses: BTreeSet<Address> = there
         .iter()
@@ -43,19 +38,6 @@ pub(super) fn judge(
             findings.push(judged(address, asked));
         }
     }
-}
-
-fn recorded(root: Option<&Layout>) -> Option<Vec<PathBuf>> {
-    let Some(root) = root else { return Some(Vec::new()) };
-    let Some(store) = Store::open_read(root.clone()).ok()? else {
-        return Some(Vec::new());
-    };
-    let rows = store.catalog().instances().ok()?;
-    let roots = rows
-        .iter()
-        .flat_map(|row| &row.mounts)
-        .map(|mount| mount.root.to_path());
-    Some(roots.filter(|root| !is_elsewhere(root)).collect())
 }
 
 fn judged(address: &Address, asked: Result<Vec<Permission>, String>) -> Finding {

@@ -9,7 +9,6 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::platform;
 use crate::replica::{Bucket as _, S3, waiting};
-use crate::snapshot::Digest;
 use crate::store::archive::Recipients;
 use crate::store::{Layout, Store};
 
@@ -48,7 +47,7 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
         return;
     }
     let store = layout.and_then(|layout| Store::open_read(layout).ok().flatten());
-    let digest = Digest::of(place.to_string().as_bytes());
+    let digest = replication.digest();
     let left = store.as_ref().and_then(|store| waiting(store, &digest).ok());
     let failing = store
         .as_ref()

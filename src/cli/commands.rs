@@ -47,17 +47,14 @@ mod words;
 pub(super) use diff::Compared;
 pub(super) use pending::warn_of_pending;
 
-use std::io;
-use std::path::PathBuf;
-
 use super::args::{Invocation, Verb};
 use super::context::{Context, SystemEntropy};
 use super::error::CliError;
 use super::exit_code::Status;
 use crate::environment::Environment;
-use crate::platform::remote::{Lost, MISSING, hang_up, is_elsewhere, lost, set_carrier, set_settler};
+use crate::platform::remote::{Lost, MISSING, hang_up, lost, set_carrier, set_settler};
 use crate::process::{AGENT_VARIABLE, carry, settle_cluster};
-use crate::store::{Layout, Store};
+use crate::session::recorded_mounts;
 use crate::terminal::{Terminal, sanitize};
 
 /// Carries a verb out.
@@ -85,7 +82,7 @@ pub(super) fn perform(
     }));
     let settlers = environment.clone();
     set_settler(Box::new(move |address, path| {
-        settle_cluster(&settlers, &recorded_mounts(&settlers).ok()?, address, path)
+        settle_cluster(&settlers, || recorded_mounts(&settlers).ok(), address, path)
     }));
     // What is read of a tree that is half restored is half true; what changes something refuses.
     context.tells_pending = matches!(
@@ -95,25 +92,6 @@ pub(super) fn perform(
     let done = carry_out(invocation, context);
     hang_up();
     tell_lost(terminal, done)
-}
-
-/// The mounts of this machine that are known of: nothing in them is ever started. Whoever cannot say which they are starts nothing.
-fn recorded_mounts(environment: &Environment) -> io::Result<Vec<PathBuf>> {
-    let layout = environment.store_directory().map(Layout::new);
-    let layout = layout.map(|layout| layout.kept_by(environment.operator));
-    let store = layout.map(Store::open_read).transpose();
-    let Some(store) = store.map_err(io::Error::other)?.flatten() else {
-        return Ok(Vec::new());
-    };
-    let rows = store.catalog().instances().map_err(io::Error::other)?;
-    let roots = rows
-        .iter()
-        .flat_map(|row| &row.mounts)
-        .map(|mount| mount.root.to_path());
-    let mut roots: Vec<PathBuf> = roots.filter(|root| !is_elsewhere(root)).collect();
-    roots.sort();
-    roots.dedup();
-    Ok(roots)
 }
 
 /// Says which machines could not be reached, and why: what failed for it says only that something could not be read.

@@ -194,6 +194,15 @@ impl<'a> Context<'a> {
         Ok(Store::is_there(self.layout()?)?)
     }
 
+    /// Opens the store for a command that only plans with `--dry-run`; `None` when there is none, and none is made.
+    pub(super) fn store_for(&self, dry_run: bool) -> Result<Option<Store>, CliError> {
+        match (self.has_store()?, dry_run) {
+            (false, _) => Ok(None),
+            (true, true) => self.store_for_reading(),
+            (true, false) => self.store_for_writing().map(Some),
+        }
+    }
+
     /// Opens the store for reading; `None` when there is none.
     pub(super) fn store_for_reading(&self) -> Result<Option<Store>, CliError> {
         let layout = self.layout()?;

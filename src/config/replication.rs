@@ -2,6 +2,7 @@
 
 use super::error::{ConfigError, Place};
 use super::{Config, Sourced};
+use crate::snapshot::Digest;
 
 /// The longest that a prefix may be: an object's name has at most 1024 bytes, of which ours take some.
 const LONGEST_PREFIX: usize = 512;
@@ -87,6 +88,14 @@ pub struct Replication {
     pub recipients: Vec<Sourced<String>>,
     /// What was given up here goes there, too.
     pub prune: bool,
+}
+
+impl Replication {
+    /// By what the store knows the place.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.place.value.to_string().as_bytes())
+    }
 }
 
 /// The settings of one table.

@@ -203,17 +203,6 @@ pub fn load_file(dir: impl AsHandle, wanted: &Wanted<'_>) -> io::Result<LoadedFi
     })
 }
 
-/// Reads several small files of a directory, in their order.
-///
-/// # Errors
-/// Only when another machine does not answer.
-pub fn load_files(dir: impl AsHandle, wanted: &[Wanted<'_>]) -> io::Result<Vec<io::Result<LoadedFile>>> {
-    let HandleRef::There(far) = dir.as_handle() else {
-        return Ok(wanted.iter().map(|wanted| load_file(&dir, wanted)).collect());
-    };
-    Ok(far.load(wanted.iter().map(Wanted::asked).collect())?)
-}
-
 /// Reads small files of several directories below one, in their order.
 ///
 /// # Errors
@@ -223,7 +212,10 @@ pub fn load_below(
     parts: &[(&Path, Vec<Wanted<'_>>)],
 ) -> io::Result<Vec<io::Result<Vec<io::Result<LoadedFile>>>>> {
     let HandleRef::There(far) = root.as_handle() else {
-        let one = |(path, wanted): &(&Path, Vec<Wanted<'_>>)| load_files(open_beneath(&root, path)?, wanted);
+        let one = |(path, wanted): &(&Path, Vec<Wanted<'_>>)| {
+            let dir = open_beneath(&root, path)?;
+            Ok(wanted.iter().map(|wanted| load_file(&dir, wanted)).collect())
+        };
         return Ok(parts.iter().map(one).collect());
     };
     let part = |(path, wanted): &(&Path, Vec<Wanted<'_>>)| {

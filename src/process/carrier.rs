@@ -6,7 +6,6 @@ mod container;
 mod kubernetes;
 mod lifeline;
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -20,6 +19,7 @@ use self::channel::{Patient, ended, listen, listener, wait};
 use self::container::{container, volume};
 use self::kubernetes::Kubectl;
 use self::lifeline::Lifeline;
+use super::own;
 use super::search::{find, path_outside};
 use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
@@ -239,9 +239,7 @@ impl<'e> Carrier<'e> {
 
     fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{:?}: {error}", self.program));
-        let child = command.spawn().map_err(named)?;
-        lock(&CARRIERS).insert(child.id());
-        Ok(child)
+        own::start(command).map_err(named)
     }
 
     /// Starts what listens on its standard input and answers on its output.
@@ -275,6 +273,8 @@ impl<'e> Carrier<'e> {
             Box::new(move || {
                 wait(&child);
                 lifeline.end();
+                // What did not end by itself was killed, and is ours to collect.
+                wait(&child);
             })
         });
         Ok(Channel {
@@ -290,14 +290,6 @@ impl<'e> Carrier<'e> {
             why: Box::new(why),
         })
     }
-}
-
-/// Every carrier that this process started.
-static CARRIERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
-
-/// The processes that carry for this one. They are nobody's work in a session.
-pub(super) fn carriers() -> BTreeSet<u32> {
-    lock(&CARRIERS).clone()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::carrier::carriers;
 use super::identity::current_boot;
+use super::own;
 use super::probe::belonging;
 use super::system;
 use crate::snapshot::ProcessRef;
@@ -19,7 +19,7 @@ const SETTLE: (u32, Duration) = (20, Duration::from_millis(10));
 pub(super) fn collect(command: Option<Pid>) {
     let own = std::process::id();
     // Those are waited for by who reads from them.
-    let carriers = carriers();
+    let carriers = own::all();
     for seen in system::all().unwrap_or_default() {
         if carriers.contains(&seen.pid) {
             continue;
@@ -59,7 +59,7 @@ fn descendants() -> Vec<ProcessRef> {
         return Vec::new();
     };
     let below = belonging(&table, &BTreeSet::new(), &[&ourselves]);
-    let carriers = carriers();
+    let carriers = own::all();
     let parent = |pid: u32| table.iter().find(|seen| seen.pid == pid).map(|seen| seen.parent);
     let carries = |pid: u32| {
         let mut above = std::iter::successors(Some(pid), |pid| parent(*pid)).take(table.len());

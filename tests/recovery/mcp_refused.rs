@@ -27,7 +27,8 @@ fn wrong_calls_are_refused_in_words_and_change_nothing() {
         "é",
         "now",
         "baseline",
-        "sn-x",
+        // No id has an `o`; with a letter of one this would at times be the beginning of a real one.
+        "sn-o",
     ] {
         client.call("snapshot_create", json!({"name": name})).refused("");
         client.call("snapshot_fork", json!({"branch": name})).refused("");

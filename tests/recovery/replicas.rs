@@ -81,7 +81,12 @@ pub(crate) fn session(sandbox: &Sandbox, bucket: &Bucket, name: &str) -> (String
 /// Brings everything back into a home where nothing is.
 pub(crate) fn brought_back(bucket: &Bucket, more: &[&str]) -> (Sandbox, Value) {
     let fresh = Sandbox::new();
-    let identity = own_key(&fresh);
+    let told = bring_back(&fresh, bucket, more);
+    (fresh, told)
+}
+
+fn bring_back(sandbox: &Sandbox, bucket: &Bucket, more: &[&str]) -> Value {
+    let identity = own_key(sandbox);
     let mut args = vec![
         "import",
         "--from",
@@ -92,9 +97,7 @@ pub(crate) fn brought_back(bucket: &Bucket, more: &[&str]) -> (Sandbox, Value) {
         "--json",
     ];
     args.extend(more);
-    let run = signed(&fresh, bucket, &args).ok();
-    let told = run.json();
-    (fresh, told)
+    signed(sandbox, bucket, &args).ok().json()
 }
 
 /// A snapshot, written out on a machine, is what it was.
@@ -177,17 +180,7 @@ fn a_store_comes_back_on_another_machine() {
         .code(5)
         .shows("another machine");
     // Again: nothing is new.
-    let identity = own_key(&fresh);
-    let args = [
-        "import",
-        "--from",
-        PLACE,
-        "--identity",
-        &identity,
-        "--yes",
-        "--json",
-    ];
-    let again = signed(&fresh, &bucket, &args).ok().json();
+    let again = bring_back(&fresh, &bucket, &[]);
     assert_eq!(again["there"], 3, "{again}");
     assert!(again["snapshots"].as_array().unwrap().is_empty(), "{again}");
     assert!(!fresh.store().join("incoming").exists());

@@ -15,19 +15,12 @@ use crate::terminal::size;
 
 pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, CliError> {
     let terminal = context.terminal;
-    if !context.has_store()? {
+    let Some(store) = context.store_for(args.dry_run)? else {
         if args.json {
             terminal.json(&nothing());
         } else {
             terminal.note("no sessions were recorded yet");
         }
-        return Ok(ExitCode::Done.into());
-    }
-    let store = match args.dry_run {
-        true => context.store_for_reading()?,
-        false => Some(context.store_for_writing()?),
-    };
-    let Some(store) = store else {
         return Ok(ExitCode::Done.into());
     };
     refuse_inside(&store, context.environment, Allowed::Nothing)?;

@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReplicateArgs) -> Result<Status,
         .replication()
         .ok_or_else(nowhere)?;
     let terminal = context.terminal;
-    if !context.has_store()? {
+    let Some(store) = context.store_for(args.dry_run)? else {
         if args.json {
             let nothing = (None, Waiting::default(), ReplicateOutcome::Nothing);
             terminal.json(&document(&replication, nothing, &Copied::default()));
@@ -33,19 +33,12 @@ pub(super) fn run(context: &Context<'_>, args: &ReplicateArgs) -> Result<Status,
             terminal.note("no sessions were recorded yet");
         }
         return Ok(ExitCode::Done.into());
-    }
-    let store = match args.dry_run {
-        true => context.store_for_reading()?,
-        false => Some(context.store_for_writing()?),
-    };
-    let Some(store) = store else {
-        return Ok(ExitCode::Done.into());
     };
     refuse_inside(&store, context.environment, Allowed::Nothing)?;
     if args.new_store {
         store.forget_replica_identity()?;
     }
-    let place = digest_of(&replication);
+    let place = replication.digest();
     if args.dry_run {
         let left = waiting(&store, &place)?;
         let named = store.replica_identity()?.map(|identity| identity.id.to_string());
@@ -141,7 +134,7 @@ pub(in crate::cli) fn copy(
             ended: Ok(()),
         });
     };
-    let place = digest_of(replication);
+    let place = replication.digest();
     let identity = store.make_replica_identity(world.entropy)?;
     let mut copied = Copied::default();
     let work = || -> Result<(), ReplicaError> {
@@ -196,11 +189,6 @@ fn note_outcome(
         error,
     };
     Ok(store.set_replica_outcome(place, &outcome)?)
-}
-
-/// By what the store knows a place.
-pub(in crate::cli) fn digest_of(replication: &Replication) -> Digest {
-    Digest::of(replication.place.value.to_string().as_bytes())
 }
 
 fn nowhere() -> CliError {

@@ -71,6 +71,14 @@ impl Wire {
         answer
     }
 
+    /// Has the agent end. Nothing is heard of it any more: one that hangs would be waited for.
+    pub(super) fn leave(&self) -> io::Result<()> {
+        let (closed, call) = (Vec::new(), Call::Leave);
+        let said = self.say(&Request { closed, call }).map(drop);
+        self.broken.store(true, Ordering::Release);
+        said
+    }
+
     /// Gives the number of the call.
     fn say(&self, request: &Request) -> io::Result<u64> {
         let mut asking = locked(&self.to);

@@ -345,7 +345,7 @@ impl Connection {
     fn hang_up(&self) {
         // Who is gone hears nothing.
         let _ = match &self.way {
-            Way::Agent(wire) => wire.ask(Vec::new(), Call::Leave).map(drop),
+            Way::Agent(wire) => wire.leave(),
             Way::Shell(shell) => shell.leave(),
         };
         if let Some(end) = &self.end {

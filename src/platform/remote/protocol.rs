@@ -223,17 +223,12 @@ pub(in crate::platform) enum Call {
         dir: u64,
         names: Vec<Bytes>,
     },
-    /// Small files with content, attributes and the facts after they were read.
-    Load {
-        dir: u64,
-        files: Vec<Wanted>,
-    },
     /// A directory below another one, through no link and across no mount: a handle, its facts, and what [`Call::Look`] tells.
     LookBelow {
         dir: u64,
         path: Bytes,
     },
-    /// What [`Call::Load`] tells of directories below another one.
+    /// Small files of directories below another one, with content, attributes and the facts after they were read.
     LoadBelow {
         dir: u64,
         parts: Vec<(Bytes, Vec<Wanted>)>,
@@ -373,7 +368,6 @@ pub(super) enum Answer {
     Greeting(Greeting),
     Looked(Seen),
     Several(Vec<Each<Facts>>),
-    Loaded(Vec<Each<LoadedFile>>),
     LookedBelow {
         handle: u64,
         own: Facts,

@@ -14,7 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use self::told::{attribute, load, number_of, one, seen};
+use self::told::{MOST, attribute, load, number_of, one, seen};
 use super::flags_of;
 use super::greeting::greeting;
 use super::message::{receive, tell, written};
@@ -309,16 +309,9 @@ impl Agent {
                 let fact = |name: &Bytes| one(platform::stat_child(dir, OsStr::from_bytes(&name.0)));
                 Ok(Answer::Several(names.iter().map(fact).collect()))
             }
-            Call::Load { dir, files } => {
-                let dir = self.at(dir)?;
-                Ok(Answer::Loaded(files.iter().map(|file| load(dir, file)).collect()))
-            }
         }
     }
 }
-
-/// An agent reads so much at once (bytes).
-const MOST: u64 = 4 << 20;
 
 fn bearer<'b>(dir: HandleRef<'b>, name: Option<&'b Bytes>) -> Bearer<'b, HandleRef<'b>> {
     match name {

@@ -268,7 +268,6 @@ impl Session {
                 let place = known!(self.table.place(dir, b""));
                 self.lister(|lister, ahead| lister.several(ahead, &place, &names))
             }
-            Call::Load { dir, files } => Ok(self.load(dir, &files)?.map(Answer::Loaded)),
             Call::LookBelow { dir, path } => self.look_below(dir, &path.0),
             Call::LoadBelow { dir, parts } => self.load_below(dir, parts),
             Call::Objects { dir, names } => self.objects(dir, names),

@@ -1,5 +1,6 @@
 //! An agent in this process, on another thread: what it is asked goes over the same wire.
 
+mod leaving;
 mod several;
 
 use std::io::{self, Write};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::process::{Child, ChildStdin, ChildStdout};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::lock;
 use crate::platform::remote::Listener;
+use crate::process::own;
 
 /// What a carrier said last is kept (bytes).
 const KEPT: u64 = 4 << 10;
@@ -130,27 +131,30 @@ pub(super) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
 
 /// Waits a short time for a carrier to end by itself.
 pub(super) fn wait(child: &Mutex<Child>) {
-    let mut left = PATIENCE;
-    while !left.is_zero() && matches!(lock(child).try_wait(), Ok(None)) {
-        thread::sleep(NAP);
-        left = left.saturating_sub(NAP);
-    }
+    until_ended(&mut lock(child), PATIENCE);
 }
 
-/// Why a carrier ended, in its own words; `None` while it lives.
-pub(super) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<String> {
-    let mut child = lock(child);
-    let mut left = PATIENCE;
-    let status = loop {
+/// Waits until a process of ours ends, so long at most. `None`: it has not, or cannot be told.
+pub(super) fn until_ended(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let mut left = patience;
+    loop {
         match child.try_wait().ok()? {
-            Some(status) => break status,
+            Some(status) => {
+                own::forget(child.id());
+                return Some(status);
+            }
             None if left.is_zero() => return None,
             None => {
                 thread::sleep(NAP);
                 left = left.saturating_sub(NAP);
             }
         }
-    };
+    }
+}
+
+/// Why a carrier ended, in its own words; `None` while it lives.
+pub(super) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<String> {
+    let status = until_ended(&mut lock(child), PATIENCE)?;
     // Its last words may still be on their way.
     thread::sleep(NAP);
     let said = lock(complaint);
@@ -162,4 +166,27 @@ pub(super) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<Strin
         Some(last) => last.trim().to_owned(),
         None => format!("the connection ended ({status})"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::sync::Mutex;
+
+    use super::{ended, until_ended};
+    use crate::process::own;
+
+    #[test]
+    fn what_was_waited_for_is_ours_no_longer() {
+        // Its number may be that of an agent's process by now.
+        let start = || own::start(&mut Command::new("true")).unwrap();
+        let mut child = start();
+        assert!(own::all().contains(&child.id()));
+        assert!(until_ended(&mut child, super::PATIENCE).unwrap().success());
+        assert!(!own::all().contains(&child.id()));
+        let child = start();
+        let pid = child.id();
+        assert!(ended(&Mutex::new(child), &super::Complaint::default()).is_some());
+        assert!(!own::all().contains(&pid));
+    }
 }

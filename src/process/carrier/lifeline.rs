@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{CARRIERS, lock};
+use super::channel::until_ended;
 use crate::process::asking::Asked;
 use crate::process::identity::{is_alive, reference};
+use crate::process::own;
 use crate::process::probe::INSTANCE_VARIABLE;
 use crate::snapshot::ProcessRef;
 
 /// So long we wait until it has removed what has to be removed.
 const PATIENCE: Duration = Duration::from_secs(20);
-const NAP: Duration = Duration::from_millis(10);
 /// When it asks again for something to be removed that was not there: who makes it may not be done.
 const AGAIN: [Duration; 3] = [
     Duration::from_secs(1),
@@ -40,7 +40,8 @@ impl Lifeline {
     /// # Errors
     /// When our own file cannot be started.
     pub(super) fn new(then: Vec<OsString>, path: &OsStr) -> io::Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
+        let mut command = Command::new(std::env::current_exe()?);
+        command
             .arg0("jackin-recovery")
             .arg("__lifeline")
             .arg("--")
@@ -51,9 +52,8 @@ impl Lifeline {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()?;
-        lock(&CARRIERS).insert(child.id());
+            .process_group(0);
+        let mut child = own::start(&mut command)?;
         let to = child.stdin.take();
         Ok(Self { child, to })
     }
@@ -79,11 +79,7 @@ impl Lifeline {
         if self.to.take().is_none() {
             return;
         }
-        let mut left = PATIENCE;
-        while !left.is_zero() && matches!(self.child.try_wait(), Ok(None)) {
-            thread::sleep(NAP);
-            left = left.saturating_sub(NAP);
-        }
+        until_ended(&mut self.child, PATIENCE);
     }
 }
 

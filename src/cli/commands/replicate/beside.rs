@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Care, copy, digest_of, still_waits};
+use super::{Care, copy, still_waits};
 use crate::cli::args::{CalledAs, ReplicatingArgs};
 use crate::cli::context::{Context, SystemClock};
 use crate::cli::error::CliError;
@@ -33,9 +33,10 @@ fn replication(environment: &Environment) -> Option<Replication> {
 
 /// Leaves a process behind that copies what waits, when there is a place to copy to. It says nothing.
 pub(in crate::cli) fn leave(environment: &Environment) -> bool {
-    if replication(environment).is_none() {
-        return true;
-    }
+    replication(environment).is_none_or(|_| start())
+}
+
+fn start() -> bool {
     let words = [OsString::from("__replicate")];
     process::leave_behind(CalledAs::JackinRecovery.prefix(), &words).is_ok()
 }
@@ -45,7 +46,7 @@ pub(in crate::cli) fn behind(context: &Context<'_>, store: &Store) {
     let Some(replication) = replication(context.environment) else {
         return;
     };
-    let place = digest_of(&replication);
+    let place = replication.digest();
     if let Some(error) = store.replica_outcome(&place).and_then(|outcome| outcome.error) {
         let waits = waiting(store, &place).map(still_waits).unwrap_or_default();
         let error = sanitize::text(&error);
@@ -53,7 +54,7 @@ pub(in crate::cli) fn behind(context: &Context<'_>, store: &Store) {
             "the last attempt to copy the store failed: {error}; {waits}"
         ));
     }
-    if !leave(context.environment) {
+    if !start() {
         context
             .terminal
             .warn("no process that copies the store could be started; it is copied with the next snapshot");
@@ -65,7 +66,7 @@ pub(in crate::cli) fn at_the_end(context: &Context<'_>, store: &Store) {
     let Some(replication) = replication(context.environment) else {
         return;
     };
-    let place = digest_of(&replication);
+    let place = replication.digest();
     let flag = context.interrupts.flag();
     let end = SystemClock
         .now()
@@ -92,7 +93,7 @@ pub(in crate::cli) fn at_the_end(context: &Context<'_>, store: &Store) {
             terminal.detail(&format!("{count} copied to {shown}"));
         }
         Err(ReplicaError::Interrupted) => {
-            leave(context.environment);
+            start();
             terminal.note(&format!("still being copied to {shown}; {left}"));
         }
         Err(error) => {

@@ -36,16 +36,6 @@ impl Far {
         Ok((handle.into(), stat(&own)?, each(seen, looked)))
     }
 
-    /// Small files.
-    pub(in crate::platform) fn load(&self, files: Vec<Wanted>) -> Result<Files> {
-        let (dir, wanted) = (self.number, files.len());
-        let found = self.ask(Call::Load { dir, files }, |answer| match answer {
-            Answer::Loaded(found) if found.len() == wanted => Some(found),
-            _ => None,
-        })?;
-        Ok(all(found))
-    }
-
     /// Small files of directories below it.
     pub(in crate::platform) fn load_below(
         &self,

@@ -10,8 +10,8 @@ use crate::platform::remote::protocol::{Bytes, Each, Facts, LoadedFile, Seen, Wa
 use crate::platform::{self, HandleRef};
 use crate::snapshot::{Time, Xattr};
 
-/// An agent reads so much of a small file at once (bytes).
-const MOST: u64 = 4 << 20;
+/// An agent reads so much at once (bytes).
+pub(super) const MOST: u64 = 4 << 20;
 
 pub(super) fn seen(looked: platform::Looked) -> Seen {
     let child = |(name, stat): (Vec<u8>, io::Result<platform::Stat>)| (Bytes(name), one(stat));

@@ -287,7 +287,8 @@ fn a_tree_that_is_listed_at_once_is_the_one_that_is_there() {
             })
             .collect();
         std::fs::remove_file(place.path().join("d1/e4/3\n")).unwrap();
-        let loaded = platform::load_files(&deep, &wanted).unwrap();
+        let parts = [(Path::new(""), wanted)];
+        let loaded = platform::load_below(&deep, &parts).unwrap().remove(0).unwrap();
         for (number, file) in loaded.into_iter().enumerate() {
             match number {
                 3 => assert_eq!(file.unwrap_err().kind(), std::io::ErrorKind::NotFound, "{shell}"),

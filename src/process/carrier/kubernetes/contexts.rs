@@ -17,14 +17,15 @@ pub(super) struct Contexts {
 
 /// What is meant by an address that names no context: the one that is current now, so that another one later does not lead elsewhere.
 /// In one that has no `:` the first word is a context when `kubectl` knows one of this name. `None`: just what it says.
+/// `mounts`: where no kubectl is taken from; asked once. Whoever cannot say that asks nobody.
 pub fn settle(
     environment: &Environment,
-    mounts: &[PathBuf],
+    mounts: impl FnOnce() -> Option<Vec<PathBuf>>,
     address: &Address,
     path: &Path,
 ) -> Option<(Address, PathBuf)> {
     static KNOWN: OnceLock<Option<Contexts>> = OnceLock::new();
-    let known = KNOWN.get_or_init(|| contexts(environment, mounts)).as_ref()?;
+    let known = KNOWN.get_or_init(|| contexts(environment, &mounts()?)).as_ref()?;
     meant(known, address, path)
 }
 

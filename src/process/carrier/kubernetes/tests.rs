@@ -57,7 +57,9 @@ fn the_helper_is_a_pod_as_the_published_types_have_it() {
         let spec = pod.spec.unwrap();
         assert_eq!(spec.node_name.as_deref(), node);
         assert_eq!(spec.restart_policy.as_deref(), Some("Never"));
-        assert!(spec.active_deadline_seconds.is_some());
+        assert_eq!(spec.active_deadline_seconds, Some(6 * 60 * 60));
+        let labels = pod.metadata.labels.unwrap();
+        assert_eq!(labels["app.kubernetes.io/managed-by"], "jackin-recovery");
         assert_eq!(spec.automount_service_account_token, Some(false));
         let claim = spec.volumes.unwrap().remove(0).persistent_volume_claim.unwrap();
         assert_eq!(claim.claim_name, "data");

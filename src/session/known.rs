@@ -1,0 +1,30 @@
+//! Which mounts of this machine are known of.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::environment::Environment;
+use crate::platform::remote::is_elsewhere;
+use crate::store::{Layout, Store};
+
+/// The mounts of this machine that are known of: nothing in them is ever started.
+///
+/// # Errors
+/// Why they cannot be told; whoever cannot say which they are starts nothing.
+pub fn recorded_mounts(environment: &Environment) -> io::Result<Vec<PathBuf>> {
+    let layout = environment.store_directory().map(Layout::new);
+    let layout = layout.map(|layout| layout.kept_by(environment.operator));
+    let store = layout.map(Store::open_read).transpose();
+    let Some(store) = store.map_err(io::Error::other)?.flatten() else {
+        return Ok(Vec::new());
+    };
+    let rows = store.catalog().instances().map_err(io::Error::other)?;
+    let roots = rows
+        .iter()
+        .flat_map(|row| &row.mounts)
+        .map(|mount| mount.root.to_path());
+    let mut roots: Vec<PathBuf> = roots.filter(|root| !is_elsewhere(root)).collect();
+    roots.sort();
+    roots.dedup();
+    Ok(roots)
+}
