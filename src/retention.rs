@@ -85,7 +85,7 @@ impl PrunePlan {
     /// Whether nothing is to be done.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.chosen.is_empty() && self.repack_gain() == 0 && self.idle == 0
+        self.chosen.is_empty() && !self.repacks() && self.idle == 0
     }
 
     /// Whether archives are packed anew.

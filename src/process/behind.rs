@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
+use super::own;
 use super::probe::INSTANCE_VARIABLE;
 
 /// Starts this program anew with these arguments, called `name`, and leaves it behind. Its streams lead nowhere, its directory is the
@@ -13,7 +14,8 @@ use super::probe::INSTANCE_VARIABLE;
 /// # Errors
 /// When our own file cannot be found or started.
 pub fn leave_behind(name: &str, arguments: &[OsString]) -> io::Result<()> {
-    Command::new(std::env::current_exe()?)
+    let mut command = Command::new(std::env::current_exe()?);
+    command
         .arg0(name)
         .args(arguments)
         .env_remove(INSTANCE_VARIABLE)
@@ -21,10 +23,8 @@ pub fn leave_behind(name: &str, arguments: &[OsString]) -> io::Result<()> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
-        // Whoever started us collects it.
-        .map(drop)
+        .process_group(0);
+    own::leave(&mut command)
 }
 
 /// Leaves the terminal's session (setsid(2)); for the process that was left behind.

@@ -18,15 +18,15 @@ const SETTLE: (u32, Duration) = (20, Duration::from_millis(10));
 /// Collects our children that have ended, but not the command: somebody waits for that one.
 pub(super) fn collect(command: Option<Pid>) {
     let own = std::process::id();
-    // Those are waited for by who reads from them.
-    let carriers = own::all();
+    let ours = own::all();
     for seen in system::all().unwrap_or_default() {
-        if carriers.contains(&seen.pid) {
+        if ours.waited_for.contains(&seen.pid) {
             continue;
         }
         let pid = i32::try_from(seen.pid).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid.filter(|pid| seen.parent == own && seen.dead && Some(*pid) != command) {
             let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+            own::forget(seen.pid);
         }
     }
 }
@@ -59,13 +59,13 @@ fn descendants() -> Vec<ProcessRef> {
         return Vec::new();
     };
     let below = belonging(&table, &BTreeSet::new(), &[&ourselves]);
-    let carriers = own::all();
+    let ours = own::all();
     let parent = |pid: u32| table.iter().find(|seen| seen.pid == pid).map(|seen| seen.parent);
-    let carries = |pid: u32| {
+    let is_ours = |pid: u32| {
         let mut above = std::iter::successors(Some(pid), |pid| parent(*pid)).take(table.len());
-        above.any(|pid| carriers.contains(&pid))
+        above.any(|pid| ours.has(pid))
     };
-    let is_below = |pid: u32| pid != own && below.contains_key(&pid) && !carries(pid);
+    let is_below = |pid: u32| pid != own && below.contains_key(&pid) && !is_ours(pid);
     table
         .iter()
         .filter(|seen| is_below(seen.pid))

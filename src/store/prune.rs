@@ -100,13 +100,14 @@ impl Sole<'_> {
         if !swept.unreadable.is_empty() {
             return Ok(swept);
         }
+        // Names first: one that is killed here leaves archives that nothing needs, and those are counted.
+        needs.drop_names(layout)?;
         for path in needs.idle(layout)? {
             swept.bytes += size_of(&path)?;
             swept.archives += 1;
             remove(&path)?;
             observer.reached("prune-archive");
         }
-        needs.drop_names(layout)?;
         durable::sync_parent(&layout.archives().join("any"))?;
         Ok(swept)
     }

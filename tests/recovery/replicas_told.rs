@@ -56,6 +56,46 @@ fn what_cannot_be_copied_is_told_and_stops_nothing() {
     }
 }
 
+/// What copies beside a session is nobody's work in it, and is not waited for longer than a while.
+#[test]
+fn a_service_that_says_nothing_holds_no_session_up() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let project = sandbox.project("web");
+    fs::write(project.join("a"), "a").unwrap();
+    bucket.door(Door::Silent);
+    let target = project.to_str().unwrap();
+    let report = sandbox.scratch("report");
+    let words = [
+        "launch",
+        target,
+        "--report",
+        report.to_str().unwrap(),
+        "--",
+        "sh",
+        "-c",
+        "echo b >b",
+    ];
+    let run = bucket.signed(sandbox.command(words)).run().ok();
+    run.shows("another process is still copying");
+    let told: serde_json::Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+    assert_eq!(told["survivors"].as_array().unwrap().len(), 0, "{told}");
+    let all = sandbox.jackin(["list", "--json"]).ok().json();
+    assert_eq!(all["instances"][0]["status"], "ended", "{all}");
+    bucket.door(Door::Open);
+    // Whoever is at it goes on, and what waits is copied.
+    let mut waits = None;
+    for _ in 0..600 {
+        let run = sandbox.jackin(["replicate", "--dry-run", "--json"]).ok();
+        waits = run.json()["waiting"]["snapshots"].as_u64();
+        if waits == Some(0) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(waits, Some(0));
+}
+
 #[test]
 fn credentials_come_from_a_profile_too() {
     let Some(bucket) = Bucket::start() else { return };

@@ -79,10 +79,16 @@ impl Session {
     }
 
     pub(crate) fn checkpoint(&mut self, sandbox: &Sandbox, number: usize) -> Run {
+        self.checkpoint_dying(sandbox, number, "never")
+    }
+
+    /// The same, and it dies when it gets to `point`.
+    pub(crate) fn checkpoint_dying(&mut self, sandbox: &Sandbox, number: usize, point: &str) -> Run {
         self.change(number);
         let name = format!("c{number}");
         self.trees.insert(name.clone(), Tree::read(&self.project));
-        sandbox.jackin(["checkpoint", &self.id, "--name", &name])
+        let command = sandbox.command(["checkpoint", &self.id, "--name", &name]);
+        command.with("JACKIN_RECOVERY_FAIL_AT", point).run()
     }
 
     /// Every checkpoint that is listed can be written elsewhere, and is what it was. Gives how many there are.

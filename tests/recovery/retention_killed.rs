@@ -51,6 +51,50 @@ fn killed_at_every_point_nothing_that_is_listed_is_lost() {
     assert_eq!(session.all_restore(&sandbox), 7);
 }
 
+/// Small archives that are all needed: to pack them into one gives no byte back, and is done all the same.
+#[test]
+fn packing_small_archives_that_was_killed_is_done_by_the_next_prune() {
+    if !has_points() {
+        return skip("kills in a prune", "the program has no points");
+    }
+    let sandbox = Sandbox::new();
+    rules(&sandbox, "checkpoints = 0");
+    let mut session = Session::begin(&sandbox);
+    for number in 0..45 {
+        let run = session.checkpoint_dying(&sandbox, number, "repack-named");
+        if run.exit() != Some(0) {
+            break;
+        }
+    }
+    let archives = sandbox.store().join("archives");
+    let ending_in = |end: &str| {
+        let entries = fs::read_dir(&archives).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names
+            .filter_map(|name| name.strip_suffix(end).map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    let stand_in = |names: &[String]| {
+        names
+            .iter()
+            .any(|name| archives.join(format!("{name}.tar.zst")).exists())
+    };
+    assert!(stand_in(&ending_in(".moved")), "nothing was killed");
+    let count = session.all_restore(&sandbox);
+    let plan = sandbox.jackin(["prune", "--dry-run"]).ok();
+    plan.shows("so many small ones become one")
+        .shows("No snapshot to give up");
+    sandbox.jackin(["prune", "--yes"]).ok();
+    assert!(!stand_in(&ending_in(".moved")));
+    assert!(ending_in(".tar.zst").len() < 5, "{:?}", ending_in(".tar.zst"));
+    sandbox
+        .jackin(["prune", "--dry-run"])
+        .ok()
+        .shows("Nothing goes beyond the rules");
+    assert_eq!(session.all_restore(&sandbox), count);
+    is_whole(&sandbox);
+}
+
 fn copy(from: &Path, to: &Path) {
     run_tool(Command::new("cp").arg("-a").arg(from).arg(to));
 }

@@ -31,14 +31,7 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
             size::bytes(plan.idle)
         ));
     }
-    if let Some(repack) = &plan.repack {
-        let archives = repack.groups.iter().map(|group| group.from.len() as u64).sum();
-        let archives = size::counted(archives, "archive", "archives");
-        lines.push(format!(
-            "  {archives} to pack anew: about {}",
-            size::bytes(plan.repack_gain())
-        ));
-    }
+    lines.extend(repack(plan));
     for (held, count) in &plan.held {
         let count = size::counted(*count, "snapshot", "snapshots");
         lines.push(format!("  {count}: {}", held_words(*held)));
@@ -66,7 +59,10 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
     lines.push(match plan.is_empty() {
         true => "Nothing goes beyond the rules.".to_owned(),
         false => {
-            let count = size::counted(plan.chosen.len() as u64, "snapshot", "snapshots");
+            let count = match plan.chosen.len() as u64 {
+                0 => "No snapshot".to_owned(),
+                count => size::counted(count, "snapshot", "snapshots"),
+            };
             let free = plan
                 .freed
                 .saturating_add(plan.idle)
@@ -75,6 +71,18 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
         }
     });
     lines.join("\n")
+}
+
+/// What is packed anew, if anything is: to get bytes back, or many small archives into one.
+fn repack(plan: &PrunePlan) -> Option<String> {
+    let groups = plan.repack.iter().flat_map(|repack| &repack.groups);
+    let archives: u64 = groups.map(|group| group.from.len() as u64).sum();
+    let counted = size::counted(archives, "archive", "archives");
+    match plan.repack_gain() {
+        _ if archives == 0 => None,
+        0 => Some(format!("  {counted}: so many small ones become one")),
+        gain => Some(format!("  {counted} to pack anew: about {}", size::bytes(gain))),
+    }
 }
 
 /// What the store takes: all that counts against the ceiling.

@@ -181,12 +181,12 @@ mod tests {
         // Its number may be that of an agent's process by now.
         let start = || own::start(&mut Command::new("true")).unwrap();
         let mut child = start();
-        assert!(own::all().contains(&child.id()));
+        assert!(own::all().has(child.id()));
         assert!(until_ended(&mut child, super::PATIENCE).unwrap().success());
-        assert!(!own::all().contains(&child.id()));
+        assert!(!own::all().has(child.id()));
         let child = start();
         let pid = child.id();
         assert!(ended(&Mutex::new(child), &super::Complaint::default()).is_some());
-        assert!(!own::all().contains(&pid));
+        assert!(!own::all().has(pid));
     }
 }

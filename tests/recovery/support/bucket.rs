@@ -44,9 +44,18 @@ pub(crate) enum Door {
     Deaf,
     /// It is cut after some bytes.
     Torn,
+    /// Everybody is let in and listened to, and hears no word until it does something else.
+    Silent,
 }
 
-const DOORS: [Door; 5] = [Door::Open, Door::Shut, Door::Busy, Door::Deaf, Door::Torn];
+const DOORS: [Door; 6] = [
+    Door::Open,
+    Door::Shut,
+    Door::Busy,
+    Door::Deaf,
+    Door::Torn,
+    Door::Silent,
+];
 
 /// A server with one bucket, and its door.
 pub(crate) struct Bucket {
@@ -165,15 +174,16 @@ impl Bucket {
                     return;
                 }
                 let Ok(guest) = guest else { continue };
-                let door = DOORS[usize::from(door.load(Ordering::Relaxed))];
-                std::thread::spawn(move || drop(let_in(&guest, door, port)));
+                let door = Arc::clone(&door);
+                std::thread::spawn(move || drop(let_in(&guest, &door, port)));
             }
         });
     }
 }
 
 /// One connection through the door.
-fn let_in(guest: &TcpStream, door: Door, port: u16) -> std::io::Result<()> {
+fn let_in(guest: &TcpStream, does: &AtomicU8, port: u16) -> std::io::Result<()> {
+    let door = DOORS[usize::from(does.load(Ordering::Relaxed))];
     let close = || guest.shutdown(Shutdown::Both);
     match door {
         Door::Shut => return close(),
@@ -182,6 +192,12 @@ fn let_in(guest: &TcpStream, door: Door, port: u16) -> std::io::Result<()> {
             let _ = (&*guest).read(&mut head)?;
             let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
             (&*guest).write_all(busy.as_bytes())?;
+            return close();
+        }
+        Door::Silent => {
+            while does.load(Ordering::Relaxed) == Door::Silent as u8 {
+                std::thread::sleep(Duration::from_millis(20));
+            }
             return close();
         }
         Door::Open | Door::Deaf | Door::Torn => {}
