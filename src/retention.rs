@@ -69,6 +69,8 @@ pub struct PrunePlan {
     pub freed: u64,
     /// Bytes of archives that nothing needs even now: a command was killed.
     pub idle: u64,
+    /// Archives that were to be replaced when a command was killed, and that others name still.
+    pub half_replaced: u64,
     /// What is packed anew.
     pub repack: Option<RepackPlan>,
     /// By so many bytes the store is still too large, or too little is free: what is left is held.
@@ -85,7 +87,7 @@ impl PrunePlan {
     /// Whether nothing is to be done.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.chosen.is_empty() && !self.repacks() && self.idle == 0
+        self.chosen.is_empty() && !self.repacks() && self.idle == 0 && self.half_replaced == 0
     }
 
     /// Whether archives are packed anew.
@@ -191,8 +193,14 @@ pub fn plan(
         reasons,
         size: weights.size,
         freed: weights.freed,
+        // As long as a record cannot be read nothing of this goes.
         idle: if weights.unreadable.is_empty() {
             weights.idle
+        } else {
+            0
+        },
+        half_replaced: if weights.unreadable.is_empty() {
+            store.half_replaced()?
         } else {
             0
         },

@@ -128,6 +128,19 @@ impl Store {
         Ok(small.count() > FEW)
     }
 
+    /// How many archives are there although a name leads from them to another one: whoever was to replace them was killed.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn half_replaced(&self) -> Result<u64, StoreError> {
+        let _kept = self.layout.enter()?;
+        let mut count = 0;
+        for id in moved::all(&self.layout)?.keys() {
+            count += u64::from(durable::is_there(&self.layout.archive(id))?);
+        }
+        Ok(count)
+    }
+
     /// The archives that are there, with their sizes in bytes.
     ///
     /// # Errors

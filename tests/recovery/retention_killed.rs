@@ -82,7 +82,8 @@ fn packing_small_archives_that_was_killed_is_done_by_the_next_prune() {
     assert!(stand_in(&ending_in(".moved")), "nothing was killed");
     let count = session.all_restore(&sandbox);
     let plan = sandbox.jackin(["prune", "--dry-run"]).ok();
-    plan.shows("so many small ones become one")
+    plan.shows("a killed command was about to replace")
+        .shows("so many small ones become one")
         .shows("No snapshot to give up");
     sandbox.jackin(["prune", "--yes"]).ok();
     assert!(!stand_in(&ending_in(".moved")));

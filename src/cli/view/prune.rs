@@ -31,6 +31,12 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
             size::bytes(plan.idle)
         ));
     }
+    if plan.half_replaced > 0 {
+        lines.push(format!(
+            "  a killed command was about to replace {}: they stay",
+            size::counted(plan.half_replaced, "archive", "archives")
+        ));
+    }
     lines.extend(repack(plan));
     for (held, count) in &plan.held {
         let count = size::counted(*count, "snapshot", "snapshots");
