@@ -5,6 +5,7 @@ mod ahead;
 mod contents;
 mod elsewhere;
 mod facts;
+mod frozen;
 mod known;
 mod limit;
 mod listing;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 pub use contents::HashOnly;
 pub use elsewhere::{UNCHANGED, answer};
 pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
+pub use frozen::{Freezing, Frozen, freeze};
 pub(crate) use known::Latest;
 pub use limit::Big;
 pub use look::{Earlier, Look, Seen, look, observe, read_back};
@@ -30,7 +32,7 @@ pub(crate) use mounted::{missing as missing_mount, record as mount_record};
 pub use private::{Loss, Note, PrivateFile, Reveal, Show};
 pub use repositories::{glance, tracked_by_git};
 pub use source::{LayoutHasher, Source};
-pub use take::{Captured, CountChanges, Request, take};
+pub use take::{Captured, CountChanges, Request, take, take_from, take_with};
 pub use walk::Skipped;
 
 use crate::mount::MountError;
@@ -123,6 +125,14 @@ pub enum CaptureError {
         path: PathBuf,
         /// What is wrong.
         reason: String,
+    },
+    /// A snapshot of the file system is asked for, and cannot be had.
+    #[error("{} cannot be frozen by a snapshot of its file system: {why}", path.display())]
+    NotFrozen {
+        /// The mount root.
+        path: PathBuf,
+        /// Why.
+        why: String,
     },
     /// The archive cannot be written.
     #[error("the archive cannot be written: {0}")]

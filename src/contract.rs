@@ -6,6 +6,7 @@ mod error;
 mod exclude;
 mod foreign;
 mod integration;
+mod native;
 mod overlap;
 mod places;
 mod resolve;
@@ -19,12 +20,14 @@ pub use error::ContractError;
 pub use exclude::{Matcher, PatternError, Verdict};
 pub use foreign::{COUNT, Foreign, Identity, MAX_VISITED, answer as count_answer, count_foreign};
 pub use integration::{Detected, detect as automatic_excludes};
+pub use native::{FROZEN_SUFFIX, FrozenPlace, NativePlan, NativeSource, NotFrozen, frozen_name, plan_native};
 pub use resolve::{Options, TrackedByGit, mark_new, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
 pub use terms::{
-    AgentTerms, BroadReason, Contract, KeptExclude, MountState, MountTerms, NotCovered, RestoreTerms,
-    RetentionTerms, SnapshotTerms, StackWarning, StatePath, StateSource, StateTerms, Unavailable,
+    AgentTerms, BroadReason, Contract, KeptExclude, MountState, MountTerms, NativeTerms, NotCovered,
+    RestoreTerms, RetentionTerms, SnapshotTerms, StackWarning, StatePath, StateSource, StateTerms,
+    Unavailable,
 };
 
 #[cfg(test)]

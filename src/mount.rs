@@ -3,4 +3,4 @@
 
 pub mod local;
 
-pub use local::{Dir, MountError, Root};
+pub use local::{Dir, Frozen, MountError, Root};

@@ -11,6 +11,7 @@ mod file_system;
 mod handle;
 mod inode_flags;
 mod kernel;
+mod native;
 mod open;
 pub mod parallel;
 mod paths;
@@ -43,6 +44,7 @@ pub use file_system::{
 };
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
+pub use native::{BTRFS_TOP, NativeKind, has_mount_option, mounts_below, native_kind};
 pub use open::{
     is_bound, is_io_failure, is_sync_unsupported, is_through_link, names, open_beneath, open_child_dir,
     open_child_file, open_child_file_blindly, open_root, read_link,

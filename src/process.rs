@@ -12,6 +12,7 @@ mod docker;
 mod fatal;
 mod foreground;
 mod forward;
+mod freeze;
 mod holder;
 mod identity;
 mod launch;
@@ -43,6 +44,7 @@ pub use carrier::{
 pub use docker::containers;
 pub use fatal::die;
 pub use foreground::{in_front, is_child_of, parent, suspend};
+pub use freeze::{Dataset, Freezer, RecordedMounts, freeze_with};
 pub use holder::holder;
 pub use identity::{Life, ProbeError, current_boot, is_alive, life, reference};
 pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};

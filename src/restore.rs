@@ -35,6 +35,7 @@ mod site;
 mod stage;
 mod take_up;
 mod to_directory;
+mod twins;
 mod unfold;
 mod verify;
 mod work;

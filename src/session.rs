@@ -5,6 +5,7 @@ mod begin;
 mod containers;
 mod end;
 mod forks;
+mod frozen;
 mod guard;
 mod import;
 mod known;
@@ -18,6 +19,9 @@ pub use begin::{BeginRequest, Begun, begin};
 pub use containers::Docker;
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
 pub use forks::{check_branch, forked_from};
+pub use frozen::{
+    LimitsOf, Thawed, ThawedEnd, awaited, give_up_stuck, is_awaited, settle_frozen, store_baseline, stuck,
+};
 pub use guard::{
     Allowed, is_inside, overlap, refuse_active, refuse_beside, refuse_inside, refuse_living,
     sessions_of_caller,

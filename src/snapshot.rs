@@ -14,6 +14,7 @@ mod id;
 mod inode_flags;
 mod journal;
 mod manifest;
+mod native;
 mod path;
 mod pruned;
 mod receipt;
@@ -27,7 +28,7 @@ pub use aside::{AsideAct, AsideChange, AsideStep};
 pub use bytes::ByteString;
 pub use chunk::{Chunk, ManifestList, Part, Run, runs};
 pub use codec::DecodeError;
-pub use coverage::{Coverage, ExcludeRule, ExcludeSource, WithheldPath, WithheldReason, ground};
+pub use coverage::{Coverage, ExcludeRule, ExcludeSource, NativeUse, WithheldPath, WithheldReason, ground};
 pub use digest::{Content, Digest, DigestMethod, Hasher};
 pub use entry::{Entry, Kind, Xattr};
 pub use export::ExportNote;
@@ -40,6 +41,7 @@ pub use journal::{
     Stamp,
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
+pub use native::{FrozenMount, FrozenPaper, NativePlace, NativeRef};
 pub use path::{Name, PathError, RelPath};
 pub use pruned::{PruneReason, PrunedSnapshot};
 pub use receipt::{

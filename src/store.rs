@@ -9,6 +9,7 @@ mod blobs;
 mod catalog;
 mod chain;
 mod commits;
+mod contents;
 mod copied;
 mod decoded;
 mod directory;
@@ -17,12 +18,14 @@ mod durable;
 mod error;
 mod forks;
 mod incoming;
+mod kept_trees;
 mod key;
 mod layout;
 mod lock;
 mod log;
 mod mend;
 mod moved;
+mod natives;
 mod origin;
 mod papers;
 mod projection;
@@ -58,6 +61,7 @@ pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use log::{Anchor, read_links};
 pub use mend::{Mended, mend_chain};
 pub use moved::parse_moved;
+pub use natives::{NativeFact, NativeState, Natives, dataset_snapshot, letters_of};
 pub use prune::{Patience, Sole, Swept};
 pub use reconcile::LostRecord;
 pub use record::{check_record, parse_record};
@@ -190,6 +194,7 @@ impl Store {
         warnings.extend(prune::forget(&layout, &catalog).err());
         warnings.extend(draft::sweep(&layout));
         warnings.extend(restores::sweep(&layout));
+        warnings.extend(natives::sweep(&layout));
         let keeper = layout.keeper();
         Ok(Self {
             layout,

@@ -186,6 +186,7 @@ impl Place {
             state: false,
             recipients: Vec::new(),
             machine: None,
+            native: None,
         }
     }
 
@@ -203,6 +204,7 @@ impl Place {
             watched: Vec::new(),
             agent: None,
             run_without_baseline: false,
+            behind: false,
         }
     }
 

@@ -198,6 +198,7 @@ fn full_record() -> SnapshotRecord {
             git: None,
             withheld: Vec::new(),
             sealed: None,
+            native: None,
             gaps: vec![RecordedGap {
                 path: path("secret"),
                 reason: "cannot be read: Permission denied".to_owned(),

@@ -239,5 +239,6 @@ fn matcher(excludes: Vec<ExcludeRule>) -> Result<Matcher, jackin_recovery::contr
         state: false,
         recipients: Vec::new(),
         machine: None,
+        native: None,
     })
 }

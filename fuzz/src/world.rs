@@ -187,6 +187,7 @@ pub fn coverage(root: &Path) -> Coverage {
         state: false,
         recipients: Vec::new(),
         machine: None,
+        native: None,
     }
 }
 

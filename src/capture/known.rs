@@ -42,6 +42,16 @@ impl Latest {
         self.mount.git.iter().flatten().any(|facts| facts.by_commit)
     }
 
+    /// Whether its contents are in no archive, but in a snapshot of the file system.
+    fn is_native(&self) -> bool {
+        self.mount.native.is_some()
+    }
+
+    /// Whether its contents are where those of a capture may be: in an archive, or with `by_commit` or `native` elsewhere.
+    fn is_held(&self, (by_commit, native): (bool, bool)) -> bool {
+        native || !self.is_native() && (by_commit || !self.is_by_commit())
+    }
+
     fn read(mut record: SnapshotRecord, at: usize, coverage: &Coverage, blobs: &Blobs) -> Option<Self> {
         let is_state = coverage.state;
         let is_held = |mount: &&MountRecord| mount.manifest.is_some() && mount.coverage.state == is_state;
@@ -138,12 +148,12 @@ impl Known {
         latest.archives.iter().map(number).collect()
     }
 
-    /// What a walk of the mount with this number may take over. `by_commit`: a content need not be in an archive.
-    pub(super) fn reference(&self, at: usize, by_commit: bool) -> Option<Reference<'_>> {
+    /// What a walk of the mount with this number may take over. `by_commit`, `native`: a content need not be in an archive.
+    pub(super) fn reference(&self, at: usize, by_commit: bool, native: bool) -> Option<Reference<'_>> {
         let latest = self.latest(at)?;
         // A snapshot names every archive that its files need, so only when one is missing each file must be looked for, or when a
         // commit was recorded instead of files.
-        let is_whole = self.numbers(at, latest).is_some() && (by_commit || !latest.is_by_commit());
+        let is_whole = native || self.numbers(at, latest).is_some() && latest.is_held((by_commit, false));
         let known = (!is_whole).then(|| self.blobs_at(at));
         let earlier = latest.earlier();
         Some(Reference { earlier, known })
@@ -188,10 +198,10 @@ impl Known {
         coverage: &Coverage,
         started_at: Time,
         manifest: &Manifest,
-        by_commit: bool,
+        elsewhere: (bool, bool),
     ) -> Option<(MountRecord, Vec<usize>)> {
         let latest = self.latest(at)?;
-        if latest.is_by_commit() && !by_commit {
+        if !latest.is_held(elsewhere) {
             return None;
         }
         if !latest.alone || !latest.manifest.shares_all(manifest) {

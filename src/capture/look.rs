@@ -128,7 +128,7 @@ pub fn read_back(
     contents: impl IntoIterator<Item = Content>,
     observer: &dyn Observer,
 ) -> Result<(), CaptureError> {
-    let blobs = store.blobs(&record.archives);
+    let blobs = store.contents(record);
     let bad = |reason: String| CaptureError::ReadBack {
         snapshot: record.id.clone(),
         reason,

@@ -17,6 +17,7 @@ pub(crate) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
         git: None,
         withheld: Vec::new(),
         sealed: None,
+        native: None,
     }
 }
 

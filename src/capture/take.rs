@@ -6,6 +6,7 @@ mod private;
 mod request;
 mod steady;
 mod step;
+mod whole;
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,9 @@ use self::private::keep_private;
 pub use self::request::Request;
 use self::steady::Taken;
 pub use self::step::CountChanges;
-use super::contents::complete;
+pub use self::whole::{take, take_from, take_with};
+use super::contents::{HashOnly, complete};
+use super::frozen::Frozen;
 use super::known::Known;
 use super::limit::biggest;
 use super::mounted::{missing, record};
@@ -22,14 +25,13 @@ use super::pack::Packer;
 use super::private::{PrivateFile, look_at_private};
 use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
-use crate::clock::{Entropy, random};
 use crate::contract::Matcher;
 use crate::mount::{MountError, Root};
-use crate::observer::{Observer, Phase};
+use crate::observer::Observer;
 use crate::snapshot::{
-    ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, add_sizes,
+    ArchiveRef, Coverage, Manifest, MountRecord, NativeUse, SnapshotId, SnapshotKind, SnapshotRecord,
+    add_sizes,
 };
-use crate::store::archive::ArchiveError;
 use crate::store::{DigestKey, Draft, Store, Told};
 
 /// A snapshot that was taken, with its manifests still in memory.
@@ -44,64 +46,14 @@ pub struct Captured {
     pub private: Vec<Vec<PrivateFile>>,
     /// How many files' content lies in the archive of this capture itself.
     pub stored: u64,
-}
-
-/// Takes a snapshot. It is visible when this returns, and leaves nothing when it fails.
-///
-/// # Errors
-/// [`CaptureError`].
-pub fn take(
-    store: &Store,
-    request: &Request<'_>,
-    observer: &dyn Observer,
-    entropy: &dyn Entropy,
-) -> Result<Captured, CaptureError> {
-    let _shared = store.share()?;
-    observer.begin(Phase::Capture);
-    let has_state = request.coverages.iter().any(|coverage| coverage.state);
-    let key = has_state.then(|| store.make_digest_key(entropy)).transpose()?;
-    let attempt = |known, by_commit| {
-        let id = SnapshotId::new(random(entropy));
-        let draft = store.draft(id.clone())?;
-        let capture = Capture {
-            store,
-            request,
-            observer,
-            known,
-            by_commit,
-            key,
-        };
-        capture.run(id, draft)
-    };
-    let is_asked = |coverage: &Coverage| coverage.by_commit;
-    // An emergency snapshot is there to be gone back to, whatever became of the repository.
-    let by_commit = request.kind != SnapshotKind::Emergency && request.coverages.iter().any(is_asked);
-    let find = || Known::find(store, request.coverages);
-    let mut result = attempt(find(), by_commit);
-    if by_commit && matches!(result, Ok(None)) {
-        result = attempt(find(), false);
-    }
-    if matches!(result, Ok(None)) {
-        result = attempt(Known::nothing(store), false);
-    }
-    let whole = |captured: Option<Captured>| {
-        captured.ok_or_else(|| CaptureError::Write(std::io::Error::other("the archive is not whole")))
-    };
-    let result = result.and_then(whole);
-    observer.end();
-    result.map_err(|error| match error {
-        // Whoever reads this must learn which disk it is.
-        CaptureError::Archive(ArchiveError::Write { source }) => CaptureError::Unwritten {
-            store: store.layout().root().to_path_buf(),
-            source,
-        },
-        other => other,
-    })
+    /// What the operator should know of snapshots of file systems: that one could not be made, or not be removed.
+    pub notes: Vec<String>,
 }
 
 struct Capture<'a> {
     store: &'a Store,
     request: &'a Request<'a>,
+    frozen: Option<&'a Frozen>,
     observer: &'a dyn Observer,
     /// What is in the store already.
     known: Known,
@@ -135,6 +87,7 @@ impl<'a> Capture<'a> {
         let Some(settled) = self.settled(&walks) else {
             return Ok(None);
         };
+        let mut relies = settled.iter().flatten().any(|settled| !settled.is_nothing());
         let pack = |state| {
             let id = if state { id.state_archive() } else { id.archive() };
             Packer::new(&draft, id, self.known.blobs(state), self.observer)
@@ -164,8 +117,14 @@ impl<'a> Capture<'a> {
             let mut left_out = std::mem::take(&mut walked.skipped);
             let settled = settled.as_ref();
             packer.mount(&coverage.label, settled);
-            let reference = self.known.reference(at, self.by_commit(coverage));
-            let mut manifest = complete(&root, walked, reference, packer, self.observer)?;
+            // What stays in a snapshot of the file system is only hashed.
+            let kept = self.frozen.and_then(|frozen| frozen.kept(coverage));
+            let reference = self.known.reference(at, self.by_commit(coverage), kept.is_some());
+            let observer = self.observer;
+            let mut manifest = match &kept {
+                Some(_) => complete(&root, walked, reference, &mut HashOnly { observer }, observer)?,
+                None => complete(&root, walked, reference, packer, observer)?,
+            };
             let again = self.steady(
                 &mut Taken {
                     root: &root,
@@ -181,7 +140,8 @@ impl<'a> Capture<'a> {
                 return Ok(None);
             }
             let by_commit = self.by_commit(coverage) && settled.is_none();
-            let same = self.known.same(at, coverage, started_at, &manifest, by_commit);
+            let elsewhere = (by_commit, kept.is_some());
+            let same = self.known.same(at, coverage, started_at, &manifest, elsewhere);
             let is_same = same.is_some();
             let mut record = match same {
                 Some((before, archives)) => {
@@ -190,7 +150,7 @@ impl<'a> Capture<'a> {
                 }
                 None => {
                     let list = self.list(&manifest, packer, used)?;
-                    if !self.contents(&manifest, packer, settled, used, &mut stored) {
+                    if kept.is_none() && !self.contents(&manifest, packer, settled, used, &mut stored) {
                         return Ok(None);
                     }
                     record(coverage, started_at, list, &manifest)
@@ -212,6 +172,8 @@ impl<'a> Capture<'a> {
             let before = self.known.private_before(at);
             record.sealed = keep_private(coverage, &found, before, packer, used)?;
             record.withheld = found.facts;
+            relies |= kept.is_some();
+            record.native = kept;
             private.push(found.files);
             root.answers()?;
             let mounted = root.is_mount_point();
@@ -219,7 +181,6 @@ impl<'a> Capture<'a> {
             manifests.push(Some(manifest));
             skipped.push(left_out);
         }
-        let relies = settled.iter().flatten().any(|settled| !settled.is_nothing());
         let mut archives: Vec<ArchiveRef> = Vec::new();
         for (packer, used) in packers.into_iter().zip(all_used) {
             if used.is_empty() && !relies && packer.is_partial() {
@@ -237,14 +198,15 @@ impl<'a> Capture<'a> {
             step: self.step(&record, &manifests),
             call: self.request.call.cloned(),
         };
-        self.store
-            .publish(draft, &record, told, self.request.now, self.request.uid)?;
+        let at = self.request.told_at.unwrap_or(self.request.now);
+        self.store.publish(draft, &record, told, at, self.request.uid)?;
         Ok(Some(Captured {
             record,
             manifests,
             skipped,
             private,
             stored,
+            notes: Vec::new(),
         }))
     }
 
@@ -252,7 +214,13 @@ impl<'a> Capture<'a> {
     fn fits(&self, walks: &[Option<(Root, Walked)>]) -> Result<(), CaptureError> {
         // Holes take no room, and what is the same in two places is stored once; both are seen only when files are read.
         let need = |walked: &Walked| walked.bytes_to_read().min(walked.taken.max_bytes);
-        let all = || walks.iter().flatten();
+        let kept = self
+            .request
+            .coverages
+            .iter()
+            .map(|coverage| self.is_kept(coverage));
+        let archived: Vec<_> = walks.iter().zip(kept).filter(|(_, kept)| !kept).collect();
+        let all = || archived.iter().filter_map(|(walk, _)| walk.as_ref());
         let total = all().map(|(_, walked)| need(walked)).fold(0, add_sizes);
         let free = self.store.free_bytes()?;
         match all().max_by_key(|(_, walked)| need(walked)) {
@@ -267,6 +235,11 @@ impl<'a> Capture<'a> {
         }
     }
 
+    /// Whether the contents of a mount stay in a snapshot of its file system.
+    fn is_kept(&self, coverage: &Coverage) -> bool {
+        coverage.native == Some(NativeUse::Itself) && self.frozen.is_some()
+    }
+
     /// Whether stat data prove that a file is as it was.
     fn trusts(&self, root: &Root) -> bool {
         !self.request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime)
@@ -278,7 +251,9 @@ impl<'a> Capture<'a> {
         coverage: &Coverage,
         limits: Limits,
     ) -> Result<Option<(Root, Walked)>, CaptureError> {
-        let root = match Root::open(&coverage.root.to_path()) {
+        let frozen = self.frozen.and_then(|frozen| frozen.open(coverage));
+        let opened = frozen.unwrap_or_else(|| Root::open(&coverage.root.to_path()));
+        let root = match opened {
             Ok(root) => root,
             Err(MountError::Missing { .. }) if self.request.kind != SnapshotKind::Baseline => {
                 return Ok(None);
@@ -289,7 +264,7 @@ impl<'a> Capture<'a> {
         let trust_stat = self.trusts(&root);
         let reference = self
             .known
-            .reference(at, self.by_commit(coverage))
+            .reference(at, self.by_commit(coverage), self.is_kept(coverage))
             .map(|reference| reference.on(&root));
         let walk = Walk {
             root: &root,

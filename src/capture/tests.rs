@@ -259,6 +259,7 @@ pub(crate) fn coverage(root: &Path, label: &str) -> Coverage {
         state: false,
         recipients: Vec::new(),
         machine: None,
+        native: None,
     }
 }
 

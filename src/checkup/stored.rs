@@ -3,7 +3,8 @@
 use super::{Finding, Group, Severity, counted, shell, size};
 use crate::config::shown;
 use crate::snapshot::SnapshotId;
-use crate::store::{DraftFact, StoreError, Survey};
+use crate::store::{DraftFact, NativeFact, StoreError, Survey};
+use std::path::PathBuf;
 
 /// As many of one sort are named one by one.
 const NAMED: usize = 5;
@@ -14,6 +15,38 @@ pub(super) fn judge(survey: &Survey, findings: &mut Vec<Finding>) {
     receipts(survey, findings);
     catalog(survey, findings);
     findings.extend(survey.drafts.iter().map(draft));
+    findings.extend(survey.natives.iter().filter_map(native));
+}
+
+/// A snapshot of a file system that is gone hurts who keeps contents in it; one that nobody works with is taken up.
+fn native(fact: &NativeFact) -> Option<Finding> {
+    let finding = |severity, what: String| Finding::new(Group::Snapshots, severity, what);
+    let shown = |places: &[PathBuf]| named(places.iter().map(|place| shown(place).to_string()).collect());
+    if fact.is_alive {
+        return None;
+    }
+    let id = &fact.id;
+    Some(match (fact.is_recorded, fact.missing.is_empty()) {
+        (true, true) => finding(
+            Severity::Ok,
+            format!(
+                "{id} keeps its contents in the file system: {}",
+                shown(&fact.places)
+            ),
+        ),
+        (true, false) => {
+            let what = format!(
+                "the snapshot of the file system {} is gone, which hurts {id}",
+                shown(&fact.missing)
+            );
+            finding(Severity::Error, what).damage().verb("verify --read-data")
+        }
+        (false, _) => {
+            let what = format!("{} was frozen for {id}, whose process died", shown(&fact.places));
+            finding(Severity::Note, what)
+                .words("the next command that writes to the store stores or removes it")
+        }
+    })
 }
 
 fn ids(ids: &[SnapshotId]) -> String {

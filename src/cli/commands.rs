@@ -15,6 +15,7 @@ mod exec;
 mod explain;
 mod export;
 pub(super) mod fork;
+mod frozen;
 mod generated;
 mod hook;
 mod import;
@@ -45,6 +46,7 @@ mod verify;
 mod words;
 
 pub(super) use diff::Compared;
+pub(super) use frozen::{settle_frozen_and_say, warn_of_frozen};
 pub(super) use pending::warn_of_pending;
 
 use super::args::{Invocation, Verb};
@@ -53,7 +55,7 @@ use super::error::CliError;
 use super::exit_code::Status;
 use crate::environment::Environment;
 use crate::platform::remote::{Lost, MISSING, hang_up, lost, set_carrier, set_settler};
-use crate::process::{AGENT_VARIABLE, carry, settle_cluster};
+use crate::process::{AGENT_VARIABLE, carry, freeze_with, settle_cluster};
 use crate::session::recorded_mounts;
 use crate::terminal::{Terminal, sanitize};
 
@@ -89,6 +91,13 @@ pub(super) fn perform(
         invocation.verb,
         Verb::List(_) | Verb::Show(_) | Verb::Diff(_) | Verb::Verify(_) | Verb::Log(_)
     );
+    // An agent waits for these, or they are beside something else.
+    context.takes_up_frozen = !matches!(
+        invocation.verb,
+        Verb::Hook(_) | Verb::Mcp(_) | Verb::Replicating(_) | Verb::Checkpoints(_)
+    );
+    let known = environment.clone();
+    freeze_with(environment, Box::new(move || recorded_mounts(&known)));
     let done = carry_out(invocation, context);
     hang_up();
     tell_lost(terminal, done)

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use clap::ValueEnum as _;
 
 use super::args::{AgentThere, CalledAs};
-use super::commands::warn_of_pending;
+use super::commands::{settle_frozen_and_say, warn_of_frozen, warn_of_pending};
 use super::error::{CliError, ErrorKind};
 use super::fail_point::FailPoint;
 use super::sudo;
@@ -61,6 +61,8 @@ pub(super) struct Context<'a> {
     pub(super) called_as: CalledAs,
     /// Interrupted restores are told of when the store is opened.
     pub(super) tells_pending: bool,
+    /// What was frozen by processes that died is stored or removed when the store is opened for writing.
+    pub(super) takes_up_frozen: bool,
     progress: FailPoint<Progress<'a>>,
     clock: SystemClock,
     entropy: SystemEntropy,
@@ -113,6 +115,7 @@ impl<'a> Context<'a> {
             interrupts,
             called_as,
             tells_pending: false,
+            takes_up_frozen: false,
             progress,
             clock: SystemClock,
             entropy: SystemEntropy,
@@ -165,6 +168,7 @@ impl<'a> Context<'a> {
         let store = Store::open_write(&layout)?;
         self.tell_store(layout.root(), "opened for writing");
         self.warn_about(&store);
+        settle_frozen_and_say(self, &store);
         Ok(store)
     }
 
@@ -217,6 +221,7 @@ impl<'a> Context<'a> {
             self.warn_about(store);
             if self.tells_pending {
                 warn_of_pending(self, store);
+                warn_of_frozen(self, store);
             }
         }
         Ok(store)

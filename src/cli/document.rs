@@ -32,8 +32,8 @@ pub(in crate::cli) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
 };
 pub(in crate::cli) use instances::{
-    ImportedDocument, InstanceDocument, JackinDocument, ListDocument, RestoredDocument, ShowDocument,
-    WatchedDocument,
+    ImportedDocument, InstanceDocument, JackinDocument, ListDocument, NativeDocument, RestoredDocument,
+    ShowDocument, WatchedDocument,
 };
 pub(in crate::cli) use replica::{
     AdoptDocument, AdoptOutcome, HurtDocument, LostDocument, ReplicateDocument, ReplicateOutcome,

@@ -124,17 +124,6 @@ pub enum ConfigError {
         /// Why not, and what would be right.
         problem: String,
     },
-    /// A key or value whose feature this version does not have.
-    #[error(
-        "{place}{} is known but comes in a later version; remove it for now",
-        value.as_ref().map(|value| format!(" = {value:?}")).unwrap_or_default()
-    )]
-    NotYet {
-        /// Where.
-        place: Place,
-        /// The value, when only that is not possible yet.
-        value: Option<String>,
-    },
     /// A mount lacks a key that it needs.
     #[error("{place} is missing; every mount needs it")]
     MissingKey {
@@ -211,7 +200,6 @@ impl ConfigError {
             | Self::WrongType { place, .. }
             | Self::UnknownWord { place, .. }
             | Self::BadValue { place, .. }
-            | Self::NotYet { place, .. }
             | Self::MissingKey { place }
             | Self::NoHome { place } => match &place.origin {
                 Origin::File { path, line } => Some((path, Some(*line))),

@@ -55,12 +55,11 @@ fn place(flag: &'static str) -> Place {
 fn word_flag(layer: &mut Layer, flag: &'static str, name: &str, word: &str) -> Result<(), ConfigError> {
     let place = place(flag);
     let key = RECOVERY.iter().find(|key| key.name == name);
-    if let Some((key, valid)) = key.and_then(|key| match key.shape {
-        Shape::Words(valid) => Some((key, valid)),
+    if let Some(valid) = key.and_then(|key| match key.shape {
+        Shape::Words(valid) => Some(valid),
         _ => None,
     }) {
         let setting = Setting::Word(table::choose(&place, word, valid)?);
-        table::possible_now(&place, key, &setting)?;
         layer.set(name, &place, setting)?;
     }
     Ok(())

@@ -12,8 +12,8 @@ use super::retained::RetentionLayer;
 use super::schema::RECOVERY;
 use super::table::{self, Setting};
 use super::{
-    AgentRestore, GitClean, Limits, Mode, MountConfig, OnFailure, Resolved, Sensitive, Sourced, StateSecrets,
-    Subject, pattern,
+    AgentRestore, GitClean, Limits, Mode, MountConfig, Native, OnFailure, Resolved, Sensitive, Sourced,
+    StateSecrets, Subject, pattern,
 };
 use crate::snapshot::{GitCoverage, RelPath};
 
@@ -30,6 +30,7 @@ pub(super) struct Layer {
     agent_on_failure: Option<Sourced<OnFailure>>,
     git_dir: Option<Sourced<GitCoverage>>,
     git_clean: Option<Sourced<GitClean>>,
+    native: Option<Sourced<Native>>,
     state_home: Option<Sourced<bool>>,
     state_secrets: Option<Sourced<StateSecrets>>,
     pub(super) recipients: Vec<Sourced<String>>,
@@ -81,6 +82,9 @@ impl Layer {
             }
             ("git.dir", Setting::Word(word)) => {
                 self.git_dir = GitCoverage::parse(word).map(|value| at(place, value));
+            }
+            ("native", Setting::Word(word)) => {
+                self.native = Native::parse(word).map(|value| at(place, value))
             }
             ("git.clean", Setting::Word(word)) => {
                 self.git_clean = GitClean::parse(word).map(|value| at(place, value));
@@ -162,6 +166,7 @@ impl Layer {
             agent_on_failure: self.agent_on_failure.or(lower.agent_on_failure),
             git_dir: self.git_dir.or(lower.git_dir),
             git_clean: self.git_clean.or(lower.git_clean),
+            native: self.native.or(lower.native),
             state_home: self.state_home.or(lower.state_home),
             state_secrets: self.state_secrets.or(lower.state_secrets),
             recipients: [lower.recipients, self.recipients].concat(),
@@ -201,11 +206,13 @@ impl Layer {
             git_clean: self
                 .git_clean
                 .unwrap_or_else(|| Sourced::built_in(GitClean::Archive)),
+            native: self.native.unwrap_or_else(|| Sourced::built_in(Native::Auto)),
             state_home: self.state_home.unwrap_or_else(|| Sourced::built_in(false)),
             state_secrets: self
                 .state_secrets
                 .unwrap_or_else(|| Sourced::built_in(StateSecrets::Withhold)),
             recipients: self.recipients,
+            replicated: self.store.replicate.map(|(_, place)| place.source),
             defined: Vec::new(),
             cleanup_policy: None,
             auth: BTreeMap::new(),

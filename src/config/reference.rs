@@ -1,6 +1,6 @@
 //! What the table of keys says, for people: as a file with every key, and as plain values for the manual.
 
-use super::schema::{Key, Now, RECOVERY, Shape};
+use super::schema::{Key, RECOVERY, Shape};
 
 /// Lines of comments are no longer than this, with their `# `.
 const COLUMNS: usize = 118;
@@ -13,9 +13,6 @@ const HEAD: &str = "\
 #   2. config.toml             [workspaces.<name>.recovery]   for one workspace
 #   3. workspaces/<name>.toml  [recovery]                     for one workspace
 # Flags of the command line win over all of them. The files lie in $JACKIN_CONFIG_DIR or ~/.config/jackin.
-#
-# A value that is marked \"not yet\" belongs to a later version: setting it is an error, so that no file promises what this
-# version does not do.
 ";
 
 /// One key, in words.
@@ -31,8 +28,6 @@ pub struct KeyReference {
     pub default: &'static str,
     /// What it is for, in paragraphs; a line that begins with a blank is laid out already.
     pub about: &'static str,
-    /// What of it belongs to a later version, e.g. `"encrypt"`, or `this key`.
-    pub not_yet: Option<String>,
 }
 
 /// Every key, in the order of the file.
@@ -47,7 +42,6 @@ pub fn reference() -> Vec<KeyReference> {
                 values: values(key),
                 default: key.default,
                 about: key.about,
-                not_yet: not_yet(key),
             })
             .collect::<Vec<_>>()
     });
@@ -68,14 +62,7 @@ pub fn default_file() -> String {
                 text.push('\n');
             }
             comment(&mut text, key.about);
-            let line = format!("{} = {}", key.name, key.default);
-            match not_yet(key) {
-                Some(words) => {
-                    comment(&mut text, &format!("Not yet: {words}."));
-                    text.push_str(&format!("{line}\n"));
-                }
-                None => text.push_str(&format!("{line}\n")),
-            }
+            text.push_str(&format!("{} = {}\n", key.name, key.default));
         }
     }
     text
@@ -106,17 +93,6 @@ fn values(key: &Key) -> String {
         Shape::Count(least) => format!("a whole number, at least {least}"),
         Shape::Size => "a number of bytes, or a size such as \"20GiB\"".to_owned(),
         Shape::Table(_) => "a table".to_owned(),
-    }
-}
-
-fn not_yet(key: &Key) -> Option<String> {
-    match (key.now, key.shape) {
-        (Now::Yes, _) => None,
-        (Now::Words(now), Shape::Words(words)) => {
-            let later: Vec<&str> = words.iter().copied().filter(|word| !now.contains(word)).collect();
-            Some(quoted(&later))
-        }
-        (Now::Words(_), _) => None,
     }
 }
 

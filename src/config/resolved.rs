@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    AgentRestore, GitClean, Integration, Mode, MountConfig, OnFailure, Sensitive, Sourced, StateSecrets,
+    AgentRestore, GitClean, Integration, Mode, MountConfig, Native, OnFailure, Sensitive, Source, Sourced,
+    StateSecrets,
 };
 use crate::snapshot::{ByteString, GitCoverage, RelPath, label_from};
 
@@ -166,12 +167,16 @@ pub struct Resolved {
     pub git_dir: Sourced<GitCoverage>,
     /// What becomes of the contents of a clean work tree.
     pub git_clean: Sourced<GitClean>,
+    /// What is done with snapshots of the file system itself.
+    pub native: Sourced<Native>,
     /// Whether the agents' state in the operator's own home is meant when no container is named.
     pub state_home: Sourced<bool>,
     /// What happens to credentials in agents' state.
     pub state_secrets: Sourced<StateSecrets>,
     /// Public keys that they are encrypted to.
     pub recipients: Vec<Sourced<String>>,
+    /// Who says that the store is copied elsewhere; none when it is not.
+    pub replicated: Option<Source>,
     /// What jackin does with a dirty work tree when the session ends, in its own word (`ask`, `keep`, `discard`); none when
     /// the workspace does not say.
     pub cleanup_policy: Option<String>,

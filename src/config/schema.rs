@@ -20,48 +20,35 @@ pub(super) enum Shape {
     Table(&'static [Key]),
 }
 
-/// What of a key works now.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Now {
-    /// All of it.
-    Yes,
-    /// Only these words.
-    Words(&'static [&'static str]),
-}
-
 /// One key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     pub(super) name: &'static str,
     pub(super) shape: Shape,
-    pub(super) now: Now,
     /// The value that it has when nobody sets it, as TOML; empty for a table.
     pub(super) default: &'static str,
     /// What it is for, in paragraphs; a line that begins with a blank is kept as it is.
     pub(super) about: &'static str,
 }
 
-const fn key(name: &'static str, shape: Shape, now: Now, default: &'static str, about: &'static str) -> Key {
+const fn key(name: &'static str, shape: Shape, default: &'static str, about: &'static str) -> Key {
     Key {
         name,
         shape,
-        now,
         default,
         about,
     }
 }
 
 const fn table(name: &'static str, keys: &'static [Key], about: &'static str) -> Key {
-    key(name, Shape::Table(keys), Now::Yes, "", about)
+    key(name, Shape::Table(keys), "", about)
 }
 
-/// Every key of `[recovery]`. Where a later feature has a value that says what this version does anyway, that value is
-/// accepted, so that a file can be explicit.
+/// Every key of `[recovery]`.
 pub(super) const RECOVERY: &[Key] = &[
     key(
         "snapshot",
         Shape::Words(&["off", "metadata", "project", "project-and-state"]),
-        Now::Yes,
         "\"off\"",
         "What is done for a session.\n  \
          off                nothing; nothing is written\n  \
@@ -72,7 +59,6 @@ pub(super) const RECOVERY: &[Key] = &[
     key(
         "exclude",
         Shape::List,
-        Now::Yes,
         "[]",
         "What is left out, in gitignore syntax, relative to each mount. What is left out is never captured, compared or touched. A \
          later \"!pattern\" takes an earlier exclude back. Unlike in git, {a,b} means either of the two.",
@@ -80,14 +66,12 @@ pub(super) const RECOVERY: &[Key] = &[
     key(
         "paths",
         Shape::List,
-        Now::Yes,
         "[]",
         "Track only these paths below each mount; empty means all. Relative, without \"..\".",
     ),
     key(
         "integrations",
         Shape::Switch,
-        Now::Yes,
         "true",
         "Leave out what the detected stack can make again. Detected by a regular file in the mount's root:\n  \
          Cargo.toml      /target/\n  \
@@ -99,7 +83,6 @@ pub(super) const RECOVERY: &[Key] = &[
     key(
         "sensitive",
         Shape::Words(&["withhold", "capture"]),
-        Now::Yes,
         "\"withhold\"",
         "Your own secrets below a mount (~/.ssh, ~/.aws, ~/.gnupg, ~/.config/gcloud, ~/.kube, ~/.docker, ~/.config/gh, ~/.netrc, \
          ~/.npmrc, ~/.git-credentials, ~/.config/op): \"withhold\" keeps them out of every archive, \"capture\" takes them like any \
@@ -108,16 +91,18 @@ pub(super) const RECOVERY: &[Key] = &[
     key(
         "on_failure",
         Shape::Words(&["block", "run"]),
-        Now::Yes,
         "\"block\"",
-        "When the baseline cannot be taken: \"block\" does not start the command, \"run\" starts it without protection and says so.",
+        "When the baseline cannot be taken: \"block\" does not start the command, \"run\" starts it without protection and says so. One that is stored behind the command (native) does not stop it: what was frozen for it is kept.",
     ),
     key(
         "native",
         Shape::Words(&["auto", "off", "require"]),
-        Now::Words(&["off"]),
-        "\"off\"",
-        "Snapshots of the file system itself, where it has them. \"off\" is what this version does.",
+        "\"auto\"",
+        "Snapshots of the file system itself (btrfs, ZFS).\n  \
+         auto     where they can be had, each capture reads one, and launch\n           does not wait for the archive; it is removed when that is\n           stored\n  \
+         off      never\n  \
+         require  a session only begins where they can be had\n\
+         The contract names where each is kept, or why it cannot be had.",
     ),
     table("git", GIT, "Git repositories."),
     table(
@@ -139,7 +124,6 @@ const GIT: &[Key] = &[
     key(
         "dir",
         Shape::Words(&["full", "state", "off"]),
-        Now::Yes,
         "\"full\"",
         "How much of .git is captured; the contract lists what that leaves out.\n  \
          full   all of it\n  \
@@ -150,7 +134,6 @@ const GIT: &[Key] = &[
     key(
         "clean",
         Shape::Words(&["archive", "commit"]),
-        Now::Yes,
         "\"archive\"",
         "A clean work tree, of which a remote has every commit: \"archive\" keeps its files like any other, \"commit\" keeps the \
          commit instead of their contents, which its objects have. Those are captured with .git (see \"dir\"), and a restore \
@@ -162,14 +145,12 @@ const LIMITS: &[Key] = &[
     key(
         "max_entries",
         Shape::Count(1),
-        Now::Yes,
         "5_000_000",
         "How many files, directories and other entries a capture may have.",
     ),
     key(
         "max_bytes",
         Shape::Size,
-        Now::Yes,
         "\"20GiB\"",
         "How many bytes: a number, or a size such as \"500MB\" (decimal) or \"20GiB\" (binary).",
     ),
@@ -179,7 +160,6 @@ const RETENTION: &[Key] = &[
     key(
         "checkpoints",
         Shape::Count(0),
-        Now::Yes,
         "100",
         "How many checkpoints of a workspace are kept, and how many emergency snapshots; the oldest go first. The snapshots that the \
          last restore needs to be taken back stay in every case.",
@@ -187,28 +167,24 @@ const RETENTION: &[Key] = &[
     key(
         "checkpoint_days",
         Shape::Count(0),
-        Now::Yes,
         "0",
         "For how many days a checkpoint is kept.",
     ),
     key(
         "instances",
         Shape::Count(0),
-        Now::Yes,
         "20",
         "How many sessions of a workspace are kept. Those that are active, pinned, or the newest stay in every case.",
     ),
     key(
         "days",
         Shape::Count(0),
-        Now::Yes,
         "30",
         "For how many days after its end a session is kept.",
     ),
     key(
         "max_bytes",
         Shape::Size,
-        Now::Yes,
         "\"50GiB\"",
         "How large the store may grow: archives, records, receipts and catalog. Above it the oldest sessions go, then the oldest \
          checkpoints; receipts and catalog never. Only in config.toml, for it is the store's.",
@@ -216,7 +192,6 @@ const RETENTION: &[Key] = &[
     key(
         "min_free",
         Shape::Size,
-        Now::Yes,
         "\"5GiB\"",
         "How much room must be left on the store's file system, but never more than a tenth of it. Only in config.toml.",
     ),
@@ -226,14 +201,12 @@ const STATE: &[Key] = &[
     key(
         "home",
         Shape::Switch,
-        Now::Yes,
         "false",
         "Also the agents' state in your own home, when the session is not about a container of jackin's. The contract names every path.",
     ),
     key(
         "secrets",
         Shape::Words(&["withhold", "encrypt"]),
-        Now::Yes,
         "\"withhold\"",
         "Credentials in an agent's state. \"withhold\": they enter no archive; that they changed is seen by a digest. \"encrypt\": they \
          are stored encrypted to your recipients, and --identity FILE brings them back.",
@@ -241,7 +214,6 @@ const STATE: &[Key] = &[
     key(
         "recipients",
         Shape::List,
-        Now::Yes,
         "[]",
         "Public keys that credentials are encrypted to: of age (age1…), or of ssh (ssh-ed25519 AAAA… or ssh-rsa AAAA…).",
     ),
@@ -251,7 +223,6 @@ const AGENT: &[Key] = &[
     key(
         "restore",
         Shape::Words(&["deny", "checkpoints"]),
-        Now::Yes,
         "\"deny\"",
         "What an agent may restore by itself, through `mcp`: \"deny\": nothing; \"checkpoints\": what it marked in its own session. Forks \
          are allowed and denied with it.",
@@ -259,7 +230,6 @@ const AGENT: &[Key] = &[
     key(
         "on_failure",
         Shape::Words(&["run", "block"]),
-        Now::Yes,
         "\"run\"",
         "A tool call of an agent with our hooks, whose automatic checkpoint failed: \"run\" lets it run, \"block\" does not.",
     ),
@@ -269,7 +239,6 @@ const STORE: &[Key] = &[
     key(
         "replicate",
         Shape::Text,
-        Now::Yes,
         "\"\"",
         "An object store (s3://bucket/prefix; S3, or one that speaks like it) that the store is copied to after each snapshot. Everything there is \
          encrypted to the recipients of [recovery.state] in config.toml, without which it is refused. Region, endpoint and \
@@ -279,7 +248,6 @@ const STORE: &[Key] = &[
     key(
         "prune_replica",
         Shape::Switch,
-        Now::Yes,
         "false",
         "Whether what is given up here is removed from the object store, too. Only in config.toml.",
     ),

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::document::{Document, quoted, type_of};
 use super::error::{ConfigError, Place};
-use super::schema::{Key, Now, Shape, meant, nearest};
+use super::schema::{Key, Shape, meant, nearest};
 
 /// A checked value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,6 @@ fn walk(
             continue;
         }
         let setting = setting(document, &place, key, value)?;
-        possible_now(&place, key, &setting)?;
         found.push((format!("{below}{}", key.name), place, setting));
     }
     Ok(())
@@ -169,18 +168,4 @@ fn size(place: &Place, text: &str) -> Result<u64, ConfigError> {
         u64::MAX => Err(bad("it is larger than any store can be")),
         bytes => Ok(bytes),
     }
-}
-
-/// Refuses what a later version will do.
-pub(super) fn possible_now(place: &Place, key: &Key, setting: &Setting) -> Result<(), ConfigError> {
-    let value = match (key.now, setting) {
-        (Now::Yes, _) => return Ok(()),
-        (Now::Words(now), Setting::Word(word)) if now.contains(word) => return Ok(()),
-        (Now::Words(_), Setting::Word(word)) => Some((*word).to_owned()),
-        (Now::Words(_), _) => None,
-    };
-    Err(ConfigError::NotYet {
-        place: place.clone(),
-        value,
-    })
 }

@@ -128,6 +128,17 @@ words! {
     }
 }
 words! {
+    /// What is done with snapshots of the file system itself.
+    Native {
+        /// They are used where they can be had.
+        Auto = "auto",
+        /// Never.
+        Off = "off",
+        /// A session only begins where they can be had.
+        Require = "require",
+    }
+}
+words! {
     /// How jackin hands a mount to a container.
     Isolation {
         /// The host directory itself.

@@ -91,6 +91,7 @@ pub(super) fn build(
         state: false,
         recipients: Vec::new(),
         machine: machine_of(root),
+        native: None,
     };
     let matcher = Matcher::new(&coverage)?;
     for path in &coverage.tracked {

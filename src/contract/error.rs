@@ -117,6 +117,30 @@ pub enum ContractError {
         /// The store.
         store: PathBuf,
     },
+    /// Snapshots of file systems are required, and one cannot be had.
+    #[error(
+        "native = \"require\" ({required}), and {} cannot be frozen by a snapshot of its file system: {why}",
+        shown(root)
+    )]
+    NotFrozen {
+        /// Canonical root.
+        root: PathBuf,
+        /// Who requires it.
+        required: Source,
+        /// Why it cannot.
+        why: String,
+    },
+    /// Contents that stay in snapshots of file systems would be missing where the store is copied to.
+    #[error(
+        "native = \"require\" ({required}) keeps contents in snapshots of file systems, and those are not copied to where replicate \
+         ({replicated}) says"
+    )]
+    KeptAndReplicated {
+        /// Who requires them.
+        required: Source,
+        /// Who says that the store is copied.
+        replicated: Source,
+    },
     /// Without it the operator's secrets cannot be found.
     #[error("the home directory is not known, so the secrets in it cannot be withheld; set HOME")]
     NoHome,

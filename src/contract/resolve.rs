@@ -2,15 +2,16 @@
 //! listed, nothing is written.
 
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::places::{Places, below};
 use super::seen::{Kind, Seen, look, not_covered, uncaptured, why_not};
 use super::terms::{
-    Contract, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms, Unavailable,
+    Contract, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms, StateTerms,
+    Unavailable,
 };
-use super::{ContractError, Verdict, coverage, overlap, state};
-use crate::config::{Isolation, Mode, MountConfig, Resolved, Sensitive, isolated as isolated_mounts};
+use super::{ContractError, Verdict, coverage, native, overlap, state};
+use crate::config::{Isolation, Mode, MountConfig, Native, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
 use crate::platform::remote::{helper_near, lacks_near};
 use crate::snapshot::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
@@ -61,7 +62,7 @@ pub fn resolve(
         return Err(ContractError::NoStore);
     }
     let mut labels = Vec::new();
-    let mounts = if captures {
+    let mut mounts = if captures {
         if !places.knows_home() {
             return Err(ContractError::NoHome);
         }
@@ -84,7 +85,7 @@ pub fn resolve(
         Mode::Metadata => Some(Unavailable::Metadata),
         Mode::Project | Mode::ProjectAndState => None,
     };
-    let state = (mode == Mode::ProjectAndState).then(|| {
+    let mut state = (mode == Mode::ProjectAndState).then(|| {
         // The name of a home says nothing of what is taken from it.
         let label = |_: &Path| coverage::label(Path::new("/state"), &mut labels);
         let mut terms = state::terms(environment, resolved, &places, label);
@@ -92,6 +93,7 @@ pub fn resolve(
         terms.leave_out(covered.map(|coverage| coverage.root.to_path()));
         terms
     });
+    freeze(&mut mounts, state.as_mut(), resolved, &places)?;
     let of_state = state.iter().filter_map(|state| state.coverage.as_ref());
     let overwrites = mounts
         .iter()
@@ -259,6 +261,48 @@ fn captured(
     Ok(mounts)
 }
 
+/// Decides which coverages are frozen by snapshots of their file systems.
+fn freeze(
+    mounts: &mut [MountTerms],
+    state: Option<&mut StateTerms>,
+    resolved: &Resolved,
+    places: &Places,
+) -> Result<(), ContractError> {
+    let wish = &resolved.native;
+    if wish.value == Native::Off {
+        return Ok(());
+    }
+    let roots: Vec<PathBuf> = mounts.iter().map(|mount| mount.root.to_path()).collect();
+    let required = wish.value == Native::Require;
+    if let Some(replicated) = resolved
+        .replicated
+        .clone()
+        .filter(|_| required && !mounts.is_empty())
+    {
+        return Err(ContractError::KeptAndReplicated {
+            required: wish.source.clone(),
+            replicated,
+        });
+    }
+    for mount in mounts {
+        let Some(coverage) = &mut mount.coverage else {
+            continue;
+        };
+        let frozen = native::agree(coverage, required, places.store(), &roots);
+        mount.native = frozen.map_err(|why| ContractError::NotFrozen {
+            root: coverage.root.to_path(),
+            required: wish.source.clone(),
+            why,
+        })?;
+    }
+    if let Some(state) = state
+        && let Some(coverage) = &mut state.coverage
+    {
+        state.native = native::agree(coverage, false, places.store(), &roots).unwrap_or_default();
+    }
+    Ok(())
+}
+
 /// Where a read-only mount lies in a writable one, when the agent meets it there too: then it lies over the same place
 /// inside the container, and the agent cannot write it through the outer mount either.
 fn shielded(inner: &Seen<'_>, outer: &Seen<'_>) -> Option<RelPath> {
@@ -318,6 +362,7 @@ fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
         foreign: None,
         lacks: lacks_near(&mount.root),
         helper: helper_near(&mount.root),
+        native: None,
         git: None,
     }
 }

@@ -157,6 +157,7 @@ pub(super) fn terms(
         recipients: resolved.recipients.clone(),
         agents: Vec::new(),
         coverage: None,
+        native: None,
     };
     let container = resolved
         .jackin

@@ -55,6 +55,13 @@ impl Contract {
         let mounts = self.mounts.iter().filter_map(|mount| mount.coverage.as_ref());
         mounts.chain(self.state.iter().filter_map(|state| state.coverage.as_ref()))
     }
+
+    /// Whether all of it is frozen for a capture, so that a command can begin before its baseline is stored.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        let mut coverages = self.coverages().peekable();
+        coverages.peek().is_some() && coverages.all(|coverage| coverage.native.is_some())
+    }
 }
 
 /// How long snapshots are kept.
@@ -95,6 +102,23 @@ pub struct StateTerms {
     pub agents: Vec<AgentTerms>,
     /// What a capture is asked to hold.
     pub coverage: Option<Coverage>,
+    /// How captures freeze it, or why they do not.
+    pub native: Option<NativeTerms>,
+}
+
+/// A snapshot of the file system itself, which captures read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NativeTerms {
+    /// The file system: `btrfs` or `zfs`.
+    pub kind: String,
+    /// What the snapshot shows: a subvolume, or the dataset that is mounted there; none when there is none.
+    pub source: Option<ByteString>,
+    /// The directory in which it is seen.
+    pub place: Option<ByteString>,
+    /// The contents stay in it until it is pruned; else it goes when the archive is whole.
+    pub keeps: bool,
+    /// Why there is none.
+    pub why_not: Option<String>,
 }
 
 /// What of one agent's state is covered.
@@ -201,6 +225,8 @@ pub struct MountTerms {
     pub lacks: Vec<Lack>,
     /// What was started to reach it, and is removed again; none where nothing has to be.
     pub helper: Option<Helper>,
+    /// How captures freeze it, or why they do not; none where its file system makes no snapshots of itself.
+    pub native: Option<NativeTerms>,
     /// The git repository whose work tree the mount is; none when there is none, or nobody looked. Whether all of it is
     /// committed is told with the baseline, which looks at every file.
     pub git: Option<RepositoryState>,

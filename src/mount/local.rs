@@ -56,6 +56,16 @@ pub struct Root {
     path: PathBuf,
     handle: Handle,
     stat: Stat,
+    frozen: Option<Frozen>,
+}
+
+/// What a frozen state of a mount cannot tell itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frozen {
+    /// A moment before it was frozen, by the clock that stamps files.
+    pub since: Time,
+    /// Whether a file system is mounted at the root itself.
+    pub mounted: bool,
 }
 
 impl Root {
@@ -82,6 +92,19 @@ impl Root {
             path: path.to_path_buf(),
             handle,
             stat,
+            frozen: None,
+        })
+    }
+
+    /// Opens a frozen state of the root, which lies at another path. It goes by the root's own.
+    ///
+    /// # Errors
+    /// [`MountError`], naming the other path.
+    pub fn open_frozen(path: &Path, at: &Path, frozen: Frozen) -> Result<Self, MountError> {
+        Ok(Self {
+            path: path.to_path_buf(),
+            frozen: Some(frozen),
+            ..Self::open(at)?
         })
     }
 
@@ -106,6 +129,9 @@ impl Root {
     /// Whether a file system, or a bind mount, begins at the root.
     #[must_use]
     pub fn is_mount_point(&self) -> bool {
+        if let Some(frozen) = self.frozen {
+            return frozen.mounted;
+        }
         let above = remote::above(&self.path).map(|parent| Dir::open(parent).and_then(|dir| dir.stat()));
         match above {
             Some(Ok(above)) => above.place != self.stat.place,
@@ -140,12 +166,16 @@ impl Root {
         platform::file_system(&self.handle)
     }
 
-    /// The clock that its file system stamps files with at least ([`platform::file_clock`]).
+    /// The clock that its file system stamps files with at least ([`platform::file_clock`]); of a frozen state the moment that it
+    /// shows: what was changed from then on is not in it.
     ///
     /// # Errors
     /// When the machine that it lies on does not answer.
     pub fn clock(&self) -> io::Result<Time> {
-        platform::clock_of(&self.handle, false)
+        match self.frozen {
+            Some(frozen) => Ok(frozen.since),
+            None => platform::clock_of(&self.handle, false),
+        }
     }
 
     /// The finest clock of the machine that it lies on.

@@ -84,6 +84,18 @@ impl File {
         Ok(())
     }
 
+    /// Lets the file, which is empty, have all that is in another one, and share its blocks.
+    ///
+    /// # Errors
+    /// What the system says; `Unsupported` or `CrossesDevices` where blocks cannot be shared.
+    pub fn share_blocks_of(&self, other: &Self) -> io::Result<()> {
+        match kernel::share_blocks(&self.0, &other.0) {
+            // File systems without it answer in these words, too.
+            Err(Errno::NOTTY | Errno::NOSYS) => Err(io::ErrorKind::Unsupported.into()),
+            other => Ok(other?),
+        }
+    }
+
     /// Cuts the file, or lets it grow by a hole.
     ///
     /// # Errors

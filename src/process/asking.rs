@@ -9,7 +9,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-const NAP: Duration = Duration::from_millis(10);
+use super::own;
+
+/// So often it is looked whether it is done.
+const NAP: Duration = Duration::from_millis(1);
 /// More is no answer (bytes).
 const MOST: u64 = 16 << 20;
 
@@ -23,6 +26,8 @@ pub(super) struct Asked<'a> {
     pub(super) path: &'a OsStr,
     /// One that hangs tells nothing, and the operator waits.
     pub(super) patience: Duration,
+    /// It sees nothing of our environment, and speaks as no locale bends it.
+    pub(super) bare: bool,
 }
 
 /// What it said.
@@ -40,7 +45,7 @@ impl Asked<'_> {
     ///
     /// # Errors
     /// Why it says nothing, in words.
-    pub(super) fn ask(&self, words: &[&str], input: Option<Vec<u8>>) -> Result<String, String> {
+    pub(super) fn ask(&self, words: &[impl AsRef<OsStr>], input: Option<Vec<u8>>) -> Result<String, String> {
         let told = self.run(words, input)?;
         match told.fine {
             true => Ok(told.out),
@@ -52,9 +57,13 @@ impl Asked<'_> {
     }
 
     /// The same, whether it ends well or not.
-    pub(super) fn run(&self, words: &[&str], input: Option<Vec<u8>>) -> Result<Told, String> {
+    pub(super) fn run(&self, words: &[impl AsRef<OsStr>], input: Option<Vec<u8>>) -> Result<Told, String> {
         let name = self.name;
-        let mut child = Command::new(self.program)
+        let mut command = Command::new(self.program);
+        if self.bare {
+            command.env_clear().env("LC_ALL", "C");
+        }
+        command
             .args(words)
             .env("PATH", self.path)
             .current_dir("/")
@@ -66,18 +75,18 @@ impl Asked<'_> {
                 Stdio::null()
             })
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("{name} cannot be started: {error}"))?;
+            .stderr(Stdio::piped());
+        let mut child =
+            own::start(&mut command).map_err(|error| format!("{name} cannot be started: {error}"))?;
         if let (Some(input), Some(mut to)) = (input, child.stdin.take()) {
             // One that does not take it says why.
             thread::spawn(move || to.write_all(&input));
         }
         let (answer, complaint) = (collect(child.stdout.take()), collect(child.stderr.take()));
         let mut left = self.patience;
-        let status = loop {
+        let ended = loop {
             match child.try_wait() {
-                Ok(Some(status)) => break status,
+                Ok(Some(status)) => break Ok(status),
                 Ok(None) if !left.is_zero() => {
                     thread::sleep(NAP);
                     left = left.saturating_sub(NAP);
@@ -85,11 +94,13 @@ impl Asked<'_> {
                 Ok(None) => {
                     let _ = child.kill();
                     let _ = child.wait();
-                    return Err(format!("{name} does not answer"));
+                    break Err(format!("{name} does not answer"));
                 }
-                Err(error) => return Err(format!("{name} cannot be waited for: {error}")),
+                Err(error) => break Err(format!("{name} cannot be waited for: {error}")),
             }
         };
+        own::forget(child.id());
+        let status = ended?;
         // What it left behind may keep the pipes open.
         let left = left.max(NAP);
         let wrote = |from: &mpsc::Receiver<Vec<u8>>| from.recv_timeout(left).ok();

@@ -27,6 +27,7 @@ pub fn containers(environment: &Environment, mounts: &[PathBuf]) -> Result<BTree
         program: &docker,
         path: &path,
         patience: PATIENCE,
+        bare: false,
     };
     let listed = asked.ask(&words, None)?;
     let mut found = BTreeMap::new();

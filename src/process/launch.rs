@@ -137,8 +137,7 @@ pub struct Running<'a> {
 /// Starts a command. Until [`Running::wait`] returns, SIGINT and SIGQUIT do not end us, and SIGTERM and SIGHUP go to the
 /// command; one that arrives when it has just ended counts as a request to stop us.
 ///
-/// This process adopts the command's orphans and collects them when they end. So nothing else in it may start processes
-/// meanwhile: the status of a child that is not the command's could be lost.
+/// This process adopts the command's orphans and collects them when they end, but not what it started for itself (`own.rs`).
 ///
 /// # Errors
 /// When the command cannot be run; then nothing was started.

@@ -16,6 +16,9 @@ use crate::store::{ReplicaIdentity, Store, StoreError};
 pub(super) const PART: usize = 4 << 20;
 /// Receipts go in pieces of about so many bytes.
 pub(super) const RECEIPTS: usize = 4 << 20;
+/// Why a snapshot cannot be copied whose contents no archive has.
+const KEPT: &str =
+    "its contents lie in snapshots of file systems, which are not copied; export writes it into a file";
 /// The note that the service was seen to keep to conditions.
 pub(super) const CONDITIONS: &str = "conditions";
 
@@ -32,7 +35,7 @@ pub struct Copied {
     pub receipts: u64,
     /// Objects that were removed, because their snapshots were given up here.
     pub removed: u64,
-    /// Snapshots that cannot be copied, because what is stored of them here is hurt; and why.
+    /// Snapshots that cannot be copied, because what is stored of them here is hurt, or not in archives; and why.
     pub hurt: Vec<(SnapshotId, String)>,
 }
 
@@ -237,6 +240,9 @@ impl<'a> Copying<'a> {
                 continue;
             }
             match self.store.record(&id) {
+                Ok(record) if record.mounts.iter().any(|mount| mount.native.is_some()) => {
+                    self.copied.hurt.push((id, KEPT.to_owned()));
+                }
                 Ok(record) => {
                     waiting.push((record.taken_at, id.clone()));
                     records.insert(id, record.archives);

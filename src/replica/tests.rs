@@ -125,6 +125,7 @@ impl Bench {
                 git: None,
                 withheld: Vec::new(),
                 sealed: None,
+                native: None,
             }],
             archives: vec![ArchiveRef {
                 id: id.archive(),
@@ -200,6 +201,7 @@ fn coverage() -> Coverage {
         state: false,
         recipients: Vec::new(),
         machine: None,
+        native: None,
     }
 }
 

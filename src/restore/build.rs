@@ -7,6 +7,7 @@ use std::io;
 
 use super::RestoreError;
 use super::metadata::Object;
+use super::twins::Twins;
 use crate::mount::Dir;
 use crate::observer::Observer;
 use crate::platform::{self, AsHandle as _, File};
@@ -50,6 +51,8 @@ pub(super) struct Builder<'a> {
     pub(super) blobs: &'a Blobs,
     pub(super) observer: &'a dyn Observer,
     pub(super) times: Times,
+    /// Files that have what is wanted already.
+    pub(super) twins: Twins<'a>,
     /// Paths with what is not as it was, in words.
     pub(super) problems: Vec<(RelPath, String)>,
 }
@@ -81,7 +84,11 @@ impl Builder<'_> {
         let made = match &entry.kind {
             Kind::File(content) => {
                 let file = platform::create_file(dir, name).map_err(fail)?;
-                let written = self.write(&file, path, content, reader);
+                let written = match self.twins.share(&file, (dir, name), content, self.blobs) {
+                    Ok(true) => self.told(content),
+                    Ok(false) => self.write(&file, path, content, reader),
+                    Err(source) => Err(fail(source)),
+                };
                 let built = written.and_then(|()| self.finish(Object::Open(file.as_handle()), path, entry));
                 if built.is_err() {
                     discard(dir, name, &file);
@@ -190,6 +197,11 @@ impl Builder<'_> {
                 digest: content.digest,
             });
         }
+        self.told(content)
+    }
+
+    /// A file has its content.
+    fn told(&self, content: &Content) -> Result<(), RestoreError> {
         self.observer.advance(1, content.size);
         if self.observer.cancelled() {
             Err(RestoreError::Interrupted)

@@ -209,10 +209,12 @@ impl Conclusion<'_> {
     pub(super) fn finish(&self, proposal: &Proposal, jobs: &mut [Job<'_>]) -> Result<Report, RestoreError> {
         let mut mounts: Vec<MountReport> = proposal.mounts.iter().map(|_| MountReport::default()).collect();
         let (mut left, mut in_steps, mut unsettled) = (Vec::new(), Vec::new(), false);
+        let mut shared = 0;
         for job in &mut *jobs {
             let Some((mount, place)) = proposal.mounts.get(job.index).zip(mounts.get_mut(job.index)) else {
                 continue;
             };
+            shared += job.shared;
             in_steps.extend(job.in_steps.then(|| job.host.clone()));
             let inherits = flags::inherits(&job.stage);
             let aside = job.aside_done(&mount.aside, self.acting.observer);
@@ -272,6 +274,7 @@ impl Conclusion<'_> {
             left,
             unsettled,
             in_steps,
+            shared,
         })
     }
 

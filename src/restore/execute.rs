@@ -101,6 +101,8 @@ pub struct Report {
     pub unsettled: bool,
     /// Mount roots whose file system cannot exchange names: each path that was replaced was missing for a moment.
     pub in_steps: Vec<std::path::PathBuf>,
+    /// How many files that were put back share their blocks with another one.
+    pub shared: u64,
 }
 
 /// Carries `proposal` out.
@@ -122,6 +124,7 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
             left: Vec::new(),
             unsettled: false,
             in_steps: Vec::new(),
+            shared: 0,
         });
     }
     let private = proposal.mounts.iter().map(|mount| mount.reveal.lent());

@@ -62,6 +62,7 @@ pub(super) fn jobs<'a>(
             again: true,
             bound: meant.bound.clone(),
             in_steps: false,
+            shared: 0,
             problems: Vec::new(),
         });
     }

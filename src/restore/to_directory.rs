@@ -8,6 +8,7 @@ use std::path::Path;
 use super::build::{Builder, Times};
 use super::scope::Scope;
 use super::site::{Origin, Site};
+use super::twins::Twins;
 use super::verify::read_back;
 use super::work::left;
 use super::{RestoreError, fresh};
@@ -114,6 +115,7 @@ fn write(
         blobs,
         observer,
         times: Times::Recorded,
+        twins: Twins::default(),
         problems: Vec::new(),
     };
     let result = fill(&top, manifest, scope, &mut builder);

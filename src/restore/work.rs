@@ -14,6 +14,7 @@ use super::plan::{Action, Step};
 use super::prepare::{Move, prepare};
 use super::propose::{Proposal, ProposedMount};
 use super::stage::Stage;
+use super::twins::Twins;
 use super::unfold::unfold;
 use super::verify::verify;
 use crate::capture::{Captured, is_gone};
@@ -49,6 +50,8 @@ pub(super) struct Job<'a> {
     pub(super) bound: Vec<BoundObject>,
     /// Some path was missing for a moment, because the file system cannot exchange.
     pub(super) in_steps: bool,
+    /// How many staged files share their blocks with another one.
+    pub(super) shared: u64,
     /// What could not be made or moved, or not exactly.
     pub(super) problems: Vec<(RelPath, String)>,
 }
@@ -183,6 +186,7 @@ fn stage<'a>(
         blobs,
         observer: acting.observer,
         times,
+        twins: Twins::of(root.as_ref(), before.map(|(manifest, _)| manifest), steps),
         problems: Vec::new(),
     };
     let stage = Stage::create(place, found)?;
@@ -239,6 +243,7 @@ fn stage<'a>(
             source,
         })
     });
+    let (shared, problems) = (builder.twins.shared(), builder.problems);
     match written {
         Ok(journal) => Ok(Job {
             index: 0,
@@ -252,7 +257,8 @@ fn stage<'a>(
             again: false,
             bound: flags::bound(steps),
             in_steps: false,
-            problems: builder.problems,
+            shared,
+            problems,
         }),
         Err(cause) => {
             let settled = stage.unmake(&known);

@@ -81,6 +81,8 @@ pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<
         pruned.repacked += sole.replace(who, new, acting.observer)?;
     }
     pruned.swept = sole.sweep(acting.observer)?;
+    drop(sole);
+    pruned.swept.natives = store.drop_natives(acting.observer)?;
     Ok(pruned)
 }
 

@@ -3,7 +3,7 @@
 use super::end::settle_lost_on;
 use super::pending::{make_way, roots};
 use super::{SessionError, World};
-use crate::capture::{CaptureError, Captured, Limits, Request, observe, take};
+use crate::capture::{CaptureError, Captured, Freezing, Frozen, Limits, Request, freeze, observe, take_with};
 use crate::clock::random;
 use crate::observer::Observer;
 use crate::process;
@@ -41,6 +41,8 @@ pub struct BeginRequest<'a> {
     pub agent: Option<AgentRef>,
     /// Begin even when the baseline cannot be taken.
     pub run_without_baseline: bool,
+    /// Where everything can be frozen, the caller stores the baseline while the session runs ([`super::store_baseline`]).
+    pub behind: bool,
 }
 
 /// An instance that began.
@@ -55,6 +57,10 @@ pub struct Begun {
     pub watched: Vec<WatchedMount>,
     /// Why there is none although there should be.
     pub baseline_error: Option<CaptureError>,
+    /// What was frozen for a baseline that is not stored yet.
+    pub behind: Option<Frozen>,
+    /// That could not be stored yet.
+    pub waits: bool,
 }
 
 /// Begins an instance.
@@ -99,6 +105,8 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         baseline: None,
         watched,
         baseline_error: None,
+        behind: None,
+        waits: false,
     };
     if request.coverages.is_empty() {
         return Ok(begun);
@@ -114,7 +122,17 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
             (world.clock.now(), world.uid),
         )
     };
-    match take(store, &capture, world.observer, world.entropy) {
+    let taken = match freeze(store, &capture, world.observer, world.entropy) {
+        Ok(Freezing {
+            frozen: Some(frozen), ..
+        }) if request.behind && frozen.paper().whole => {
+            begun.behind = Some(frozen);
+            return Ok(begun);
+        }
+        Ok(freezing) => take_with(store, &capture, freezing, world.observer, world.entropy),
+        Err(error) => Err(error),
+    };
+    match taken {
         Ok(captured) => begun.baseline = Some(captured),
         Err(source) => {
             let (kind, error) = (SnapshotKind::Baseline, source.to_string());

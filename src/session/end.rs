@@ -1,5 +1,6 @@
 //! The end: the closing snapshot, seen or late.
 
+use super::frozen::wait_for_baseline;
 use super::guard::overlap;
 use super::pending::is_torn;
 use super::state::state;
@@ -42,6 +43,7 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
         error: None,
     };
     if !row.mounts.is_empty() {
+        wait_for_baseline(store, world, row)?;
         // What an agent wrote must not keep us from recording what it did: the store's room is the limit.
         let capture = Request {
             workspace: row.workspace.as_deref(),

@@ -253,7 +253,7 @@ pub fn find_before(
         snapshot: snapshot.id.clone(),
     };
     let number = snapshot.receipt.ok_or_else(none)?;
-    if snapshot.kind == SnapshotKind::Emergency {
+    if [SnapshotKind::Emergency, SnapshotKind::Baseline].contains(&snapshot.kind) {
         return Err(none());
     }
     let before = store.catalog().captured_before(&row.id, number)?;

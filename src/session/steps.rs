@@ -1,5 +1,6 @@
 //! Checkpoints of a running session: those that somebody asks for, and those that are taken when something changed.
 
+use super::frozen::wait_for_baseline;
 use super::select::last_pruned;
 use super::{SessionError, World};
 use crate::capture::{Captured, Earlier, Look, Request, look, take};
@@ -28,6 +29,7 @@ pub fn checkpoint(
     row: &InstanceRow,
     mark: Mark<'_>,
 ) -> Result<Captured, SessionError> {
+    wait_for_baseline(store, world, row)?;
     let _own_name = match mark.name {
         Some(name) => Some(own_name(store, row, name)?),
         None => None,
@@ -92,6 +94,7 @@ pub fn checkpoint_if_changed(
     row: &InstanceRow,
     mark: Mark<'_>,
 ) -> Result<Option<Captured>, SessionError> {
+    wait_for_baseline(store, world, row)?;
     let last = store.catalog().snapshots(&row.id)?.into_iter().next();
     if let Some(last) = last
         && !has_changed(store, world, &store.record(&last.id)?)?

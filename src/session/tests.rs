@@ -38,6 +38,7 @@ fn request(coverages: Vec<Coverage>) -> BeginRequest<'static> {
         watched: Vec::new(),
         agent: None,
         run_without_baseline: false,
+        behind: false,
     }
 }
 

@@ -103,6 +103,19 @@ pub struct Coverage {
     /// addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
+    /// Its captures read snapshots of the file system itself, as far as they can be had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeUse>,
+}
+
+/// What a snapshot of the file system itself is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NativeUse {
+    /// A capture reads it, and it goes when the archive is whole. Without one the files are read as they are.
+    Source,
+    /// It is the snapshot: contents stay in it and are in no archive. Without one nothing is captured.
+    Itself,
 }
 
 /// A root, or where it lies on `machine`, by whatever address that is reached.
@@ -183,6 +196,7 @@ impl Coverage {
             state: false,
             recipients: Vec::new(),
             machine: None,
+            native: None,
         }
     }
 }

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArchiveId, Content, Coverage, Digest, DigestMethod, InstanceId, Recorded, RelPath, RepositoryFacts,
-    SnapshotId, Time,
+    ArchiveId, Content, Coverage, Digest, DigestMethod, InstanceId, NativeRef, Recorded, RelPath,
+    RepositoryFacts, SnapshotId, Time,
 };
 
 /// What moment a snapshot shows.
@@ -76,6 +76,9 @@ pub struct MountRecord {
     /// Their bundle, when they are stored encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<SealedRef>,
+    /// The snapshot of the file system that has the contents, which are in no archive then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeRef>,
 }
 
 /// The private files of a mount in one bundle, encrypted to the operator's own keys: an age file with a zstd-compressed tar in it.

@@ -8,10 +8,11 @@ use foldhash::fast::RandomState;
 use super::archive::{Archive, Blob, Desk, Piece};
 use super::commits::Commits;
 use super::decoded::Decoded;
+use super::kept_trees::KeptTrees;
 use super::{Lent, Store, StoreError};
-use crate::platform::parallel;
+use crate::platform::{File, parallel};
 use crate::snapshot::{
-    ArchiveId, ArchiveRef, Chunk, Content, Digest, Manifest, ManifestList, MountRecord, SnapshotRecord,
+    ArchiveId, ArchiveRef, Chunk, Content, Digest, Manifest, ManifestList, SnapshotRecord,
 };
 
 /// A manifest chunk or list is never larger than this: 2048 entries with the longest names and attributes.
@@ -30,6 +31,8 @@ pub struct Blobs {
     decoded: Arc<Decoded>,
     /// What is in no archive on purpose.
     commits: Commits,
+    /// The same, in snapshots of file systems.
+    kept: KeptTrees,
     lent: Lent,
 }
 
@@ -62,6 +65,7 @@ impl Blobs {
             damaged: Vec::new(),
             decoded: Arc::clone(&store.decoded),
             commits: Commits::default(),
+            kept: KeptTrees::default(),
             lent: Lent::default(),
         };
         for wanted in refs {
@@ -91,6 +95,7 @@ impl Blobs {
             damaged: Vec::new(),
             decoded: Arc::default(),
             commits: Commits::default(),
+            kept: KeptTrees::default(),
             lent: Lent::default(),
         }
     }
@@ -106,6 +111,7 @@ impl Blobs {
             damaged: Vec::new(),
             decoded: Arc::default(),
             commits: Commits::default(),
+            kept: KeptTrees::default(),
             lent: Lent::default(),
         };
         blobs.commits = Commits::within(record, &blobs);
@@ -165,13 +171,16 @@ impl Blobs {
     /// Whether the content with this digest can be had: an archive holds it, or the object of a commit that was recorded.
     #[must_use]
     pub fn has(&self, digest: &Digest) -> bool {
-        self.contains(digest) || self.lent.get(digest).is_some() || self.commits.have(digest, self)
+        self.contains(digest)
+            || self.lent.get(digest).is_some()
+            || self.kept.have(digest)
+            || self.commits.have(digest, self)
     }
 
     /// Why content cannot be had, in words.
     #[must_use]
     pub fn absence(&self, digest: &Digest) -> String {
-        let lost = self.commits.lost(digest);
+        let lost = self.kept.lost(digest).or_else(|| self.commits.lost(digest));
         lost.unwrap_or_else(|| "its content is in no archive".to_owned())
     }
 
@@ -238,16 +247,36 @@ impl Blobs {
         }
         match self.place(digest) {
             Ok((archive, blob)) => Ok(archive.stream(blob, each)?),
+            Err(_) if self.kept.shows(digest) => self.kept.stream(digest, each),
             Err(error) => self.stream_committed(digest, error, each),
         }
     }
 
-    /// As [`Blobs::stream`], from archives alone: what is git's own is in archives or nowhere.
+    /// With what a snapshot has elsewhere: in objects of commits, and in snapshots of file systems.
+    pub(super) fn with_all_of(mut self, record: &SnapshotRecord) -> Self {
+        self.commits = Commits::of(record, &self);
+        self.kept = KeptTrees::of(record, &self);
+        self
+    }
+
+    /// The file of a snapshot of a file system that has the content.
+    #[must_use]
+    pub fn native_file(&self, content: &Content) -> Option<File> {
+        self.kept
+            .open(&content.digest)
+            .filter(|(_, size)| *size == content.size)
+            .map(|(file, _)| file)
+    }
+
+    /// As [`Blobs::stream`], without the objects of commits: what is git's own is in archives or in a snapshot of the file system.
     pub(super) fn stream_archived(
         &self,
         digest: &Digest,
         each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>,
     ) -> Result<(), StoreError> {
+        if self.kept.shows(digest) && !self.contains(digest) {
+            return self.kept.stream(digest, each);
+        }
         let (archive, blob) = self.place(digest)?;
         Ok(archive.stream(blob, each)?)
     }
@@ -364,36 +393,4 @@ fn give(
         digest: *digest,
         reason: source.to_string(),
     })
-}
-
-impl Store {
-    /// Opens archives for reading their content. One that does not open is named by [`Blobs::damaged`].
-    #[must_use]
-    pub fn blobs(&self, archives: &[ArchiveRef]) -> Blobs {
-        Blobs::open(self, archives)
-    }
-
-    /// Opens everything that a snapshot's content is read from: its archives, and the objects of the commits that it recorded instead
-    /// of files.
-    #[must_use]
-    pub fn contents(&self, record: &SnapshotRecord) -> Blobs {
-        let mut blobs = Blobs::open(self, &record.archives);
-        blobs.commits = Commits::of(record, &blobs);
-        blobs
-    }
-
-    /// The manifest of one mount of a snapshot; `None` when the mount root did not exist.
-    ///
-    /// # Errors
-    /// When a part is missing or damaged.
-    pub fn manifest(
-        &self,
-        record: &SnapshotRecord,
-        mount: &MountRecord,
-    ) -> Result<Option<Manifest>, StoreError> {
-        match &mount.manifest {
-            Some(digest) => self.blobs(&record.archives).manifest(digest).map(Some),
-            None => Ok(None),
-        }
-    }
 }

@@ -161,6 +161,14 @@ pub enum StoreError {
         /// The record.
         path: PathBuf,
     },
+    /// A snapshot of a file system cannot be made or removed.
+    #[error("the file system's own snapshot {path:?}: {why}")]
+    Native {
+        /// Where it lies, or would.
+        path: PathBuf,
+        /// In words.
+        why: String,
+    },
     /// There is no such snapshot.
     #[error("there is no snapshot {id}")]
     NoSnapshot {

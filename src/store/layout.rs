@@ -175,6 +175,18 @@ impl Layout {
         self.root.parent().unwrap_or(&self.root).join("forks")
     }
 
+    /// The directory of what is written down of snapshots of file systems.
+    #[must_use]
+    pub fn natives(&self) -> PathBuf {
+        self.root.join("native")
+    }
+
+    /// That of one capture, in which they may lie themselves: `native/<id>/`.
+    #[must_use]
+    pub fn native(&self, id: &SnapshotId) -> PathBuf {
+        self.natives().join(id.as_str())
+    }
+
     /// The directory of drafts.
     #[must_use]
     pub fn drafts(&self) -> PathBuf {

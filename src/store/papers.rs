@@ -15,7 +15,7 @@ const MODE: u32 = 0o7777;
 const SECOND: u32 = 1_000_000_000;
 
 /// One of the files.
-pub(super) trait Paper: DeserializeOwned {
+pub(in crate::store) trait Paper: DeserializeOwned {
     /// What its types do not already say; `directory` is the one it lies in.
     fn check(&self, directory: &Path) -> Result<(), String>;
 }

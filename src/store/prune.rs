@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::catalog::Catalog;
 use super::lock::LockGuard;
-use super::{Layout, Store, StoreError, directory, durable, lock, moved, record};
+use super::{Layout, Natives, Store, StoreError, directory, durable, lock, moved, record};
 use crate::observer::Observer;
 use crate::platform;
 use crate::snapshot::{Act, ArchiveId, ArchiveRef, PrunedSnapshot, SnapshotId, Time};
@@ -37,6 +37,8 @@ pub struct Swept {
     pub bytes: u64,
     /// Records that cannot be read, or are lost: they may need any archive, so none went.
     pub unreadable: Vec<SnapshotId>,
+    /// Snapshots of file systems that nothing needs and that could not be removed, with the reason.
+    pub natives: Vec<String>,
 }
 
 impl Store {
@@ -110,6 +112,28 @@ impl Sole<'_> {
         }
         durable::sync_parent(&layout.archives().join("any"))?;
         Ok(swept)
+    }
+}
+
+impl Store {
+    /// Removes the snapshots of file systems of what was given up. Those that stay are still written down, and named. That may take a while,
+    /// and others use the store meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`], [`StoreError::Io`].
+    pub fn drop_natives(&self, observer: &dyn Observer) -> Result<Vec<String>, StoreError> {
+        let pruned = self.catalog.pruned()?;
+        let mut stay = Vec::new();
+        for state in self.natives()? {
+            if state.is_alive || !pruned.contains(&state.id) {
+                continue;
+            }
+            let removed = self.take_up_natives(&state.id);
+            let removed = removed.and_then(|natives| natives.map_or(Ok(()), Natives::remove));
+            stay.extend(removed.err().map(|error| error.to_string()));
+            observer.reached("prune-native");
+        }
+        Ok(stay)
     }
 }
 

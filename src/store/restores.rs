@@ -1,7 +1,7 @@
 //! What restores write down, below `restores/<id>/`: the intent, the journal, the decision. Each file appears whole or not at
 //! all, and says the BLAKE3 of its own text; what a killed process left half is not seen.
 
-mod form;
+pub(super) mod form;
 mod hurt;
 
 use std::io;

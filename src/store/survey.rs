@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::catalog::{self, Health};
 use super::lock::{self, Holder};
-use super::{HeldLock, Layout, LostRecord, StoreError, projection};
+use super::{HeldLock, Layout, LostRecord, NativeFact, StoreError, natives, projection};
 use crate::snapshot::{ArchiveId, SnapshotId};
 
 /// What is odd about a file or directory of the store.
@@ -96,6 +96,8 @@ pub struct Survey {
     pub receipts: Result<u64, StoreError>,
     /// Drafts.
     pub drafts: Vec<DraftFact>,
+    /// Snapshots of file systems.
+    pub natives: Vec<NativeFact>,
     /// The catalog.
     pub catalog: CatalogFacts,
     /// What could not be looked at.
@@ -129,6 +131,7 @@ impl Survey {
             orphans: told.orphans,
             receipts: told.receipts,
             drafts,
+            natives: natives::facts(&layout, &mut failures),
             catalog: catalog_facts(&layout),
             failures,
         })

@@ -76,6 +76,7 @@ pub(in crate::store) fn coverage(root: &str) -> Coverage {
         state: false,
         recipients: Vec::new(),
         machine: None,
+        native: None,
     }
 }
 
@@ -104,6 +105,7 @@ pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
             git: None,
             withheld: Vec::new(),
             sealed: None,
+            native: None,
         }],
         archives: Vec::new(),
         written_by: "test".to_owned(),

@@ -149,6 +149,7 @@ fn alone(record: &SnapshotRecord) -> SnapshotRecord {
     alone.archives.clear();
     for mount in &mut alone.mounts {
         mount.coverage.by_commit = false;
+        (mount.coverage.native, mount.native) = (None, None);
         for facts in mount.git.iter_mut().flatten() {
             facts.by_commit = false;
         }

@@ -116,6 +116,7 @@ impl Moment {
         for mount in &mut self.record.mounts {
             // What a commit of this machine has is none of the file's business.
             mount.coverage.by_commit = false;
+            (mount.coverage.native, mount.native) = (None, None);
             for facts in mount.git.iter_mut().flatten() {
                 facts.by_commit = false;
             }

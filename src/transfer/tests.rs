@@ -160,6 +160,7 @@ fn note(list: Digest) -> ExportNote {
             git: None,
             withheld: Vec::new(),
             sealed: None,
+            native: None,
         }],
         archives: Vec::new(),
         written_by: "somebody".to_owned(),

@@ -97,12 +97,6 @@ fn bad_exclude_is_named() {
 }
 
 #[test]
-fn key_of_a_later_version_is_refused_with_not_yet() {
-    let run = explained("[recovery]\nsnapshot = \"project\"\nnative = \"auto\"\n");
-    at_line(run, 6).shows("native");
-}
-
-#[test]
 fn a_workspace_does_not_say_where_the_store_is_copied_to() {
     let run =
         explained("[recovery]\nsnapshot = \"project\"\n[recovery.store]\nreplicate = \"s3://bucket/x\"\n");

@@ -36,12 +36,14 @@ fn each_leads_back() {
     file("word", format!("{mount}[recovery]\nsnapshot = \"all\"\n"));
     file("type", format!("{mount}{on}exclude = \"target/\"\n"));
     file("glob", format!("{mount}{on}exclude = [\"[a\"]\n"));
-    file("later", format!("{mount}{on}native = \"require\"\n"));
-    file("toml", format!("{mount}[recovery\n"));
     file(
-        "nowhere",
-        format!("[[mounts]]\nsrc = \"~/src/gone\"\ndst = \"/x\"\n{on}"),
+        "everywhere",
+        format!("{mount}{on}[recovery.store]\nreplicate = \"s3://box/p\"\n"),
     );
+    file("unfrozen", format!("{mount}{on}native = \"require\"\n"));
+    file("toml", format!("{mount}[recovery\n"));
+    let gone = mount.replace("shop", "gone");
+    file("nowhere", format!("{gone}{on}"));
     file("mountless", on.to_owned());
     file(
         "tight",
@@ -76,12 +78,8 @@ fn command_line(book: &mut Book, shop: &Path, plain: &Path) {
         &["restore", "x", "--yes", "--dry-run"],
         plain,
     );
-    book.mistake(
-        "no command",
-        usage,
-        &["launch", "--snapshot", "project", "."],
-        shop,
-    );
+    let launch = ["launch", "--snapshot", "project", "."];
+    book.mistake("no command", usage, &launch, shop);
     book.mistake("an empty path", usage, &["explain", ""], shop);
     book.mistake(
         "a remote place",
@@ -95,7 +93,6 @@ fn command_line(book: &mut Book, shop: &Path, plain: &Path) {
         &["list", "--log-file", "no/such/log"],
         plain,
     );
-    let launch = ["launch", "--snapshot", "project", "."];
     let with = |command| launch.iter().copied().chain(["--", command]).collect::<Vec<_>>();
     book.mistake(
         "no such command",
@@ -118,7 +115,8 @@ fn configuration(book: &mut Book, shop: &Path, plain: &Path, home: &Path) {
         ("a wrong word", "word"),
         ("a wrong type", "type"),
         ("a wrong pattern", "glob"),
-        ("what a later version does", "later"),
+        ("a key of the whole store in a workspace", "everywhere"),
+        ("a snapshot that its file system cannot make", "unfrozen"),
         ("a file that is no TOML", "toml"),
         ("no such workspace", "shpo"),
         ("a mount that is not there", "nowhere"),

@@ -24,7 +24,7 @@ pub(super) struct Read<'a> {
 impl Capture<'_> {
     /// Whether the commits of a mount's clean work trees may be recorded instead of their files.
     pub(super) fn by_commit(&self, coverage: &Coverage) -> bool {
-        self.by_commit && coverage.by_commit
+        self.by_commit && coverage.by_commit && !self.is_kept(coverage)
     }
 
     /// What of each mount its commits have, when that may be recorded instead of files; `None` also when nothing changed since.
@@ -51,7 +51,7 @@ impl Capture<'_> {
         let skipped = paths(&walked.skipped);
         let same = || {
             self.known
-                .same(at, coverage, walked.started_at, &walked.manifest, true)
+                .same(at, coverage, walked.started_at, &walked.manifest, (true, false))
         };
         let is_known = |record: MountRecord| !is_stale(record.git.as_deref(), &skipped);
         if walked.pending.is_empty() && same().is_some_and(|(record, _)| is_known(record)) {

@@ -32,6 +32,8 @@ pub struct Request<'a> {
     pub call: Option<&'a CallRef>,
     /// Wall clock now.
     pub now: Time,
+    /// When its receipt is written, when that is another time.
+    pub told_at: Option<Time>,
     /// Who acts.
     pub uid: u32,
 }
@@ -60,6 +62,7 @@ impl<'a> Request<'a> {
             count: None,
             call: None,
             now,
+            told_at: None,
             uid,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::repositories::warn_of_unsteady;
 use super::{every, replicate, scope};
-use crate::capture::Limits;
+use crate::capture::{Captured, Limits};
 use crate::cli::args::BeginArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{BeginDocument, Head};
@@ -83,6 +83,7 @@ pub(super) fn begin_instance(
         max_entries: contract.limits.max_entries.value,
         max_bytes: contract.limits.max_bytes.value,
     };
+    let behind = command.is_some();
     let request = BeginRequest {
         label: &contract.label,
         workspace: contract.subject.workspace(),
@@ -101,6 +102,7 @@ pub(super) fn begin_instance(
         watched: contract.watched.clone(),
         agent,
         run_without_baseline: contract.on_failure.value == OnFailure::Run,
+        behind,
     };
     Ok(begin(store, context.world(), request)?)
 }
@@ -125,6 +127,7 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
         ));
     }
     let record = begun.baseline.as_ref().map(|captured| &captured.record);
+    tell_notes(context, begun.baseline.as_ref());
     if let Some(record) = record {
         let baseline = format!("baseline {} of {} is stored", record.id, begun.instance);
         context.terminal.detail(&baseline);
@@ -148,6 +151,13 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
     let command = context.command(&format!("show {}", begun.instance));
     text.push_str(&format!("\n  all of them: {command}"));
     context.terminal.warn(&text);
+}
+
+/// Says what became of snapshots of file systems that did not go as agreed.
+pub(super) fn tell_notes(context: &Context<'_>, captured: Option<&Captured>) {
+    for note in captured.into_iter().flat_map(|captured| &captured.notes) {
+        context.terminal.warn(&sanitize::text(note));
+    }
 }
 
 /// What the beginning found of git: what would be lost with the directory stands in the class.

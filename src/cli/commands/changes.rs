@@ -6,6 +6,7 @@ use crate::cli::document::ChangeDocument;
 use crate::cli::error::CliError;
 use crate::cli::view;
 use crate::diff::{Change, Comparison, Side, compare, compare_withheld, pair_renames};
+use crate::session::awaited;
 use crate::snapshot::{Coverage, InstanceId, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{size, width};
@@ -16,6 +17,8 @@ pub(super) struct Changes {
     /// How many private files changed in a way that is only told.
     withheld: u64,
     has_baseline: bool,
+    /// It has none yet: it will be stored from what was frozen for it.
+    is_awaited: bool,
     has_closing: bool,
 }
 
@@ -32,6 +35,7 @@ pub(super) fn of_session(
             mounts: Vec::new(),
             withheld: 0,
             has_baseline: baseline.is_some(),
+            is_awaited: baseline.is_none() && !awaited(store, row)?.is_empty(),
             has_closing: closing.is_some(),
         });
     };
@@ -64,6 +68,7 @@ pub(super) fn of_session(
         mounts,
         withheld,
         has_baseline: true,
+        is_awaited: false,
         has_closing: true,
     })
 }
@@ -85,6 +90,11 @@ impl Changes {
         if !self.has_closing && self.has_baseline {
             return format!(
                 "session {instance} has ended; what it changed is not known, for there is no closing snapshot; `diff` compares with now"
+            );
+        }
+        if self.is_awaited {
+            return format!(
+                "session {instance} has ended; its baseline is not stored yet, and until then nothing can be restored"
             );
         }
         if !self.has_baseline {

@@ -1,5 +1,6 @@
 //! `checkpoint`: a named snapshot inside a running session.
 
+use super::begin::tell_notes;
 use super::diff::no_store;
 use super::replicate::behind;
 use super::repositories::warn_of_unsteady;
@@ -66,6 +67,7 @@ pub(in crate::cli) fn take(
 ) -> Result<Captured, CliError> {
     let captured = checkpoint(store, context.world(), row, mark)?;
     warn_of_unsteady(context, &captured.record);
+    tell_notes(context, Some(&captured));
     Ok(captured)
 }
 

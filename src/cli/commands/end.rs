@@ -1,5 +1,6 @@
 //! `end`: the last moment of a session that `begin` began.
 
+use super::begin::tell_notes;
 use super::changes;
 use super::diff::no_store;
 use super::replicate::at_the_end;
@@ -45,6 +46,7 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
     }
     if let Some(closing) = &closed.closing {
         warn_of_unsteady(context, &closing.record);
+        tell_notes(context, Some(closing));
     }
     let changed = changes::of_session(&store, &row, closed.closing.as_ref())?;
     if args.json {

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -30,12 +31,12 @@ pub(super) struct Taken {
     pub(super) failures: Vec<String>,
 }
 
-/// Runs `work` and takes a checkpoint each time that `interval` passed and something changed.
+/// Runs `work` and takes a checkpoint each time that `interval` passed and something changed, once the baseline is stored.
 pub(super) fn beside<T>(
     store: &Store,
     environment: &Environment,
     instance: &InstanceId,
-    interval: Duration,
+    (interval, is_ready): (Duration, &AtomicBool),
     work: impl FnOnce() -> T,
 ) -> (T, Taken) {
     let (over, wait) = channel::<()>();
@@ -45,7 +46,9 @@ pub(super) fn beside<T>(
         let beside = scope.spawn(move || {
             let mut taken = Taken::default();
             while wait.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                taken.once(store, environment, instance, quiet);
+                if is_ready.load(Ordering::Relaxed) {
+                    taken.once(store, environment, instance, quiet);
+                }
             }
             taken
         });
@@ -184,8 +187,19 @@ impl Taken {
 
 /// Says nothing, and stops when the command is over.
 #[derive(Debug, Default)]
-struct Quiet {
-    over: AtomicBool,
+pub(super) struct Quiet {
+    over: Arc<AtomicBool>,
+}
+
+impl Quiet {
+    /// One with what stops it.
+    pub(super) fn stopped_by() -> (Self, Arc<AtomicBool>) {
+        let over = Arc::<AtomicBool>::default();
+        let quiet = Self {
+            over: Arc::clone(&over),
+        };
+        (quiet, over)
+    }
 }
 
 impl Observer for Quiet {

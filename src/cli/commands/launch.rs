@@ -1,10 +1,12 @@
 //! `launch`: contract, baseline, the command as an instance, closing snapshot, and what changed.
 
+mod behind;
+
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 
-use super::begin::{begin_instance, warn_about, warn_of_absent};
+use super::begin::{begin_instance, tell_notes, warn_about, warn_of_absent};
 use super::every::{self, Taken};
 use super::named_file::NamedFile;
 use super::repositories::warn_of_unsteady;
@@ -71,40 +73,52 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
     let command = Some((name.to_string_lossy().into_owned(), count));
     let keeper = process::reference(std::process::id());
-    let begun = begin_instance(context, &store, &contract, keeper, command, None)?;
-    warn_about(context, &begun);
-    replicate::behind(context, &store);
+    let mut begun = begin_instance(context, &store, &contract, keeper, command, None)?;
+    if begun.behind.is_none() {
+        warn_about(context, &begun);
+        replicate::behind(context, &store);
+    }
     let variable = (
         OsString::from(INSTANCE_VARIABLE),
         OsString::from(begun.instance.as_str()),
     );
     let environment = context.environment;
+    let (terminal, stop) = (context.terminal, context.interrupts.flag());
     let mut taken = Taken::default();
+    let mut frozen = begun.behind.take();
+    let every = args.scope.checkpoint_every;
+    let every = every.filter(|_| frozen.is_some() || begun.baseline.is_some());
     let started = start(context, program, arguments, &[variable]).map(|running| {
-        match args.scope.checkpoint_every.filter(|_| begun.baseline.is_some()) {
+        let desk = behind::Desk {
+            store: &store,
+            environment,
+            terminal,
+            stop: &stop,
+        };
+        behind::beside((desk, &begun.instance), frozen.take(), |is_ready| match every {
             None => running.wait(),
             Some(interval) => {
+                let wait = || running.wait();
                 let (ended, beside) =
-                    every::beside(&store, environment, &begun.instance, interval, || running.wait());
+                    every::beside(&store, environment, &begun.instance, (interval, is_ready), wait);
                 taken = beside;
                 ended
             }
-        }
+        })
     });
-    let ended = match started {
-        // Its end cannot be told, so nobody may record that it was seen.
-        Ok(ended) => ended?,
+    let (ended, stored) = match started {
+        Ok(done) => done,
         Err(error) => {
-            close(
-                context,
-                &store,
-                &begun,
-                Ending::Failed(error.message.clone()),
-                Vec::new(),
-            );
+            // The session is recorded with its beginning, as it is when nothing is frozen.
+            behind::here(context, &store, &mut begun, frozen);
+            let failed = Ending::Failed(error.message.clone());
+            close(context, &store, &begun, failed, Vec::new());
             return Err(error);
         }
     };
+    behind::take_over(context, &mut begun, stored);
+    // Its end cannot be told, so nobody may record that it was seen.
+    let ended = ended?;
     let ending = match ended.exit {
         Exit::Code(code) => Ending::Status(code),
         Exit::Signal(signal) => Ending::Signal(signal),
@@ -236,10 +250,12 @@ fn close(
     ) {
         Ok(closed) => {
             if let Some(error) = &closed.error {
-                let meaning = if begun.baseline.is_some() {
-                    "a restore will take every change for possible later work"
-                } else {
-                    "there is no baseline either, so nothing can be restored"
+                let meaning = match (&begun.baseline, begun.waits) {
+                    (Some(_), _) => "a restore will take every change for possible later work",
+                    (None, true) => {
+                        "once its baseline is stored a restore will take every change for possible later work"
+                    }
+                    (None, false) => "there is no baseline either, so nothing can be restored",
                 };
                 context
                     .terminal
@@ -273,6 +289,7 @@ fn tell_end(
     let closing = closed.and_then(|closed| closed.closing);
     if let Some(closing) = &closing {
         warn_of_unsteady(context, &closing.record);
+        tell_notes(context, Some(closing));
     }
     let changed = find_instance(store, begun.instance.as_str())
         .map_err(CliError::from)
@@ -340,5 +357,5 @@ fn tell_end(
 }
 
 fn begun_without_files(begun: &Begun) -> bool {
-    begun.baseline.is_none() && begun.baseline_error.is_none()
+    begun.baseline.is_none() && begun.baseline_error.is_none() && !begun.waits
 }

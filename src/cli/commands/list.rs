@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::frozen::natives_of;
 use super::pending::waiting_instances;
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
@@ -46,7 +47,9 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
                 None => None,
             };
             let waits = waiting.contains(&row.id);
-            documents.push(InstanceDocument::new(row, state, &snapshots, origin, waits));
+            let native = store.as_ref().map(|store| natives_of(store, &row.id));
+            let document = InstanceDocument::new(row, state, &snapshots, origin, waits);
+            documents.push(document.keeping(native.unwrap_or_default()));
         }
         let forks = forks.iter().map(ForkedDocument::new).collect();
         context

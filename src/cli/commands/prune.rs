@@ -1,6 +1,6 @@
 //! `prune`: plan, show, ask, give up.
 
-use super::retain::{tell_faults, with_rules};
+use super::retain::{tell_faults, tell_natives, with_rules};
 use crate::cli::args::PruneArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -9,7 +9,8 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::retention::{Acting, Care, PrunePlan, carry_out, plan};
-use crate::session::{Allowed, refuse_inside};
+use crate::session::{Allowed, give_up_stuck, refuse_inside, stuck};
+use crate::snapshot::SnapshotId;
 use crate::store::Store;
 use crate::terminal::size;
 
@@ -33,22 +34,25 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, Cli
         tell_faults(context, &faults);
         planned
     };
-    let mut document = document(&planned);
-    let shown = view::prune::plan(&planned, context.now(), terminal.width_out());
+    let stuck = stuck(&store)?;
+    let mut document = document(&planned, &stuck);
+    let now = context.now();
+    let shown = view::prune::plan((&planned, &stuck), now, terminal.width_out());
     if !args.json {
         terminal.out(&shown);
     } else if !args.yes && !args.dry_run && terminal.can_ask() {
-        terminal.err(&view::prune::plan(&planned, context.now(), terminal.width_err()));
+        terminal.err(&view::prune::plan((&planned, &stuck), now, terminal.width_err()));
     }
-    if planned.is_empty() || args.dry_run {
+    let is_empty = planned.is_empty() && stuck.is_empty();
+    if is_empty || args.dry_run {
         if args.json {
             terminal.json(&document);
-        } else if !planned.is_empty() {
+        } else if !is_empty {
             context.propose("do it", "prune");
         }
         return Ok(ExitCode::Done.into());
     }
-    if !planned.chosen.is_empty() {
+    if !planned.chosen.is_empty() || !stuck.is_empty() {
         confirm(
             terminal,
             &context.interrupts,
@@ -58,6 +62,9 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, Cli
     }
     let lacking = planned.lacking;
     carry(context, &store, planned, &mut document)?;
+    for id in &stuck {
+        give_up_stuck(&store, id)?;
+    }
     document.outcome = if lacking > 0 {
         PruneOutcome::Lacking
     } else {
@@ -94,6 +101,7 @@ fn carry(
     document.freed = pruned.freed();
     document.repacked_bytes = pruned.repacked;
     document.receipt = pruned.receipt;
+    tell_natives(context, &pruned);
     let stayed = asked.len() - document.snapshots.len();
     if stayed > 0 {
         let stayed = size::counted(stayed as u64, "snapshot", "snapshots");
@@ -105,14 +113,14 @@ fn carry(
 }
 
 fn nothing() -> PruneDocument {
-    document(&PrunePlan::default())
+    document(&PrunePlan::default(), &[])
 }
 
-fn document(plan: &PrunePlan) -> PruneDocument {
+fn document(plan: &PrunePlan, stuck: &[SnapshotId]) -> PruneDocument {
     let groups = plan.repack.iter().flat_map(|plan| &plan.groups);
     PruneDocument {
         head: Head::default(),
-        outcome: if plan.is_empty() {
+        outcome: if plan.is_empty() && stuck.is_empty() {
             PruneOutcome::Nothing
         } else {
             PruneOutcome::Planned
@@ -138,6 +146,7 @@ fn document(plan: &PrunePlan) -> PruneDocument {
         lacking: plan.lacking,
         left: plan.left.clone(),
         unreadable: plan.unreadable.iter().map(ToString::to_string).collect(),
+        frozen: stuck.iter().map(ToString::to_string).collect(),
         receipt: None,
     }
 }

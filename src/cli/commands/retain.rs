@@ -44,6 +44,13 @@ pub(super) fn tell_faults(context: &Context<'_>, faults: &[String]) {
     }
 }
 
+/// Names snapshots of file systems that nothing needs and that could not be removed: the next command tries again.
+pub(super) fn tell_natives(context: &Context<'_>, pruned: &Pruned) {
+    for stays in &pruned.swept.natives {
+        context.terminal.warn(&sanitize::text(stays));
+    }
+}
+
 /// What happened by the rules.
 #[derive(Default)]
 pub(super) struct Kept {
@@ -107,6 +114,7 @@ pub(in crate::cli) fn by_the_rules(context: &Context<'_>, store: &Store) {
             .terminal
             .detail("others use the store; what goes beyond the rules goes another time");
     }
+    tell_natives(context, &kept.pruned);
     let count = kept.pruned.snapshots.len() as u64;
     if count > 0 {
         let snapshots = size::counted(count, "snapshot", "snapshots");

@@ -2,6 +2,7 @@
 
 use super::diff::{no_store, settled};
 use super::fork::called;
+use super::frozen::natives_of;
 use super::named_file::NamedFile;
 use super::pending::waiting_instances;
 use super::steps::{Steps, steps};
@@ -20,6 +21,7 @@ use crate::snapshot::{
     Act, Coverage, InstanceId, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, WatchedMount,
 };
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Store};
+use crate::terminal::sanitize;
 
 /// All that is known of a session.
 pub(in crate::cli) struct Known {
@@ -106,7 +108,8 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
                 &known.snapshots,
                 known.forked_from.as_ref(),
                 waiting_instances(&store).contains(&row.id),
-            ),
+            )
+            .keeping(natives_of(&store, &row.id)),
             command: row.command.as_ref(),
             steps: known
                 .steps
@@ -151,6 +154,17 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         context.now(),
         width,
     ));
+    for native in natives_of(&store, &row.id) {
+        let place = sanitize::text(&native.place);
+        let what = if native.kept {
+            "kept by the file system in"
+        } else {
+            "is frozen until it is stored, in"
+        };
+        context
+            .terminal
+            .out(&format!("{}: {what} {place}", native.snapshot));
+    }
     if known.baseline.is_some() {
         context.propose("what changed", &format!("diff {}", row.id));
     }

@@ -205,9 +205,27 @@ pub(in crate::cli) struct InstanceDocument {
     restore_waits: bool,
     /// Newest first.
     snapshots: Vec<SnapshotDocument>,
+    /// Snapshots of file systems that are there for it.
+    native: Vec<NativeDocument>,
+}
+
+/// A snapshot of a file system.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct NativeDocument {
+    /// The snapshot that reads it, or is to become of it.
+    pub(in crate::cli) snapshot: String,
+    /// Where it lies.
+    pub(in crate::cli) place: String,
+    /// The snapshot keeps its contents in it; else it goes when that is stored.
+    pub(in crate::cli) kept: bool,
 }
 
 impl InstanceDocument {
+    /// The same with what the file systems keep for it.
+    pub(in crate::cli) fn keeping(self, native: Vec<NativeDocument>) -> Self {
+        Self { native, ..self }
+    }
+
     pub(in crate::cli) fn new(
         row: &InstanceRow,
         state: &State,
@@ -230,6 +248,7 @@ impl InstanceDocument {
             forked_from: forked_from.map(|fork| fork.id.to_string()),
             restore_waits,
             snapshots: snapshots.iter().map(SnapshotDocument::from).collect(),
+            native: Vec::new(),
         }
     }
 }

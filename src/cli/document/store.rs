@@ -203,6 +203,8 @@ pub(in crate::cli) struct PruneDocument {
     pub(in crate::cli) left: BTreeMap<Held, u64>,
     /// Snapshots whose records are gone or cannot be read: while there are any no archive goes.
     pub(in crate::cli) unreadable: Vec<String>,
+    /// Baselines that could not be stored, whose process died: what was frozen for them goes.
+    pub(in crate::cli) frozen: Vec<String>,
     /// The number in `log`.
     pub(in crate::cli) receipt: Option<u64>,
 }

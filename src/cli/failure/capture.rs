@@ -40,10 +40,15 @@ impl From<CaptureError> for CliError {
             CaptureError::Unwritten { .. } | CaptureError::Write(_) | CaptureError::Archive(_) => {
                 made.hint("nothing of the snapshot was kept; make room where the store lies and try again")
             }
+            CaptureError::NotFrozen { .. } => made.hint(UNFROZEN),
             _ => made,
         }
     }
 }
+
+/// What to do without snapshots of file systems.
+pub(super) const UNFROZEN: &str =
+    "native = \"auto\" in [recovery] reads the files as they are where no such snapshot can be had";
 
 fn capture_kind(error: &CaptureError) -> ErrorKind {
     match error {
@@ -54,9 +59,10 @@ fn capture_kind(error: &CaptureError) -> ErrorKind {
         CaptureError::Archive(error) => archive_kind(error),
         CaptureError::ReadBack { .. } => ErrorKind::Integrity,
         CaptureError::Unwritten { .. } => ErrorKind::Io,
-        CaptureError::Mount(_) | CaptureError::Root { .. } | CaptureError::Write(_) => {
-            ErrorKind::SnapshotFailed
-        }
+        CaptureError::NotFrozen { .. }
+        | CaptureError::Mount(_)
+        | CaptureError::Root { .. }
+        | CaptureError::Write(_) => ErrorKind::SnapshotFailed,
     }
 }
 

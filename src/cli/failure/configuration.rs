@@ -1,5 +1,6 @@
 //! What is wrong with the configuration, or with what it amounts to.
 
+use super::capture::UNFROZEN;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::config::{ConfigError, EditError};
 use crate::contract::ContractError;
@@ -11,12 +12,10 @@ impl From<ConfigError> for CliError {
         let made = Self::from_error(ErrorKind::Config, &error);
         match &error {
             // The message names the nearest; what there is besides stands on one page.
-            ConfigError::UnknownKey { .. } | ConfigError::WrongType { .. } | ConfigError::NotYet { .. } => {
-                made.command(
-                    "every key, its values and what it is for",
-                    "man config | man -l -",
-                )
-            }
+            ConfigError::UnknownKey { .. } | ConfigError::WrongType { .. } => made.command(
+                "every key, its values and what it is for",
+                "man config | man -l -",
+            ),
             _ => made,
         }
     }
@@ -75,6 +74,10 @@ impl From<ContractError> for CliError {
             (made, ContractError::NothingToCapture { .. }) => made.hint(
                 "a snapshot needs a directory that the agent may write: instead of a single file mount the \
                  directory it lies in, or set snapshot = \"off\"",
+            ),
+            (made, ContractError::NotFrozen { .. }) => made.hint(UNFROZEN),
+            (made, ContractError::KeptAndReplicated { .. }) => made.hint(
+                "native = \"auto\" in [recovery] freezes mounts just so, and stores the contents in archives, which are copied",
             ),
             (made, _) => made,
         }

@@ -247,9 +247,7 @@ fn config_page() -> io::Result<Vec<u8>> {
     for paragraph in [
         "Without configuration nothing is captured. The table may stand in the three places above; a later one wins, and lists are \
          appended. Flags of the command line win over all of them.",
-        "An unknown key or a wrong value is an error that names the file, the line, the key and the nearest valid one. What is marked \
-         \"not yet\" is known, but belongs to a later version: setting it is an error too, so that no file promises what this version \
-         does not do.",
+        "An unknown key or a wrong value is an error that names the file, the line, the key and the nearest valid one.",
         "Nothing inside a mount is ever read as configuration.",
     ] {
         roff.control("PP", []);
@@ -326,11 +324,7 @@ fn config_key(roff: &mut Roff, key: &KeyReference) {
         is_first = false;
     }
     roff.control("br", []);
-    let mut values = format!("Takes {}.", key.values);
-    if let Some(later) = &key.not_yet {
-        values.push_str(&format!(" Not yet: {later}."));
-    }
-    roff.text([roman(values)]);
+    roff.text([roman(format!("Takes {}.", key.values))]);
 }
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {

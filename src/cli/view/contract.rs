@@ -90,6 +90,12 @@ fn snapshot(sheet: &mut Sheet, contract: &Contract) {
         ]),
         Mode::Project | Mode::ProjectAndState => {}
     }
+    if contract.is_frozen() {
+        sheet.say(&[Part::Text(
+            "`launch` starts the command at once and stores the first one behind it; a limit or a lack of room is found \
+             only then, and does not stop the command. `begin` waits for it.",
+        )]);
+    }
     if let Some(seconds) = contract.checkpoint_every {
         let every = size::interval(seconds);
         sheet.say(&[

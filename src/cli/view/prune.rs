@@ -2,15 +2,15 @@
 
 use super::receipt::reason_words;
 use crate::retention::{Held, PrunePlan};
-use crate::snapshot::Time;
+use crate::snapshot::{SnapshotId, Time};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style, width};
 
 /// So many snapshots are named one by one; the rest is counted.
 const NAMED: usize = 20;
 
-/// The plan.
-pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> String {
+/// The plan, and the baselines that could not be stored: what was frozen for them goes.
+pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time, columns: usize) -> String {
     let mut lines = width::wrap(&taken(plan), columns);
     if !plan.chosen.is_empty() {
         lines.push(String::new());
@@ -62,7 +62,12 @@ pub(in crate::cli) fn plan(plan: &PrunePlan, now: Time, columns: usize) -> Strin
         let lasting = size::bytes(plan.size.lasting);
         lines.push(format!("  receipts and catalog, {lasting}: never given up"));
     }
-    lines.push(match plan.is_empty() {
+    for id in stuck {
+        lines.push(format!(
+            "  what was frozen for the baseline {id}, which could not be stored"
+        ));
+    }
+    lines.push(match plan.is_empty() && stuck.is_empty() {
         true => "Nothing goes beyond the rules.".to_owned(),
         false => {
             let count = match plan.chosen.len() as u64 {

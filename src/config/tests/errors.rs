@@ -1,7 +1,6 @@
 //! Every error in a `[recovery]` table by its text: file, line, key, and what would be right.
 
 use super::{Home, MOUNT};
-use crate::config::ConfigError;
 
 /// `[recovery]` text, and the error behind `CONF/workspaces/w.toml, line `.
 const RECOVERY: &[(&str, &str)] = &[
@@ -160,28 +159,8 @@ fn faults_name_file_line_key_and_what_is_right() {
     }
 }
 
-/// Behind `CONF/workspaces/w.toml, line 5: `, without the tail that all have.
-const NOT_YET: &[(&str, &str)] = &[
-    ("native = \"auto\"", "`recovery.native` = \"auto\""),
-    ("native = \"require\"", "`recovery.native` = \"require\""),
-];
-
 #[test]
-fn later_features_are_known_and_refused() {
-    for (line, expected) in NOT_YET {
-        let home = Home::new().workspace("w", &format!("{MOUNT}[recovery]\n{line}\n"));
-        assert!(
-            matches!(home.resolve("w"), Err(ConfigError::NotYet { .. })),
-            "{line}"
-        );
-        assert_eq!(
-            home.error("w"),
-            format!(
-                "CONF/workspaces/w.toml, line 5: {expected} is known but comes in a later version; remove it for now"
-            )
-        );
-    }
-    // Their types and words are checked all the same, and what this version does anyway may be said.
+fn types_and_words_are_checked() {
     for (line, kind) in [
         ("retention.days = \"x\"", "must be a whole number"),
         ("retention.keep = 3", "not a known key"),
@@ -191,6 +170,7 @@ fn later_features_are_known_and_refused() {
         ("store.replicate = 5", "must be a string"),
         ("store.replicate = \"s3://bucket/p\"", "of config.toml"),
         ("store.prune_replica = true", "of config.toml"),
+        ("native = \"yes\"", "(valid: auto, off, require)"),
     ] {
         let home = Home::new().workspace("w", &format!("{MOUNT}[recovery]\n{line}\n"));
         assert!(home.error("w").contains(kind), "{line}: {}", home.error("w"));

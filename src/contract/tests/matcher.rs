@@ -29,6 +29,7 @@ fn coverage(patterns: &[&str], tracked: &[&str], withheld: &[(&str, WithheldReas
         state: false,
         recipients: Vec::new(),
         machine: None,
+        native: None,
     }
 }
 

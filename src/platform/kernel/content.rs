@@ -39,6 +39,24 @@ pub(in crate::platform) fn pwrite(handle: impl AsHandle, bytes: &[u8], at: u64) 
     rustix::io::pwrite(handle, bytes, at)
 }
 
+/// Lets a file share all blocks of another one.
+#[cfg(target_os = "linux")]
+pub(in crate::platform) fn share_blocks(to: impl AsHandle, from: impl AsHandle) -> Result<()> {
+    let to = here!(to, |_far| Err(rustix::io::Errno::OPNOTSUPP));
+    let from = here!(from, |_far| Err(rustix::io::Errno::OPNOTSUPP));
+    #[cfg(test)]
+    if crate::platform::simulated::world().is_some() {
+        return Err(rustix::io::Errno::OPNOTSUPP);
+    }
+    rustix::fs::ioctl_ficlone(to, from)
+}
+
+/// Lets a file share all blocks of another one: not here.
+#[cfg(not(target_os = "linux"))]
+pub(in crate::platform) fn share_blocks(_: impl AsHandle, _: impl AsHandle) -> Result<()> {
+    Err(rustix::io::Errno::OPNOTSUPP)
+}
+
 pub(in crate::platform) fn ftruncate(handle: impl AsHandle, length: u64) -> Result<()> {
     let handle = here!(handle, |far| far.done(Call::Cut {
         handle: far.number(),

@@ -40,6 +40,7 @@ fn ask(docker: &Path, path: &OsStr, words: &[&str]) -> io::Result<String> {
         program: docker,
         path,
         patience: PATIENCE,
+        bare: false,
     };
     asked.ask(words, None).map_err(io::Error::other)
 }

@@ -89,6 +89,7 @@ fn asked<'a>(program: &'a Path, path: &'a OsStr) -> Asked<'a> {
         program,
         path,
         patience: PATIENCE,
+        bare: false,
     }
 }
 

@@ -117,6 +117,7 @@ fn remove(program: &Path, words: &[OsString]) {
         program,
         path: &path,
         patience: PATIENCE,
+        bare: false,
     };
     let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
     for pause in AGAIN {

@@ -107,7 +107,8 @@ impl Catalog {
         Ok(found.into_iter().filter_map(pair).collect())
     }
 
-    /// The snapshots of an instance that were captured before the receipt `number`, newest first, also those that were given up since.
+    /// The snapshots of an instance that were captured before the receipt `number`, newest first, also those that were given up since. Its
+    /// baseline is the first of them, also when it was stored behind others.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
@@ -117,7 +118,8 @@ impl Catalog {
         number: u64,
     ) -> Result<Vec<(SnapshotId, SnapshotKind)>, StoreError> {
         let sql = "SELECT json ->> '$.act.snapshot', json ->> '$.act.kind' FROM receipts
-                   WHERE instance = ?1 AND act = 'capture' AND number < ?2 ORDER BY number DESC LIMIT 64";
+                   WHERE instance = ?1 AND act = 'capture' AND (number < ?2 OR json ->> '$.act.kind' = 'baseline')
+                   ORDER BY json ->> '$.act.kind' = 'baseline', number DESC LIMIT 64";
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         let pair = |row: &Row<'_>| Ok((row.get::<_, Word<_>>(0)?.0, row.get::<_, Word<_>>(1)?.0));
         self.query(|connection| {
@@ -128,14 +130,15 @@ impl Catalog {
         })
     }
 
-    /// Every snapshot of an instance that was captured, newest first, also those that were given up since.
+    /// Every snapshot of an instance that was captured, newest first and its baseline last, also those that were given up since.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
     pub fn captures(&self, instance: &InstanceId) -> Result<Vec<CaptureRow>, StoreError> {
         let sql = "SELECT json ->> '$.act.snapshot', json ->> '$.act.kind', json -> '$.act.step', json -> '$.act.call',
                           json ->> '$.act.name', number
-                   FROM receipts WHERE instance = ?1 AND act = 'capture' ORDER BY number DESC";
+                   FROM receipts WHERE instance = ?1 AND act = 'capture'
+                   ORDER BY json ->> '$.act.kind' = 'baseline', number DESC";
         let captured = |row: &Row<'_>| {
             let step = row.get::<_, Option<Json<Step>>>(2)?;
             let call = row.get::<_, Option<Json<CallRef>>>(3)?;

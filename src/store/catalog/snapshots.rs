@@ -24,10 +24,9 @@ const NEWEST_FIRST: &str = "ORDER BY place DESC, number IS NULL DESC, taken_at D
 
 impl Catalog {
     fn snapshots_where(&self, condition: &str, with: impl Params) -> Result<Vec<SnapshotRow>, StoreError> {
-        let sql = format!(
-            "SELECT {} FROM moments WHERE {condition} {NEWEST_FIRST}",
-            row::SNAPSHOT
-        );
+        // A baseline is the first of its session, also when it was stored behind others.
+        let order = NEWEST_FIRST.replacen("BY", "BY kind = 'baseline',", 1);
+        let sql = format!("SELECT {} FROM moments WHERE {condition} {order}", row::SNAPSHOT);
         self.query(|connection| {
             connection
                 .prepare_cached(&sql)?
@@ -70,7 +69,8 @@ impl Catalog {
     /// As [`Catalog::instances`].
     pub fn tallies(&self) -> Result<HashMap<InstanceId, Tally>, StoreError> {
         // Beside one minimum SQLite gives the other columns of the row that has it.
-        let sql = "SELECT instance, count(*), bytes, min(2 * place + (number IS NULL)) FROM moments GROUP BY instance";
+        let sql = "SELECT instance, count(*), bytes,
+             min(CASE kind WHEN 'baseline' THEN 0 ELSE 1 + 2 * place + (number IS NULL) END) FROM moments GROUP BY instance";
         let tally = |row: &rusqlite::Row<'_>| {
             let tally = Tally {
                 snapshots: row.get::<_, Count>(1)?.0,

@@ -31,7 +31,11 @@ struct Read<T> {
     content: T,
 }
 
-pub(super) fn write<T: Serialize>(directory: &Path, name: &str, content: &T) -> Result<(), StoreError> {
+pub(in crate::store) fn write<T: Serialize>(
+    directory: &Path,
+    name: &str,
+    content: &T,
+) -> Result<(), StoreError> {
     let path = directory.join(name);
     let written = Written {
         format: FORMAT,
@@ -47,7 +51,7 @@ pub(super) fn write<T: Serialize>(directory: &Path, name: &str, content: &T) -> 
     durable::publish(&draft, &path)
 }
 
-pub(super) fn read<T: Paper>(directory: &Path, name: &str) -> Result<Option<T>, StoreError> {
+pub(in crate::store) fn read<T: Paper>(directory: &Path, name: &str) -> Result<Option<T>, StoreError> {
     let path = directory.join(name);
     let Some(bytes) = durable::read(&path, LIMIT)? else {
         return Ok(None);

@@ -50,6 +50,15 @@ impl Seen {
         if meta.is_symlink() {
             return self.note(path, directory, Lapse::Link);
         }
+        // A snapshot of a file system is as open as what it shows, in a directory that is not.
+        let is_native = depth == 3
+            && path
+                .ancestors()
+                .nth(2)
+                .is_some_and(|above| above.ends_with("native"));
+        if is_native && meta.is_dir() {
+            return;
+        }
         if !(meta.is_dir() || meta.is_file() && !directory) {
             return self.note(path, directory, Lapse::Kind);
         }

@@ -93,7 +93,7 @@ impl Volume {
         );
     }
 
-    fn remounted(&self, how: &str) -> bool {
+    pub(crate) fn remounted(&self, how: &str) -> bool {
         let mut mount = Command::new("mount");
         let done = mount
             .args(["-o", how])

@@ -304,6 +304,12 @@ fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &
             sanitize::path(root)
         ));
     }
+    if report.shared > 0 {
+        let files = size::counted(report.shared, "file shares its", "files share their");
+        terminal.detail(&format!(
+            "{files} blocks with what was on the file system already"
+        ));
+    }
     let (mut failed, mut forbidden) = (0, false);
     for (mount, done) in proposal.mounts.iter().zip(&report.mounts) {
         let root = mount.request.coverage.root.to_path();

@@ -2,10 +2,10 @@
 
 use super::sheet::{Part, Sheet};
 use crate::config::{Isolation, Subject, Unread};
-use crate::contract::{Contract, MountState, MountTerms, NotCovered};
+use crate::contract::{Contract, MountState, MountTerms, NativeTerms, NotCovered};
 use crate::platform::remote::Helper;
 use crate::snapshot::RelPath;
-use crate::terminal::Role;
+use crate::terminal::{Role, sanitize};
 
 /// Width of the column that says what happens: its longest word and two blanks.
 const STATE: usize = 14;
@@ -83,7 +83,10 @@ fn is_named(contract: &Contract, mount: &MountTerms) -> bool {
 
 fn state(sheet: &mut Sheet, contract: &Contract, mount: &MountTerms) {
     match &mount.state {
-        MountState::Captured => tracked(sheet, mount),
+        MountState::Captured => {
+            tracked(sheet, mount);
+            frozen(sheet, mount.native.as_ref());
+        }
         MountState::CoveredBy { outer, .. } => {
             sheet.below(&[Part::Text("once, as a part of the mount "), Part::name(&outer.0)]);
         }
@@ -92,6 +95,35 @@ fn state(sheet: &mut Sheet, contract: &Contract, mount: &MountTerms) {
         }
         MountState::Readonly => {}
         MountState::NotCovered { reason } => why_not(sheet, contract, mount.isolation, reason),
+    }
+}
+
+/// How captures freeze it. The directory outside the mount that is made for that is named.
+pub(super) fn frozen(sheet: &mut Sheet, terms: Option<&NativeTerms>) {
+    let Some(terms) = terms else { return };
+    match (&terms.source, &terms.place, &terms.why_not) {
+        (Some(source), Some(place), _) => sheet.below(&[
+            Part::Text("frozen for each capture by a "),
+            Part::Text(&terms.kind),
+            Part::Text(" snapshot of "),
+            Part::name(&source.0),
+            Part::Text(", in "),
+            Part::name(&place.0),
+            Part::Text(match terms.keeps {
+                true => ", which keeps the contents until it is pruned",
+                false => ", until it is stored",
+            }),
+        ]),
+        (_, _, Some(why)) => {
+            let why = sanitize::text(why);
+            sheet.below(&[
+                Part::Text("not frozen by a "),
+                Part::Text(&terms.kind),
+                Part::Text(" snapshot: "),
+                Part::Text(&why),
+            ]);
+        }
+        _ => {}
     }
 }
 

@@ -1,5 +1,6 @@
 //! The state of agents in a contract: path by path what is captured, and what of it is a secret.
 
+use super::mounts::frozen;
 use super::sheet::{Part, Sheet};
 use crate::config::StateSecrets;
 use crate::contract::{AgentTerms, Contract, StatePath, StateSource, StateTerms};
@@ -26,6 +27,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
                 _ => "of the agents in the container's directory ",
             };
             sheet.say(&[Part::Text(whose), Part::name(&coverage.root.0)]);
+            frozen(sheet, terms.native.as_ref());
             left_out(sheet, coverage);
             agents(sheet, terms);
             secrets(sheet, terms);

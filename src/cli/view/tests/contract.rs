@@ -89,6 +89,7 @@ fn mount(root: &str, state: MountState) -> MountTerms {
         foreign: None,
         lacks: vec![],
         helper: None,
+        native: None,
         container: None,
         git: None,
     }
@@ -106,6 +107,7 @@ fn captured(root: &str, label: &str, excludes: Vec<ExcludeRule>) -> MountTerms {
             state: false,
             recipients: Vec::new(),
             machine: None,
+            native: None,
         }),
         foreign: Some(Foreign::default()),
         git: None,

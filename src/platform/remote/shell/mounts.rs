@@ -1,6 +1,7 @@
 //! Which mount a path lies on, by the table that Linux keeps for each process (proc_pid_mountinfo(5)): between two of them a move would
 //! be a copy, and a bind mount looks like any directory otherwise.
 
+use crate::platform::native::unescaped;
 use crate::platform::remote::protocol::Facts;
 
 /// The table, longest paths first.
@@ -69,27 +70,6 @@ fn mount(line: &[u8]) -> Option<Mount> {
         number,
         layered: kind == b"overlay",
     })
-}
-
-/// Blanks and backslashes are written as `\040` and the like.
-fn unescaped(field: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::new();
-    let mut rest = field;
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..3).filter(|_| *first == b'\\');
-        let code = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
-        match code {
-            Some(byte) => {
-                plain.push(byte);
-                rest = after.get(3..).unwrap_or_default();
-            }
-            None => {
-                plain.push(*first);
-                rest = after;
-            }
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

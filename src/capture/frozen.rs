@@ -1,0 +1,267 @@
+//! Freezes mounts by snapshots of their file systems, so that a capture sees one moment of all that lies in one of them.
+
+use std::path::PathBuf;
+
+use super::{CaptureError, Request};
+use crate::clock::{Entropy, random};
+use crate::contract::{FrozenPlace, NativePlan, NativeSource, frozen_name, plan_native};
+use crate::mount::{Frozen as FrozenFacts, MountError, Root};
+use crate::observer::Observer;
+use crate::platform::{self, NativeKind};
+use crate::process::Freezer;
+use crate::snapshot::{
+    ByteString, Coverage, FrozenMount, FrozenPaper, NativePlace, NativeRef, NativeUse, SnapshotId,
+    SnapshotKind, SnapshotRecord,
+};
+use crate::store::{Natives, Store, StoreError, dataset_snapshot, letters_of};
+
+/// What became of freezing.
+#[derive(Default)]
+pub struct Freezing {
+    /// What was frozen, when anything was.
+    pub frozen: Option<Frozen>,
+    /// Why something was not, although it was agreed.
+    pub notes: Vec<String>,
+}
+
+/// The frozen mounts of one capture. They stay until they are let go, also when the process dies.
+#[derive(Debug)]
+pub struct Frozen {
+    natives: Natives,
+}
+
+impl Frozen {
+    /// What was left by a process that is gone.
+    #[must_use]
+    pub fn left(natives: Natives) -> Self {
+        Self { natives }
+    }
+
+    /// The snapshot that becomes of it.
+    #[must_use]
+    pub fn id(&self) -> &SnapshotId {
+        &self.paper().id
+    }
+
+    /// What was written down.
+    #[must_use]
+    pub fn paper(&self) -> &FrozenPaper {
+        self.natives.paper()
+    }
+
+    /// The frozen state of a mount; `None` when it is not frozen.
+    pub(super) fn open(&self, coverage: &Coverage) -> Option<Result<Root, MountError>> {
+        let paper = self.paper();
+        let mut mounts = paper.mounts.iter();
+        let mount = mounts
+            .find(|mount| mount.coverage.root == coverage.root && mount.coverage.label == coverage.label)?;
+        let native = paper.natives.get(mount.native)?;
+        let facts = FrozenFacts {
+            since: paper.started_at,
+            mounted: mount.mounted,
+        };
+        let at = mount.inner.on_host(&native.directory());
+        Some(Root::open_frozen(&coverage.root.to_path(), &at, facts))
+    }
+
+    /// What is recorded of a mount whose contents stay in the snapshot of its file system; `None` when they are archived.
+    pub(super) fn kept(&self, coverage: &Coverage) -> Option<NativeRef> {
+        let paper = self.paper();
+        let mut mounts = paper.mounts.iter();
+        let is_it = |mount: &&FrozenMount| {
+            mount.coverage.root == coverage.root && mount.coverage.label == coverage.label
+        };
+        let mount = mounts
+            .find(is_it)
+            .filter(|_| coverage.native == Some(NativeUse::Itself))?;
+        let place = paper.natives.get(mount.native)?.clone();
+        let roots: Vec<PathBuf> = paper
+            .mounts
+            .iter()
+            .map(|mount| mount.coverage.root.to_path())
+            .collect();
+        let uuid = match &place {
+            NativePlace::Btrfs { at, .. } => {
+                let freezer = Freezer::find(NativeKind::Btrfs, &roots);
+                freezer.and_then(|freezer| freezer.uuid_of(&at.to_path()))
+            }
+            NativePlace::Zfs { .. } => None,
+        };
+        Some(NativeRef {
+            place,
+            inner: mount.inner.clone(),
+            uuid,
+        })
+    }
+
+    /// Lets it go when the snapshot that became of it does not need it. What is kept is written down as before.
+    ///
+    /// # Errors
+    /// As [`Self::let_go`].
+    pub fn let_go_unless_kept(self, record: &SnapshotRecord) -> Result<(), StoreError> {
+        match record.mounts.iter().any(|mount| mount.native.is_some()) {
+            true => Ok(()),
+            false => self.let_go(),
+        }
+    }
+
+    /// Removes the snapshots of file systems.
+    ///
+    /// # Errors
+    /// [`StoreError::Native`] with one that stays; the next command that writes tries again.
+    pub fn let_go(self) -> Result<(), StoreError> {
+        self.natives.remove()
+    }
+}
+
+/// Freezes what the coverages of a capture say, as far as it can be frozen.
+///
+/// # Errors
+/// [`CaptureError::NotFrozen`] when one that must be cannot. Nothing is left then.
+pub fn freeze(
+    store: &Store,
+    request: &Request<'_>,
+    observer: &dyn Observer,
+    entropy: &dyn Entropy,
+) -> Result<Freezing, CaptureError> {
+    let mut freezing = Freezing::default();
+    let mounts: Vec<PathBuf> = request
+        .coverages
+        .iter()
+        .map(|coverage| coverage.root.to_path())
+        .collect();
+    let mut planned = Vec::new();
+    for coverage in request
+        .coverages
+        .iter()
+        .filter(|coverage| coverage.native.is_some())
+    {
+        let root = coverage.root.to_path();
+        // One that is gone is recorded as gone.
+        if matches!(platform::stat_path(&root), Ok(None)) {
+            continue;
+        }
+        let plan = match store.may_freeze() {
+            true => plan_native(&root, Some(store.layout().root()), &mounts).map_err(|not| not.why),
+            false => Err("the store is another user's".to_owned()),
+        };
+        match plan {
+            Ok(plan) => planned.push((coverage, plan)),
+            Err(why) => freezing.lack(request.kind, coverage, why)?,
+        }
+    }
+    if planned.is_empty() {
+        return Ok(freezing);
+    }
+    let paper = paper(store, request, &planned, SnapshotId::new(random(entropy)));
+    let natives = store.begin_natives(paper)?;
+    observer.reached("freeze-written");
+    let freezer = |kind| Freezer::find(kind, &mounts);
+    match natives.make(freezer) {
+        Ok(()) => {
+            observer.reached("frozen");
+            freezing.frozen = Some(Frozen { natives });
+        }
+        Err(error) => {
+            // What cannot be removed either is written down.
+            let left = natives.remove().err();
+            for (coverage, _) in &planned {
+                freezing.lack(request.kind, coverage, error.to_string())?;
+            }
+            freezing.notes.extend(left.map(|left| left.to_string()));
+        }
+    }
+    Ok(freezing)
+}
+
+impl Freezing {
+    /// A mount that cannot be frozen. What closes a session, or lets a restore be undone, is taken all the same: it is archived then.
+    fn lack(&mut self, kind: SnapshotKind, coverage: &Coverage, why: String) -> Result<(), CaptureError> {
+        let path = coverage.root.to_path();
+        let is_itself = coverage.native == Some(NativeUse::Itself);
+        if is_itself && ![SnapshotKind::Closing, SnapshotKind::Emergency].contains(&kind) {
+            return Err(CaptureError::NotFrozen { path, why });
+        }
+        let path = path.display();
+        let instead = if is_itself {
+            "its contents are in the archive"
+        } else {
+            "it was read as it is"
+        };
+        self.notes.push(format!(
+            "{path} was not frozen by a snapshot of its file system, and {instead}: {why}"
+        ));
+        Ok(())
+    }
+}
+
+/// What is written down before anything is made.
+fn paper(
+    store: &Store,
+    request: &Request<'_>,
+    planned: &[(&Coverage, NativePlan)],
+    id: SnapshotId,
+) -> FrozenPaper {
+    let mut sources: Vec<&NativeSource> = Vec::new();
+    let (mut natives, mut directories, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
+    for (coverage, plan) in planned {
+        let root = coverage.root.to_path();
+        let known = sources.iter().position(|source| is_same(source, &plan.source));
+        let native = known.unwrap_or_else(|| {
+            let number = natives.len();
+            sources.push(&plan.source);
+            natives.push(match &plan.source {
+                NativeSource::Subvolume { top, place } => {
+                    let holder = match place {
+                        FrozenPlace::Store => store.native_directory(&id),
+                        FrozenPlace::Beside(parent) => {
+                            let made = parent.join(frozen_name(&root, letters_of(&id)));
+                            directories.push(ByteString::from(made.as_path()));
+                            made
+                        }
+                    };
+                    NativePlace::Btrfs {
+                        subvolume: ByteString::from(top.as_path()),
+                        at: ByteString::from(holder.join(number.to_string()).as_path()),
+                    }
+                }
+                NativeSource::Dataset { name, mountpoint } => NativePlace::Zfs {
+                    snapshot: dataset_snapshot(name, &id, number),
+                    mountpoint: ByteString::from(mountpoint.as_path()),
+                },
+            });
+            number
+        });
+        mounts.push(FrozenMount {
+            coverage: (*coverage).clone(),
+            native,
+            inner: plan.inner.clone(),
+            mounted: Root::open(&root).is_ok_and(|root| root.is_mount_point()),
+        });
+    }
+    FrozenPaper {
+        id,
+        instance: request.instance.clone(),
+        workspace: request.workspace.map(str::to_owned),
+        kind: request.kind,
+        taken_at: request.now,
+        started_at: platform::file_clock(),
+        uid: request.uid,
+        max_entries: request.limits.max_entries,
+        max_bytes: request.limits.max_bytes,
+        natives,
+        directories,
+        whole: mounts.len() == request.coverages.len(),
+        mounts,
+    }
+}
+
+/// Whether one snapshot serves both.
+fn is_same(one: &NativeSource, other: &NativeSource) -> bool {
+    match (one, other) {
+        (NativeSource::Subvolume { top: one, .. }, NativeSource::Subvolume { top: other, .. }) => {
+            one == other
+        }
+        _ => one == other,
+    }
+}

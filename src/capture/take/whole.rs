@@ -1,0 +1,105 @@
+//! A capture as a whole: what is agreed to be frozen is frozen, everything is captured, at most three times anew, and the frozen state goes.
+
+use super::{Capture, Captured, Request};
+use crate::capture::CaptureError;
+use crate::capture::frozen::{Freezing, Frozen, freeze};
+use crate::capture::known::Known;
+use crate::clock::{Entropy, random};
+use crate::observer::{Observer, Phase};
+use crate::snapshot::{Coverage, SnapshotId, SnapshotKind};
+use crate::store::Store;
+use crate::store::archive::ArchiveError;
+
+/// Takes a snapshot. It is visible when this returns, and leaves nothing when it fails. What is agreed to be frozen is frozen first, and
+/// let go in the end.
+///
+/// # Errors
+/// [`CaptureError`].
+pub fn take(
+    store: &Store,
+    request: &Request<'_>,
+    observer: &dyn Observer,
+    entropy: &dyn Entropy,
+) -> Result<Captured, CaptureError> {
+    let freezing = freeze(store, request, observer, entropy)?;
+    take_with(store, request, freezing, observer, entropy)
+}
+
+/// The same when what is to be frozen is.
+///
+/// # Errors
+/// [`CaptureError`].
+pub fn take_with(
+    store: &Store,
+    request: &Request<'_>,
+    freezing: Freezing,
+    observer: &dyn Observer,
+    entropy: &dyn Entropy,
+) -> Result<Captured, CaptureError> {
+    let Freezing { frozen, notes } = freezing;
+    let result = take_from(store, request, frozen.as_ref(), observer, entropy);
+    let left = frozen.and_then(|frozen| match &result {
+        Ok(captured) => frozen.let_go_unless_kept(&captured.record).err(),
+        Err(_) => frozen.let_go().err(),
+    });
+    let mut captured = result?;
+    captured.notes.extend(notes);
+    captured.notes.extend(left.map(|error| error.to_string()));
+    Ok(captured)
+}
+
+/// The same from what was frozen for it, which stays.
+///
+/// # Errors
+/// [`CaptureError`].
+pub fn take_from(
+    store: &Store,
+    request: &Request<'_>,
+    frozen: Option<&Frozen>,
+    observer: &dyn Observer,
+    entropy: &dyn Entropy,
+) -> Result<Captured, CaptureError> {
+    let _shared = store.share()?;
+    observer.begin(Phase::Capture);
+    let has_state = request.coverages.iter().any(|coverage| coverage.state);
+    let key = has_state.then(|| store.make_digest_key(entropy)).transpose()?;
+    let attempt = |known, by_commit| {
+        // What was frozen is known by the snapshot that it becomes.
+        let id = frozen.map_or_else(|| SnapshotId::new(random(entropy)), |frozen| frozen.id().clone());
+        let draft = store.draft(id.clone())?;
+        let capture = Capture {
+            store,
+            request,
+            frozen,
+            observer,
+            known,
+            by_commit,
+            key,
+        };
+        capture.run(id, draft)
+    };
+    let is_asked = |coverage: &Coverage| coverage.by_commit;
+    // An emergency snapshot is there to be gone back to, whatever became of the repository.
+    let by_commit = request.kind != SnapshotKind::Emergency && request.coverages.iter().any(is_asked);
+    let find = || Known::find(store, request.coverages);
+    let mut result = attempt(find(), by_commit);
+    if by_commit && matches!(result, Ok(None)) {
+        result = attempt(find(), false);
+    }
+    if matches!(result, Ok(None)) {
+        result = attempt(Known::nothing(store), false);
+    }
+    let whole = |captured: Option<Captured>| {
+        captured.ok_or_else(|| CaptureError::Write(std::io::Error::other("the archive is not whole")))
+    };
+    let result = result.and_then(whole);
+    observer.end();
+    result.map_err(|error| match error {
+        // Whoever reads this must learn which disk it is.
+        CaptureError::Archive(ArchiveError::Write { source }) => CaptureError::Unwritten {
+            store: store.layout().root().to_path_buf(),
+            source,
+        },
+        other => other,
+    })
+}

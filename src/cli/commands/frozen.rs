@@ -1,0 +1,115 @@
+//! What is said of snapshots of file systems that were made for a capture whose process died.
+
+use super::agent::terms;
+use crate::capture::{CaptureError, Limits};
+use crate::cli::context::Context;
+use crate::cli::document::NativeDocument;
+use crate::cli::error::CliError;
+use crate::process::INSTANCE_VARIABLE;
+use crate::session::{Thawed, ThawedEnd, is_awaited, settle_frozen};
+use crate::snapshot::{FrozenPaper, InstanceId};
+use crate::store::{NativeState, Store};
+use crate::terminal::sanitize;
+
+/// Takes up what was left, and says so. That it cannot be done is no reason to refuse what was asked for.
+pub(in crate::cli) fn settle_frozen_and_say(context: &Context<'_>, store: &Store) {
+    let terminal = context.terminal;
+    // To store one takes a while, which an agent's tool call must not wait for.
+    if context.environment.get(INSTANCE_VARIABLE).is_some() || !context.takes_up_frozen {
+        return;
+    }
+    let limits = |instance: &InstanceId| {
+        let row = store.catalog().instance(instance).ok()??;
+        let limits = terms(context, &row).ok()??.limits;
+        Some(Limits {
+            max_entries: limits.max_entries.value,
+            max_bytes: limits.max_bytes.value,
+        })
+    };
+    match settle_frozen(store, context.world(), &limits) {
+        Ok(done) => done.into_iter().for_each(|done| tell(context, done)),
+        Err(error) => terminal.warn(&sanitize::text(&error.to_string())),
+    }
+}
+
+fn tell(context: &Context<'_>, done: Thawed) {
+    let terminal = context.terminal;
+    let whose = done
+        .instance
+        .map_or_else(|| done.id.to_string(), |instance| instance.to_string());
+    match done.end {
+        ThawedEnd::Stored => terminal.note(&format!(
+            "The baseline of {whose}, whose process had died, is stored now from what was frozen for it: {}.",
+            done.id
+        )),
+        ThawedEnd::Removed => terminal.detail(&format!(
+            "what was frozen for a snapshot of {whose} that was never taken is removed"
+        )),
+        ThawedEnd::NotStored(error) => {
+            let way = way_to_store(&error);
+            let told = CliError::from(error);
+            terminal.warn(&format!(
+                "the baseline of {whose} cannot be stored ({}); what was frozen for it is kept",
+                sanitize::text(&told.message)
+            ));
+            terminal.note(&format!("hint: {way}"));
+            context.propose("give it up", "prune");
+        }
+        ThawedEnd::Stays(error) => terminal.warn(&format!(
+            "what was frozen for a snapshot of {whose} cannot be removed: {}",
+            sanitize::text(&error.to_string())
+        )),
+    }
+}
+
+/// What stores a baseline that could not be stored. What it leaves out is agreed, and cannot be changed any more.
+pub(super) fn way_to_store(error: &CaptureError) -> &'static str {
+    match error {
+        CaptureError::Limit { entries: true, .. } => {
+            "raise max_entries in [recovery.limits], and the next command that writes to the store stores it"
+        }
+        CaptureError::Limit { .. } => {
+            "raise max_bytes in [recovery.limits], and the next command that writes to the store stores it"
+        }
+        _ => "make room where the store lies, and the next command that writes to the store stores it",
+    }
+}
+
+/// Says which baselines are not stored yet: whoever reads must not take them for lost.
+pub(in crate::cli) fn warn_of_frozen(context: &Context<'_>, store: &Store) {
+    // What cannot be read is told by who takes it up.
+    for state in store.natives().unwrap_or_default() {
+        if let Some(paper) = waits(store, &state) {
+            let whose = &paper.instance;
+            match state.is_alive {
+                true => context.terminal.note(&format!("The baseline of {whose} is being stored.")),
+                false => context.terminal.warn(&format!(
+                    "the baseline of {whose} is not stored yet; what was frozen for it is kept, and the next command that writes to the \
+                     store tries it"
+                )),
+            }
+        }
+    }
+}
+
+fn waits<'s>(store: &Store, state: &'s NativeState) -> Option<&'s FrozenPaper> {
+    let paper = state.paper.as_ref().ok()?;
+    (state.is_made && is_awaited(store, paper).is_ok_and(|awaited| awaited)).then_some(paper)
+}
+
+/// What the file systems keep for an instance.
+pub(super) fn natives_of(store: &Store, instance: &InstanceId) -> Vec<NativeDocument> {
+    let states = store.natives().unwrap_or_default().into_iter();
+    let papers = states.filter_map(|state| Some((state.id, state.paper.ok()?)));
+    let own = papers.filter(|(_, paper)| paper.instance == *instance);
+    own.flat_map(|(id, paper)| {
+        let is_there = store.record_ids().is_ok_and(|ids| ids.contains(&id));
+        let kept = is_there && store.keeps_natives(&id);
+        paper.natives.into_iter().map(move |native| NativeDocument {
+            snapshot: id.to_string(),
+            place: native.directory().to_string_lossy().into_owned(),
+            kept,
+        })
+    })
+    .collect()
+}

@@ -1,0 +1,139 @@
+//! The baseline of a launch that is stored while the command runs, from what was frozen before it began.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::super::begin::warn_about;
+use super::super::every::Quiet;
+use super::super::frozen::way_to_store;
+use crate::capture::{CaptureError, Captured, Frozen};
+use crate::cli::commands::replicate;
+use crate::cli::context::{Context, SystemClock, SystemEntropy};
+use crate::cli::error::CliError;
+use crate::cli::fail_point::FailPoint;
+use crate::environment::Environment;
+use crate::platform;
+use crate::session::{Begun, World, store_baseline};
+use crate::snapshot::{Act, InstanceId, SnapshotKind};
+use crate::store::Store;
+use crate::terminal::{Terminal, sanitize};
+
+/// So often it is looked whether the operator wants to stop.
+const NAP: Duration = Duration::from_millis(5);
+
+/// A baseline that was stored behind its command, or was to be.
+pub(super) type Stored = Option<Result<Captured, CaptureError>>;
+
+/// What it is stored with.
+#[derive(Clone, Copy)]
+pub(super) struct Desk<'a> {
+    pub(super) store: &'a Store,
+    pub(super) environment: &'a Environment,
+    pub(super) terminal: &'a Terminal,
+    /// The operator wants to stop.
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// Runs `work` and stores the baseline meanwhile; `work` is told when that is done. Waits for both.
+pub(super) fn beside<T>(
+    (desk, instance): (Desk<'_>, &InstanceId),
+    frozen: Option<Frozen>,
+    work: impl FnOnce(&AtomicBool) -> T,
+) -> (T, Stored) {
+    let is_ready = AtomicBool::new(frozen.is_none());
+    let Some(frozen) = frozen else {
+        return (work(&is_ready), None);
+    };
+    let (quiet, over) = Quiet::stopped_by();
+    let observer = FailPoint::new(desk.environment, quiet);
+    thread::scope(|scope| {
+        let storing = scope.spawn(|| {
+            let (clock, entropy) = (SystemClock, SystemEntropy);
+            let world = World {
+                observer: &observer,
+                clock: &clock,
+                entropy: &entropy,
+                uid: platform::own_ids().0,
+            };
+            let stored = store_or_record(desk.store, world, instance, frozen);
+            is_ready.store(true, Ordering::Relaxed);
+            if stored.is_ok() {
+                // Whether that could be started shows when the session ends.
+                replicate::leave(desk.environment);
+            }
+            stored
+        });
+        let done = work(&is_ready);
+        if !storing.is_finished() {
+            desk.terminal
+                .note("the command has ended; its baseline is still being stored");
+        }
+        while !storing.is_finished() {
+            // It is this that is given up, and not the closing snapshot that follows.
+            if desk.stop.swap(false, Ordering::SeqCst) {
+                over.store(true, Ordering::Relaxed);
+            }
+            thread::sleep(NAP);
+        }
+        let died = || {
+            Err(CaptureError::Write(std::io::Error::other(
+                "the thread that writes it stopped",
+            )))
+        };
+        (done, Some(storing.join().unwrap_or_else(|_| died())))
+    })
+}
+
+/// Stores it; that it failed gets a receipt.
+fn store_or_record(
+    store: &Store,
+    world: World<'_>,
+    instance: &InstanceId,
+    frozen: Frozen,
+) -> Result<Captured, CaptureError> {
+    let stored = store_baseline(store, world, frozen, None);
+    if let Err(error) = &stored
+        && !matches!(error, CaptureError::Interrupted)
+    {
+        let failed = Act::CaptureFailed {
+            kind: SnapshotKind::Baseline,
+            error: error.to_string(),
+        };
+        // What failed first is what the operator must hear of, also when it cannot be written down.
+        let _ = store.append(world.clock.now(), world.uid, instance, failed);
+    }
+    stored
+}
+
+/// Stores the baseline here and now, when it is not stored yet.
+pub(super) fn here(context: &Context<'_>, store: &Store, begun: &mut Begun, frozen: Option<Frozen>) {
+    if let Some(frozen) = frozen {
+        let stored = store_or_record(store, context.world(), &begun.instance, frozen);
+        take_over(context, begun, Some(stored));
+    }
+}
+
+/// Says how it went, as it is said of one that was stored before the command began.
+pub(super) fn take_over(context: &Context<'_>, begun: &mut Begun, stored: Stored) {
+    match stored {
+        None => return,
+        Some(Ok(captured)) => begun.baseline = Some(captured),
+        Some(Err(error)) => {
+            let way = way_to_store(&error);
+            let is_room = matches!(error, CaptureError::Limit { .. } | CaptureError::Room { .. });
+            let told = CliError::from(error);
+            let message = sanitize::text(&told.message);
+            context.terminal.warn(&format!(
+                "the baseline is not stored ({message}); what was frozen for it is kept, and the next command that writes to the store \
+                 tries again"
+            ));
+            if is_room {
+                context.terminal.note(&format!("hint: {way}"));
+            }
+            begun.waits = true;
+            return;
+        }
+    }
+    warn_about(context, begun);
+}

@@ -1,0 +1,218 @@
+//! Whether captures of a mount can read a snapshot of its file system, and where that would lie. It only looks.
+
+use std::path::{Path, PathBuf};
+
+use super::{NativeTerms, staging_prefix};
+use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind, Stat};
+use crate::process::Freezer;
+use crate::snapshot::{ByteString, Coverage, NativeUse, RelPath};
+
+/// How the names of directories end that hold snapshots of file systems.
+pub const FROZEN_SUFFIX: &str = "-frozen";
+
+/// How a mount is frozen.
+#[derive(Clone, Debug)]
+pub struct NativePlan {
+    /// What does it.
+    pub freezer: Freezer,
+    /// Where the mount's root is in what is frozen.
+    pub inner: RelPath,
+    /// What is frozen.
+    pub source: NativeSource,
+}
+
+/// What is frozen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NativeSource {
+    /// A btrfs subvolume.
+    Subvolume {
+        /// Its top.
+        top: PathBuf,
+        /// Where its snapshot goes.
+        place: FrozenPlace,
+    },
+    /// A ZFS dataset.
+    Dataset {
+        /// Its name.
+        name: String,
+        /// Where it is mounted.
+        mountpoint: PathBuf,
+    },
+}
+
+/// Where a snapshot of a subvolume goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrozenPlace {
+    /// Into the store.
+    Store,
+    /// Into a directory of ours in this one, beside the mount.
+    Beside(PathBuf),
+}
+
+/// Why a mount cannot be frozen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotFrozen {
+    /// Its file system, when that can make snapshots of itself.
+    pub kind: Option<NativeKind>,
+    /// In words.
+    pub why: String,
+}
+
+/// How the mount at `root` is frozen. `mounts`: what is never started lies there.
+///
+/// # Errors
+/// Why it is not.
+pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Result<NativePlan, NotFrozen> {
+    let kind = platform::open_root(root).ok().and_then(platform::native_kind);
+    let not = |why: String| NotFrozen { kind, why };
+    let Some(kind) = kind else {
+        return Err(not("its file system makes none".to_owned()));
+    };
+    let freezer = Freezer::find(kind, mounts).ok_or_else(|| not(kind.missing()))?;
+    // A snapshot does not have what is mounted, but what lies hidden below it.
+    match platform::mounts_below(root) {
+        Ok(below) if below.is_empty() => {}
+        Ok(below) => {
+            let first = below.first().map(|path| path.display().to_string());
+            return Err(not(format!("{} is mounted in it", first.unwrap_or_default())));
+        }
+        Err(error) => return Err(not(format!("what is mounted in it cannot be told: {error}"))),
+    }
+    let (top, source) = match kind {
+        NativeKind::Btrfs => subvolume(root, store).map_err(not)?,
+        NativeKind::Zfs => {
+            let dataset = freezer.dataset(root).map_err(not)?;
+            let mountpoint = dataset.mountpoint;
+            let name = dataset.name;
+            (mountpoint.clone(), NativeSource::Dataset { name, mountpoint })
+        }
+    };
+    let below = root.strip_prefix(&top).ok();
+    let inner =
+        below.and_then(|below| RelPath::new(std::os::unix::ffi::OsStrExt::as_bytes(below.as_os_str())).ok());
+    let inner = inner.ok_or_else(|| not(format!("it does not lie in {}", top.display())))?;
+    Ok(NativePlan {
+        freezer,
+        inner,
+        source,
+    })
+}
+
+/// Freezes a coverage when that can be done, and says so in it. `None` where its file system makes no snapshots of itself.
+///
+/// # Errors
+/// Why it cannot be done although it is required.
+pub(super) fn agree(
+    coverage: &mut Coverage,
+    required: bool,
+    store: Option<&Path>,
+    mounts: &[PathBuf],
+) -> Result<Option<NativeTerms>, String> {
+    let root = coverage.root.to_path();
+    let of = |kind: NativeKind| NativeTerms {
+        kind: kind.word().to_owned(),
+        source: None,
+        place: None,
+        keeps: required,
+        why_not: None,
+    };
+    let plan = match plan_native(&root, store, mounts) {
+        Ok(plan) => plan,
+        Err(not) if required => return Err(not.why),
+        Err(not) => {
+            let why_not = Some(not.why);
+            return Ok(not.kind.map(|kind| NativeTerms { why_not, ..of(kind) }));
+        }
+    };
+    if required {
+        // What is kept for long must hold nothing that the operator was told stays out.
+        if !plan.inner.is_root() {
+            return Err(
+                "it is no subvolume of its own, and the snapshot would keep what lies beside it".to_owned(),
+            );
+        }
+        if let Some(place) = coverage.withheld.first() {
+            let place = place.path.on_host(&root);
+            return Err(format!(
+                "{} is withheld, and the snapshot would keep it",
+                place.display()
+            ));
+        }
+    }
+    coverage.native = Some(if required {
+        NativeUse::Itself
+    } else {
+        NativeUse::Source
+    });
+    let bytes = |path: &Path| Some(ByteString::from(path));
+    Ok(Some(match &plan.source {
+        NativeSource::Subvolume { top, place } => NativeTerms {
+            source: bytes(top),
+            place: match place {
+                FrozenPlace::Store => store.and_then(|store| bytes(&store.join("native"))),
+                FrozenPlace::Beside(parent) => bytes(&parent.join(frozen_name(&root, "…"))),
+            },
+            ..of(NativeKind::Btrfs)
+        },
+        NativeSource::Dataset { mountpoint, .. } => NativeTerms {
+            source: bytes(mountpoint),
+            place: bytes(&mountpoint.join(".zfs/snapshot")),
+            ..of(NativeKind::Zfs)
+        },
+    }))
+}
+
+/// The subvolume that `root` lies in, and where a snapshot of it can go.
+fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource), String> {
+    let facts = |path: &Path| platform::stat_path(path).ok().flatten();
+    let own = facts(root).ok_or("it cannot be looked at")?;
+    let is_top =
+        |path: &&Path| facts(path).is_some_and(|stat| stat.ino == BTRFS_TOP && stat.place == own.place);
+    let inside = |path: &&Path| facts(path).is_some_and(|stat| stat.place == own.place);
+    let top = root.ancestors().take_while(inside).find(is_top);
+    let top = top.ok_or("it is a part of a subvolume that is mounted by itself")?;
+    let owner = facts(top).map(|stat| stat.uid);
+    let own_uid = platform::own_ids().0;
+    if own_uid != 0 && owner != Some(own_uid) {
+        return Err(format!("the subvolume {} is another user's", top.display()));
+    }
+    // Who cannot remove a snapshot makes none.
+    if own_uid != 0 && !platform::has_mount_option(top, "user_subvol_rm_allowed") {
+        return Err(
+            "only root can remove a snapshot there; the mount option user_subvol_rm_allowed lets its owner"
+                .to_owned(),
+        );
+    }
+    let fits = |directory: &Path| {
+        let same =
+            |stat: Stat| stat.kind == NodeKind::Directory && own.place.1 != 0 && stat.place.1 == own.place.1;
+        facts(directory).is_some_and(same) && platform::may_write(directory)
+    };
+    // Whoever else may write there could put something else in our place.
+    let is_ours = |directory: &Path| {
+        facts(directory).is_some_and(|stat| {
+            let others = if own_uid == 0 { 0o022 } else { 0o002 };
+            [0, own_uid].contains(&stat.uid) && stat.mode & others == 0
+        })
+    };
+    // The store need not be there yet.
+    let store = store.and_then(|store| store.ancestors().find(|path| facts(path).is_some()));
+    let place = match (store, root.parent()) {
+        (Some(store), _) if fits(store) => FrozenPlace::Store,
+        (_, Some(parent)) if fits(parent) && is_ours(parent) => FrozenPlace::Beside(parent.to_path_buf()),
+        _ => {
+            return Err(
+                "neither the store nor a directory beside it that you alone may write lies on its file system"
+                    .to_owned(),
+            );
+        }
+    };
+    let top = top.to_path_buf();
+    Ok((top.clone(), NativeSource::Subvolume { top, place }))
+}
+
+/// The name of the directory beside a mount that holds snapshots of file systems; `letters` are those of the capture.
+#[must_use]
+pub fn frozen_name(root: &Path, letters: &str) -> String {
+    format!("{}{letters}{FROZEN_SUFFIX}", staging_prefix(root))
+}

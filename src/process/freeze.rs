@@ -1,0 +1,319 @@
+//! Runs the operator's own `btrfs` and `zfs`, which make and remove snapshots of file systems. Their words are fixed but for paths, each
+//! of which is absolute, and for the names of datasets, which `zfs` said itself. Neither is taken from a recorded mount.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::asking::Asked;
+use super::search::{find, path_outside};
+use crate::environment::Environment;
+use crate::platform::NativeKind;
+
+/// So long a program may take: what was written and is not on the disk goes there first.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What zfs-list(8) says of a snapshot, or of a dataset, that is not there.
+const NO_DATASET: &str = "dataset does not exist";
+
+/// Gives the mounts that are known of: nothing in them is ever started.
+pub type RecordedMounts = Box<dyn Fn() -> io::Result<Vec<PathBuf>> + Send>;
+
+/// Where programs are looked for, and what is known of mounts: set once, at the edge.
+struct Where {
+    environment: Environment,
+    recorded: RecordedMounts,
+    known: Option<Vec<PathBuf>>,
+}
+
+static WHERE: Mutex<Option<Where>> = Mutex::new(None);
+
+/// Says by which environment programs are found, and where they are not taken from. Before that there are none.
+pub fn freeze_with(environment: &Environment, recorded: RecordedMounts) {
+    *WHERE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Where {
+        environment: environment.clone(),
+        recorded,
+        known: None,
+    });
+}
+
+/// The program that makes snapshots of one kind of file system.
+#[derive(Clone, Debug)]
+pub struct Freezer {
+    kind: NativeKind,
+    program: PathBuf,
+    path: OsString,
+}
+
+/// A dataset of ZFS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dataset {
+    /// Its name.
+    pub name: String,
+    /// Where it is mounted.
+    pub mountpoint: PathBuf,
+}
+
+impl Freezer {
+    /// Finds it, outside of `mounts` and of those that are recorded: an agent can write there.
+    #[must_use]
+    pub fn find(kind: NativeKind, mounts: &[PathBuf]) -> Option<Self> {
+        let mut place = WHERE.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = place.as_mut()?;
+        // Whoever cannot say which they are starts nothing.
+        let known = match place.known.take() {
+            Some(known) => known,
+            None => (place.recorded)().ok()?,
+        };
+        let mounts = [mounts, &known].concat();
+        place.known = Some(known);
+        let path = path_outside(&place.environment, &mounts);
+        // Where Debian and others keep it, which an ordinary user's PATH need not name.
+        let more = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+        let all = std::env::split_paths(&path).chain(more);
+        let path = std::env::join_paths(all.filter(|directory| directory.is_absolute())).ok()?;
+        let program = find(kind.word().as_ref(), &path, &mounts)?;
+        Some(Self { kind, program, path })
+    }
+
+    /// Makes a read-only snapshot of a btrfs subvolume at a path that is free.
+    ///
+    /// # Errors
+    /// Why not, in its words.
+    pub fn snapshot_subvolume(&self, subvolume: &Path, at: &Path) -> Result<(), String> {
+        let words = ["subvolume", "snapshot", "-r", "--"].map(OsStr::new);
+        self.run(&[&words[..], &[subvolume.as_os_str(), at.as_os_str()]].concat())
+            .map(drop)
+    }
+
+    /// The id of a subvolume, where it may be asked for.
+    #[must_use]
+    pub fn uuid_of(&self, at: &Path) -> Option<String> {
+        let words = ["subvolume", "show", "--"].map(OsStr::new);
+        let said = self.run(&[&words[..], &[at.as_os_str()]].concat()).ok()?;
+        let line = said.lines().find_map(|line| line.trim().strip_prefix("UUID:"))?;
+        let uuid = line.trim();
+        let is_one = uuid.len() == 36 && uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        is_one.then(|| uuid.to_owned())
+    }
+
+    /// Removes a snapshot of a subvolume.
+    ///
+    /// # Errors
+    /// Why not, in its words.
+    pub fn delete_subvolume(&self, at: &Path) -> Result<(), String> {
+        let delete = ["subvolume", "delete", "-c", "--"].map(OsStr::new);
+        let delete = || self.run(&[&delete[..], &[at.as_os_str()]].concat()).map(drop);
+        let Err(why) = delete() else { return Ok(()) };
+        // An ordinary user may remove only what they may write.
+        let (before, behind) = (["property", "set", "-t", "subvol"], ["ro", "false"]);
+        let open = [
+            &before.map(OsStr::new)[..],
+            &[at.as_os_str()],
+            &behind.map(OsStr::new)[..],
+        ];
+        match self.run(&open.concat()) {
+            Ok(_) => delete(),
+            Err(_) => Err(why),
+        }
+    }
+
+    /// The dataset that a directory lies in.
+    ///
+    /// # Errors
+    /// Why it cannot be told, in words.
+    pub fn dataset(&self, directory: &Path) -> Result<Dataset, String> {
+        let words = [
+            "list",
+            "-H",
+            "-p",
+            "-t",
+            "filesystem",
+            "-o",
+            "name,mountpoint",
+            "--",
+        ]
+        .map(OsStr::new);
+        let said = self.run(&[&words[..], &[directory.as_os_str()]].concat())?;
+        let line = said.strip_suffix('\n').unwrap_or(&said);
+        let mut fields = line.split('\t');
+        let name = fields.next().filter(|name| is_dataset(name));
+        let mountpoint = PathBuf::from(fields.next().unwrap_or_default());
+        match name {
+            Some(name) if mountpoint.is_absolute() && fields.next().is_none() => Ok(Dataset {
+                name: name.to_owned(),
+                mountpoint,
+            }),
+            _ => Err("zfs says something else than was asked".to_owned()),
+        }
+    }
+
+    /// Makes the snapshot `DATASET@NAME`.
+    ///
+    /// # Errors
+    /// Why not, in its words.
+    pub fn snapshot_dataset(&self, snapshot: &str) -> Result<(), String> {
+        self.run(&["snapshot", snapshot].map(OsStr::new)).map(drop)
+    }
+
+    /// Whether there is the snapshot `DATASET@NAME`.
+    ///
+    /// # Errors
+    /// Why it cannot be told, in its words.
+    pub fn has_snapshot(&self, snapshot: &str) -> Result<bool, String> {
+        let list = |kind, name| self.run(&["list", "-H", "-t", kind, "-o", "name", name].map(OsStr::new));
+        match list("snapshot", snapshot) {
+            Ok(said) => Ok(said.trim_end() == snapshot),
+            // That is said as well when its whole pool is elsewhere for now.
+            Err(why) if why.contains(NO_DATASET) => {
+                let (dataset, _) = snapshot.split_once('@').unwrap_or_default();
+                list("filesystem", dataset).map(|_| false)
+            }
+            Err(why) => Err(why),
+        }
+    }
+
+    /// Removes the snapshot `DATASET@NAME`, and nothing that has no such name. One that is not there is no error.
+    ///
+    /// # Errors
+    /// Why not, in its words.
+    pub fn destroy_snapshot(&self, snapshot: &str) -> Result<(), String> {
+        // Without an `@` a whole dataset would go.
+        let is_one = snapshot.split_once('@').is_some_and(|(dataset, name)| {
+            is_dataset(dataset) && !name.is_empty() && !name.contains(['@', '%', ','])
+        });
+        if !is_one {
+            return Err(format!("{snapshot:?} is no snapshot of a dataset"));
+        }
+        match self.has_snapshot(snapshot)? {
+            true => self.run(&["destroy", snapshot].map(OsStr::new)).map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// What it says; when it fails, why.
+    fn run(&self, words: &[&OsStr]) -> Result<String, String> {
+        let asked = Asked {
+            name: self.kind.word(),
+            program: &self.program,
+            path: &self.path,
+            patience: PATIENCE,
+            bare: true,
+        };
+        asked.ask(words, None)
+    }
+}
+
+/// Whether it can be the name of a dataset, and no option.
+fn is_dataset(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.:/ ".contains(c);
+    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::{Path, PathBuf};
+
+    use super::{Dataset, Freezer};
+    use crate::platform::NativeKind;
+
+    /// A program that writes its words down and says `answer`.
+    fn stand_in(directory: &Path, answer: &str, status: i32) -> Freezer {
+        let program = directory.join("zfs");
+        let log = directory.join("log");
+        let script = format!(
+            "#!/bin/sh\nfor w in \"$@\"; do printf '<%s>' \"$w\"; done >>{}\necho >>{}\nprintf '{answer}'\nexit {status}\n",
+            log.display(),
+            log.display()
+        );
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        Freezer {
+            kind: NativeKind::Zfs,
+            program,
+            path: "/usr/bin:/bin".into(),
+        }
+    }
+
+    fn log(directory: &Path) -> String {
+        fs::read_to_string(directory.join("log")).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_words_for_zfs() {
+        let home = tempfile::tempdir().unwrap();
+        let zfs = stand_in(home.path(), "tank/work\\t/srv/a b\\n", 0);
+        let dataset = zfs.dataset(Path::new("/srv/a b/project")).unwrap();
+        let wanted = Dataset {
+            name: "tank/work".to_owned(),
+            mountpoint: PathBuf::from("/srv/a b"),
+        };
+        assert_eq!(dataset, wanted);
+        zfs.snapshot_dataset("tank/work@jackin-recovery-x").unwrap();
+        let zfs = stand_in(home.path(), "tank/work@jackin-recovery-x\\n", 0);
+        zfs.destroy_snapshot("tank/work@jackin-recovery-x").unwrap();
+        assert_eq!(
+            log(home.path()),
+            "<list><-H><-p><-t><filesystem><-o><name,mountpoint><--></srv/a b/project>\n\
+             <snapshot><tank/work@jackin-recovery-x>\n\
+             <list><-H><-t><snapshot><-o><name><tank/work@jackin-recovery-x>\n<destroy><tank/work@jackin-recovery-x>\n"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_not_taken_for_gone() {
+        let home = tempfile::tempdir().unwrap();
+        let zfs = says_of(home.path(), "dataset does not exist", "tank/work");
+        assert_eq!(zfs.has_snapshot("tank/work@x"), Ok(false));
+        zfs.destroy_snapshot("tank/work@x").unwrap();
+        // The pool is elsewhere.
+        let zfs = says_of(home.path(), "dataset does not exist", "another");
+        zfs.has_snapshot("tank/work@x").unwrap_err();
+        zfs.destroy_snapshot("tank/work@x").unwrap_err();
+        let zfs = says_of(home.path(), "permission denied", "tank/work");
+        zfs.has_snapshot("tank/work@x").unwrap_err();
+        assert!(!log(home.path()).contains("<destroy>"));
+    }
+
+    /// A program that knows one dataset without snapshots, and complains of all else.
+    fn says_of(directory: &Path, complaint: &str, dataset: &str) -> Freezer {
+        let freezer = stand_in(directory, "", 0);
+        let script = format!(
+            "#!/bin/sh\nfor w; do printf '<%s>' \"$w\"; done >>{}\n[ \"$7\" = {dataset} ] || {{ echo '{complaint}' >&2; exit 1; }}\necho $7\n",
+            directory.join("log").display()
+        );
+        fs::write(&freezer.program, script).unwrap();
+        freezer
+    }
+
+    #[test]
+    fn no_dataset_is_ever_destroyed_and_no_option_taken_for_one() {
+        let home = tempfile::tempdir().unwrap();
+        let zfs = stand_in(home.path(), "-r\\t/srv\\n", 0);
+        for name in ["tank/work", "tank@", "@x", "-r@x", "tank@a%b", "tank@a,b"] {
+            zfs.destroy_snapshot(name).unwrap_err();
+        }
+        assert_eq!(log(home.path()), "");
+        zfs.dataset(Path::new("/srv")).unwrap_err();
+        for answer in ["tank\\tlegacy\\n", "tank\\n", "tank\\t/a\\t/b\\n", ""] {
+            stand_in(home.path(), answer, 0)
+                .dataset(Path::new("/srv"))
+                .unwrap_err();
+        }
+    }
+
+    #[test]
+    fn what_fails_says_why() {
+        let home = tempfile::tempdir().unwrap();
+        let zfs = stand_in(home.path(), "", 1);
+        let why = zfs.snapshot_dataset("tank@x").unwrap_err();
+        assert_eq!(why, "zfs failed: it does not say why");
+        fs::remove_file(home.path().join("zfs")).unwrap();
+        let why = zfs.snapshot_dataset("tank@x").unwrap_err();
+        assert!(why.starts_with("zfs cannot be started"), "{why}");
+    }
+}

@@ -1,0 +1,206 @@
+//! Baselines that are stored while the session runs already, from what was frozen for them; and what processes left that died meanwhile.
+
+use super::{SessionError, World};
+use crate::capture::{CaptureError, Captured, Frozen, Limits, Request, take_from};
+use crate::snapshot::{Coverage, Ending, FrozenPaper, InstanceId, SnapshotId, SnapshotKind};
+use crate::store::{InstanceRow, NativeState, Store, StoreError};
+
+/// What became of something frozen that a process left.
+#[derive(Debug)]
+pub struct Thawed {
+    /// The snapshot that was to become of it.
+    pub id: SnapshotId,
+    /// The instance, when it is known.
+    pub instance: Option<InstanceId>,
+    /// What was done.
+    pub end: ThawedEnd,
+}
+
+/// What was done with it.
+#[derive(Debug)]
+pub enum ThawedEnd {
+    /// The baseline is stored.
+    Stored,
+    /// It was of no use any more, and is removed.
+    Removed,
+    /// The baseline cannot be stored now; what was frozen stays.
+    NotStored(CaptureError),
+    /// It cannot be removed, or not be read.
+    Stays(StoreError),
+}
+
+/// How much a session may capture by the configuration of now; `None`: what was agreed then.
+pub type LimitsOf<'a> = &'a dyn Fn(&InstanceId) -> Option<Limits>;
+
+/// Stores the baseline from what was frozen for it, and lets that go. When it cannot be stored everything stays, for another time.
+///
+/// # Errors
+/// [`CaptureError`].
+pub fn store_baseline(
+    store: &Store,
+    world: World<'_>,
+    frozen: Frozen,
+    limits: Option<Limits>,
+) -> Result<Captured, CaptureError> {
+    let paper = frozen.paper();
+    let agreed = Limits {
+        max_entries: paper.max_entries,
+        max_bytes: paper.max_bytes,
+    };
+    let coverages: Vec<Coverage> = paper.mounts.iter().map(|mount| mount.coverage.clone()).collect();
+    let request = Request {
+        workspace: paper.workspace.as_deref(),
+        limits: limits.unwrap_or(agreed),
+        must_fit: true,
+        told_at: Some(world.clock.now()),
+        ..Request::of(
+            &paper.instance,
+            SnapshotKind::Baseline,
+            &coverages,
+            (paper.taken_at, paper.uid),
+        )
+    };
+    let mut captured = take_from(store, &request, Some(&frozen), world.observer, world.entropy)?;
+    world.observer.reached("behind-stored");
+    let left = frozen.let_go_unless_kept(&captured.record).err();
+    captured.notes.extend(left.map(|error| error.to_string()));
+    Ok(captured)
+}
+
+/// Takes up what processes froze that are gone: the baseline of a session that began is stored, everything else removed. Whoever raised a
+/// limit since means that, too.
+///
+/// # Errors
+/// [`SessionError::Store`] when nothing can be told of it.
+pub fn settle_frozen(
+    store: &Store,
+    world: World<'_>,
+    limits: LimitsOf<'_>,
+) -> Result<Vec<Thawed>, SessionError> {
+    let mut done = Vec::new();
+    // What root does in another user's store it does with that user's rights: that user's own next command takes it up.
+    if !store.may_freeze() {
+        return Ok(done);
+    }
+    for state in store.natives()?.into_iter().filter(|state| !state.is_alive) {
+        let instance = state.paper.as_ref().ok().map(|paper| paper.instance.clone());
+        let id = state.id.clone();
+        let end = match settle(store, world, state, limits) {
+            Ok(None) => continue,
+            Ok(Some(end)) => end,
+            Err(error) => ThawedEnd::Stays(error),
+        };
+        done.push(Thawed { id, instance, end });
+    }
+    Ok(done)
+}
+
+fn settle(
+    store: &Store,
+    world: World<'_>,
+    state: NativeState,
+    limits: LimitsOf<'_>,
+) -> Result<Option<ThawedEnd>, StoreError> {
+    state.paper?;
+    let Some(natives) = store.take_up_natives(&state.id)? else {
+        return Ok(None);
+    };
+    // The record of one that is lost may be put back, and needs it then.
+    let is_stored = !matches!(store.record(&state.id), Err(StoreError::NoSnapshot { .. }));
+    if is_stored && store.keeps_natives(&state.id) {
+        return Ok(None);
+    }
+    let is_given_up = store.is_given_up(&state.id)?;
+    let is_whole = state.is_made && !is_stored && !is_given_up && natives.are_there()?;
+    let wanted = is_whole && is_awaited(store, natives.paper())?;
+    let frozen = Frozen::left(natives);
+    if wanted {
+        let limits = limits(&frozen.paper().instance);
+        return Ok(Some(match store_baseline(store, world, frozen, limits) {
+            Ok(_) => ThawedEnd::Stored,
+            Err(error) => ThawedEnd::NotStored(error),
+        }));
+    }
+    frozen.let_go()?;
+    // That it went with the snapshot in the archive is nothing to tell.
+    Ok((!is_stored).then_some(ThawedEnd::Removed))
+}
+
+/// Whether a session waits for it: it began, and has no baseline yet.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn is_awaited(store: &Store, paper: &FrozenPaper) -> Result<bool, StoreError> {
+    if paper.kind != SnapshotKind::Baseline || !paper.whole {
+        return Ok(false);
+    }
+    let Some(row) = store.catalog().instance(&paper.instance)? else {
+        return Ok(false);
+    };
+    let has_failed = matches!(row.ending, Some(Ending::Failed(_)));
+    let mut snapshots = store.catalog().snapshots(&row.id)?.into_iter();
+    Ok(!has_failed && !snapshots.any(|snapshot| snapshot.kind == SnapshotKind::Baseline))
+}
+
+/// The baselines of an instance that are not stored yet, and whether somebody is about it.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn awaited(store: &Store, row: &InstanceRow) -> Result<Vec<(SnapshotId, bool)>, StoreError> {
+    let mut found = Vec::new();
+    for state in store.natives()? {
+        if let Ok(paper) = &state.paper
+            && paper.instance == row.id
+            && (state.is_alive || state.is_made)
+            && is_awaited(store, paper)?
+        {
+            found.push((state.id, state.is_alive));
+        }
+    }
+    Ok(found)
+}
+
+/// What was frozen for baselines that could not be stored when it was tried, and that nobody works with.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn stuck(store: &Store) -> Result<Vec<SnapshotId>, StoreError> {
+    let mut found = Vec::new();
+    for state in store.natives()?.into_iter().filter(|state| !state.is_alive) {
+        if let Ok(paper) = &state.paper
+            && state.is_made
+            && is_awaited(store, paper)?
+        {
+            found.push(state.id);
+        }
+    }
+    Ok(found)
+}
+
+/// Gives up what was frozen for a baseline that could not be stored.
+///
+/// # Errors
+/// [`StoreError::Native`] with a snapshot of a file system that cannot be removed.
+pub fn give_up_stuck(store: &Store, id: &SnapshotId) -> Result<(), StoreError> {
+    match store.take_up_natives(id)? {
+        Some(natives) => Frozen::left(natives).let_go(),
+        None => Ok(()),
+    }
+}
+
+/// Waits until nobody is about to store a baseline of the instance: what comes behind it in time comes behind it in the chain.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) fn wait_for_baseline(
+    store: &Store,
+    world: World<'_>,
+    row: &InstanceRow,
+) -> Result<(), StoreError> {
+    for (id, is_alive) in awaited(store, row)? {
+        if is_alive && !store.wait_for_natives(&id, || !world.observer.cancelled())? {
+            break;
+        }
+    }
+    Ok(())
+}

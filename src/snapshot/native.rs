@@ -1,0 +1,99 @@
+//! Snapshots of the file system itself: where each lies, and what is written down of them before they are made.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ByteString, Coverage, InstanceId, RelPath, SnapshotId, SnapshotKind, Time};
+
+/// One snapshot of a file system, and how it is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum NativePlace {
+    /// A read-only snapshot of a btrfs subvolume.
+    Btrfs {
+        /// The subvolume.
+        subvolume: ByteString,
+        /// Where the snapshot lies.
+        at: ByteString,
+    },
+    /// A snapshot of a ZFS dataset.
+    Zfs {
+        /// `DATASET@NAME`.
+        snapshot: String,
+        /// Where the dataset is mounted.
+        mountpoint: ByteString,
+    },
+}
+
+impl NativePlace {
+    /// The directory in which its content is seen.
+    #[must_use]
+    pub fn directory(&self) -> PathBuf {
+        match self {
+            Self::Btrfs { at, .. } => at.to_path(),
+            Self::Zfs { snapshot, mountpoint } => {
+                let name = snapshot.split_once('@').map_or("", |(_, name)| name);
+                mountpoint.to_path().join(".zfs/snapshot").join(name)
+            }
+        }
+    }
+}
+
+/// A snapshot of a file system that is kept, because it has the contents of a mount.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NativeRef {
+    /// Where it lies.
+    pub place: NativePlace,
+    /// Where the mount's root is in it.
+    pub inner: RelPath,
+    /// The id that the file system gave it, where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+}
+
+/// A mount of a capture that reads such a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrozenMount {
+    /// What is captured.
+    pub coverage: Coverage,
+    /// The number of its snapshot.
+    pub native: usize,
+    /// Where the mount's root is in it.
+    pub inner: RelPath,
+    /// Whether a file system is mounted at the root itself.
+    pub mounted: bool,
+}
+
+/// What is written down before snapshots of file systems are made for a capture, so that whoever comes after a process that died
+/// knows all that it may have left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrozenPaper {
+    /// The snapshot that is to become of it.
+    pub id: SnapshotId,
+    /// For which instance.
+    pub instance: InstanceId,
+    /// Its workspace, when it has one.
+    pub workspace: Option<String>,
+    /// Which moment.
+    pub kind: SnapshotKind,
+    /// When that was.
+    pub taken_at: Time,
+    /// A moment before it, by the clock that stamps files.
+    pub started_at: Time,
+    /// Who acted.
+    pub uid: u32,
+    /// The most entries that it may have.
+    pub max_entries: u64,
+    /// The most bytes.
+    pub max_bytes: u64,
+    /// The snapshots of file systems.
+    pub natives: Vec<NativePlace>,
+    /// A directory outside the store that was made for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<ByteString>,
+    /// The mounts that read one.
+    pub mounts: Vec<FrozenMount>,
+    /// All mounts of the capture read one, so that it can still be taken later.
+    pub whole: bool,
+}

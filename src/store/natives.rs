@@ -1,0 +1,400 @@
+//! Snapshots of file systems that captures read: each capture has a directory `native/<id>/` with a paper that names all that may be
+//! there of it, written before anything is made. Whoever removes one removes what the paper names, the paper last.
+
+mod look;
+mod ours;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::draft::DRAFTS;
+use super::lock::{self, LockGuard};
+use super::papers::Paper;
+use super::restores::form;
+use super::{Layout, LockedObject, Store, StoreError, directory, durable};
+use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind};
+use crate::process::Freezer;
+use crate::snapshot::{FrozenPaper, NativePlace, SnapshotId};
+
+pub use look::NativeFact;
+pub(super) use look::{facts, sweep};
+pub use ours::{dataset_snapshot, letters_of};
+
+const PAPER: &str = "paper";
+const MADE: &str = "made";
+const LOCK: &str = "lock";
+
+/// The snapshots of file systems of one capture, held by the process that works with them.
+#[derive(Debug)]
+pub struct Natives {
+    layout: Layout,
+    directory: PathBuf,
+    paper: FrozenPaper,
+    _lock: LockGuard,
+}
+
+/// What lies there of a capture.
+#[derive(Debug)]
+pub struct NativeState {
+    /// Which capture.
+    pub id: SnapshotId,
+    /// What it is about; or why that cannot be told.
+    pub paper: Result<FrozenPaper, StoreError>,
+    /// All snapshots of file systems were made.
+    pub is_made: bool,
+    /// The process that works with them lives.
+    pub is_alive: bool,
+}
+
+impl Natives {
+    /// What was written down.
+    #[must_use]
+    pub fn paper(&self) -> &FrozenPaper {
+        &self.paper
+    }
+
+    /// Makes everything that the paper names; when one cannot be made, what was made until then is left to [`Self::remove`].
+    ///
+    /// # Errors
+    /// [`StoreError::Native`].
+    pub fn make(&self, mut freezer: impl FnMut(NativeKind) -> Option<Freezer>) -> Result<(), StoreError> {
+        for made in &self.paper.directories {
+            let path = made.to_path();
+            if !durable::make_directory(&path)? {
+                let why = "something lies there already".to_owned();
+                return Err(StoreError::Native { path, why });
+            }
+        }
+        for native in &self.paper.natives {
+            let kind = kind_of(native);
+            let fail = |why: String| StoreError::Native {
+                path: native.directory(),
+                why,
+            };
+            let freezer = freezer(kind).ok_or_else(|| fail(kind.missing()))?;
+            match native {
+                NativePlace::Btrfs { subvolume, at } => {
+                    freezer
+                        .snapshot_subvolume(&subvolume.to_path(), &at.to_path())
+                        .map_err(fail)?;
+                }
+                NativePlace::Zfs { snapshot, .. } => freezer.snapshot_dataset(snapshot).map_err(fail)?,
+            }
+            if !is_seen(native) {
+                return Err(fail("it was made, and cannot be seen".to_owned()));
+            }
+        }
+        form::write(&self.directory, MADE, &self.paper.id)
+    }
+
+    /// Whether all that the paper names is there.
+    ///
+    /// # Errors
+    /// [`StoreError::Native`] when that cannot be told: its file system is not mounted, say.
+    pub fn are_there(&self) -> Result<bool, StoreError> {
+        let mounts = self.mounts();
+        for native in &self.paper.natives {
+            if !is_there(native, &mounts).map_err(|why| failed(native, why))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Removes the snapshots of file systems, and then what is written down of them.
+    ///
+    /// # Errors
+    /// [`StoreError::Native`] with the one that cannot be removed; it is still written down then.
+    pub fn remove(self) -> Result<(), StoreError> {
+        let _kept = self.layout.enter()?;
+        let mounts = self.mounts();
+        // From here on nobody takes what is left of them for all of it.
+        durable::remove(&self.directory.join(MADE))?;
+        for native in &self.paper.natives {
+            remove(native, &mounts).map_err(|why| failed(native, why))?;
+        }
+        for made in &self.paper.directories {
+            let path = made.to_path();
+            match platform::remove_dir_at(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(StoreError::io("remove", &path)(error));
+                }
+                _ => durable::sync_parent(&path)?,
+            }
+        }
+        let _making = lock::wait(&self.layout, DRAFTS)?;
+        clear(&self.directory)
+    }
+
+    /// What nothing is started from.
+    fn mounts(&self) -> Vec<PathBuf> {
+        let mounts = self.paper.mounts.iter();
+        mounts.map(|mount| mount.coverage.root.to_path()).collect()
+    }
+}
+
+fn kind_of(native: &NativePlace) -> NativeKind {
+    match native {
+        NativePlace::Btrfs { .. } => NativeKind::Btrfs,
+        NativePlace::Zfs { .. } => NativeKind::Zfs,
+    }
+}
+
+fn failed(native: &NativePlace, why: String) -> StoreError {
+    StoreError::Native {
+        path: native.directory(),
+        why,
+    }
+}
+
+/// What lies where it must be, as far as can be seen.
+fn found(path: &Path) -> io::Result<Found> {
+    Ok(match platform::stat_path(path)? {
+        None => Found::Nothing,
+        Some(stat) if stat.kind == NodeKind::Directory && stat.ino == BTRFS_TOP => Found::Top,
+        Some(stat) if stat.kind == NodeKind::Directory => Found::Directory,
+        Some(_) => Found::Other,
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// The top of a subvolume of btrfs.
+    Top,
+    Directory,
+    Other,
+}
+
+/// Whether it can be seen where it must be.
+fn is_seen(native: &NativePlace) -> bool {
+    let found = found(&native.directory()).ok();
+    match native {
+        NativePlace::Btrfs { .. } => found == Some(Found::Top),
+        NativePlace::Zfs { .. } => matches!(found, Some(Found::Top | Found::Directory)),
+    }
+}
+
+/// Whether it is there; what cannot be seen is gone only when its file system can be.
+fn is_there(native: &NativePlace, mounts: &[PathBuf]) -> Result<bool, String> {
+    let look = |path: &Path| found(path).map_err(|error| error.to_string());
+    match native {
+        NativePlace::Btrfs { subvolume, at } => {
+            let at = at.to_path();
+            match look(&at)? {
+                Found::Top => return Ok(true),
+                Found::Nothing => {}
+                Found::Directory | Found::Other => return Err("something else lies there".to_owned()),
+            }
+            // What we made for it, or where it was taken from, is on its file system.
+            let holder = at.parent().map_or(Ok(Found::Nothing), look)?;
+            match holder == Found::Directory || look(&subvolume.to_path())? == Found::Top {
+                true => Ok(false),
+                false => Err("its file system is not mounted".to_owned()),
+            }
+        }
+        NativePlace::Zfs { snapshot, .. } => {
+            let freezer = Freezer::find(NativeKind::Zfs, mounts);
+            freezer
+                .ok_or_else(|| NativeKind::Zfs.missing())?
+                .has_snapshot(snapshot)
+        }
+    }
+}
+
+fn remove(native: &NativePlace, mounts: &[PathBuf]) -> Result<(), String> {
+    if !is_there(native, mounts)? {
+        return Ok(());
+    }
+    let kind = kind_of(native);
+    let freezer = Freezer::find(kind, mounts).ok_or_else(|| kind.missing())?;
+    match native {
+        NativePlace::Btrfs { at, .. } => freezer.delete_subvolume(&at.to_path())?,
+        NativePlace::Zfs { snapshot, .. } => freezer.destroy_snapshot(snapshot)?,
+    }
+    match is_there(native, mounts)? {
+        true => Err("it is still there".to_owned()),
+        false => Ok(()),
+    }
+}
+
+fn clear(directory: &Path) -> Result<(), StoreError> {
+    for name in [MADE, PAPER] {
+        durable::remove(&directory.join(name))?;
+    }
+    match platform::remove_tree_at(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::io("remove", directory)(error))
+        }
+        _ => durable::sync_parent(directory),
+    }
+}
+
+fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
+    let mut ids = Vec::new();
+    for name in directory::names(&layout.natives())? {
+        ids.extend(name.to_str().and_then(|name| SnapshotId::parse(name).ok()));
+    }
+    ids.sort();
+    Ok(ids)
+}
+
+/// The paper, as damage of the store when it cannot be used.
+fn read(directory: &Path) -> Result<Option<FrozenPaper>, StoreError> {
+    form::read(directory, PAPER).map_err(|error| match error {
+        StoreError::HurtPaper { path, why, .. } => StoreError::Damaged { path, why },
+        other => other,
+    })
+}
+
+impl Store {
+    /// Whether snapshots of file systems may be made for this store: what root does in another user's store it does with that user's
+    /// rights, and could not here.
+    #[must_use]
+    pub fn may_freeze(&self) -> bool {
+        self.writable && self.layout.keeper().is_none()
+    }
+
+    /// Whether a snapshot has contents in snapshots of file systems. What cannot be told counts as yes: then they stay.
+    #[must_use]
+    pub fn keeps_natives(&self, id: &SnapshotId) -> bool {
+        let record = self.record(id);
+        record.map_or(true, |record| {
+            record.mounts.iter().any(|mount| mount.native.is_some())
+        })
+    }
+
+    /// Whether a snapshot was pruned.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`].
+    pub fn is_given_up(&self, id: &SnapshotId) -> Result<bool, StoreError> {
+        Ok(self.catalog.pruned()?.contains(id))
+    }
+
+    /// Where the snapshots of file systems of a capture lie, when they lie in the store.
+    #[must_use]
+    pub fn native_directory(&self, id: &SnapshotId) -> PathBuf {
+        self.layout.native(id)
+    }
+
+    /// Writes down what is about to be made; it is on disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`]; [`StoreError::Create`]; [`StoreError::Io`].
+    pub fn begin_natives(&self, paper: FrozenPaper) -> Result<Natives, StoreError> {
+        self.must_be_writable()?;
+        let layout = self.layout();
+        let directory = layout.native(&paper.id);
+        let lock = {
+            let _making = lock::wait(layout, DRAFTS)?;
+            durable::make_directory(&layout.natives())?;
+            directory::make(&layout.natives())?;
+            if !durable::make_directory(&directory)? {
+                return Err(StoreError::Exists { id: paper.id });
+            }
+            lock::draft(layout, directory.join(LOCK))?
+        };
+        let Some(lock) = lock else {
+            return Err(StoreError::Locked {
+                object: LockedObject::File(directory.join(LOCK)),
+            });
+        };
+        let written = paper.check(&directory).map_err(|why| StoreError::Native {
+            path: directory.clone(),
+            why,
+        });
+        if let Err(error) = written.and_then(|()| form::write(&directory, PAPER, &paper)) {
+            let _ = clear(&directory);
+            return Err(error);
+        }
+        Ok(Natives {
+            layout: layout.clone(),
+            directory,
+            paper,
+            _lock: lock,
+        })
+    }
+
+    /// All that lies there. Makes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn natives(&self) -> Result<Vec<NativeState>, StoreError> {
+        let _kept = self.layout().enter()?;
+        let mut found = Vec::new();
+        for id in ids(self.layout())? {
+            let directory = self.layout().native(&id);
+            let is_alive = lock::is_taken(&directory.join(LOCK))?;
+            let is_made = durable::is_there(&directory.join(MADE))?;
+            let paper = match read(&directory) {
+                Ok(None) => continue,
+                Ok(Some(paper)) => Ok(paper),
+                Err(error) => Err(error),
+            };
+            found.push(NativeState {
+                id,
+                paper,
+                is_made,
+                is_alive,
+            });
+        }
+        Ok(found)
+    }
+
+    /// Takes up what a process left that is gone; `None` when it lives, or nothing is there any more.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
+    pub fn take_up_natives(&self, id: &SnapshotId) -> Result<Option<Natives>, StoreError> {
+        self.must_be_writable()?;
+        let layout = self.layout();
+        let _kept = layout.enter()?;
+        let directory = layout.native(id);
+        let making = lock::wait(layout, DRAFTS)?;
+        if !durable::is_there(&directory)? {
+            return Ok(None);
+        }
+        let Some(lock) = lock::draft(layout, directory.join(LOCK))? else {
+            return Ok(None);
+        };
+        let Some(paper) = read(&directory)? else {
+            // Its process died before it had written anything down, or when all was gone.
+            clear(&directory)?;
+            return Ok(None);
+        };
+        drop(making);
+        Ok(Some(Natives {
+            layout: layout.clone(),
+            directory,
+            paper,
+            _lock: lock,
+        }))
+    }
+
+    /// Waits until nobody works any more with what was frozen for a capture. `false`: not yet, and `go_on` did not want to wait longer.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn wait_for_natives(
+        &self,
+        id: &SnapshotId,
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<bool, StoreError> {
+        const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+        let lock = self.layout.native(id).join(LOCK);
+        loop {
+            let taken = {
+                let _kept = self.layout.enter()?;
+                lock::is_taken(&lock)?
+            };
+            if !taken {
+                return Ok(true);
+            }
+            if !go_on() {
+                return Ok(false);
+            }
+            platform::pause(PAUSE);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A look at all that lies there, and what was made for nothing.
+
+use std::path::PathBuf;
+
+use super::{LOCK, PAPER, clear, ids, is_seen, read};
+use crate::snapshot::{NativePlace, SnapshotId};
+use crate::store::draft::DRAFTS;
+use crate::store::{Layout, StoreError, durable, lock};
+
+/// What lies there of a capture, for a look that judges it.
+#[derive(Debug)]
+pub struct NativeFact {
+    /// Which capture.
+    pub id: SnapshotId,
+    /// Its record is there.
+    pub is_recorded: bool,
+    /// The process that works with it lives.
+    pub is_alive: bool,
+    /// Where its snapshots of file systems are to be seen.
+    pub places: Vec<PathBuf>,
+    /// Those that cannot be seen.
+    pub missing: Vec<PathBuf>,
+}
+
+/// All that lies there; what cannot be read is among the failures.
+pub(in crate::store) fn facts(layout: &Layout, failures: &mut Vec<StoreError>) -> Vec<NativeFact> {
+    let mut found = Vec::new();
+    let ids = ids(layout).unwrap_or_else(|error| {
+        failures.push(error);
+        Vec::new()
+    });
+    for id in ids {
+        let directory = layout.native(&id);
+        let fact = || -> Result<Option<NativeFact>, StoreError> {
+            let Some(paper) = read(&directory)? else {
+                return Ok(None);
+            };
+            let missing = paper.natives.iter().filter(|native| !is_seen(native));
+            Ok(Some(NativeFact {
+                is_recorded: durable::is_there(&layout.record(&id))?,
+                is_alive: lock::is_taken(&directory.join(LOCK))?,
+                places: paper.natives.iter().map(NativePlace::directory).collect(),
+                missing: missing.map(NativePlace::directory).collect(),
+                id: id.clone(),
+            }))
+        };
+        match fact() {
+            Ok(fact) => found.extend(fact),
+            Err(error) => failures.push(error),
+        }
+    }
+    found
+}
+
+/// Removes what was made for a paper that was never written, by processes that are gone.
+pub(in crate::store) fn sweep(layout: &Layout) -> Vec<StoreError> {
+    let swept = || -> Result<Vec<StoreError>, StoreError> {
+        let _making = lock::wait(layout, DRAFTS)?;
+        let mut failed = Vec::new();
+        for id in ids(layout)? {
+            let directory = layout.native(&id);
+            if durable::is_there(&directory.join(PAPER))? || lock::is_taken(&directory.join(LOCK))? {
+                continue;
+            }
+            failed.extend(clear(&directory).err());
+        }
+        Ok(failed)
+    };
+    swept().unwrap_or_else(|error| vec![error])
+}

@@ -1,0 +1,69 @@
+//! The names of what is ours, and whether a paper names anything else: a store may come from elsewhere, and what a paper names is removed.
+
+use std::path::{Path, PathBuf};
+
+use crate::contract::frozen_name;
+use crate::snapshot::{FrozenPaper, NativePlace, SnapshotId};
+use crate::store::papers::Paper;
+
+/// What stands behind the `@` of a snapshot of a dataset.
+const ZFS_PREFIX: &str = "jackin-recovery-";
+
+/// The letters of a capture, for names.
+#[must_use]
+pub fn letters_of(id: &SnapshotId) -> &str {
+    id.as_str().trim_start_matches("sn-")
+}
+
+/// The name of the `number`-th snapshot of a dataset for a capture.
+#[must_use]
+pub fn dataset_snapshot(dataset: &str, id: &SnapshotId, number: usize) -> String {
+    format!("{dataset}@{ZFS_PREFIX}{}-{number}", letters_of(id))
+}
+
+/// What is acted upon must be ours: a store may come from elsewhere.
+impl Paper for FrozenPaper {
+    fn check(&self, directory: &Path) -> Result<(), String> {
+        if directory.file_name() != Some(self.id.as_str().as_ref()) {
+            return Err(format!("it says that it is the paper of {}", self.id));
+        }
+        let letters = letters_of(&self.id);
+        let roots = || self.mounts.iter().map(|mount| mount.coverage.root.to_path());
+        let beside = |root: PathBuf| Some(root.parent()?.join(frozen_name(&root, letters)));
+        let ours: Vec<PathBuf> = roots().filter_map(beside).collect();
+        for made in &self.directories {
+            if !ours
+                .iter()
+                .any(|our| our.as_os_str() == made.to_path().as_os_str())
+            {
+                return Err(format!("{:?} is no directory of ours", made.to_path()));
+            }
+        }
+        let mut holders = self
+            .directories
+            .iter()
+            .map(|made| made.to_path())
+            .collect::<Vec<_>>();
+        holders.push(directory.to_path_buf());
+        for (number, native) in self.natives.iter().enumerate() {
+            let is_ours = match native {
+                NativePlace::Btrfs { at, .. } => {
+                    let at = at.to_path();
+                    let mut places = holders.iter().map(|holder| holder.join(number.to_string()));
+                    places.any(|place| place.as_os_str() == at.as_os_str())
+                }
+                NativePlace::Zfs { snapshot, .. } => {
+                    let dataset = snapshot.split_once('@').map_or("", |(dataset, _)| dataset);
+                    *snapshot == dataset_snapshot(dataset, &self.id, number)
+                }
+            };
+            if !is_ours {
+                return Err(format!("{native:?} is no snapshot of ours"));
+            }
+        }
+        if self.mounts.iter().any(|mount| mount.native >= self.natives.len()) {
+            return Err("a mount reads a snapshot that it does not name".to_owned());
+        }
+        Ok(())
+    }
+}

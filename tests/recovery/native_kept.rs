@@ -1,0 +1,259 @@
+//! Snapshots of file systems that keep the contents themselves, and blocks that a restore shares.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::native::{Btrfs, subvolume};
+use crate::replicas::{PLACE, RECIPIENT, own_key, signed};
+use crate::support::bucket::Bucket;
+use crate::support::build::Build;
+use crate::support::compare::assert_same_tree;
+use crate::support::documents::instances;
+use crate::support::kill::Dice;
+use crate::support::machine::run_tool;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+use crate::support::volume::Volume;
+
+fn configure(sandbox: &Sandbox, text: &str) {
+    let config = sandbox.home().join(".config/jackin");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config.toml"), text).unwrap();
+}
+
+/// Bytes that nothing compresses.
+fn noise(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut dice = Dice::new(seed);
+    (0..bytes)
+        .map(|_| u8::try_from(dice.below(256)).unwrap())
+        .collect()
+}
+
+fn archived(sandbox: &Sandbox) -> u64 {
+    let all = fs::read_dir(sandbox.store().join("archives")).unwrap().flatten();
+    all.map(|entry| entry.metadata().unwrap().len()).sum()
+}
+
+#[test]
+fn required_snapshots_keep_the_contents_and_everything_comes_back() {
+    let sandbox = Sandbox::new();
+    let Some(btrfs) = Btrfs::new(&sandbox) else { return };
+    let project = &btrfs.project;
+    configure(
+        &sandbox,
+        "[recovery]\nnative = \"require\"\n[recovery.retention]\ninstances = 1\n",
+    );
+    crate::file_systems::build(project);
+    Build::at(project).file("noise", noise(1, 300_000)).aged();
+    let before = Tree::read(project);
+    let id = sandbox.launch(
+        project,
+        "rm noise; echo agent >edited; rm -r dir; head -c 200000 /dev/urandom >new",
+    );
+    let damaged = Tree::read(project);
+    assert!(archived(&sandbox) < 100_000, "contents are in archives");
+    assert_eq!(btrfs.others().len(), 2, "baseline and closing");
+    let listed = sandbox.jackin(["list", "--json"]).ok().json();
+    assert_eq!(listed["instances"][0]["native"].as_array().unwrap().len(), 2);
+    sandbox
+        .jackin(["show", &id])
+        .ok()
+        .has("kept by the file system in");
+    sandbox.jackin(["verify", "--read-data"]).ok();
+    sandbox.jackin(["doctor"]).ok();
+    sandbox.jackin(["diff", &id, "--patch"]).ok().has("+agent");
+    let run = sandbox.jackin(["restore", &id, "--yes", "-v"]).ok();
+    run.has("shares its blocks");
+    assert_same_tree(&before, &Tree::read(project));
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    assert_same_tree(&damaged, &Tree::read(project));
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    assert_same_tree(&before, &Tree::read(project));
+    let to = sandbox.scratch("to");
+    sandbox
+        .jackin(["restore", &id, "--yes", "--to", to.to_str().unwrap()])
+        .ok();
+    assert_eq!(fs::read(to.join("noise")).unwrap(), noise(1, 300_000));
+
+    // What is exported needs no file system.
+    let file = sandbox.scratch("export");
+    sandbox.jackin(["export", &id, file.to_str().unwrap()]).ok();
+    let other = Sandbox::new();
+    other.jackin(["import", file.to_str().unwrap(), "--yes"]).ok();
+    let there = other.scratch("there");
+    other
+        .jackin([
+            "restore",
+            &other.newest(),
+            "--from",
+            "baseline",
+            "--yes",
+            "--to",
+            there.to_str().unwrap(),
+        ])
+        .ok();
+    assert_eq!(fs::read(there.join("noise")).unwrap(), noise(1, 300_000));
+
+    // A session without them relies on none of them.
+    configure(
+        &sandbox,
+        "[recovery]\nnative = \"auto\"\n[recovery.retention]\ninstances = 1\n",
+    );
+    let second = sandbox.launch(project, "rm noise");
+    assert!(archived(&sandbox) > 300_000);
+    // By the rules the first session went, but for what takes its last restore back, and the snapshots with it.
+    sandbox.jackin(["prune", "--yes"]).ok();
+    let listed = sandbox.jackin(["list", "--json"]).ok().json();
+    let all = listed["instances"].as_array().unwrap().iter();
+    let kept: usize = all.map(|one| one["native"].as_array().unwrap().len()).sum();
+    assert_eq!(btrfs.others().len(), kept);
+    assert!((1..=2).contains(&kept), "{listed}");
+    sandbox.jackin(["restore", &second, "--yes"]).ok();
+    assert_same_tree(&before, &Tree::read(project));
+    sandbox.jackin(["verify", "--read-data"]).ok();
+}
+
+#[test]
+fn a_kept_snapshot_that_is_gone_or_changed_is_found_and_restores_nothing_wrong() {
+    let sandbox = Sandbox::new();
+    let Some(btrfs) = Btrfs::new(&sandbox) else { return };
+    let project = &btrfs.project;
+    configure(&sandbox, "[recovery]\nnative = \"require\"\n");
+    Build::at(project)
+        .file("a", noise(2, 50_000))
+        .file("b", noise(3, 50_000))
+        .aged();
+    let id = sandbox.launch(project, "rm a b");
+    let damaged = Tree::read(project);
+    let papers = fs::read_dir(sandbox.store().join("native")).unwrap().flatten();
+    let of = |id: &str| sandbox.store().join("native").join(id).join("paper");
+    assert_eq!(papers.count(), 2);
+    let baseline = instances(&sandbox.jackin(["list", "--json"]).ok())[0]
+        .snapshot("baseline")
+        .id
+        .clone();
+    let paper = fs::read_to_string(of(&baseline)).unwrap();
+    let at = paper
+        .split("\"at\":\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap()
+        .to_owned();
+    let set = |read_only: &str| {
+        run_tool(Command::new("btrfs").args(["property", "set", "-t", "subvol", &at, "ro", read_only]));
+    };
+    set("false");
+    let mut bytes = fs::read(Path::new(&at).join("a")).unwrap();
+    bytes[100] ^= 1;
+    fs::write(Path::new(&at).join("a"), bytes).unwrap();
+    set("true");
+    sandbox.jackin(["verify", "--read-data"]).code(7);
+    sandbox.jackin(["restore", &id, "--yes"]).code(7);
+    assert_same_tree(&damaged, &Tree::read(project));
+    run_tool(Command::new("btrfs").args(["subvolume", "delete", &at]));
+    sandbox.jackin(["verify"]).code(7).has("is gone");
+    sandbox.jackin(["restore", &id, "--yes"]).code(7);
+    assert_same_tree(&damaged, &Tree::read(project));
+}
+
+#[test]
+fn what_a_kept_snapshot_would_hold_beside_the_mount_is_refused() {
+    let sandbox = Sandbox::new();
+    let Some(btrfs) = Btrfs::new(&sandbox) else { return };
+    configure(&sandbox, "[recovery]\nnative = \"require\"\n");
+    let inner = btrfs.project.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let explain = |at: &Path| sandbox.jackin(["explain", "--snapshot", "project", at.to_str().unwrap()]);
+    explain(&inner).code(2).has("it is no subvolume of its own");
+    let nested = btrfs.project.join("nested");
+    subvolume(&nested);
+    explain(&nested).ok();
+}
+
+#[test]
+fn what_a_copy_of_the_store_would_lack_is_told_before_and_after() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = Sandbox::new();
+    let Some(btrfs) = Btrfs::new(&sandbox) else { return };
+    fs::write(btrfs.project.join("a"), "a\n").unwrap();
+    let copied = format!(
+        "[recovery.state]\nrecipients = [\"{RECIPIENT}\"]\n[recovery.store]\nreplicate = \"{PLACE}\"\n"
+    );
+    let text = |native: &str, more: &str| {
+        format!("[recovery]\nsnapshot = \"project\"\nnative = \"{native}\"\n{more}")
+    };
+    configure(&sandbox, &text("require", ""));
+    let kept = sandbox.launch(&btrfs.project, "echo b >b");
+    configure(&sandbox, &text("require", &copied));
+    let target = btrfs.project.to_str().unwrap();
+    let run = sandbox.jackin(["launch", target, "--", "touch", "c"]).code(2);
+    run.shows("are not copied").shows("native = \"auto\"");
+    assert!(!btrfs.project.join("c").exists());
+    configure(&sandbox, &text("auto", &copied));
+    let run = signed(&sandbox, &bucket, &["launch", target, "--", "touch", "d"]).ok();
+    run.shows("lie in snapshots of file systems");
+    let run = signed(&sandbox, &bucket, &["replicate", "--json"]).code(6);
+    let hurt = run.json()["hurt"].as_array().unwrap().len();
+    assert_eq!(hurt, 2, "the baseline and the closing of {kept}: {run}");
+    // The receipts tell of them, so that nobody takes what came for all.
+    let fresh = Sandbox::new();
+    let identity = own_key(&fresh);
+    let words = ["import", "--from", PLACE, "--identity", &identity, "--yes"];
+    signed(&fresh, &bucket, &words).code(6).shows("is not there");
+    let there = fresh.scratch("there");
+    fresh
+        .jackin([
+            "restore",
+            &fresh.newest(),
+            "--yes",
+            "--to",
+            there.to_str().unwrap(),
+        ])
+        .ok();
+    assert_eq!(fs::read(there.join("b")).unwrap(), b"b\n");
+}
+
+#[test]
+fn a_restore_shares_blocks_where_it_can_and_writes_where_it_cannot() {
+    let kinds: [(&str, u64, &[&str], bool); 3] = [
+        (
+            "xfs",
+            320 << 20,
+            &["mkfs.xfs", "-q", "-f", "-m", "reflink=1"],
+            true,
+        ),
+        ("btrfs", 160 << 20, &["mkfs.btrfs", "-q", "-f"], true),
+        ("ext4", 64 << 20, &["mkfs.ext4", "-q"], false),
+    ];
+    for (kind, size, make, shares) in kinds {
+        let sandbox = Sandbox::new();
+        let disk = sandbox.sources().join("disk");
+        let Some(_volume) = Volume::image(&disk, kind, size, make) else {
+            continue;
+        };
+        let project = disk.join("project");
+        Build::at(&project)
+            .file("large", noise(5, 400_000))
+            .file("other", noise(6, 100_000))
+            .file("small", "small\n")
+            .sparse("holes", 300_000, &[(100_000, b"data")])
+            .aged();
+        let before = Tree::read(&project);
+        // Its content is still there, at other paths; that of `other` is not.
+        let script = "mv large moved; mv holes moved-holes; mv small moved-small; rm other";
+        let id = sandbox.launch(&project, script);
+        let run = sandbox.jackin(["restore", &id, "--yes", "-v"]).ok();
+        assert_eq!(
+            run.said().contains("2 files share their"),
+            shares,
+            "{kind}: {run}"
+        );
+        assert_same_tree(&before, &Tree::read(&project));
+        sandbox.undo(&id);
+        sandbox.undo(&id);
+        assert_same_tree(&before, &Tree::read(&project));
+    }
+}
