@@ -45,7 +45,7 @@ use std::path::PathBuf;
 
 pub use attribution::{Verdict, Witness};
 pub use execute::{Acting, Failed, MountReport, Outcome, Report, execute};
-pub use fresh::Fresh;
+pub use fresh::{Fresh, is_empty};
 pub use history::{of_instance, of_restore, of_step};
 pub use plan::{Action, After, Kept, Plan, Step, Why, plan};
 pub use propose::{MountRequest, Proposal, ProposedMount, Purpose, propose};

@@ -52,9 +52,7 @@ impl Frozen {
     /// The frozen state of a mount; `None` when it is not frozen.
     pub(super) fn open(&self, coverage: &Coverage) -> Option<Result<Root, MountError>> {
         let paper = self.paper();
-        let mut mounts = paper.mounts.iter();
-        let mount = mounts
-            .find(|mount| mount.coverage.root == coverage.root && mount.coverage.label == coverage.label)?;
+        let mount = self.mount(coverage)?;
         let native = paper.natives.get(mount.native)?;
         let facts = FrozenFacts {
             since: paper.started_at,
@@ -64,16 +62,20 @@ impl Frozen {
         Some(Root::open_frozen(&coverage.root.to_path(), &at, facts))
     }
 
+    fn mount(&self, coverage: &Coverage) -> Option<&FrozenMount> {
+        let mut mounts = self.paper().mounts.iter();
+        mounts.find(|mount| mount.coverage.root == coverage.root && mount.coverage.label == coverage.label)
+    }
+
+    /// Whether the contents of a mount stay in the snapshot of its file system: it is agreed, and that one was made.
+    pub(super) fn keeps(&self, coverage: &Coverage) -> bool {
+        coverage.native == Some(NativeUse::Itself) && self.mount(coverage).is_some()
+    }
+
     /// What is recorded of a mount whose contents stay in the snapshot of its file system; `None` when they are archived.
     pub(super) fn kept(&self, coverage: &Coverage) -> Option<NativeRef> {
         let paper = self.paper();
-        let mut mounts = paper.mounts.iter();
-        let is_it = |mount: &&FrozenMount| {
-            mount.coverage.root == coverage.root && mount.coverage.label == coverage.label
-        };
-        let mount = mounts
-            .find(is_it)
-            .filter(|_| coverage.native == Some(NativeUse::Itself))?;
+        let mount = self.mount(coverage).filter(|_| self.keeps(coverage))?;
         let place = paper.natives.get(mount.native)?.clone();
         let roots: Vec<PathBuf> = paper
             .mounts

@@ -29,8 +29,7 @@ use crate::contract::Matcher;
 use crate::mount::{MountError, Root};
 use crate::observer::Observer;
 use crate::snapshot::{
-    ArchiveRef, Coverage, Manifest, MountRecord, NativeUse, SnapshotId, SnapshotKind, SnapshotRecord,
-    add_sizes,
+    ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, add_sizes,
 };
 use crate::store::{DigestKey, Draft, Store, Told};
 
@@ -237,7 +236,7 @@ impl<'a> Capture<'a> {
 
     /// Whether the contents of a mount stay in a snapshot of its file system.
     fn is_kept(&self, coverage: &Coverage) -> bool {
-        coverage.native == Some(NativeUse::Itself) && self.frozen.is_some()
+        self.frozen.is_some_and(|frozen| frozen.keeps(coverage))
     }
 
     /// Whether stat data prove that a file is as it was.

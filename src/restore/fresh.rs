@@ -10,7 +10,8 @@ use super::stage::make_private;
 use crate::clock::letters;
 use crate::contract::STAGING_PREFIX;
 use crate::mount::Dir;
-use crate::platform;
+use crate::platform::remote::is_elsewhere;
+use crate::platform::{self, NodeKind};
 
 /// What lies in a directory that was there already until everything is written into it. No snapshot holds such a name.
 const MARK: &str = "unfinished";
@@ -18,13 +19,18 @@ const MARK: &str = "unfinished";
 /// A directory that is being written. Dropped without [`Fresh::finish`] it is removed when it is
 /// empty; else it keeps its first name, or its mark.
 pub struct Fresh {
-    parent: Dir,
-    name: OsString,
-    /// Under this name it lies in `parent` meanwhile; without one it was there already.
-    draft: Option<OsString>,
     top: Dir,
     path: PathBuf,
+    /// How it gets its name; none: it was there already.
+    naming: Option<Naming>,
     done: bool,
+}
+
+/// A directory that has another name until it is whole.
+struct Naming {
+    parent: Dir,
+    draft: OsString,
+    name: OsString,
 }
 
 impl Fresh {
@@ -45,35 +51,31 @@ impl Fresh {
             path: directory.to_path_buf(),
             source,
         };
-        let above = directory.parent().unwrap_or(directory);
-        let name = directory.file_name().unwrap_or_default().to_owned();
-        let parent = Dir::open(above).map_err(fail)?;
-        if parent.look(&name).map_err(fail)?.is_some() {
-            let top = parent.dir(&name).map_err(fail)?;
-            if !top.names().map_err(fail)?.is_empty() {
+        if let Some(top) = there(directory).map_err(fail)? {
+            if !is_empty(&top).map_err(fail)? || top.look(&mark()).map_err(fail)?.is_some() {
                 return Err(RestoreError::NotEmpty(directory.to_path_buf()));
             }
             platform::create_file(&top, &mark()).map_err(fail)?;
             // The mark is to be there for whoever looks after a power cut.
             platform::sync_directory(&top).map_err(fail)?;
-            let path = directory.to_path_buf();
             return Ok(Self {
-                parent,
-                name,
-                draft: None,
                 top,
-                path,
+                path: directory.to_path_buf(),
+                naming: None,
                 done: false,
             });
         }
-        let draft = OsString::from(draft);
-        let top = make_private(&parent, &draft).map_err(|(source, _)| fail(source))?;
+        let above = directory.parent().unwrap_or(directory);
+        let naming = Naming {
+            parent: Dir::open(above).map_err(fail)?,
+            draft: OsString::from(draft),
+            name: directory.file_name().unwrap_or_default().to_owned(),
+        };
+        let top = make_private(&naming.parent, &naming.draft).map_err(|(source, _)| fail(source))?;
         Ok(Self {
-            path: above.join(&draft),
-            parent,
-            name,
-            draft: Some(draft),
             top,
+            path: above.join(&naming.draft),
+            naming: Some(naming),
             done: false,
         })
     }
@@ -107,10 +109,10 @@ impl Fresh {
     /// # Errors
     /// [`RestoreError::Stage`]; `AlreadyExists` when something else took the name meanwhile.
     pub fn finish(mut self) -> Result<(), RestoreError> {
-        let finish = || match &self.draft {
-            Some(draft) => {
-                platform::rename_new(&self.parent, draft, &self.parent, &self.name)?;
-                platform::sync_directory(&self.parent)
+        let finish = || match &self.naming {
+            Some(Naming { parent, draft, name }) => {
+                platform::rename_new(parent, draft, parent, name)?;
+                platform::sync_directory(parent)
             }
             None => {
                 platform::remove_file(&self.top, &mark())?;
@@ -132,9 +134,9 @@ impl Drop for Fresh {
             return;
         }
         // The error that led here is the one to report.
-        match &self.draft {
+        match &self.naming {
             // What was written is removed by who wrote it; anything else in it stays, and keeps it.
-            Some(draft) => drop(platform::remove_dir(&self.parent, draft)),
+            Some(Naming { parent, draft, .. }) => drop(platform::remove_dir(parent, draft)),
             // As long as anything lies in it, it says that it is not finished.
             None => {
                 if is_empty(&self.top).unwrap_or(false) {
@@ -145,9 +147,44 @@ impl Drop for Fresh {
     }
 }
 
-/// Whether a directory holds nothing, but for the mark.
-pub(super) fn is_empty(directory: &Dir) -> io::Result<bool> {
-    Ok(directory.names()?.iter().all(|name| is_mark(name.as_os_str())))
+/// A directory that is there already. That of a volume has nothing above it that could be opened.
+pub(super) fn there(directory: &Path) -> io::Result<Option<Dir>> {
+    if is_elsewhere(directory) {
+        return match Dir::open(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some),
+        };
+    }
+    let parent = Dir::open(directory.parent().unwrap_or(directory))?;
+    let name = directory.file_name().unwrap_or_default();
+    match parent.look(name)? {
+        Some(_) => parent.dir(name).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Whether a directory holds nothing, but for the mark, and what a new file system has.
+///
+/// # Errors
+/// What the system says.
+pub fn is_empty(directory: &Dir) -> io::Result<bool> {
+    for name in directory.names()? {
+        let name = name.as_os_str();
+        let is_nothing = is_mark(name) || name == LOST_AND_FOUND && has_lost_and_found(directory)?;
+        if !is_nothing {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// What a new ext4 has (mklost+found(8)): fsck puts there what it finds.
+pub(super) const LOST_AND_FOUND: &str = "lost+found";
+
+/// Whether a directory has it, and it is root's alone.
+pub(super) fn has_lost_and_found(directory: &Dir) -> io::Result<bool> {
+    let found = directory.look(LOST_AND_FOUND.as_ref())?;
+    Ok(found.is_some_and(|stat| stat.kind == NodeKind::Directory && stat.uid == 0 && stat.mode & 0o077 == 0))
 }
 
 /// Whether this name is that of the mark.

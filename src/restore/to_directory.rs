@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
@@ -91,18 +92,30 @@ fn write(
         path: directory.to_path_buf(),
         source,
     };
-    let name = directory
-        .file_name()
-        .ok_or_else(|| fail(io::ErrorKind::InvalidInput.into()))?;
-    let parent = Dir::open(directory.parent().unwrap_or(directory)).map_err(fail)?;
-    let made = match platform::make_dir(&parent, name) {
-        Ok(()) => true,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
-        Err(error) => return Err(fail(error)),
+    // The directory that it is made in, unless it is there.
+    let (top, made) = match fresh::there(directory).map_err(fail)? {
+        Some(top) => (top, None),
+        None => {
+            let name = directory
+                .file_name()
+                .ok_or_else(|| fail(io::ErrorKind::InvalidInput.into()))?;
+            let parent = Dir::open(directory.parent().unwrap_or(directory)).map_err(fail)?;
+            platform::make_dir(&parent, name).map_err(fail)?;
+            (parent.dir(name).map_err(fail)?, Some((parent, name)))
+        }
     };
-    let top = parent.dir(name).map_err(fail)?;
     if !fresh::is_empty(&top).map_err(fail)? {
         return Err(RestoreError::NotEmpty(directory.to_path_buf()));
+    }
+    let mut wanted = wanted(manifest, scope);
+    // That of a new file system is its own.
+    if fresh::has_lost_and_found(&top).map_err(fail)? {
+        let its_own = RelPath::new(fresh::LOST_AND_FOUND.as_bytes()).ok();
+        wanted.retain(|(path, _)| {
+            !its_own
+                .as_ref()
+                .is_some_and(|own| path.is_within(own) || path == own)
+        });
     }
     observer.begin(Phase::Stage);
     let contents = manifest.entries().filter(|(path, _)| scope.holds(path));
@@ -118,7 +131,7 @@ fn write(
         twins: Twins::default(),
         problems: Vec::new(),
     };
-    let result = fill(&top, manifest, scope, &mut builder);
+    let result = fill(&top, &wanted, &mut builder);
     observer.end();
     let check = |paths: Vec<RelPath>| {
         platform::sync_file_system(&top).map_err(fail)?;
@@ -136,10 +149,10 @@ fn write(
     match result.and_then(check) {
         Ok(written) => Ok(written),
         Err(cause) => {
-            let emptied = clear(&top, &wanted(manifest, scope));
-            let gone = match emptied {
-                Ok(()) if made => platform::remove_dir(&parent, name),
-                other => other,
+            let emptied = clear(&top, &wanted);
+            let gone = match (emptied, &made) {
+                (Ok(()), Some((parent, name))) => platform::remove_dir(parent, name),
+                (other, _) => other,
             };
             Err(left(
                 cause,
@@ -185,7 +198,8 @@ fn clear(top: &Dir, written: &[(RelPath, &Entry)]) -> io::Result<()> {
         let _ = remove(top, path, entry);
     }
     let names = top.names()?;
-    match names.iter().find(|name| !fresh::is_mark(name.as_os_str())) {
+    let is_ours = |name: &OsStr| fresh::is_mark(name) || name == fresh::LOST_AND_FOUND;
+    match names.iter().find(|name| !is_ours(name.as_os_str())) {
         None => Ok(()),
         Some(name) => Err(io::Error::other(format!(
             "{name:?} in it is nothing that was written here"
@@ -221,17 +235,15 @@ fn remove(top: &Dir, path: &RelPath, entry: &Entry) -> io::Result<()> {
 
 fn fill(
     top: &Dir,
-    manifest: &Manifest,
-    scope: &Scope,
+    wanted: &[(RelPath, &Entry)],
     builder: &mut Builder<'_>,
 ) -> Result<Vec<RelPath>, RestoreError> {
-    let wanted = wanted(manifest, scope);
     let mut site = Site::new(top);
     // The numbers of what is planned: the directories on the way down, the first of each hard link group, everything.
     let mut way: Vec<(&RelPath, usize)> = Vec::new();
     let mut groups: HashMap<&RelPath, usize> = HashMap::new();
     let mut numbers: Vec<Option<usize>> = Vec::with_capacity(wanted.len());
-    for (path, entry) in &wanted {
+    for (path, entry) in wanted {
         while way.pop_if(|(above, _)| !path.is_within(above)).is_some() {}
         let within = way.last().map_or(Site::TOP, |(_, number)| *number);
         let name = entry.name.as_os_str();
@@ -257,9 +269,10 @@ fn fill(
         .map(|number| number.is_none_or(|number| made.get(number).copied().unwrap_or(false)))
         .collect();
     drop(site);
-    let paths = wanted.into_iter().map(|(path, _)| path).zip(is_made);
+    let paths = wanted.iter().map(|(path, _)| path).zip(is_made);
     Ok(paths
-        .filter_map(|(path, is_made)| is_made.then_some(path))
+        .filter(|(_, is_made)| *is_made)
+        .map(|(path, _)| path.clone())
         .collect())
 }
 

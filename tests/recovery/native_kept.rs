@@ -173,6 +173,44 @@ fn what_a_kept_snapshot_would_hold_beside_the_mount_is_refused() {
     explain(&nested).ok();
 }
 
+/// A session is closed, and a restore can be undone, also when a mount cannot be frozen any more: its contents are archived then, all of them.
+#[test]
+fn a_mount_that_cannot_be_frozen_any_more_is_archived_when_its_session_ends() {
+    let sandbox = Sandbox::new();
+    let Some(btrfs) = Btrfs::new(&sandbox) else { return };
+    configure(&sandbox, "[recovery]\nnative = \"require\"\n");
+    let other = btrfs.disk.join("other");
+    subvolume(&other);
+    for mount in [&btrfs.project, &other] {
+        Build::at(mount)
+            .file("same", noise(3, 100_000))
+            .file("a", "a\n")
+            .dir("over")
+            .aged();
+    }
+    let text = format!(
+        "[[mounts]]\nsrc = {:?}\ndst = \"/one\"\n[[mounts]]\nsrc = {other:?}\ndst = \"/two\"\n[recovery]\nsnapshot = \"project\"\n",
+        btrfs.project
+    );
+    sandbox.configure("workspaces/both.toml", &text);
+    let before = Tree::read(&other);
+    let script = format!("rm {0}/a; mount -t tmpfs none {0}/over", other.display());
+    let run = sandbox
+        .command(["launch", "both", "--", "sh", "-c", &script])
+        .run()
+        .ok();
+    run.has("its contents are in the archive").has("is mounted in it");
+    run_tool(Command::new("umount").arg(other.join("over")));
+    assert!(archived(&sandbox) > 100_000, "{run}");
+    sandbox.jackin(["verify", "--read-data"]).ok();
+    let id = instances(&sandbox.jackin(["list", "--json"]).ok()).remove(0).id;
+    fs::remove_file(other.join("same")).unwrap();
+    sandbox
+        .jackin(["restore", &id, "--overwrite-later-edits", "--yes"])
+        .ok();
+    assert_same_tree(&before, &Tree::read(&other));
+}
+
 #[test]
 fn what_a_copy_of_the_store_would_lack_is_told_before_and_after() {
     let Some(bucket) = Bucket::start() else { return };

@@ -10,8 +10,9 @@ use crate::cli::context::Context;
 use crate::cli::document::ReasonDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::git::Repositories;
-use crate::platform::remote::{Address, is_elsewhere, scheme_of};
-use crate::restore::{Fresh, RestoreError, Scope, Written, take_away, write_to, write_verified};
+use crate::mount::Root;
+use crate::platform::remote::{Address, has_path, is_elsewhere, scheme_of};
+use crate::restore::{Fresh, RestoreError, Scope, Written, is_empty, take_away, write_to, write_verified};
 use crate::snapshot::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store};
 use crate::terminal::{sanitize, shell};
@@ -108,8 +109,33 @@ pub(super) fn refuse_address(path: &Path) -> Result<(), CliError> {
     Err(CliError::new(ErrorKind::Usage, message).hint("name a place here, and copy it there yourself"))
 }
 
+/// A volume of containers, or a claim: a snapshot may be written into a new one.
+fn is_volume(path: &Path) -> bool {
+    let found = Address::split(path).map(|(address, _)| address);
+    matches!(found, Some(Address::Claim(_) | Address::Volume { .. })) && has_path(path)
+}
+
+/// The same of a volume, which must be there.
+fn check_volume(directory: &Path) -> Result<(), CliError> {
+    let shown = sanitize::path(directory);
+    let opened = Root::open(directory).map_err(|error| {
+        let made = CliError::new(ErrorKind::Usage, format!("nothing can be written into {shown}"));
+        made.because(&error)
+            .hint("make the volume or the claim first, and name a directory that is there and empty")
+    })?;
+    let top = opened.dir(&RelPath::root());
+    match top.and_then(|top| is_empty(&top)) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(RestoreError::NotEmpty(directory.to_path_buf()).into()),
+        Err(error) => Err(CliError::new(ErrorKind::Io, format!("{shown} cannot be read")).because(&error)),
+    }
+}
+
 /// It must be absent or an empty directory, in a directory that is there.
 pub(super) fn check(directory: &Path) -> Result<(), CliError> {
+    if is_volume(directory) {
+        return check_volume(directory);
+    }
     let shown = sanitize::path(directory);
     let usage = |text: String| CliError::new(ErrorKind::Usage, text);
     refuse_address(directory)?;

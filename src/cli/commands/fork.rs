@@ -8,7 +8,7 @@ pub(in crate::cli) use reference::called;
 use reference::mounts;
 
 use super::diff::{no_store, nothing};
-use super::elsewhere::{Done, Job, check, parts, write};
+use super::elsewhere::{Done, Job, check, parts, refuse_address, write};
 use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::ForkArgs;
@@ -183,6 +183,7 @@ fn named(context: &Context<'_>, target: &SnapshotRecord, directory: &Path) -> Re
     if directory.starts_with(context.store_directory()?) {
         return Err(refused("lies in the store".to_owned()));
     }
+    refuse_address(&directory)?;
     check(&directory)?;
     Ok(directory)
 }
