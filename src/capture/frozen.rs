@@ -58,8 +58,27 @@ impl Frozen {
             since: paper.started_at,
             mounted: mount.mounted,
         };
-        let at = mount.inner.on_host(&native.directory());
-        Some(Root::open_frozen(&coverage.root.to_path(), &at, facts))
+        let directory = native.directory();
+        let at = mount.inner.on_host(&directory);
+        let opened = Root::open_frozen(&coverage.root.to_path(), &at, facts);
+        Some(opened.map_err(|error| match error {
+            // A root that is gone is no snapshot that cannot be seen.
+            MountError::Missing { .. } if Root::open(&directory).is_err() => MountError::Io {
+                path: directory,
+                source: std::io::Error::other("the snapshot of the file system cannot be seen"),
+            },
+            other => other,
+        }))
+    }
+
+    /// Whether all of it can be seen: once the command runs it is too late to read the mounts as they are.
+    fn can_be_read(&self) -> Result<(), String> {
+        for mount in &self.paper().mounts {
+            if let Some(Err(error)) = self.open(&mount.coverage) {
+                return Err(error.to_string());
+            }
+        }
+        Ok(())
     }
 
     fn mount(&self, coverage: &Coverage) -> Option<&FrozenMount> {
@@ -156,17 +175,27 @@ pub fn freeze(
         return Ok(freezing);
     }
     let paper = paper(store, request, &planned, SnapshotId::new(random(entropy)));
-    let natives = store.begin_natives(paper)?;
+    let natives = match store.begin_natives(paper) {
+        Ok(natives) => natives,
+        Err(error) => {
+            for (coverage, _) in &planned {
+                freezing.lack(request.kind, coverage, error.to_string())?;
+            }
+            return Ok(freezing);
+        }
+    };
     observer.reached("freeze-written");
     let freezer = |kind| Freezer::find(kind, &mounts);
-    match natives.make(freezer) {
+    let made = natives.make(freezer).map_err(|error| error.to_string());
+    let frozen = Frozen { natives };
+    match made.and_then(|()| frozen.can_be_read()) {
         Ok(()) => {
             observer.reached("frozen");
-            freezing.frozen = Some(Frozen { natives });
+            freezing.frozen = Some(frozen);
         }
         Err(error) => {
             // What cannot be removed either is written down.
-            let left = natives.remove().err();
+            let left = frozen.let_go().err();
             for (coverage, _) in &planned {
                 freezing.lack(request.kind, coverage, error.to_string())?;
             }
@@ -242,6 +271,7 @@ fn paper(
         });
     }
     FrozenPaper {
+        store: ByteString::from(store.layout().root()),
         id,
         instance: request.instance.clone(),
         workspace: request.workspace.map(str::to_owned),

@@ -35,6 +35,11 @@ impl Reference<'_> {
     /// and say nothing of what came to a lower one.
     pub(super) fn on(mut self, root: &Root) -> Self {
         self.earlier.same_rules &= !root.is_layered();
+        // A frozen state may be older than what was captured since: what was changed in the moment before it may have been changed again
+        // in the same one.
+        if let Some(since) = root.frozen_since() {
+            self.earlier.started_at = self.earlier.started_at.min(since);
+        }
         self
     }
 

@@ -70,7 +70,12 @@ pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Res
     };
     let freezer = Freezer::find(kind, mounts).ok_or_else(|| not(kind.missing()))?;
     // A snapshot does not have what is mounted, but what lies hidden below it.
-    match platform::mounts_below(root) {
+    let mut below = platform::mounts_below(root);
+    if let (NativeKind::Zfs, Ok(below)) = (kind, &mut below) {
+        // Where ZFS shows its snapshots, once somebody looked.
+        below.retain(|path| !path.starts_with(root.join(".zfs")));
+    }
+    match below {
         Ok(below) if below.is_empty() => {}
         Ok(below) => {
             let first = below.first().map(|path| path.display().to_string());

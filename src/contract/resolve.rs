@@ -298,7 +298,10 @@ fn freeze(
     if let Some(state) = state
         && let Some(coverage) = &mut state.coverage
     {
-        state.native = native::agree(coverage, false, places.store(), &roots).unwrap_or_default();
+        // With what is kept for long nothing goes that nobody asked to keep.
+        if !required {
+            state.native = native::agree(coverage, false, places.store(), &roots).unwrap_or_default();
+        }
     }
     Ok(())
 }

@@ -108,6 +108,12 @@ impl Root {
         })
     }
 
+    /// Of a frozen state a moment before it was frozen.
+    #[must_use]
+    pub fn frozen_since(&self) -> Option<Time> {
+        self.frozen.map(|frozen| frozen.since)
+    }
+
     /// The host path.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -2,7 +2,7 @@
 
 use super::{SessionError, World};
 use crate::capture::{CaptureError, Captured, Frozen, Limits, Request, take_from};
-use crate::snapshot::{Coverage, Ending, FrozenPaper, InstanceId, SnapshotId, SnapshotKind};
+use crate::snapshot::{Act, Coverage, Ending, FrozenPaper, InstanceId, SnapshotId, SnapshotKind};
 use crate::store::{InstanceRow, NativeState, Store, StoreError};
 
 /// What became of something frozen that a process left.
@@ -68,14 +68,14 @@ pub fn store_baseline(
 }
 
 /// Takes up what processes froze that are gone: the baseline of a session that began is stored, everything else removed. Whoever raised a
-/// limit since means that, too.
+/// limit since means that, too. Without `limits` nothing is stored now, which takes a while.
 ///
 /// # Errors
 /// [`SessionError::Store`] when nothing can be told of it.
 pub fn settle_frozen(
     store: &Store,
     world: World<'_>,
-    limits: LimitsOf<'_>,
+    limits: Option<LimitsOf<'_>>,
 ) -> Result<Vec<Thawed>, SessionError> {
     let mut done = Vec::new();
     // What root does in another user's store it does with that user's rights: that user's own next command takes it up.
@@ -99,7 +99,7 @@ fn settle(
     store: &Store,
     world: World<'_>,
     state: NativeState,
-    limits: LimitsOf<'_>,
+    limits: Option<LimitsOf<'_>>,
 ) -> Result<Option<ThawedEnd>, StoreError> {
     state.paper?;
     let Some(natives) = store.take_up_natives(&state.id)? else {
@@ -111,10 +111,12 @@ fn settle(
         return Ok(None);
     }
     let is_given_up = store.is_given_up(&state.id)?;
-    let is_whole = state.is_made && !is_stored && !is_given_up && natives.are_there()?;
+    // Not what was seen before it was ours.
+    let is_whole = natives.is_made()? && !is_stored && !is_given_up && natives.are_there()?;
     let wanted = is_whole && is_awaited(store, natives.paper())?;
     let frozen = Frozen::left(natives);
     if wanted {
+        let Some(limits) = limits else { return Ok(None) };
         let limits = limits(&frozen.paper().instance);
         return Ok(Some(match store_baseline(store, world, frozen, limits) {
             Ok(_) => ThawedEnd::Stored,
@@ -126,7 +128,8 @@ fn settle(
     Ok((!is_stored).then_some(ThawedEnd::Removed))
 }
 
-/// Whether a session waits for it: it began, and has no baseline yet.
+/// Whether a session waits for it: it began, somebody knows of it, and it has no baseline yet. One whose record is lost is none that was
+/// never stored: it needs what it was made of when it is put back.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -134,9 +137,17 @@ pub fn is_awaited(store: &Store, paper: &FrozenPaper) -> Result<bool, StoreError
     if paper.kind != SnapshotKind::Baseline || !paper.whole {
         return Ok(false);
     }
+    let is_new = matches!(store.record(&paper.id), Err(StoreError::NoSnapshot { .. }));
+    if !is_new || store.is_given_up(&paper.id)? {
+        return Ok(false);
+    }
     let Some(row) = store.catalog().instance(&paper.instance)? else {
         return Ok(false);
     };
+    // A `begin` that died told nobody of its session.
+    if row.keeper.is_none() && row.command.is_none() {
+        return Ok(false);
+    }
     let has_failed = matches!(row.ending, Some(Ending::Failed(_)));
     let mut snapshots = store.catalog().snapshots(&row.id)?.into_iter();
     Ok(!has_failed && !snapshots.any(|snapshot| snapshot.kind == SnapshotKind::Baseline))
@@ -160,12 +171,15 @@ pub fn awaited(store: &Store, row: &InstanceRow) -> Result<Vec<(SnapshotId, bool
     Ok(found)
 }
 
-/// What was frozen for baselines that could not be stored when it was tried, and that nobody works with.
+/// What was frozen for baselines that are not stored, and that nobody works with.
 ///
 /// # Errors
 /// [`StoreError`].
 pub fn stuck(store: &Store) -> Result<Vec<SnapshotId>, StoreError> {
     let mut found = Vec::new();
+    if store.acts_for_another() {
+        return Ok(found);
+    }
     for state in store.natives()?.into_iter().filter(|state| !state.is_alive) {
         if let Ok(paper) = &state.paper
             && state.is_made
@@ -177,15 +191,25 @@ pub fn stuck(store: &Store) -> Result<Vec<SnapshotId>, StoreError> {
     Ok(found)
 }
 
-/// Gives up what was frozen for a baseline that could not be stored.
+/// Gives up what was frozen for a baseline that could not be stored, unless somebody stored it meanwhile. Whether it was given up.
 ///
 /// # Errors
 /// [`StoreError::Native`] with a snapshot of a file system that cannot be removed.
-pub fn give_up_stuck(store: &Store, id: &SnapshotId) -> Result<(), StoreError> {
-    match store.take_up_natives(id)? {
-        Some(natives) => Frozen::left(natives).let_go(),
-        None => Ok(()),
+pub fn give_up_stuck(store: &Store, world: World<'_>, id: &SnapshotId) -> Result<bool, StoreError> {
+    let Some(natives) = store.take_up_natives(id)? else {
+        return Ok(false);
+    };
+    if !is_awaited(store, natives.paper())? {
+        return Ok(false);
     }
+    let instance = natives.paper().instance.clone();
+    Frozen::left(natives).let_go()?;
+    let act = Act::CaptureFailed {
+        kind: SnapshotKind::Baseline,
+        error: format!("{id} could not be stored, and what was frozen for it was given up"),
+    };
+    store.append(world.clock.now(), world.uid, &instance, act)?;
+    Ok(true)
 }
 
 /// Waits until nobody is about to store a baseline of the instance: what comes behind it in time comes behind it in the chain.

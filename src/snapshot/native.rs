@@ -69,6 +69,8 @@ pub struct FrozenMount {
 /// knows all that it may have left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrozenPaper {
+    /// The directory of the store that it was written in: what a copy of that finds in it is not the copy's.
+    pub store: ByteString,
     /// The snapshot that is to become of it.
     pub id: SnapshotId,
     /// For which instance.

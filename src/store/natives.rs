@@ -3,6 +3,7 @@
 
 mod look;
 mod ours;
+mod place;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,13 +13,14 @@ use super::lock::{self, LockGuard};
 use super::papers::Paper;
 use super::restores::form;
 use super::{Layout, LockedObject, Store, StoreError, directory, durable};
-use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind};
+use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
 use crate::snapshot::{FrozenPaper, NativePlace, SnapshotId};
 
 pub use look::NativeFact;
 pub(super) use look::{facts, sweep};
 pub use ours::{dataset_snapshot, letters_of};
+use place::{is_seen, is_there, kind_of, remove};
 
 const PAPER: &str = "paper";
 const MADE: &str = "made";
@@ -94,11 +96,19 @@ impl Natives {
     pub fn are_there(&self) -> Result<bool, StoreError> {
         let mounts = self.mounts();
         for native in &self.paper.natives {
-            if !is_there(native, &mounts).map_err(|why| failed(native, why))? {
+            if !is_there(native, &mounts, true).map_err(|why| failed(native, why))? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether all of them were made, and none was removed since.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn is_made(&self) -> Result<bool, StoreError> {
+        durable::is_there(&self.directory.join(MADE))
     }
 
     /// Removes the snapshots of file systems, and then what is written down of them.
@@ -108,6 +118,11 @@ impl Natives {
     pub fn remove(self) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
         let mounts = self.mounts();
+        // What cannot be seen now stays as it is, for a time when it can.
+        let was_made = self.is_made()?;
+        for native in &self.paper.natives {
+            is_there(native, &mounts, was_made).map_err(|why| failed(native, why))?;
+        }
         // From here on nobody takes what is left of them for all of it.
         durable::remove(&self.directory.join(MADE))?;
         for native in &self.paper.natives {
@@ -133,88 +148,10 @@ impl Natives {
     }
 }
 
-fn kind_of(native: &NativePlace) -> NativeKind {
-    match native {
-        NativePlace::Btrfs { .. } => NativeKind::Btrfs,
-        NativePlace::Zfs { .. } => NativeKind::Zfs,
-    }
-}
-
 fn failed(native: &NativePlace, why: String) -> StoreError {
     StoreError::Native {
         path: native.directory(),
         why,
-    }
-}
-
-/// What lies where it must be, as far as can be seen.
-fn found(path: &Path) -> io::Result<Found> {
-    Ok(match platform::stat_path(path)? {
-        None => Found::Nothing,
-        Some(stat) if stat.kind == NodeKind::Directory && stat.ino == BTRFS_TOP => Found::Top,
-        Some(stat) if stat.kind == NodeKind::Directory => Found::Directory,
-        Some(_) => Found::Other,
-    })
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Nothing,
-    /// The top of a subvolume of btrfs.
-    Top,
-    Directory,
-    Other,
-}
-
-/// Whether it can be seen where it must be.
-fn is_seen(native: &NativePlace) -> bool {
-    let found = found(&native.directory()).ok();
-    match native {
-        NativePlace::Btrfs { .. } => found == Some(Found::Top),
-        NativePlace::Zfs { .. } => matches!(found, Some(Found::Top | Found::Directory)),
-    }
-}
-
-/// Whether it is there; what cannot be seen is gone only when its file system can be.
-fn is_there(native: &NativePlace, mounts: &[PathBuf]) -> Result<bool, String> {
-    let look = |path: &Path| found(path).map_err(|error| error.to_string());
-    match native {
-        NativePlace::Btrfs { subvolume, at } => {
-            let at = at.to_path();
-            match look(&at)? {
-                Found::Top => return Ok(true),
-                Found::Nothing => {}
-                Found::Directory | Found::Other => return Err("something else lies there".to_owned()),
-            }
-            // What we made for it, or where it was taken from, is on its file system.
-            let holder = at.parent().map_or(Ok(Found::Nothing), look)?;
-            match holder == Found::Directory || look(&subvolume.to_path())? == Found::Top {
-                true => Ok(false),
-                false => Err("its file system is not mounted".to_owned()),
-            }
-        }
-        NativePlace::Zfs { snapshot, .. } => {
-            let freezer = Freezer::find(NativeKind::Zfs, mounts);
-            freezer
-                .ok_or_else(|| NativeKind::Zfs.missing())?
-                .has_snapshot(snapshot)
-        }
-    }
-}
-
-fn remove(native: &NativePlace, mounts: &[PathBuf]) -> Result<(), String> {
-    if !is_there(native, mounts)? {
-        return Ok(());
-    }
-    let kind = kind_of(native);
-    let freezer = Freezer::find(kind, mounts).ok_or_else(|| kind.missing())?;
-    match native {
-        NativePlace::Btrfs { at, .. } => freezer.delete_subvolume(&at.to_path())?,
-        NativePlace::Zfs { snapshot, .. } => freezer.destroy_snapshot(snapshot)?,
-    }
-    match is_there(native, mounts)? {
-        true => Err("it is still there".to_owned()),
-        false => Ok(()),
     }
 }
 
@@ -252,7 +189,13 @@ impl Store {
     /// rights, and could not here.
     #[must_use]
     pub fn may_freeze(&self) -> bool {
-        self.writable && self.layout.keeper().is_none()
+        self.writable && !self.acts_for_another()
+    }
+
+    /// Whether root acts in another user's store.
+    #[must_use]
+    pub fn acts_for_another(&self) -> bool {
+        self.layout.keeper().is_some()
     }
 
     /// Whether a snapshot has contents in snapshots of file systems. What cannot be told counts as yes: then they stay.

@@ -99,6 +99,7 @@ mod names;
 mod native;
 mod native_behind;
 mod native_kept;
+mod native_papers;
 mod native_waits;
 mod newer_store;
 mod outside;

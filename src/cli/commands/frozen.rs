@@ -13,11 +13,18 @@ use crate::terminal::sanitize;
 
 /// Takes up what was left, and says so. That it cannot be done is no reason to refuse what was asked for.
 pub(in crate::cli) fn settle_frozen_and_say(context: &Context<'_>, store: &Store) {
-    let terminal = context.terminal;
-    // To store one takes a while, which an agent's tool call must not wait for.
+    // To store one takes a while, which an agent's tool call must not wait for. What nobody needs goes all the same.
     if context.environment.get(INSTANCE_VARIABLE).is_some() || !context.takes_up_frozen {
+        let _ = settle_frozen(store, context.world(), None);
         return;
     }
+    for done in settled(context, store) {
+        tell(context, done);
+    }
+}
+
+/// Takes up what was left, and stores what fits.
+pub(super) fn settled(context: &Context<'_>, store: &Store) -> Vec<Thawed> {
     let limits = |instance: &InstanceId| {
         let row = store.catalog().instance(instance).ok()??;
         let limits = terms(context, &row).ok()??.limits;
@@ -26,13 +33,13 @@ pub(in crate::cli) fn settle_frozen_and_say(context: &Context<'_>, store: &Store
             max_bytes: limits.max_bytes.value,
         })
     };
-    match settle_frozen(store, context.world(), &limits) {
-        Ok(done) => done.into_iter().for_each(|done| tell(context, done)),
-        Err(error) => terminal.warn(&sanitize::text(&error.to_string())),
-    }
+    settle_frozen(store, context.world(), Some(&limits)).unwrap_or_else(|error| {
+        context.terminal.warn(&sanitize::text(&error.to_string()));
+        Vec::new()
+    })
 }
 
-fn tell(context: &Context<'_>, done: Thawed) {
+pub(super) fn tell(context: &Context<'_>, done: Thawed) {
     let terminal = context.terminal;
     let whose = done
         .instance
@@ -46,20 +53,27 @@ fn tell(context: &Context<'_>, done: Thawed) {
             "what was frozen for a snapshot of {whose} that was never taken is removed"
         )),
         ThawedEnd::NotStored(error) => {
-            let way = way_to_store(&error);
+            let way = is_lack_of_room(&error).then(|| way_to_store(&error));
             let told = CliError::from(error);
             terminal.warn(&format!(
                 "the baseline of {whose} cannot be stored ({}); what was frozen for it is kept",
                 sanitize::text(&told.message)
             ));
-            terminal.note(&format!("hint: {way}"));
-            context.propose("give it up", "prune");
+            if let Some(way) = way {
+                terminal.note(&format!("hint: {way}"));
+                context.propose("give it up", "prune");
+            }
         }
         ThawedEnd::Stays(error) => terminal.warn(&format!(
-            "what was frozen for a snapshot of {whose} cannot be removed: {}",
+            "what was frozen for a snapshot of {whose} cannot be taken up: {}",
             sanitize::text(&error.to_string())
         )),
     }
+}
+
+/// Whether a baseline was not stored because it is too large: nothing else is a reason to give it up.
+pub(super) fn is_lack_of_room(error: &CaptureError) -> bool {
+    matches!(error, CaptureError::Limit { .. } | CaptureError::Room { .. })
 }
 
 /// What stores a baseline that could not be stored. What it leaves out is agreed, and cannot be changed any more.

@@ -1,5 +1,6 @@
 //! `prune`: plan, show, ask, give up.
 
+use super::frozen::{is_lack_of_room, settled, tell};
 use super::retain::{tell_faults, tell_natives, with_rules};
 use crate::cli::args::PruneArgs;
 use crate::cli::confirm::confirm;
@@ -9,7 +10,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::retention::{Acting, Care, PrunePlan, carry_out, plan};
-use crate::session::{Allowed, give_up_stuck, refuse_inside, stuck};
+use crate::session::{Allowed, ThawedEnd, give_up_stuck, refuse_inside, stuck};
 use crate::snapshot::SnapshotId;
 use crate::store::Store;
 use crate::terminal::size;
@@ -62,9 +63,7 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, Cli
     }
     let lacking = planned.lacking;
     carry(context, &store, planned, &mut document)?;
-    for id in &stuck {
-        give_up_stuck(&store, id)?;
-    }
+    give_up(context, &store, &stuck, &mut document)?;
     document.outcome = if lacking > 0 {
         PruneOutcome::Lacking
     } else {
@@ -78,6 +77,28 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, Cli
         terminal.out(&format!("Done: {count} given up, {free} free."));
     }
     Ok(ExitCode::Done.into())
+}
+
+/// Gives up what was frozen for baselines that do not fit, now that there may be room: what fits is stored.
+fn give_up(
+    context: &Context<'_>,
+    store: &Store,
+    stuck: &[SnapshotId],
+    document: &mut PruneDocument,
+) -> Result<(), CliError> {
+    document.frozen.clear();
+    if stuck.is_empty() {
+        return Ok(());
+    }
+    for done in settled(context, store) {
+        let is_too_large = matches!(&done.end, ThawedEnd::NotStored(error) if is_lack_of_room(error));
+        if !is_too_large || !stuck.contains(&done.id) {
+            tell(context, done);
+        } else if give_up_stuck(store, context.world(), &done.id)? {
+            document.frozen.push(done.id.to_string());
+        }
+    }
+    Ok(())
 }
 
 fn carry(

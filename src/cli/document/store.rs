@@ -203,7 +203,7 @@ pub(in crate::cli) struct PruneDocument {
     pub(in crate::cli) left: BTreeMap<Held, u64>,
     /// Snapshots whose records are gone or cannot be read: while there are any no archive goes.
     pub(in crate::cli) unreadable: Vec<String>,
-    /// Baselines that could not be stored, whose process died: what was frozen for them goes.
+    /// Baselines that are not stored, and whose process is gone: what was frozen for those that do not fit goes.
     pub(in crate::cli) frozen: Vec<String>,
     /// The number in `log`.
     pub(in crate::cli) receipt: Option<u64>,

@@ -9,7 +9,7 @@ use crate::terminal::{Role, sanitize, size, style, width};
 /// So many snapshots are named one by one; the rest is counted.
 const NAMED: usize = 20;
 
-/// The plan, and the baselines that could not be stored: what was frozen for them goes.
+/// The plan, and the baselines that are not stored: what was frozen for those that do not fit goes.
 pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time, columns: usize) -> String {
     let mut lines = width::wrap(&taken(plan), columns);
     if !plan.chosen.is_empty() {
@@ -64,7 +64,7 @@ pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time
     }
     for id in stuck {
         lines.push(format!(
-            "  what was frozen for the baseline {id}, which could not be stored"
+            "  what was frozen for the baseline {id}, unless it can be stored now"
         ));
     }
     lines.push(match plan.is_empty() && stuck.is_empty() {

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{LOCK, PAPER, clear, ids, is_seen, read};
+use super::place::is_seen;
+use super::{LOCK, PAPER, clear, ids, read};
 use crate::snapshot::{NativePlace, SnapshotId};
 use crate::store::draft::DRAFTS;
 use crate::store::{Layout, StoreError, durable, lock};

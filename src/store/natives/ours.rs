@@ -21,11 +21,21 @@ pub fn dataset_snapshot(dataset: &str, id: &SnapshotId, number: usize) -> String
     format!("{dataset}@{ZFS_PREFIX}{}-{number}", letters_of(id))
 }
 
+/// Whether two paths lead to one directory, which may be spelled in two ways.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let plain = |path: &Path| path.canonicalize().ok();
+    one == other || plain(one).is_some_and(|one| plain(other) == Some(one))
+}
+
 /// What is acted upon must be ours: a store may come from elsewhere.
 impl Paper for FrozenPaper {
     fn check(&self, directory: &Path) -> Result<(), String> {
         if directory.file_name() != Some(self.id.as_str().as_ref()) {
             return Err(format!("it says that it is the paper of {}", self.id));
+        }
+        let own = directory.parent().and_then(Path::parent);
+        if !own.is_some_and(|own| is_same(own, &self.store.to_path())) {
+            return Err(format!("it was written in the store {:?}", self.store.to_path()));
         }
         let letters = letters_of(&self.id);
         let roots = || self.mounts.iter().map(|mount| mount.coverage.root.to_path());

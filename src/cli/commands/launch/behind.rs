@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::super::begin::warn_about;
 use super::super::every::Quiet;
-use super::super::frozen::way_to_store;
+use super::super::frozen::{is_lack_of_room, way_to_store};
 use crate::capture::{CaptureError, Captured, Frozen};
 use crate::cli::commands::replicate;
 use crate::cli::context::{Context, SystemClock, SystemEntropy};
@@ -121,7 +121,7 @@ pub(super) fn take_over(context: &Context<'_>, begun: &mut Begun, stored: Stored
         Some(Ok(captured)) => begun.baseline = Some(captured),
         Some(Err(error)) => {
             let way = way_to_store(&error);
-            let is_room = matches!(error, CaptureError::Limit { .. } | CaptureError::Room { .. });
+            let is_room = is_lack_of_room(&error);
             let told = CliError::from(error);
             let message = sanitize::text(&told.message);
             context.terminal.warn(&format!(
