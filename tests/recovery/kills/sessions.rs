@@ -119,7 +119,8 @@ fn ends() {
         tally.ended(status == "ended");
         match status.as_str() {
             "active" => drop(scene.sandbox.jackin(["end", &id]).ok()),
-            "ended" => {}
+            // It was killed behind its end, perhaps while it packed archives anew: the next command that writes sweeps that.
+            "ended" => drop(scene.sandbox.jackin(["unpin", &id]).ok()),
             other => panic!("{about}: {other}"),
         }
         scene.no_litter(&about);
