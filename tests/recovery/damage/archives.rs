@@ -58,28 +58,24 @@ fn paths(run: &Run) -> BTreeSet<(String, String)> {
 fn reading_everything_names_every_path_that_a_look_names() {
     let all = Sessions::new();
     // The same contents in a session of their own: its archives have them whole.
-    let baseline = all.snapshots(&all.hurt).pop().unwrap();
-    for number in 0..64 {
-        let twin = all.sandbox.project(&format!("twin-{number}"));
-        for entry in fs::read_dir(&all.hurt.project).unwrap() {
-            let entry = entry.unwrap();
-            fs::copy(entry.path(), twin.join(entry.file_name())).unwrap();
-        }
-        all.sandbox.launch(&twin, "echo agent > new");
-        // One of them must be read first, and snapshots are read in the order of their ids.
-        let first = &instances(&all.sandbox.jackin(["list", "--json"]))[0];
-        if first.snapshot("baseline").id < baseline {
-            break;
-        }
+    let twin = all.sandbox.project("twin");
+    for entry in fs::read_dir(&all.hurt.project).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), twin.join(entry.file_name())).unwrap();
     }
+    all.sandbox.launch(&twin, "echo agent > new");
+    let of_twin = &instances(&all.sandbox.jackin(["list", "--json"]))[0];
+    let of_twin = of_twin.snapshot("baseline").id.replace("sn-", "ar-");
     let (archive, other) = all.files("archives", "ar-", ".tar.zst");
+    // Snapshots are read in the order of their ids. The second of the two is hurt: what the first one has is sound by then.
+    let archive = archive.max(all.file("archives").join(format!("{of_twin}.tar.zst")));
     let good = fs::read(&archive).unwrap();
     for harm in [Harm::Flip, Harm::Remove] {
         // In the seek table: nothing in the archive can be found without it.
         hurt(&archive, -6, harm, &other);
         let looked = paths(&all.sandbox.jackin(["verify", "--json"]).code(7));
         let read = paths(&all.sandbox.jackin(["verify", "--read-data", "--json"]).code(7));
-        assert!(looked.len() >= 8, "{harm:?}: {looked:?}");
+        assert!(looked.len() >= 7, "{harm:?}: {looked:?}");
         assert!(looked.is_subset(&read), "{harm:?}: {looked:?} {read:?}");
         fs::write(&archive, &good).unwrap();
     }
