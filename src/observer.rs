@@ -3,6 +3,8 @@
 /// The part of the work that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
+    /// Snapshots of file systems are made, or waited for.
+    Freeze,
     /// A mount is walked and its content stored.
     Capture,
     /// A mount is walked and compared.

@@ -61,7 +61,7 @@ pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use log::{Anchor, read_links};
 pub use mend::{Mended, mend_chain};
 pub use moved::parse_moved;
-pub use natives::{NativeFact, NativeState, Natives, dataset_snapshot, letters_of};
+pub use natives::{NativeFact, NativeState, Natives, dataset_snapshot, letters_of, volume_snapshot};
 pub use prune::{Patience, Sole, Swept};
 pub use reconcile::LostRecord;
 pub use record::{check_record, parse_record};

@@ -6,14 +6,15 @@ use super::{CaptureError, Request};
 use crate::clock::{Entropy, random};
 use crate::contract::{FrozenPlace, NativePlan, NativeSource, frozen_name, plan_native};
 use crate::mount::{Frozen as FrozenFacts, MountError, Root};
-use crate::observer::Observer;
+use crate::observer::{Observer, Phase};
+use crate::platform::remote::{Address, is_elsewhere};
 use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
 use crate::snapshot::{
-    ByteString, Coverage, FrozenMount, FrozenPaper, NativePlace, NativeRef, NativeUse, SnapshotId,
+    ByteString, Coverage, FrozenMount, FrozenPaper, NativePlace, NativeRef, NativeUse, RelPath, SnapshotId,
     SnapshotKind, SnapshotRecord,
 };
-use crate::store::{Natives, Store, StoreError, dataset_snapshot, letters_of};
+use crate::store::{Natives, Store, StoreError, dataset_snapshot, letters_of, volume_snapshot};
 
 /// What became of freezing.
 #[derive(Default)]
@@ -49,13 +50,38 @@ impl Frozen {
         self.natives.paper()
     }
 
+    /// Whether all of it can be read now, without a wait.
+    ///
+    /// # Errors
+    /// [`StoreError::Native`].
+    pub fn are_readable(&self) -> Result<bool, StoreError> {
+        self.natives.are_readable()
+    }
+
+    /// Waits until all of it can be read.
+    ///
+    /// # Errors
+    /// [`CaptureError::Interrupted`]; [`CaptureError::Store`] with what fails.
+    pub(super) fn ready(&self, observer: &dyn Observer) -> Result<(), CaptureError> {
+        if !self.paper().is_slow() {
+            return Ok(());
+        }
+        observer.begin(Phase::Freeze);
+        let ready = self.natives.await_all(observer);
+        observer.end();
+        match ready {
+            Err(_) if observer.cancelled() => Err(CaptureError::Interrupted),
+            other => Ok(other?),
+        }
+    }
+
     /// The frozen state of a mount; `None` when it is not frozen.
     pub(super) fn open(&self, coverage: &Coverage) -> Option<Result<Root, MountError>> {
         let paper = self.paper();
         let mount = self.mount(coverage)?;
         let native = paper.natives.get(mount.native)?;
         let facts = FrozenFacts {
-            since: paper.started_at,
+            since: mount.since.unwrap_or(paper.started_at),
             mounted: mount.mounted,
         };
         let directory = native.directory();
@@ -73,7 +99,11 @@ impl Frozen {
 
     /// Whether all of it can be seen: once the command runs it is too late to read the mounts as they are.
     fn can_be_read(&self) -> Result<(), String> {
-        for mount in &self.paper().mounts {
+        let is_ready = |mount: &&FrozenMount| {
+            let native = self.paper().natives.get(mount.native);
+            !matches!(native, Some(NativePlace::Volume { .. }))
+        };
+        for mount in self.paper().mounts.iter().filter(is_ready) {
             if let Some(Err(error)) = self.open(&mount.coverage) {
                 return Err(error.to_string());
             }
@@ -106,7 +136,7 @@ impl Frozen {
                 let freezer = Freezer::find(NativeKind::Btrfs, &roots);
                 freezer.and_then(|freezer| freezer.uuid_of(&at.to_path()))
             }
-            NativePlace::Zfs { .. } => None,
+            NativePlace::Zfs { .. } | NativePlace::Volume { .. } => None,
         };
         Some(NativeRef {
             place,
@@ -159,7 +189,11 @@ pub fn freeze(
     {
         let root = coverage.root.to_path();
         // One that is gone is recorded as gone.
-        if matches!(platform::stat_path(&root), Ok(None)) {
+        let is_meant = || match is_elsewhere(&root) {
+            true => is_worth(request.kind, coverage) && Root::open(&root).is_ok(),
+            false => !matches!(platform::stat_path(&root), Ok(None)),
+        };
+        if !is_meant() {
             continue;
         }
         let plan = match store.may_freeze() {
@@ -186,7 +220,10 @@ pub fn freeze(
     };
     observer.reached("freeze-written");
     let freezer = |kind| Freezer::find(kind, &mounts);
-    let made = natives.make(freezer).map_err(|error| error.to_string());
+    observer.begin(Phase::Freeze);
+    let synced = planned.iter().try_for_each(|(coverage, _)| flush(coverage));
+    let made = synced.and_then(|()| natives.make(freezer, observer).map_err(|error| error.to_string()));
+    observer.end();
     let frozen = Frozen { natives };
     match made.and_then(|()| frozen.can_be_read()) {
         Ok(()) => {
@@ -196,6 +233,9 @@ pub fn freeze(
         Err(error) => {
             // What cannot be removed either is written down.
             let left = frozen.let_go().err();
+            if observer.cancelled() {
+                return Err(CaptureError::Interrupted);
+            }
             for (coverage, _) in &planned {
                 freezing.lack(request.kind, coverage, error.to_string())?;
             }
@@ -203,6 +243,27 @@ pub fn freeze(
         }
     }
     Ok(freezing)
+}
+
+/// A cluster takes the moment of a disk, where what was written is not yet: it goes there first. btrfs and ZFS do so by themselves.
+fn flush(coverage: &Coverage) -> Result<(), String> {
+    let root = coverage.root.to_path();
+    if !is_elsewhere(&root) {
+        return Ok(());
+    }
+    let opened = Root::open(&root).map_err(|error| error.to_string())?;
+    let top = opened.dir(&RelPath::root()).map_err(|error| error.to_string())?;
+    platform::sync_file_system(&top)
+        .map_err(|error| format!("what was written cannot be brought to its disk: {error}"))
+}
+
+/// Whether a snapshot of a claim is made for this moment. It takes a while, costs the cluster something, and is at best a copy: nobody waits
+/// for it with each checkpoint, and what a restore is about to touch must be what was captured, to the inode.
+fn is_worth(kind: SnapshotKind, coverage: &Coverage) -> bool {
+    match coverage.native {
+        Some(NativeUse::Itself) => kind != SnapshotKind::Emergency,
+        _ => kind == SnapshotKind::Baseline,
+    }
 }
 
 impl Freezing {
@@ -260,14 +321,23 @@ fn paper(
                     snapshot: dataset_snapshot(name, &id, number),
                     mountpoint: ByteString::from(mountpoint.as_path()),
                 },
+                NativeSource::Claim { spot, uid, class } => NativePlace::Volume {
+                    claim: Address::Claim(spot.clone()).to_string(),
+                    uid: uid.clone(),
+                    snapshot: volume_snapshot(&id, number),
+                    class: class.clone(),
+                },
             });
             number
         });
+        let live = Root::open(&root);
+        let far = live.as_ref().ok().filter(|_| is_elsewhere(&root));
         mounts.push(FrozenMount {
             coverage: (*coverage).clone(),
             native,
             inner: plan.inner.clone(),
-            mounted: Root::open(&root).is_ok_and(|root| root.is_mount_point()),
+            since: far.and_then(|live| live.clock().ok()),
+            mounted: live.is_ok_and(|live| live.is_mount_point()),
         });
     }
     FrozenPaper {

@@ -58,6 +58,17 @@ fn judged(address: &Address, asked: Result<Vec<Permission>, String>) -> Finding 
             Severity::Ok,
             format!("{address}: you may {}", listed(true, &asked).join(", ")),
         ),
+        Ok(asked)
+            if asked
+                .iter()
+                .all(|permission| permission.granted || !permission.needed) =>
+        {
+            let missing = listed(false, &asked).join(", ");
+            let what = format!(
+                "{address}: it is read as it is, for a VolumeSnapshot needs what you may not: {missing}"
+            );
+            found(Severity::Note, what)
+        }
         Ok(asked) => {
             let missing = listed(false, &asked).join(", ");
             found(

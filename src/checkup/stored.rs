@@ -26,6 +26,13 @@ fn native(fact: &NativeFact) -> Option<Finding> {
         return None;
     }
     let id = &fact.id;
+    if let Some((place, why)) = fact.unseen.first() {
+        let what = format!(
+            "whether the snapshot of the file system {} is there, which {id} needs, cannot be told: {why}",
+            crate::config::shown(place)
+        );
+        return Some(finding(Severity::Warning, what).words("look again when it can be reached"));
+    }
     Some(match (fact.is_recorded, fact.missing.is_empty()) {
         (true, true) => finding(
             Severity::Ok,

@@ -98,7 +98,7 @@ pub(super) const RECOVERY: &[Key] = &[
         "native",
         Shape::Words(&["auto", "off", "require"]),
         "\"auto\"",
-        "Snapshots of the file system itself (btrfs, ZFS).\n  \
+        "Snapshots of the file system itself (btrfs, ZFS; VolumeSnapshot of a claim).\n  \
          auto     where they can be had, each capture reads one, and launch\n           does not wait for the archive; it is removed when that is\n           stored\n  \
          off      never\n  \
          require  a session only begins where they can be had\n\

@@ -3,18 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use super::{NativeTerms, staging_prefix};
+use crate::platform::remote::{Address, Spot};
 use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind, Stat};
 use crate::process::Freezer;
 use crate::snapshot::{ByteString, Coverage, NativeUse, RelPath};
 
+/// How the names of snapshots of claims begin, and those of ZFS behind their `@`.
+pub(super) const VOLUME_SNAPSHOTS: &str = "jackin-recovery-…";
 /// How the names of directories end that hold snapshots of file systems.
 pub const FROZEN_SUFFIX: &str = "-frozen";
 
 /// How a mount is frozen.
 #[derive(Clone, Debug)]
 pub struct NativePlan {
-    /// What does it.
-    pub freezer: Freezer,
+    /// What the operator has to be allowed to do for it, as `kubectl auth can-i` takes it; nothing on this machine.
+    pub permissions: Vec<String>,
     /// Where the mount's root is in what is frozen.
     pub inner: RelPath,
     /// What is frozen.
@@ -37,6 +40,15 @@ pub enum NativeSource {
         name: String,
         /// Where it is mounted.
         mountpoint: PathBuf,
+    },
+    /// A claim in a cluster.
+    Claim {
+        /// Which.
+        spot: Spot,
+        /// Its id.
+        uid: String,
+        /// The `VolumeSnapshotClass`; none: the cluster decides.
+        class: Option<String>,
     },
 }
 
@@ -63,6 +75,9 @@ pub struct NotFrozen {
 /// # Errors
 /// Why it is not.
 pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Result<NativePlan, NotFrozen> {
+    if let Some((Address::Claim(spot), inner)) = Address::split(root) {
+        return claim(spot, &inner, mounts);
+    }
     let kind = platform::open_root(root).ok().and_then(platform::native_kind);
     let not = |why: String| NotFrozen { kind, why };
     let Some(kind) = kind else {
@@ -91,15 +106,38 @@ pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Res
             let name = dataset.name;
             (mountpoint.clone(), NativeSource::Dataset { name, mountpoint })
         }
+        NativeKind::Volume => return Err(not("it is no claim".to_owned())),
     };
     let below = root.strip_prefix(&top).ok();
     let inner =
         below.and_then(|below| RelPath::new(std::os::unix::ffi::OsStrExt::as_bytes(below.as_os_str())).ok());
     let inner = inner.ok_or_else(|| not(format!("it does not lie in {}", top.display())))?;
     Ok(NativePlan {
-        freezer,
         inner,
         source,
+        permissions: Vec::new(),
+    })
+}
+
+/// How a claim is frozen. `inner`: the path in its volume.
+fn claim(spot: Spot, inner: &Path, mounts: &[PathBuf]) -> Result<NativePlan, NotFrozen> {
+    let kind = NativeKind::Volume;
+    let not = |why: String| NotFrozen {
+        kind: Some(kind),
+        why,
+    };
+    let freezer = Freezer::find(kind, mounts).ok_or_else(|| not(kind.missing()))?;
+    let plan = freezer.plan_volume(&spot).map_err(not)?;
+    let inner = inner.strip_prefix("/").unwrap_or(inner);
+    let inner = RelPath::new(std::os::unix::ffi::OsStrExt::as_bytes(inner.as_os_str()));
+    Ok(NativePlan {
+        inner: inner.map_err(|error| not(error.to_string()))?,
+        source: NativeSource::Claim {
+            spot,
+            uid: plan.uid,
+            class: plan.class,
+        },
+        permissions: plan.permissions,
     })
 }
 
@@ -119,6 +157,8 @@ pub(super) fn agree(
         source: None,
         place: None,
         keeps: required,
+        class: None,
+        permissions: Vec::new(),
         why_not: None,
     };
     let plan = match plan_native(&root, store, mounts) {
@@ -132,9 +172,13 @@ pub(super) fn agree(
     if required {
         // What is kept for long must hold nothing that the operator was told stays out.
         if !plan.inner.is_root() {
-            return Err(
-                "it is no subvolume of its own, and the snapshot would keep what lies beside it".to_owned(),
-            );
+            let what = match &plan.source {
+                NativeSource::Claim { .. } => "the whole claim",
+                NativeSource::Subvolume { .. } | NativeSource::Dataset { .. } => "a subvolume of its own",
+            };
+            return Err(format!(
+                "it is not {what}, and the snapshot would keep what lies beside it"
+            ));
         }
         if let Some(place) = coverage.withheld.first() {
             let place = place.path.on_host(&root);
@@ -163,6 +207,13 @@ pub(super) fn agree(
             source: bytes(mountpoint),
             place: bytes(&mountpoint.join(".zfs/snapshot")),
             ..of(NativeKind::Zfs)
+        },
+        NativeSource::Claim { spot, class, .. } => NativeTerms {
+            source: bytes(&Address::Claim(spot.clone()).with(Path::new("/"))),
+            place: bytes(&Address::Claim(spot.as_of(VOLUME_SNAPSHOTS)).with(Path::new("/"))),
+            class: class.clone(),
+            permissions: plan.permissions.clone(),
+            ..of(NativeKind::Volume)
         },
     }))
 }

@@ -117,6 +117,10 @@ pub struct NativeTerms {
     pub place: Option<ByteString>,
     /// The contents stay in it until it is pruned; else it goes when the archive is whole.
     pub keeps: bool,
+    /// Of a claim: the `VolumeSnapshotClass`, where it is not the cluster that decides.
+    pub class: Option<String>,
+    /// Of a claim: what the operator has to be allowed to do for it, as `kubectl auth can-i` takes it.
+    pub permissions: Vec<String>,
     /// Why there is none.
     pub why_not: Option<String>,
 }

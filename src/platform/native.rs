@@ -13,22 +13,34 @@ pub enum NativeKind {
     Btrfs,
     /// ZFS.
     Zfs,
+    /// A volume of a cluster that knows `VolumeSnapshot`.
+    Volume,
 }
 
 impl NativeKind {
-    /// Its name, which is that of its program too.
+    /// Its name.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Btrfs => "btrfs",
             Self::Zfs => "zfs",
+            Self::Volume => "volume-snapshot",
+        }
+    }
+
+    /// The program that makes them.
+    #[must_use]
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Volume => "kubectl",
+            _ => self.word(),
         }
     }
 
     /// What to say where that program is missing.
     #[must_use]
     pub fn missing(self) -> String {
-        format!("there is no program `{}` outside the mounts", self.word())
+        format!("there is no program `{}` outside the mounts", self.program())
     }
 }
 

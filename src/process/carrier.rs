@@ -25,7 +25,7 @@ use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
 use crate::platform::remote::{Address, Channel, Helper};
 
-pub use kubernetes::{Permission, permissions, settle as settle_cluster};
+pub use kubernetes::{Cut, Permission, VolumePlan, permissions, settle as settle_cluster};
 pub use lifeline::hold;
 
 /// The variable that names the image of helpers, which are containers and pods.
@@ -143,6 +143,8 @@ struct Reach {
     helper: Option<Helper>,
     /// What ends it when this program is gone, where a closed pipe may go unnoticed.
     lifeline: Option<Lifeline>,
+    /// What goes when that is gone.
+    after: Option<Lifeline>,
 }
 
 impl Reach {
@@ -152,6 +154,7 @@ impl Reach {
             only: Vec::new(),
             helper: None,
             lifeline: None,
+            after: None,
         }
     }
 }
@@ -269,10 +272,14 @@ impl<'e> Carrier<'e> {
             Ok(listener) => listener,
             Err(error) => return Err(why().map_or(error, io::Error::other)),
         };
+        let mut after = self.reach.after.take();
         let end = lifeline.map(|mut lifeline| -> Box<dyn FnMut() + Send> {
             Box::new(move || {
                 wait(&child);
                 lifeline.end();
+                if let Some(after) = &mut after {
+                    after.end();
+                }
                 // What did not end by itself was killed, and is ours to collect.
                 wait(&child);
             })

@@ -1,4 +1,4 @@
-//! Runs the operator's own `btrfs` and `zfs`, which make and remove snapshots of file systems. Their words are fixed but for paths, each
+//! Runs the operator's own `btrfs` and `zfs` (and finds `kubectl`), which make and remove snapshots of file systems. Their words are fixed but for paths, each
 //! of which is absolute, and for the names of datasets, which `zfs` said itself. Neither is taken from a recorded mount.
 
 use std::ffi::{OsStr, OsString};
@@ -43,8 +43,8 @@ pub fn freeze_with(environment: &Environment, recorded: RecordedMounts) {
 #[derive(Clone, Debug)]
 pub struct Freezer {
     kind: NativeKind,
-    program: PathBuf,
-    path: OsString,
+    pub(super) program: PathBuf,
+    pub(super) path: OsString,
 }
 
 /// A dataset of ZFS.
@@ -74,7 +74,7 @@ impl Freezer {
         let more = ["/usr/sbin", "/sbin"].map(PathBuf::from);
         let all = std::env::split_paths(&path).chain(more);
         let path = std::env::join_paths(all.filter(|directory| directory.is_absolute())).ok()?;
-        let program = find(kind.word().as_ref(), &path, &mounts)?;
+        let program = find(kind.program().as_ref(), &path, &mounts)?;
         Some(Self { kind, program, path })
     }
 

@@ -117,6 +117,10 @@ fn settle(
     let frozen = Frozen::left(natives);
     if wanted {
         let Some(limits) = limits else { return Ok(None) };
+        // A cluster takes its time, which nobody has to wait for: another command stores it.
+        if !frozen.are_readable()? {
+            return Ok(None);
+        }
         let limits = limits(&frozen.paper().instance);
         return Ok(Some(match store_baseline(store, world, frozen, limits) {
             Ok(_) => ThawedEnd::Stored,
@@ -221,10 +225,24 @@ pub(super) fn wait_for_baseline(
     world: World<'_>,
     row: &InstanceRow,
 ) -> Result<(), StoreError> {
-    for (id, is_alive) in awaited(store, row)? {
+    // What takes long is not waited for: the end of a session is what it is now, and a baseline is the first wherever it comes.
+    for (id, is_alive) in awaited(store, row)?
+        .into_iter()
+        .filter(|(id, _)| !is_slow(store, id))
+    {
         if is_alive && !store.wait_for_natives(&id, || !world.observer.cancelled())? {
             break;
         }
     }
     Ok(())
+}
+
+/// Whether it lies in a cluster, where it may take long until it can be read.
+fn is_slow(store: &Store, id: &SnapshotId) -> bool {
+    let states = store.natives().unwrap_or_default();
+    let mut papers = states
+        .iter()
+        .filter(|state| state.id == *id)
+        .flat_map(|state| &state.paper);
+    papers.any(FrozenPaper::is_slow)
 }

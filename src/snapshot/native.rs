@@ -24,6 +24,18 @@ pub enum NativePlace {
         /// Where the dataset is mounted.
         mountpoint: ByteString,
     },
+    /// A `VolumeSnapshot` of a claim in a cluster.
+    Volume {
+        /// The address of the claim.
+        claim: String,
+        /// The id of the claim: another cluster may have one of the same name.
+        uid: String,
+        /// The name of the snapshot, in the namespace of the claim.
+        snapshot: String,
+        /// Its `VolumeSnapshotClass`; none: the cluster decided.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<String>,
+    },
 }
 
 impl NativePlace {
@@ -36,6 +48,8 @@ impl NativePlace {
                 let name = snapshot.split_once('@').map_or("", |(_, name)| name);
                 mountpoint.to_path().join(".zfs/snapshot").join(name)
             }
+            // A claim that is written down ends with a `:`.
+            Self::Volume { claim, snapshot, .. } => PathBuf::from(format!("{claim}{snapshot}")),
         }
     }
 }
@@ -63,6 +77,9 @@ pub struct FrozenMount {
     pub inner: RelPath,
     /// Whether a file system is mounted at the root itself.
     pub mounted: bool,
+    /// A moment before it was frozen, by the clock of the machine that it lies on, when that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
 }
 
 /// What is written down before snapshots of file systems are made for a capture, so that whoever comes after a process that died
@@ -98,4 +115,14 @@ pub struct FrozenPaper {
     pub mounts: Vec<FrozenMount>,
     /// All mounts of the capture read one, so that it can still be taken later.
     pub whole: bool,
+}
+
+impl FrozenPaper {
+    /// Whether it may take long until all of it can be read: a cluster copies some of it.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        self.natives
+            .iter()
+            .any(|native| matches!(native, NativePlace::Volume { .. }))
+    }
 }

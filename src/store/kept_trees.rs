@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 
 use super::archive::Piece;
 use super::{Blobs, StoreError};
-use crate::mount::Root;
+use crate::mount::{MountError, Root};
 use crate::platform::{self, File};
 use crate::snapshot::{Digest, Manifest, RelPath, SnapshotRecord};
 
@@ -24,8 +24,8 @@ struct KeptTree {
     directory: PathBuf,
     manifest: Manifest,
     places: OnceLock<HashMap<Digest, RelPath, RandomState>>,
-    /// `None`: it is not there.
-    root: OnceLock<Option<Root>>,
+    /// `Err`: why it cannot be opened.
+    root: OnceLock<Result<Root, MountError>>,
 }
 
 impl KeptTrees {
@@ -58,8 +58,9 @@ impl KeptTrees {
         let tree = self.0.iter().find(|tree| tree.places().contains_key(digest))?;
         let directory = tree.directory.display();
         Some(match tree.root() {
-            Some(_) => format!("the snapshot of the file system {directory} does not have it any more"),
-            None => format!("the snapshot of the file system {directory} is gone"),
+            Ok(_) => format!("the snapshot of the file system {directory} does not have it any more"),
+            Err(MountError::Missing { .. }) => format!("the snapshot of the file system {directory} is gone"),
+            Err(error) => format!("the snapshot of the file system cannot be read: {error}"),
         })
     }
 
@@ -68,7 +69,14 @@ impl KeptTrees {
         self.0.iter().find_map(|tree| {
             let path = tree.places().get(digest)?;
             let (parent, name) = path.split()?;
-            let (file, stat) = tree.root()?.dir(&parent).ok()?.file(name.as_os_str()).ok()?;
+            let (file, stat) = tree
+                .root()
+                .as_ref()
+                .ok()?
+                .dir(&parent)
+                .ok()?
+                .file(name.as_os_str())
+                .ok()?;
             Some((file, stat.size))
         })
     }
@@ -121,8 +129,7 @@ impl KeptTree {
         })
     }
 
-    fn root(&self) -> Option<&Root> {
-        let root = self.root.get_or_init(|| Root::open(&self.directory).ok());
-        root.as_ref()
+    fn root(&self) -> &Result<Root, MountError> {
+        self.root.get_or_init(|| Root::open(&self.directory))
     }
 }

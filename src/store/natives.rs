@@ -13,14 +13,14 @@ use super::lock::{self, LockGuard};
 use super::papers::Paper;
 use super::restores::form;
 use super::{Layout, LockedObject, Store, StoreError, directory, durable};
+use crate::observer::Observer;
 use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
 use crate::snapshot::{FrozenPaper, NativePlace, SnapshotId};
 
 pub use look::NativeFact;
 pub(super) use look::{facts, sweep};
-pub use ours::{dataset_snapshot, letters_of};
-use place::{is_seen, is_there, kind_of, remove};
+pub use ours::{dataset_snapshot, letters_of, volume_snapshot};
 
 const PAPER: &str = "paper";
 const MADE: &str = "made";
@@ -59,7 +59,13 @@ impl Natives {
     ///
     /// # Errors
     /// [`StoreError::Native`].
-    pub fn make(&self, mut freezer: impl FnMut(NativeKind) -> Option<Freezer>) -> Result<(), StoreError> {
+    pub fn make(
+        &self,
+        mut freezer: impl FnMut(NativeKind) -> Option<Freezer>,
+        observer: &dyn Observer,
+    ) -> Result<(), StoreError> {
+        observer.expect(self.paper.natives.len() as u64, 0);
+        let mounts = self.mounts();
         for made in &self.paper.directories {
             let path = made.to_path();
             if !durable::make_directory(&path)? {
@@ -68,25 +74,29 @@ impl Natives {
             }
         }
         for native in &self.paper.natives {
-            let kind = kind_of(native);
-            let fail = |why: String| StoreError::Native {
-                path: native.directory(),
-                why,
-            };
-            let freezer = freezer(kind).ok_or_else(|| fail(kind.missing()))?;
-            match native {
-                NativePlace::Btrfs { subvolume, at } => {
-                    freezer
-                        .snapshot_subvolume(&subvolume.to_path(), &at.to_path())
-                        .map_err(fail)?;
-                }
-                NativePlace::Zfs { snapshot, .. } => freezer.snapshot_dataset(snapshot).map_err(fail)?,
-            }
-            if !is_seen(native) {
-                return Err(fail("it was made, and cannot be seen".to_owned()));
-            }
+            let kind = place::kind_of(native);
+            let freezer = freezer(kind).ok_or_else(|| kind.missing());
+            let made = freezer.and_then(|freezer| place::make(native, &freezer, observer));
+            made.and_then(|()| match place::is_there(native, &mounts, false)? {
+                true => Ok(()),
+                false => Err("it was made, and cannot be seen".to_owned()),
+            })
+            .map_err(|why| failed(native, why))?;
+            observer.advance(1, 0);
         }
         form::write(&self.directory, MADE, &self.paper.id)
+    }
+
+    /// Waits until all that the paper names can be read.
+    ///
+    /// # Errors
+    /// [`StoreError::Native`].
+    pub fn await_all(&self, observer: &dyn Observer) -> Result<(), StoreError> {
+        let mounts = self.mounts();
+        let mut natives = self.paper.natives.iter();
+        natives.try_for_each(|native| {
+            place::await_readable(native, &mounts, observer).map_err(|why| failed(native, why))
+        })
     }
 
     /// Whether all that the paper names is there.
@@ -96,7 +106,21 @@ impl Natives {
     pub fn are_there(&self) -> Result<bool, StoreError> {
         let mounts = self.mounts();
         for native in &self.paper.natives {
-            if !is_there(native, &mounts, true).map_err(|why| failed(native, why))? {
+            if !place::is_there(native, &mounts, true).map_err(|why| failed(native, why))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether all of it can be read now, without a wait.
+    ///
+    /// # Errors
+    /// [`StoreError::Native`].
+    pub fn are_readable(&self) -> Result<bool, StoreError> {
+        let mounts = self.mounts();
+        for native in &self.paper.natives {
+            if !place::is_readable(native, &mounts).map_err(|why| failed(native, why))? {
                 return Ok(false);
             }
         }
@@ -121,12 +145,12 @@ impl Natives {
         // What cannot be seen now stays as it is, for a time when it can.
         let was_made = self.is_made()?;
         for native in &self.paper.natives {
-            is_there(native, &mounts, was_made).map_err(|why| failed(native, why))?;
+            place::is_there(native, &mounts, was_made).map_err(|why| failed(native, why))?;
         }
         // From here on nobody takes what is left of them for all of it.
         durable::remove(&self.directory.join(MADE))?;
         for native in &self.paper.natives {
-            remove(native, &mounts).map_err(|why| failed(native, why))?;
+            place::remove(native, &mounts).map_err(|why| failed(native, why))?;
         }
         for made in &self.paper.directories {
             let path = made.to_path();

@@ -173,6 +173,7 @@ impl Drop for Progress<'_> {
 /// The line's text: `capturing  6,284 entries  12.0 MiB of 57.0 MiB  110.0 MiB a second  1 s left`.
 pub(super) fn describe(phase: Phase, done: Done, elapsed: Duration) -> String {
     let verb = match phase {
+        Phase::Freeze => "freezing",
         Phase::Capture => "capturing",
         Phase::Compare => "comparing",
         Phase::Stage => "staging",
@@ -225,6 +226,7 @@ fn left(done: Done, elapsed: Duration) -> Option<Duration> {
 /// What a phase came to.
 pub(super) fn summary(phase: Phase, done: Done, elapsed: Duration) -> String {
     let verb = match phase {
+        Phase::Freeze => "frozen",
         Phase::Capture => "captured",
         Phase::Compare => "compared",
         Phase::Stage => "staged",

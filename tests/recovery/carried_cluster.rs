@@ -18,14 +18,14 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 /// A claim `data` that shows a project.
-struct Claimed {
-    sandbox: Sandbox,
-    project: PathBuf,
+pub(crate) struct Claimed {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) project: PathBuf,
     volume: String,
 }
 
 impl Claimed {
-    fn new(name: &str) -> Option<Self> {
+    pub(crate) fn new(name: &str) -> Option<Self> {
         let mut sandbox = Sandbox::carried(Kind::Pod)?;
         sandbox.machine_mut().variables.push((
             "JACKIN_RECOVERY_HELPER_IMAGE".to_owned(),
@@ -45,11 +45,11 @@ impl Claimed {
         Some(claimed)
     }
 
-    fn cluster(&self) -> &Cluster {
+    pub(crate) fn cluster(&self) -> &Cluster {
         self.sandbox.machine().cluster()
     }
 
-    fn helpers(&self) -> Vec<String> {
+    pub(crate) fn helpers(&self) -> Vec<String> {
         let state = self.cluster().state();
         let pods = state["pods"].as_object().unwrap();
         let helpers = pods.iter().filter(|(_, pod)| pod["helper"] == true);

@@ -32,6 +32,7 @@ mod capturing;
 mod carried;
 mod carried_bounds;
 mod carried_cluster;
+mod carried_frozen;
 mod carried_inside;
 mod checkpoints;
 mod clock;

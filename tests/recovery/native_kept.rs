@@ -167,7 +167,7 @@ fn what_a_kept_snapshot_would_hold_beside_the_mount_is_refused() {
     let inner = btrfs.project.join("inner");
     fs::create_dir(&inner).unwrap();
     let explain = |at: &Path| sandbox.jackin(["explain", "--snapshot", "project", at.to_str().unwrap()]);
-    explain(&inner).code(2).has("it is no subvolume of its own");
+    explain(&inner).code(2).has("it is not a subvolume of its own");
     let nested = btrfs.project.join("nested");
     subvolume(&nested);
     explain(&nested).ok();

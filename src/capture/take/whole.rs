@@ -6,7 +6,7 @@ use crate::capture::frozen::{Freezing, Frozen, freeze};
 use crate::capture::known::Known;
 use crate::clock::{Entropy, random};
 use crate::observer::{Observer, Phase};
-use crate::snapshot::{Coverage, SnapshotId, SnapshotKind};
+use crate::snapshot::{Coverage, NativeUse, SnapshotId, SnapshotKind};
 use crate::store::Store;
 use crate::store::archive::ArchiveError;
 
@@ -37,7 +37,21 @@ pub fn take_with(
     entropy: &dyn Entropy,
 ) -> Result<Captured, CaptureError> {
     let Freezing { frozen, notes } = freezing;
-    let result = take_from(store, request, frozen.as_ref(), observer, entropy);
+    let mut notes = notes;
+    let mut result = take_from(store, request, frozen.as_ref(), observer, entropy);
+    // What a cluster does not come to show is no reason for no snapshot at all: nothing has begun that it would be too late for.
+    if let (Err(error @ (CaptureError::Store(_) | CaptureError::Mount(_))), Some(frozen)) = (&result, &frozen)
+        && frozen.paper().is_slow()
+        && request
+            .coverages
+            .iter()
+            .all(|coverage| coverage.native != Some(NativeUse::Itself))
+    {
+        notes.push(format!(
+            "a VolumeSnapshot could not be read, and the claim was read as it is: {error}"
+        ));
+        result = take_from(store, request, None, observer, entropy);
+    }
     let left = frozen.and_then(|frozen| match &result {
         Ok(captured) => frozen.let_go_unless_kept(&captured.record).err(),
         Err(_) => frozen.let_go().err(),
@@ -59,6 +73,8 @@ pub fn take_from(
     observer: &dyn Observer,
     entropy: &dyn Entropy,
 ) -> Result<Captured, CaptureError> {
+    // Nobody waits for the store meanwhile.
+    frozen.map_or(Ok(()), |frozen| frozen.ready(observer))?;
     let _shared = store.share()?;
     observer.begin(Phase::Capture);
     let has_state = request.coverages.iter().any(|coverage| coverage.state);

@@ -22,7 +22,8 @@ use crate::config::{Mode, OnFailure, settle};
 use crate::platform::remote::hang_up;
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
 use crate::session::{
-    Allowed, Begun, Closed, EndRequest, Sight, end, find_instance, overlap, refuse_inside, state_by,
+    Allowed, Begun, Closed, EndRequest, SessionError, Sight, end, find_instance, overlap, refuse_inside,
+    state_by,
 };
 use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
@@ -88,6 +89,8 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let mut frozen = begun.behind.take();
     let every = args.scope.checkpoint_every;
     let every = every.filter(|_| frozen.is_some() || begun.baseline.is_some());
+    let is_slow = frozen.as_ref().is_some_and(|frozen| frozen.paper().is_slow());
+    let mut closed = None;
     let started = start(context, program, arguments, &[variable]).map(|running| {
         let desk = behind::Desk {
             store: &store,
@@ -95,15 +98,27 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
             terminal,
             stop: &stop,
         };
-        behind::beside((desk, &begun.instance), frozen.take(), |is_ready| match every {
-            None => running.wait(),
-            Some(interval) => {
-                let wait = || running.wait();
-                let (ended, beside) =
-                    every::beside(&store, environment, &begun.instance, (interval, is_ready), wait);
-                taken = beside;
-                ended
+        behind::beside((desk, &begun.instance), frozen.take(), |is_ready| {
+            let ended = match every {
+                None => running.wait(),
+                Some(interval) => {
+                    let wait = || running.wait();
+                    let (ended, beside) =
+                        every::beside(&store, environment, &begun.instance, (interval, is_ready), wait);
+                    taken = beside;
+                    ended
+                }
+            };
+            // A cluster may take much longer than the command: what is changed until then is not the session's.
+            if let (true, Ok(ended)) = (is_slow, &ended) {
+                closed = Some(behind::close_now(
+                    desk,
+                    &begun.instance,
+                    ending(ended),
+                    &ended.survivors,
+                ));
             }
+            ended
         })
     });
     let (ended, stored) = match started {
@@ -119,10 +134,6 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     behind::take_over(context, &mut begun, stored);
     // Its end cannot be told, so nobody may record that it was seen.
     let ended = ended?;
-    let ending = match ended.exit {
-        Exit::Code(code) => Ending::Status(code),
-        Exit::Signal(signal) => Ending::Signal(signal),
-    };
     for failure in &taken.failures {
         let failure = sanitize::text(failure);
         context
@@ -135,11 +146,21 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
             .terminal
             .detail(&format!("{count} taken while the command ran"));
     }
-    let closed = close(context, &store, &begun, ending, ended.survivors.clone());
+    let closed = match closed {
+        Some(done) => tell_closed(context, &begun, done),
+        None => close(context, &store, &begun, ending(&ended), ended.survivors.clone()),
+    };
     tell_end(context, report.as_ref(), &store, &begun, closed, &ended);
     by_the_rules(context, &store);
     replicate::at_the_end(context, &store);
     Ok(status(ended.exit))
+}
+
+fn ending(ended: &Ended) -> Ending {
+    match ended.exit {
+        Exit::Code(code) => Ending::Status(code),
+        Exit::Signal(signal) => Ending::Signal(signal),
+    }
 }
 
 /// The program and its arguments, when it can be run.
@@ -230,24 +251,20 @@ fn close(
     ending: Ending,
     survivors: Vec<ProcessRef>,
 ) -> Option<Closed> {
-    let row = match find_instance(store, begun.instance.as_str()) {
-        Ok(row) => row,
-        Err(error) => {
-            context
-                .terminal
-                .warn(&format!("the session's end could not be recorded: {error}"));
-            return None;
-        }
-    };
-    match end(
-        store,
-        context.world(),
-        EndRequest {
+    let done = find_instance(store, begun.instance.as_str()).and_then(|row| {
+        let request = EndRequest {
             row: &row,
             ending,
             survivors,
-        },
-    ) {
+        };
+        end(store, context.world(), request)
+    });
+    tell_closed(context, begun, done)
+}
+
+/// Says how the end went.
+fn tell_closed(context: &Context<'_>, begun: &Begun, done: Result<Closed, SessionError>) -> Option<Closed> {
+    match done {
         Ok(closed) => {
             if let Some(error) = &closed.error {
                 let meaning = match (&begun.baseline, begun.waits) {
@@ -265,7 +282,7 @@ fn close(
                 let id = &captured.record.id;
                 context
                     .terminal
-                    .detail(&format!("closing snapshot {id} of {} is stored", row.id));
+                    .detail(&format!("closing snapshot {id} of {} is stored", begun.instance));
             }
             Some(closed)
         }

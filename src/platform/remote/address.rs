@@ -71,10 +71,12 @@ impl Address {
         Some((address, PathBuf::from(OsStr::from_bytes(path))))
     }
 
-    /// Whether an address is understood and has a path: none is ever guessed. A volume is one directory.
+    /// Whether an address is understood and has a path: none is ever guessed. A volume is one directory, and a snapshot of one is nothing
+    /// that anybody works in.
     #[must_use]
     pub fn has_path(path: &Path) -> bool {
         match Self::parts(path) {
+            Some((Self::Claim(spot), _)) => spot.snapshot().is_none(),
             Some((address, path)) => address.is_volume() || !path.is_empty(),
             None => false,
         }

@@ -288,7 +288,7 @@ impl Connection {
                 greeting.machine = machine_id(b"docker-volume", name.as_bytes(), b"");
             }
             Address::Claim(spot) => {
-                greeting.machine = machine_id(b"k8s-pvc", spot.to_string().as_bytes(), b"")
+                greeting.machine = machine_id(b"k8s-pvc", spot.whole().to_string().as_bytes(), b"")
             }
             Address::Ssh { .. } | Address::Docker { .. } | Address::Pod(_) => {}
         }

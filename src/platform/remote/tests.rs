@@ -245,6 +245,7 @@ fn addresses_are_taken_apart() {
         ("k8s-pvc://dev/web/data", "k8s-pvc://dev/web/data:", "/"),
         ("k8s-pvc://dev/web/data/a", "k8s-pvc://dev/web/data:", "/a"),
         ("k8s-pvc://web/data:/a/b", "k8s-pvc://web/data:", "/a/b"),
+        ("k8s-pvc://web/data:snap-0/a", "k8s-pvc://web/data:snap-0", "/a"),
     ] {
         assert_eq!(told(text), Some((address.to_owned(), path.to_owned())), "{text}");
     }
@@ -287,9 +288,21 @@ fn what_could_be_an_option_or_a_command_is_no_address() {
         "k8s://%zz/web/pod:/a",
         "k8s://%00/web/pod:/a",
         "k8s-pvc://web",
-        "k8s-pvc://web/data:side",
+        "k8s-pvc://web/data:Side",
     ] {
         assert_eq!(told(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_snapshot_of_a_claim_is_nothing_to_work_in() {
+    for (text, has) in [
+        ("k8s-pvc://web/data", true),
+        ("k8s-pvc://web/data:/a", true),
+        ("k8s-pvc://dev/web/data:snap-0", false),
+        ("k8s-pvc://web/data:snap-0/a", false),
+    ] {
+        assert_eq!(super::has_path(Path::new(text)), has, "{text}");
     }
 }
 

@@ -5,6 +5,7 @@ mod claim;
 mod contexts;
 #[cfg(test)]
 mod tests;
+mod volumes;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use self::volumes::FOR_SNAPSHOT;
 use super::lifeline::Lifeline;
 use super::{Reach, words};
 use crate::environment::Environment;
@@ -22,6 +24,7 @@ use crate::process::search::{find, path_outside};
 
 pub(super) use self::claim::claim;
 pub use self::contexts::settle;
+pub use self::volumes::{Cut, VolumePlan};
 
 /// A cluster may be far, and signing in to it slow.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -132,6 +135,8 @@ pub struct Permission {
     pub resource: &'static str,
     /// Whether the cluster says yes.
     pub granted: bool,
+    /// Nothing can be done there without it.
+    pub needed: bool,
 }
 
 /// Asks the cluster for each thing that an address needs. `None`: it is no address in a cluster.
@@ -158,7 +163,21 @@ pub fn permissions(
             verb,
             resource,
             granted: kubectl.may(verb, resource)?,
+            needed: true,
         })
     };
-    Some(needed.iter().map(one).collect())
+    let mut asked: Result<Vec<Permission>, String> = needed.iter().map(one).collect();
+    // Without these a claim is read as it is.
+    if let (Ok(asked), Address::Claim(_), Ok(true)) = (&mut asked, address, kubectl.has_snapshots()) {
+        for right in &FOR_SNAPSHOT {
+            match one(right) {
+                Ok(more) => asked.push(Permission {
+                    needed: false,
+                    ..more
+                }),
+                Err(why) => return Some(Err(why)),
+            }
+        }
+    }
+    Some(asked)
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::place::is_seen;
+use super::place::is_there;
 use super::{LOCK, PAPER, clear, ids, read};
 use crate::snapshot::{NativePlace, SnapshotId};
 use crate::store::draft::DRAFTS;
@@ -19,8 +19,10 @@ pub struct NativeFact {
     pub is_alive: bool,
     /// Where its snapshots of file systems are to be seen.
     pub places: Vec<PathBuf>,
-    /// Those that cannot be seen.
+    /// Those that are gone.
     pub missing: Vec<PathBuf>,
+    /// Those of which that cannot be told, and why.
+    pub unseen: Vec<(PathBuf, String)>,
 }
 
 /// All that lies there; what cannot be read is among the failures.
@@ -36,12 +38,25 @@ pub(in crate::store) fn facts(layout: &Layout, failures: &mut Vec<StoreError>) -
             let Some(paper) = read(&directory)? else {
                 return Ok(None);
             };
-            let missing = paper.natives.iter().filter(|native| !is_seen(native));
+            let mounts: Vec<PathBuf> = paper
+                .mounts
+                .iter()
+                .map(|mount| mount.coverage.root.to_path())
+                .collect();
+            let (mut missing, mut unseen) = (Vec::new(), Vec::new());
+            for native in &paper.natives {
+                match is_there(native, &mounts, false) {
+                    Ok(true) => {}
+                    Ok(false) => missing.push(native.directory()),
+                    Err(why) => unseen.push((native.directory(), why)),
+                }
+            }
             Ok(Some(NativeFact {
                 is_recorded: durable::is_there(&layout.record(&id))?,
                 is_alive: lock::is_taken(&directory.join(LOCK))?,
                 places: paper.natives.iter().map(NativePlace::directory).collect(),
-                missing: missing.map(NativePlace::directory).collect(),
+                missing,
+                unseen,
                 id: id.clone(),
             }))
         };

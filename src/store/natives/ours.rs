@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::contract::frozen_name;
+use crate::platform::remote::{Address, Spot};
 use crate::snapshot::{FrozenPaper, NativePlace, SnapshotId};
 use crate::store::papers::Paper;
 
-/// What stands behind the `@` of a snapshot of a dataset.
-const ZFS_PREFIX: &str = "jackin-recovery-";
+/// How the name of a snapshot of a dataset begins behind its `@`, and that of a snapshot of a claim.
+const PREFIX: &str = "jackin-recovery-";
 
 /// The letters of a capture, for names.
 #[must_use]
@@ -18,7 +19,24 @@ pub fn letters_of(id: &SnapshotId) -> &str {
 /// The name of the `number`-th snapshot of a dataset for a capture.
 #[must_use]
 pub fn dataset_snapshot(dataset: &str, id: &SnapshotId, number: usize) -> String {
-    format!("{dataset}@{ZFS_PREFIX}{}-{number}", letters_of(id))
+    format!("{dataset}@{PREFIX}{}-{number}", letters_of(id))
+}
+
+/// The name of the `number`-th snapshot of a claim for a capture.
+#[must_use]
+pub fn volume_snapshot(id: &SnapshotId, number: usize) -> String {
+    format!("{PREFIX}{}-{number}", letters_of(id))
+}
+
+/// The claim that an address names.
+pub(super) fn spot_of(claim: &str) -> Option<Spot> {
+    let (address, path) = Address::split(Path::new(claim))?;
+    match address {
+        Address::Claim(spot) if spot.snapshot().is_none() && path == Path::new("/") => {
+            (Address::Claim(spot.clone()).to_string() == claim).then_some(spot)
+        }
+        _ => None,
+    }
 }
 
 /// Whether two paths lead to one directory, which may be spelled in two ways.
@@ -65,6 +83,9 @@ impl Paper for FrozenPaper {
                 NativePlace::Zfs { snapshot, .. } => {
                     let dataset = snapshot.split_once('@').map_or("", |(dataset, _)| dataset);
                     *snapshot == dataset_snapshot(dataset, &self.id, number)
+                }
+                NativePlace::Volume { claim, snapshot, .. } => {
+                    spot_of(claim).is_some() && *snapshot == volume_snapshot(&self.id, number)
                 }
             };
             if !is_ours {

@@ -1,29 +1,88 @@
-//! One snapshot of a file system: whether it is there, and how it goes.
+//! One snapshot of a file system: making it, looking whether it is there, removing it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::ours::spot_of;
+use crate::observer::Observer;
+use crate::platform::remote::Spot;
 use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind};
-use crate::process::Freezer;
+use crate::process::{Cut, Freezer};
 use crate::snapshot::NativePlace;
+
+const NO_CLAIM: &str = "it names no claim";
 
 pub(super) fn kind_of(native: &NativePlace) -> NativeKind {
     match native {
         NativePlace::Btrfs { .. } => NativeKind::Btrfs,
         NativePlace::Zfs { .. } => NativeKind::Zfs,
+        NativePlace::Volume { .. } => NativeKind::Volume,
     }
 }
 
-/// What lies where it must be, as far as can be seen.
-fn found(path: &Path) -> io::Result<Found> {
-    Ok(match platform::stat_path(path)? {
-        None => Found::Nothing,
-        Some(stat) if stat.kind == NodeKind::Directory && stat.ino == BTRFS_TOP => Found::Top,
-        Some(stat) if stat.kind == NodeKind::Directory => Found::Directory,
-        Some(_) => Found::Other,
+/// Its program, which is never one of a mount.
+fn freezer_of(native: &NativePlace, mounts: &[PathBuf]) -> Result<Freezer, String> {
+    let kind = kind_of(native);
+    Freezer::find(kind, mounts).ok_or_else(|| kind.missing())
+}
+
+/// Makes it. When this returns its moment is over; to read it may take longer.
+pub(super) fn make(native: &NativePlace, freezer: &Freezer, observer: &dyn Observer) -> Result<(), String> {
+    match native {
+        NativePlace::Btrfs { subvolume, at } => {
+            freezer.snapshot_subvolume(&subvolume.to_path(), &at.to_path())
+        }
+        NativePlace::Zfs { snapshot, .. } => freezer.snapshot_dataset(snapshot),
+        NativePlace::Volume {
+            claim,
+            snapshot,
+            class,
+            ..
+        } => {
+            let spot = spot_of(claim).ok_or(NO_CLAIM)?;
+            freezer.snapshot_volume(&spot, snapshot, class.as_deref())?;
+            await_volume(freezer, (&spot, snapshot), Cut::Taken, observer)
+        }
+    }
+}
+
+/// Waits until it can be read.
+pub(super) fn await_readable(
+    native: &NativePlace,
+    mounts: &[PathBuf],
+    observer: &dyn Observer,
+) -> Result<(), String> {
+    let NativePlace::Volume { claim, snapshot, .. } = native else {
+        return Ok(());
+    };
+    let spot = spot_of(claim).ok_or(NO_CLAIM)?;
+    let freezer = freezer_of(native, mounts)?;
+    await_volume(&freezer, (&spot, snapshot), Cut::Ready, observer)
+}
+
+/// Whether it can be read now, without a wait.
+pub(super) fn is_readable(native: &NativePlace, mounts: &[PathBuf]) -> Result<bool, String> {
+    let NativePlace::Volume { claim, snapshot, .. } = native else {
+        return Ok(true);
+    };
+    let spot = spot_of(claim).ok_or(NO_CLAIM)?;
+    freezer_of(native, mounts)?.is_ready(&spot, snapshot)
+}
+
+/// Waits until a snapshot of a claim is so far; the observer hears that time goes by.
+fn await_volume(
+    freezer: &Freezer,
+    (spot, snapshot): (&Spot, &str),
+    cut: Cut,
+    observer: &dyn Observer,
+) -> Result<(), String> {
+    freezer.await_volume(spot, snapshot, cut, &mut || {
+        observer.advance(0, 0);
+        !observer.cancelled()
     })
 }
 
+/// What lies where it must be, as far as can be seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Nothing,
@@ -33,56 +92,60 @@ enum Found {
     Other,
 }
 
-/// Whether it can be seen where it must be.
-pub(super) fn is_seen(native: &NativePlace) -> bool {
-    let found = found(&native.directory()).ok();
-    match native {
-        NativePlace::Btrfs { .. } => found == Some(Found::Top),
-        NativePlace::Zfs { .. } => matches!(found, Some(Found::Top | Found::Directory)),
-    }
+fn found(path: &Path) -> Result<Found, String> {
+    let stat = platform::stat_path(path).map_err(|error: io::Error| error.to_string())?;
+    Ok(match stat {
+        None => Found::Nothing,
+        Some(stat) if stat.kind == NodeKind::Directory && stat.ino == BTRFS_TOP => Found::Top,
+        Some(stat) if stat.kind == NodeKind::Directory => Found::Directory,
+        Some(_) => Found::Other,
+    })
 }
 
 /// Whether it is there; what cannot be seen is gone only when its file system can be. Whatever is mounted at the place of a subvolume now
-/// need not be what it was; it is believed only where it is not certain that anything was made (`was_made`).
+/// need not be what it was; it is believed only where it is not certain that anything was made (`was_made`). `Err`: why that cannot be told.
 pub(super) fn is_there(native: &NativePlace, mounts: &[PathBuf], was_made: bool) -> Result<bool, String> {
-    let look = |path: &Path| found(path).map_err(|error| error.to_string());
     match native {
         NativePlace::Btrfs { subvolume, at } => {
             let at = at.to_path();
-            match look(&at)? {
+            match found(&at)? {
                 Found::Top => return Ok(true),
                 Found::Nothing => {}
                 Found::Directory | Found::Other => return Err("something else lies there".to_owned()),
             }
             // The directory that we made for it is on its file system.
-            let holder = at.parent().map_or(Ok(Found::Nothing), look)?;
-            let is_seen =
-                holder == Found::Directory || !was_made && look(&subvolume.to_path())? == Found::Top;
-            match is_seen {
+            let holder = at.parent().map_or(Ok(Found::Nothing), found)?;
+            match holder == Found::Directory || !was_made && found(&subvolume.to_path())? == Found::Top {
                 true => Ok(false),
                 false => Err(
                     "the directory that holds it is not there: its file system may not be mounted".to_owned(),
                 ),
             }
         }
-        NativePlace::Zfs { snapshot, .. } => {
-            let freezer = Freezer::find(NativeKind::Zfs, mounts);
-            freezer
-                .ok_or_else(|| NativeKind::Zfs.missing())?
-                .has_snapshot(snapshot)
+        NativePlace::Zfs { snapshot, .. } => freezer_of(native, mounts)?.has_snapshot(snapshot),
+        NativePlace::Volume {
+            claim, uid, snapshot, ..
+        } => {
+            let spot = spot_of(claim).ok_or(NO_CLAIM)?;
+            freezer_of(native, mounts)?.has_volume_snapshot(&spot, snapshot, uid)
         }
     }
 }
 
+/// Removes it; one that is gone already is no error.
 pub(super) fn remove(native: &NativePlace, mounts: &[PathBuf]) -> Result<(), String> {
     if !is_there(native, mounts, false)? {
         return Ok(());
     }
-    let kind = kind_of(native);
-    let freezer = Freezer::find(kind, mounts).ok_or_else(|| kind.missing())?;
+    let freezer = freezer_of(native, mounts)?;
     match native {
         NativePlace::Btrfs { at, .. } => freezer.delete_subvolume(&at.to_path())?,
         NativePlace::Zfs { snapshot, .. } => freezer.destroy_snapshot(snapshot)?,
+        // The cluster does it in its own time, and cannot be made to forget it.
+        NativePlace::Volume { claim, snapshot, .. } => {
+            let spot = spot_of(claim).ok_or(NO_CLAIM)?;
+            return freezer.delete_volume_snapshot(&spot, snapshot);
+        }
     }
     match is_there(native, mounts, false)? {
         true => Err("it is still there".to_owned()),

@@ -5,13 +5,18 @@ What there is stands in cluster.json beside this file. A pod is a container of t
 the other side that its input has ended, as a stream in a cluster may not.
 """
 
+import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
 
+SNAPSHOTS = "volumesnapshots.snapshot.storage.k8s.io"
+CLASSES = "volumesnapshotclasses.snapshot.storage.k8s.io"
 HERE = os.path.dirname(os.path.abspath(__file__))
+LOCKS = []
 STATE = os.path.join(HERE, "cluster.json")
 
 
@@ -24,6 +29,13 @@ def save(state):
     with open(STATE + ".new", "w") as file:
         json.dump(state, file)
     os.replace(STATE + ".new", STATE)
+
+
+def alone():
+    """Nobody else changes what there is until this program ends."""
+    if not LOCKS:
+        LOCKS.append(os.open(os.path.join(HERE, "lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC))
+        fcntl.flock(LOCKS[0], fcntl.LOCK_EX)
 
 
 def fail(text):
@@ -57,8 +69,78 @@ def pod_object(name, pod):
     return found
 
 
+def device_of(claim):
+    """The directory that a claim shows."""
+    done = docker("volume", "inspect", claim["volume"], "--format", "{{.Options.device}}")
+    return done.stdout.strip()
+
+
+def create_snapshot(state, made):
+    if made["apiVersion"] != "snapshot.storage.k8s.io/v1" or not state.get("snapshots_known"):
+        fail('error: no matches for kind "VolumeSnapshot"')
+    name, spec = made["metadata"]["name"], made["spec"]
+    claim = spec["source"]["persistentVolumeClaimName"]
+    if name in state.setdefault("snapshots", {}):
+        fail(f'Error from server (AlreadyExists): volumesnapshots "{name}" already exists')
+    if claim not in state["claims"]:
+        missing("persistentvolumeclaims", claim)
+    with open(os.path.join(HERE, "snapshot.json"), "w") as file:
+        json.dump(made, file)
+    place = os.path.join(HERE, name)
+    subprocess.run(["cp", "-a", device_of(state["claims"][claim]), place], check=True)
+    kept = {"place": place, "made": made, "polls": 0, "claim": claim}
+    state["snapshots"][name] = kept
+    save(state)
+    print(f"volumesnapshot/{name} created")
+
+
+def create_claim(state, made):
+    name, spec = made["metadata"]["name"], made["spec"]
+    source = spec["dataSource"]
+    assert source["apiGroup"] == "snapshot.storage.k8s.io" and source["kind"] == "VolumeSnapshot", source
+    with open(os.path.join(HERE, "claim.json"), "w") as file:
+        json.dump(made, file)
+    snapshot = state.get("snapshots", {}).get(source["name"])
+    if snapshot is None:
+        missing("volumesnapshots", source["name"])
+    volume = f"{name}-shown"
+    options = ["--driver", "local", "--opt", "type=none", "--opt", "o=bind", "--opt", f"device={snapshot['place']}"]
+    done = docker("volume", "create", *options, volume)
+    if done.returncode:
+        fail(f"Error from server: {done.stderr}")
+    state["claims"][name] = {"volume": volume, "modes": spec["accessModes"], "helper": True}
+    save(state)
+    print(f"persistentvolumeclaim/{name} created")
+
+
+def snapshot_object(state, name, looked):
+    snapshot = state["snapshots"][name]
+    if looked:
+        snapshot["polls"] += 1
+        save(state)
+    found = dict(snapshot["made"])
+    status = {"readyToUse": snapshot["polls"] > state.get("ready_after", 0)}
+    if snapshot["polls"] > state.get("taken_after", 0):
+        status["creationTime"] = "2026-11-23T12:00:00Z"
+        status["restoreSize"] = "1Gi"
+    if "snapshot_error" in state:
+        status = {"readyToUse": False, "error": {"message": state["snapshot_error"]}}
+    found["status"] = status
+    found["metadata"] = {**found["metadata"], "uid": f"uid-of-{name}"}
+    return found
+
+
 def create(state):
     made = json.load(sys.stdin)
+    alone()
+    state = load()
+    for kind, resource in (("VolumeSnapshot", SNAPSHOTS), ("PersistentVolumeClaim", "persistentvolumeclaims")):
+        if made["kind"] == kind and f"create {resource}" in state.get("denied", []):
+            fail(f"Error from server (Forbidden): {resource} is forbidden")
+    if made["kind"] == "VolumeSnapshot":
+        return create_snapshot(state, made)
+    if made["kind"] == "PersistentVolumeClaim":
+        return create_claim(state, made)
     if "create pods" in state.get("denied", []):
         fail('Error from server (Forbidden): pods is forbidden: User "ann" cannot create resource "pods"')
     if made["kind"] != "Pod" or made["apiVersion"] != "v1":
@@ -74,7 +156,8 @@ def create(state):
     pod.update(state.get("new_pods", {}))
     if "waiting" not in pod and "condition" not in pod:
         run = ["run", "-d", "--init=false", "--network", "none", "--name", name]
-        run += ["-v", f"{state['claims'][claim]['volume']}:{mounted['mountPath']}"]
+        only = ":ro" if mounted.get("readOnly") else ""
+        run += ["-v", f"{state['claims'][claim]['volume']}:{mounted['mountPath']}{only}"]
         run += ["-u", str(container["securityContext"]["runAsUser"])]
         command, *words = container["command"]
         run += ["--entrypoint", command, container["image"], *words]
@@ -86,12 +169,26 @@ def create(state):
     print(f"pod/{name} created")
 
 
-def delete(state, name):
-    if state["pods"].pop(name, None) is None:
-        return
-    save(state)
-    docker("rm", "-f", name)
-    print(f'pod "{name}" deleted')
+def delete(kind, name):
+    alone()
+    state = load()
+    if kind == "pod":
+        if state["pods"].pop(name, None) is not None:
+            save(state)
+            docker("rm", "-f", name)
+    elif kind == "persistentvolumeclaim":
+        claim = state["claims"].pop(name, None)
+        if claim is not None:
+            assert claim.get("helper"), f"{name} is the operator's"
+            save(state)
+            docker("volume", "rm", claim["volume"])
+    else:
+        assert kind == SNAPSHOTS, kind
+        snapshot = state.get("snapshots", {}).pop(name, None)
+        if snapshot is not None:
+            save(state)
+            shutil.rmtree(snapshot["place"], ignore_errors=True)
+    print(f'{kind} "{name}" deleted')
 
 
 def get(state, kind, name):
@@ -102,13 +199,38 @@ def get(state, kind, name):
         if name not in state["pods"]:
             missing("pods", name)
         return pod_object(name, state["pods"][name])
+    if kind == SNAPSHOTS:
+        alone()
+        state = load()
+        if name not in state.get("snapshots", {}):
+            missing("volumesnapshots.snapshot.storage.k8s.io", name)
+        return snapshot_object(state, name, True)
+    if kind == CLASSES:
+        if f"get {CLASSES}" in state.get("denied", []):
+            fail(f"Error from server (Forbidden): {CLASSES} is forbidden")
+        return {"kind": "List", "items": state.get("classes", [])}
+    if kind == "storageclass":
+        if "get storageclasses" in state.get("denied", []):
+            fail("Error from server (Forbidden): storageclasses is forbidden")
+        reclaim = state.get("reclaim", "Delete")
+        return {"metadata": {"name": name}, "provisioner": state.get("provisioner", "disks.example"), "reclaimPolicy": reclaim}
     claim = state["claims"].get(name)
     if claim is None:
         missing("persistentvolumeclaims", name)
     return {
         "kind": "PersistentVolumeClaim",
-        "spec": {"accessModes": claim["modes"], "volumeMode": claim.get("mode", "Filesystem")},
-        "status": {"phase": "Bound"},
+        "metadata": {
+            "name": name,
+            "uid": claim.get("uid", f"uid-of-{name}"),
+            "annotations": {"volume.kubernetes.io/storage-provisioner": "disks.example"},
+        },
+        "spec": {
+            "accessModes": claim["modes"],
+            "volumeMode": claim.get("mode", "Filesystem"),
+            "storageClassName": claim.get("class", "quick"),
+            "resources": {"requests": {"storage": "3Gi"}},
+        },
+        "status": {"phase": "Bound", "capacity": {"storage": "4Gi"}},
     }
 
 
@@ -173,6 +295,17 @@ def main():
         fail(f'Error from server (NotFound): namespaces "{namespace}" not found')
     if verb == "exec":
         execute(state, words)
+    elif verb == "get" and words[0] == "--raw":
+        assert words[1] == "/apis/snapshot.storage.k8s.io/v1", words
+        if not state.get("snapshots_known"):
+            fail("Error from server (NotFound): the server could not find the requested resource")
+        print(json.dumps({"kind": "APIResourceList", "resources": [{"name": "volumesnapshots"}]}))
+    elif verb == "get" and words[-3:] == ["--ignore-not-found", "-o", "name"]:
+        assert words[0] == SNAPSHOTS, words
+        if "unreachable" in state:
+            fail(state["unreachable"])
+        if words[1] in state.get("snapshots", {}):
+            print(f"volumesnapshot.snapshot.storage.k8s.io/{words[1]}")
     elif verb == "get":
         assert words[-2:] == ["-o", "json"], words
         print(json.dumps(get(state, words[0], words[1] if len(words) == 4 else None)))
@@ -180,8 +313,12 @@ def main():
         assert words == ["-f", "-"], words
         create(state)
     elif verb == "delete":
-        assert words[0] == "pod" and words[2:] == ["--ignore-not-found", "--wait=false"], words
-        delete(state, words[1])
+        assert words[-2:] == ["--ignore-not-found", "--wait=false"], words
+        named = words[:-2]
+        if named[0] == SNAPSHOTS:
+            delete(*named)
+        else:
+            delete(*named)
     elif verb == "auth":
         _, asked, what, part = words
         part = part.partition("=")[2]

@@ -14,8 +14,9 @@ use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;
 use crate::environment::Environment;
 use crate::platform;
-use crate::session::{Begun, World, store_baseline};
-use crate::snapshot::{Act, InstanceId, SnapshotKind};
+use crate::platform::remote::hang_up;
+use crate::session::{Begun, Closed, EndRequest, SessionError, World, end, find_instance, store_baseline};
+use crate::snapshot::{Act, Ending, InstanceId, ProcessRef, SnapshotKind};
 use crate::store::Store;
 use crate::terminal::{Terminal, sanitize};
 
@@ -58,6 +59,8 @@ pub(super) fn beside<T>(
             };
             let stored = store_or_record(desk.store, world, instance, frozen);
             is_ready.store(true, Ordering::Relaxed);
+            // A helper that showed what was frozen is not kept for as long as the command runs.
+            hang_up();
             if stored.is_ok() {
                 // Whether that could be started shows when the session ends.
                 replicate::leave(desk.environment);
@@ -104,6 +107,29 @@ fn store_or_record(
         let _ = store.append(world.clock.now(), world.uid, instance, failed);
     }
     stored
+}
+
+/// Ends the session while its baseline is still being stored.
+pub(super) fn close_now(
+    desk: Desk<'_>,
+    instance: &InstanceId,
+    ending: Ending,
+    survivors: &[ProcessRef],
+) -> Result<Closed, SessionError> {
+    let (quiet, clock, entropy) = (Quiet::default(), SystemClock, SystemEntropy);
+    let world = World {
+        observer: &quiet,
+        clock: &clock,
+        entropy: &entropy,
+        uid: platform::own_ids().0,
+    };
+    let row = find_instance(desk.store, instance.as_str())?;
+    let request = EndRequest {
+        row: &row,
+        ending,
+        survivors: survivors.to_vec(),
+    };
+    end(desk.store, world, request)
 }
 
 /// Stores the baseline here and now, when it is not stored yet.

@@ -3,6 +3,7 @@
 use super::sheet::{Part, Sheet};
 use crate::config::{Isolation, Subject, Unread};
 use crate::contract::{Contract, MountState, MountTerms, NativeTerms, NotCovered};
+use crate::platform::NativeKind;
 use crate::platform::remote::Helper;
 use crate::snapshot::RelPath;
 use crate::terminal::{Role, sanitize};
@@ -101,25 +102,45 @@ fn state(sheet: &mut Sheet, contract: &Contract, mount: &MountTerms) {
 /// How captures freeze it. The directory outside the mount that is made for that is named.
 pub(super) fn frozen(sheet: &mut Sheet, terms: Option<&NativeTerms>) {
     let Some(terms) = terms else { return };
+    let is_volume = NativeKind::Volume.word() == terms.kind;
+    let what = match is_volume {
+        true => "VolumeSnapshot".to_owned(),
+        false => format!("{} snapshot", terms.kind),
+    };
+    let when = match is_volume && !terms.keeps {
+        true => "for the baseline",
+        false => "for each capture",
+    };
+    let class = terms.class.as_ref().map(|class| format!(" of the class {class}"));
+    let class = sanitize::text(&class.unwrap_or_default());
     match (&terms.source, &terms.place, &terms.why_not) {
-        (Some(source), Some(place), _) => sheet.below(&[
-            Part::Text("frozen for each capture by a "),
-            Part::Text(&terms.kind),
-            Part::Text(" snapshot of "),
-            Part::name(&source.0),
-            Part::Text(", in "),
-            Part::name(&place.0),
-            Part::Text(match terms.keeps {
-                true => ", which keeps the contents until it is pruned",
-                false => ", until it is stored",
-            }),
-        ]),
+        (Some(source), Some(place), _) => {
+            sheet.below(&[
+                Part::Text("frozen "),
+                Part::Text(when),
+                Part::Text(" by a "),
+                Part::Text(&what),
+                Part::Text(&class),
+                Part::Text(" of "),
+                Part::name(&source.0),
+                Part::Text(", in "),
+                Part::name(&place.0),
+                Part::Text(match terms.keeps {
+                    true => ", which keeps the contents until it is pruned",
+                    false => ", until it is stored",
+                }),
+            ]);
+            if !terms.permissions.is_empty() {
+                let rights = terms.permissions.join(", ");
+                sheet.below(&[Part::Text("for that: "), Part::Text(&rights)]);
+            }
+        }
         (_, _, Some(why)) => {
             let why = sanitize::text(why);
             sheet.below(&[
                 Part::Text("not frozen by a "),
-                Part::Text(&terms.kind),
-                Part::Text(" snapshot: "),
+                Part::Text(&what),
+                Part::Text(": "),
                 Part::Text(&why),
             ]);
         }

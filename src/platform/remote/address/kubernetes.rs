@@ -13,7 +13,8 @@ pub struct Spot {
     pub namespace: String,
     /// The pod or the claim.
     pub name: String,
-    /// The container. Empty: the one that `kubectl` takes. `None`: no `:` was written, and the first word may yet be a context.
+    /// The container; of a claim the snapshot of it that is meant. Empty: the one that `kubectl` takes, the claim itself. `None`: no `:`
+    /// was written, and the first word may yet be a context.
     pub container: Option<String>,
 }
 
@@ -54,9 +55,7 @@ impl Spot {
     /// A claim, and what stands behind it.
     pub(super) fn of_claim(text: &[u8]) -> Option<(Self, &[u8])> {
         if let Some((spot, rest)) = Self::marked(text) {
-            // A claim has no containers.
-            let is_claim = spot.container.as_deref() == Some("");
-            return is_claim.then_some((spot, rest));
+            return Some((spot, rest));
         }
         let (one, rest) = first(text)?;
         let (two, rest) = next(rest)?;
@@ -86,6 +85,30 @@ impl Spot {
             return None;
         }
         Some((Self::plain(context, namespace, &name, Some(container))?, rest))
+    }
+
+    /// Of a claim: the snapshot of it that is meant, and not the claim itself.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<&str> {
+        self.container.as_deref().filter(|name| !name.is_empty())
+    }
+
+    /// The same claim without a snapshot.
+    #[must_use]
+    pub fn whole(&self) -> Self {
+        Self {
+            container: Some(String::new()),
+            ..self.clone()
+        }
+    }
+
+    /// The same claim as this snapshot has it.
+    #[must_use]
+    pub fn as_of(&self, snapshot: &str) -> Self {
+        Self {
+            container: Some(snapshot.to_owned()),
+            ..self.clone()
+        }
     }
 
     fn plain(context: Option<&str>, namespace: &str, name: &str, container: Option<String>) -> Option<Self> {

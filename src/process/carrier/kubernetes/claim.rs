@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::volumes::show;
 use super::{FOR_CLAIM, Kubectl, exec, place};
 use crate::clock::Entropy;
 use crate::environment::Environment;
@@ -22,11 +23,13 @@ const START: Duration = Duration::from_secs(180);
 /// How long nobody may find a place for it.
 const PLACE: Duration = Duration::from_secs(30);
 const NAP: Duration = Duration::from_millis(300);
+/// How long a volume that is made from a snapshot may take: some services copy all of it, and its pod has no place until then.
+const SHOWN: Duration = Duration::from_secs(20 * 60);
 /// How long a helper lives that nobody removed (seconds).
 const LIFE: u64 = 6 * 60 * 60;
 /// Whose a helper is.
-const OWNER: &str = "app.kubernetes.io/managed-by";
-const OURS: &str = "jackin-recovery";
+pub(super) const OWNER: &str = "app.kubernetes.io/managed-by";
+pub(super) const OURS: &str = "jackin-recovery";
 /// Reasons of a container that waits which no waiting mends.
 const HOPELESS: [&str; 6] = [
     "ErrImagePull",
@@ -48,30 +51,60 @@ pub(in crate::process::carrier) fn claim(
     stop: &Arc<AtomicBool>,
 ) -> io::Result<Reach> {
     let spot = kubectl.spot;
-    let node = node_of(kubectl)?;
+    let snapshot = spot.snapshot();
+    let node = match snapshot {
+        None => node_of(kubectl)?,
+        Some(_) => None,
+    };
     let image = chosen(environment).unwrap_or_else(|| HELPER.to_owned());
     let letters: String = unguessable(entropy).chars().take(12).collect();
     let name = format!("{OURS}-{letters}");
-    let pod = helper(spot, &name, &image, node.as_deref());
-    let mut then = vec![kubectl.program.as_os_str().to_owned()];
-    then.extend(place(spot).into_iter().map(OsString::from));
-    then.extend(words([
-        "delete",
-        "pod",
-        &name,
-        "--ignore-not-found",
-        "--wait=false",
-    ]));
-    // It is there before the pod is: whatever comes, the pod is removed.
-    let mut lifeline = Lifeline::new(then, kubectl.path)?;
+    // A claim of our own shows what a snapshot has, and is called like the pod.
+    let shown = snapshot.map_or(&spot.name, |_| &name);
+    let pod = helper(spot, &name, (shown, snapshot.is_some()), &image, node.as_deref());
+    // Each is there before what it removes: whatever comes, that goes. One for each, for each must be seen to have gone.
+    let lifeline = |kind: &str| {
+        let mut then = vec![kubectl.program.as_os_str().to_owned()];
+        then.extend(place(spot).into_iter().map(OsString::from));
+        then.extend(words([
+            "delete",
+            kind,
+            &name,
+            "--ignore-not-found",
+            "--wait=false",
+        ]));
+        Lifeline::new(then, kubectl.path)
+    };
+    // Dropped last, so that the pod goes first.
+    let mut after = match snapshot {
+        Some(_) => Some(lifeline("persistentvolumeclaim")?),
+        None => None,
+    };
+    if let (Some(snapshot), Some(after)) = (snapshot, &mut after) {
+        show(kubectl, snapshot, &name).inspect_err(|error| {
+            if is_refused(&error.to_string()) {
+                after.nothing();
+            }
+        })?;
+    }
+    let mut lifeline = lifeline("pod")?;
     if let Err(why) = kubectl.ask(&["create", "-f", "-"], Some(pod.to_string().into_bytes())) {
-        // What the cluster refused it did not make.
-        if why.contains("from server") {
+        if is_refused(&why) {
             lifeline.nothing();
         }
         return Err(io::Error::other(format!("no helper pod can be made: {why}")));
     }
-    started(kubectl, &name, &image, stop)?;
+    let patience = match snapshot {
+        Some(_) => Patience {
+            place: SHOWN,
+            start: SHOWN,
+        },
+        None => Patience {
+            place: PLACE,
+            start: START,
+        },
+    };
+    started(kubectl, &name, &image, patience, stop)?;
     Ok(Reach {
         only: vec![PathBuf::from(VOLUME_PLACE)],
         helper: Some(Helper {
@@ -83,8 +116,23 @@ pub(in crate::process::carrier) fn claim(
                 .collect(),
         }),
         lifeline: Some(lifeline),
+        after,
         ..Reach::of(exec(spot, &name, Some(OURS)))
     })
+}
+
+/// What the cluster refused it did not make.
+fn is_refused(why: &str) -> bool {
+    why.contains("from server")
+}
+
+/// How long a pod may take.
+#[derive(Clone, Copy)]
+struct Patience {
+    /// Until a node takes it.
+    place: Duration,
+    /// Until it runs.
+    start: Duration,
 }
 
 /// The node that a claim is in use on, where only one node can have it.
@@ -134,7 +182,14 @@ fn node_of(kubectl: &Kubectl<'_>) -> io::Result<Option<String>> {
 }
 
 /// The object of a helper pod (core/v1). It is root in a container that has nothing but the volume: owners are put back by root alone.
-pub(super) fn helper(spot: &Spot, name: &str, image: &str, node: Option<&str>) -> Value {
+/// `claim`: which one it has, and whether it may only read there.
+pub(super) fn helper(
+    spot: &Spot,
+    name: &str,
+    (claim, read_only): (&str, bool),
+    image: &str,
+    node: Option<&str>,
+) -> Value {
     let mut pod = json!({
         "apiVersion": "v1",
         "kind": "Pod",
@@ -159,9 +214,9 @@ pub(super) fn helper(spot: &Spot, name: &str, image: &str, node: Option<&str>) -
                         "add": ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "MKNOD", "SETFCAP"],
                     },
                 },
-                "volumeMounts": [{ "name": "claim", "mountPath": VOLUME_PLACE }],
+                "volumeMounts": [{ "name": "claim", "mountPath": VOLUME_PLACE, "readOnly": read_only }],
             }],
-            "volumes": [{ "name": "claim", "persistentVolumeClaim": { "claimName": spot.name } }],
+            "volumes": [{ "name": "claim", "persistentVolumeClaim": { "claimName": claim } }],
         },
     });
     if let (Some(node), Some(spec)) = (node, pod.get_mut("spec").and_then(Value::as_object_mut)) {
@@ -171,7 +226,13 @@ pub(super) fn helper(spot: &Spot, name: &str, image: &str, node: Option<&str>) -
 }
 
 /// Waits until a helper runs.
-fn started(kubectl: &Kubectl<'_>, name: &str, image: &str, stop: &AtomicBool) -> io::Result<()> {
+fn started(
+    kubectl: &Kubectl<'_>,
+    name: &str,
+    image: &str,
+    patience: Patience,
+    stop: &AtomicBool,
+) -> io::Result<()> {
     let failed = |why: String| {
         Err(io::Error::other(format!(
             "the helper pod {name} does not run: {why}"
@@ -207,7 +268,7 @@ fn started(kubectl: &Kubectl<'_>, name: &str, image: &str, stop: &AtomicBool) ->
             .find(|one| text(one, "/reason") == Some("Unschedulable"));
         if let Some(no_place) = no_place {
             unplaced += NAP;
-            if unplaced > PLACE {
+            if unplaced > patience.place {
                 return failed(
                     text(no_place, "/message")
                         .unwrap_or("no node takes it")
@@ -218,14 +279,14 @@ fn started(kubectl: &Kubectl<'_>, name: &str, image: &str, stop: &AtomicBool) ->
         if stop.load(Ordering::Relaxed) {
             return failed("it was given up".to_owned());
         }
-        if waited > START {
-            return failed(format!("it takes longer than {} s", START.as_secs()));
+        if waited > patience.start {
+            return failed(format!("it takes longer than {} s", patience.start.as_secs()));
         }
         thread::sleep(NAP);
         waited += NAP;
     }
 }
 
-fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     value.pointer(pointer).and_then(Value::as_str)
 }

@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::claim::helper;
 use super::contexts::{Contexts, meant};
+use super::volumes::{shown, snapshot};
 use crate::platform::remote::{Address, Spot};
 
 fn known(all: &[&str], current: Option<&str>) -> Contexts {
@@ -50,7 +53,13 @@ fn where_none_is_current_none_is_made_up() {
 fn the_helper_is_a_pod_as_the_published_types_have_it() {
     let spot = Spot::new(Some("dev".to_owned()), "web", "data", Some(String::new())).unwrap();
     for node in [None, Some("node-1")] {
-        let made = helper(&spot, "jackin-recovery-0", "busybox", node);
+        let made = helper(
+            &spot,
+            "jackin-recovery-0",
+            ("data", node.is_none()),
+            "busybox",
+            node,
+        );
         // What the types do not know would be gone.
         let pod: Pod = serde_json::from_value(made.clone()).unwrap();
         assert_eq!(serde_json::to_value(&pod).unwrap(), made);
@@ -61,8 +70,95 @@ fn the_helper_is_a_pod_as_the_published_types_have_it() {
         let labels = pod.metadata.labels.unwrap();
         assert_eq!(labels["app.kubernetes.io/managed-by"], "jackin-recovery");
         assert_eq!(spec.automount_service_account_token, Some(false));
+        let mounted = spec.containers[0].volume_mounts.as_ref().unwrap();
+        assert_eq!(mounted[0].read_only, Some(node.is_none()));
         let claim = spec.volumes.unwrap().remove(0).persistent_volume_claim.unwrap();
         assert_eq!(claim.claim_name, "data");
         assert_eq!(claim.read_only, None);
+    }
+}
+
+/// A `VolumeSnapshot` (`snapshot.storage.k8s.io/v1`), as its published definition (CustomResourceDefinition) has it: nothing else may stand in it.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct VolumeSnapshot {
+    api_version: String,
+    kind: String,
+    metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    spec: VolumeSnapshotSpec,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct VolumeSnapshotSpec {
+    source: VolumeSnapshotSource,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    volume_snapshot_class_name: Option<String>,
+}
+
+/// Exactly one of the two.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+enum VolumeSnapshotSource {
+    PersistentVolumeClaimName(String),
+    VolumeSnapshotContentName(String),
+}
+
+#[test]
+fn a_snapshot_and_the_claim_that_shows_it_are_as_their_published_types_have_them() {
+    let spot = Spot::new(Some("dev".to_owned()), "web", "data", Some(String::new())).unwrap();
+    let claim = json!({
+        "spec": { "storageClassName": "quick" },
+        "status": { "capacity": { "storage": "3Gi" } },
+    });
+    for class in [None, Some("disks")] {
+        let made = snapshot(&spot, "jackin-recovery-x-0", class, &claim);
+        let read: VolumeSnapshot = serde_json::from_value(made.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), made);
+        assert_eq!(
+            (read.api_version.as_str(), read.kind.as_str()),
+            ("snapshot.storage.k8s.io/v1", "VolumeSnapshot")
+        );
+        assert_eq!(read.metadata.namespace.as_deref(), Some("web"));
+        assert_eq!(read.spec.volume_snapshot_class_name.as_deref(), class);
+        let VolumeSnapshotSource::PersistentVolumeClaimName(name) = read.spec.source else {
+            panic!("{made}");
+        };
+        assert_eq!(name, "data");
+    }
+    let taken = snapshot(&spot, "jackin-recovery-x-0", None, &claim);
+    // The size that was noted when it was made is that of its volume.
+    for (status, notes, size) in [
+        (json!({}), true, Some("3Gi")),
+        (json!({ "restoreSize": "5Gi" }), false, Some("5Gi")),
+        (json!({ "restoreSize": "0" }), false, None),
+    ] {
+        let mut taken = taken.clone();
+        taken["status"] = status;
+        taken["metadata"]["uid"] = json!("the-id");
+        if !notes {
+            taken["metadata"]["annotations"] = json!({ "jackin-recovery/storage-class": "quick" });
+        }
+        let made = shown(&spot, "jackin-recovery-y", &taken);
+        let (Some(made), Some(size)) = (made, size) else {
+            assert_eq!(size, None);
+            continue;
+        };
+        let read: PersistentVolumeClaim = serde_json::from_value(made.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), made);
+        let spec = read.spec.unwrap();
+        assert_eq!(spec.storage_class_name.as_deref(), Some("quick"));
+        assert_eq!(spec.resources.unwrap().requests.unwrap()["storage"].0, size);
+        let owner = read.metadata.owner_references.unwrap().remove(0);
+        assert_eq!(
+            (owner.kind.as_str(), owner.uid.as_str()),
+            ("VolumeSnapshot", "the-id")
+        );
+        let source = spec.data_source.unwrap();
+        assert_eq!(source.api_group.as_deref(), Some("snapshot.storage.k8s.io"));
+        assert_eq!(
+            (source.kind.as_str(), source.name.as_str()),
+            ("VolumeSnapshot", "jackin-recovery-x-0")
+        );
     }
 }

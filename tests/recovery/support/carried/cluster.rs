@@ -47,6 +47,12 @@ impl Cluster {
         serde_json::from_slice(&fs::read(self.place.join("created.json")).unwrap()).unwrap()
     }
 
+    /// The snapshot of a claim that was made last, and the claim that was made of one, as they were asked for.
+    pub(crate) fn shown(&self) -> [Value; 2] {
+        ["snapshot.json", "claim.json"]
+            .map(|name| serde_json::from_slice(&fs::read(self.place.join(name)).unwrap()).unwrap())
+    }
+
     /// The variable that has programs found.
     pub(crate) fn search(&self) -> (String, String) {
         let search = std::env::var("PATH").unwrap_or_default();
