@@ -39,6 +39,12 @@ pub fn freeze_with(environment: &Environment, recorded: RecordedMounts) {
     });
 }
 
+/// By which environment programs are found.
+pub(super) fn environment() -> Option<Environment> {
+    let place = WHERE.lock().unwrap_or_else(PoisonError::into_inner);
+    place.as_ref().map(|place| place.environment.clone())
+}
+
 /// The program that makes snapshots of one kind of file system.
 #[derive(Clone, Debug)]
 pub struct Freezer {

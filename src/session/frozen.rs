@@ -21,6 +21,8 @@ pub struct Thawed {
 pub enum ThawedEnd {
     /// The baseline is stored.
     Stored,
+    /// It cannot be read yet: its cluster is still at work with it.
+    NotYet,
     /// It was of no use any more, and is removed.
     Removed,
     /// The baseline cannot be stored now; what was frozen stays.
@@ -119,7 +121,7 @@ fn settle(
         let Some(limits) = limits else { return Ok(None) };
         // A cluster takes its time, which nobody has to wait for: another command stores it.
         if !frozen.are_readable()? {
-            return Ok(None);
+            return Ok(Some(ThawedEnd::NotYet));
         }
         let limits = limits(&frozen.paper().instance);
         return Ok(Some(match store_baseline(store, world, frozen, limits) {

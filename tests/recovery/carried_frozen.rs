@@ -6,21 +6,19 @@ use serde_json::{Value, json};
 
 use crate::carried_bounds::there_and_back;
 use crate::carried_cluster::Claimed;
-use crate::support::build::Build;
 use crate::support::carried::CONTEXT;
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::{Instance, instances};
 use crate::support::kill::fill;
-use crate::support::machine::has_points;
 use crate::support::run::Run;
 use crate::support::tree::Tree;
 
-const CLAIM: &str = "k8s-pvc://default/data";
+pub(crate) const CLAIM: &str = "k8s-pvc://default/data";
 const SNAPSHOTS: &str = "volumesnapshots.snapshot.storage.k8s.io";
 const CLASSES: &str = "volumesnapshotclasses.snapshot.storage.k8s.io";
 
 /// A claim in a cluster that makes snapshots of it, which take a while.
-fn frozen(name: &str) -> Option<Claimed> {
+pub(crate) fn frozen(name: &str) -> Option<Claimed> {
     let claimed = Claimed::new(name)?;
     claimed.cluster().change(|state| {
         state["snapshots_known"] = true.into();
@@ -39,15 +37,33 @@ impl Claimed {
         self.sandbox.jackin(["explain", "--snapshot", "project", CLAIM])
     }
 
-    fn launch(&self, script: &str) -> Run {
+    pub(crate) fn launch(&self, script: &str) -> Run {
         let words = ["launch", "--snapshot", "project", CLAIM, "--", "sh", "-c", script];
         self.sandbox.command(words).run()
     }
 
-    fn only(&self) -> Instance {
+    pub(crate) fn only(&self) -> Instance {
         let mut all = instances(&self.sandbox.jackin(["list", "--json"]).ok());
         assert_eq!(all.len(), 1);
         all.remove(0)
+    }
+
+    /// Whether the cluster is done with copying what was frozen.
+    pub(crate) fn is_copied(&self, is_copied: bool) {
+        let polls = if is_copied { 0 } else { 10_000 };
+        self.cluster().change(|state| state["ready_after"] = polls.into());
+    }
+
+    /// Waits until a snapshot is stored.
+    pub(crate) fn until_closed(&self) {
+        let records = self.sandbox.store().join("snapshots");
+        for _ in 0..1200 {
+            if fs::read_dir(&records).is_ok_and(|all| all.count() > 0) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("nothing is stored");
     }
 
     /// How many snapshots of claims there are.
@@ -58,7 +74,7 @@ impl Claimed {
 
     /// Nothing of ours is left in the cluster but so many snapshots.
     #[track_caller]
-    fn left(&self, snapshots: usize) {
+    pub(crate) fn left(&self, snapshots: usize) {
         assert_eq!(self.snapshots(), snapshots);
         // Those go in the background.
         let claims = || -> Value { self.cluster().state()["claims"].clone() };
@@ -72,7 +88,7 @@ impl Claimed {
     }
 }
 
-fn joined(run: &Run) -> String {
+pub(crate) fn joined(run: &Run) -> String {
     run.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -129,82 +145,6 @@ fn a_command_begins_when_the_moment_is_over_and_its_baseline_is_that_moment() {
     claimed.left(0);
 }
 
-/// What a person writes when the command is over is not the session's, however long the cluster takes.
-#[test]
-fn a_session_is_closed_before_its_baseline_can_be_read() {
-    let Some(claimed) = frozen("closed") else { return };
-    claimed.cluster().change(|state| state["ready_after"] = 40.into());
-    Build::at(&claimed.project).file("late", "old\n");
-    fill(&claimed.project, 20);
-    let words = ["launch", "--snapshot", "project", CLAIM, "--", "sh", "-c"];
-    let script = format!("echo agent >{}/mode", claimed.project.display());
-    let running = claimed
-        .sandbox
-        .command(words.into_iter().chain([script.as_str()]))
-        .start();
-    let records = claimed.sandbox.store().join("snapshots");
-    let count = || fs::read_dir(&records).map_or(0, |all| all.count());
-    for _ in 0..1200 {
-        if count() > 0 {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    // That is the closing snapshot: the baseline cannot be read yet.
-    fs::write(claimed.project.join("late"), "by a person\n").unwrap();
-    running.finish().ok();
-    claimed.left(0);
-    let instance = claimed.only();
-    let kinds: Vec<&str> = instance.snapshots.iter().map(|one| one.kind.as_str()).collect();
-    assert_eq!(kinds, ["closing", "baseline"]);
-    claimed
-        .sandbox
-        .jackin(["restore", &instance.id, "--yes"])
-        .code_in(&[0, 6]);
-    assert_eq!(
-        fs::read_to_string(claimed.project.join("late")).unwrap(),
-        "by a person\n"
-    );
-    assert_ne!(
-        fs::read_to_string(claimed.project.join("mode")).unwrap(),
-        "agent\n"
-    );
-}
-
-/// Another cluster under the same name knows nothing of it, which does not mean that it is gone.
-#[test]
-fn another_cluster_of_the_same_name_gives_up_nothing() {
-    if !has_points() {
-        return;
-    }
-    let Some(claimed) = frozen("other-cluster") else {
-        return;
-    };
-    fill(&claimed.project, 20);
-    let words = ["launch", "--snapshot", "project", CLAIM, "--", "true"];
-    let dying = claimed.sandbox.command(words);
-    dying.with("JACKIN_RECOVERY_FAIL_AT", "frozen").run();
-    let kept = claimed.cluster().state()["snapshots"].clone();
-    claimed.cluster().change(|state| {
-        state["snapshots"] = json!({});
-        state["claims"]["data"]["uid"] = "another".into();
-    });
-    let id = claimed.only().id;
-    let told = claimed.sandbox.jackin(["pin", &id]).ok();
-    assert!(joined(&told).contains("another claim of this name"), "{told}");
-    claimed.cluster().change(|state| {
-        state["snapshots"] = kept;
-        state["claims"]["data"].as_object_mut().unwrap().remove("uid");
-    });
-    claimed.sandbox.jackin(["pin", &id]).ok();
-    let told = claimed.sandbox.jackin(["unpin", &id]).ok();
-    assert!(
-        joined(&told).contains("is stored now") || claimed.only().snapshots.len() == 1,
-        "{told}"
-    );
-    claimed.left(0);
-}
-
 #[test]
 fn where_it_cannot_be_had_the_claim_is_read_as_it_is_and_the_contract_says_so() {
     let Some(claimed) = frozen("why") else { return };
@@ -239,6 +179,22 @@ fn where_it_cannot_be_had_the_claim_is_read_as_it_is_and_the_contract_says_so() 
     classes(json!([class("one", "false"), class("two", "false")]));
     not("several VolumeSnapshotClasses are for volumes of disks.example");
     classes(json!([class("one", "false"), class("two", "true")]));
+    assert!(joined(&claimed.explain().ok()).contains("of the class two"));
+    // What is permitted may be refused all the same, by quotas and policies.
+    let refuse = |kind: &str, why: &str| {
+        let refused = format!("Error from server ({why}");
+        claimed
+            .cluster()
+            .change(|state| state["refused"] = json!({ kind: refused }));
+    };
+    refuse("PersistentVolumeClaim", "Forbidden): exceeded quota: storage");
+    not(
+        "the cluster would refuse the PersistentVolumeClaim for it: kubectl failed: Error from server (Forbidden): exceeded quota",
+    );
+    refuse("Pod", "Forbidden): pods is forbidden: violates PodSecurity");
+    not("the cluster would refuse the Pod for it");
+    // One that cannot try it out need not refuse it.
+    refuse("Pod", "BadRequest): admission webhook does not support dry run");
     assert!(joined(&claimed.explain().ok()).contains("of the class two"));
     // What would stay for ever when it is deleted is not made.
     let set = |key: &'static str, value: &str| claimed.cluster().change(|state| state[key] = value.into());
@@ -312,33 +268,6 @@ fn required_snapshots_of_a_claim_keep_the_contents_until_they_are_pruned() {
     sandbox.restore(&newer, &[]);
     sandbox.jackin(["prune", "--yes"]).ok();
     claimed.left(0);
-}
-
-#[test]
-fn killed_behind_its_command_a_launch_leaves_a_snapshot_that_the_next_command_stores() {
-    if !has_points() {
-        return;
-    }
-    let Some(claimed) = frozen("behind-killed") else {
-        return;
-    };
-    Build::at(&claimed.project).file("a", "before\n").aged();
-    let before = Tree::read(&claimed.project);
-    let words = ["launch", "--snapshot", "project", CLAIM, "--", "true"];
-    let killed = claimed.sandbox.command(words);
-    killed.with("JACKIN_RECOVERY_FAIL_AT", "frozen").run();
-    claimed.left(1);
-    fs::write(claimed.project.join("a"), "agent\n").unwrap();
-    let id = claimed.only().id;
-    let list = claimed.sandbox.jackin(["list"]).ok();
-    list.shows("is not stored yet");
-    claimed.sandbox.jackin(["pin", &id]).ok().shows("is stored now");
-    claimed.left(0);
-    let to = claimed.sandbox.scratch("to");
-    let words = ["restore", &id, "--from", "baseline", "--yes", "--to"];
-    claimed.sandbox.jackin(words.into_iter().chain(to.to_str())).ok();
-    assert_eq!(fs::read_to_string(to.join("a")).unwrap(), "before\n");
-    assert_eq!(before.nodes.len(), Tree::read(&to).nodes.len());
 }
 
 #[test]

@@ -33,6 +33,7 @@ mod carried;
 mod carried_bounds;
 mod carried_cluster;
 mod carried_frozen;
+mod carried_frozen_slow;
 mod carried_inside;
 mod checkpoints;
 mod clock;

@@ -17,7 +17,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::environment::Environment;
 use crate::observer::{Observer, Phase};
-use crate::platform::remote::hang_up;
+use crate::platform::remote::hang_up_where;
 use crate::session::{Mark, World, checkpoint_if_changed, find_instance, is_active};
 use crate::snapshot::{Act, InstanceId, SnapshotKind};
 use crate::store::Store;
@@ -162,8 +162,8 @@ impl Taken {
             Ok(None) => Err(format!("{instance} is not there")),
             Err(error) => Err(error.to_string()),
         };
-        // The next one is some time away.
-        hang_up();
+        // The next one is some time away. Beside it a baseline may be read that was frozen.
+        hang_up_where(|address| !address.is_frozen());
         let pruned = match taken {
             Ok(Some(_)) => {
                 self.count += 1;

@@ -46,8 +46,12 @@ pub(super) fn tell(context: &Context<'_>, done: Thawed) {
         .map_or_else(|| done.id.to_string(), |instance| instance.to_string());
     match done.end {
         ThawedEnd::Stored => terminal.note(&format!(
-            "The baseline of {whose}, whose process had died, is stored now from what was frozen for it: {}.",
+            "The baseline of {whose} was not stored yet, and is stored now from what was frozen for it: {}.",
             done.id
+        )),
+        ThawedEnd::NotYet => terminal.note(&format!(
+            "The baseline of {whose} is not stored yet: its cluster still copies what was frozen for it. A later command that writes to the \
+             store stores it."
         )),
         ThawedEnd::Removed => terminal.detail(&format!(
             "what was frozen for a snapshot of {whose} that was never taken is removed"

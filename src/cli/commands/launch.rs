@@ -5,6 +5,7 @@ mod behind;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use super::begin::{begin_instance, tell_notes, warn_about, warn_of_absent};
 use super::every::{self, Taken};
@@ -90,6 +91,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let every = args.scope.checkpoint_every;
     let every = every.filter(|_| frozen.is_some() || begun.baseline.is_some());
     let is_slow = frozen.as_ref().is_some_and(|frozen| frozen.paper().is_slow());
+    let now = AtomicBool::new(true);
     let mut closed = None;
     let started = start(context, program, arguments, &[variable]).map(|running| {
         let desk = behind::Desk {
@@ -103,8 +105,10 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
                 None => running.wait(),
                 Some(interval) => {
                     let wait = || running.wait();
+                    // A baseline that is not to be seen for an hour is the first all the same.
+                    let begins = if is_slow { &now } else { is_ready };
                     let (ended, beside) =
-                        every::beside(&store, environment, &begun.instance, (interval, is_ready), wait);
+                        every::beside(&store, environment, &begun.instance, (interval, begins), wait);
                     taken = beside;
                     ended
                 }

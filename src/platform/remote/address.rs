@@ -63,6 +63,12 @@ impl fmt::Display for Address {
 }
 
 impl Address {
+    /// Whether it is a snapshot of a claim, where nothing changes.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        matches!(self, Self::Claim(spot) if spot.snapshot().is_some())
+    }
+
     /// Takes an address with a path apart; `None`: it is a path of this machine, or not understood.
     #[must_use]
     pub fn split(path: &Path) -> Option<(Self, PathBuf)> {

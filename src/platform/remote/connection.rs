@@ -74,12 +74,14 @@ pub struct Lost {
 }
 
 /// What became of the last attempt to reach an address.
-#[derive(Clone)]
 enum Reached {
     Open(Arc<Connection>),
     /// It failed at this moment; whoever asks again soon is not made to wait for the same.
     Failed(Time),
 }
+
+/// Held by who reaches it: to start what serves there may take minutes, and nobody who wants another address waits for it.
+type Slot = Arc<Mutex<Option<Reached>>>;
 
 /// So long the answer of a failed attempt stands (nanoseconds).
 const STANDS: i128 = 10_000_000_000;
@@ -88,7 +90,7 @@ const STANDS: i128 = 10_000_000_000;
 struct Registry {
     carry: OnceLock<Carry>,
     settle: OnceLock<Settle>,
-    open: Mutex<HashMap<Address, Reached>>,
+    open: Mutex<HashMap<Address, Slot>>,
     lost: Mutex<Vec<Lost>>,
 }
 
@@ -125,20 +127,24 @@ pub fn settled(address: Address, path: PathBuf) -> (Address, PathBuf) {
 
 /// Ends the connections whose end has to be told, and waits until nothing of ours is left there. Who asks again is connected anew.
 pub fn hang_up() {
-    let ended: Vec<Arc<Connection>> = {
-        let mut open = locked(&registry().open);
-        let mut ended = Vec::new();
-        open.retain(|_, reached| match reached {
-            Reached::Open(connection) if connection.end.is_some() => {
-                ended.push(Arc::clone(connection));
-                false
-            }
-            _ => true,
-        });
-        ended
+    hang_up_where(|_| true);
+}
+
+/// The same for some addresses: another thread may be at work with the others.
+pub fn hang_up_where(is_meant: impl Fn(&Address) -> bool) {
+    let slots: Vec<Slot> = {
+        let open = locked(&registry().open);
+        let meant = open.iter().filter(|(address, _)| is_meant(address));
+        meant.map(|(_, slot)| Arc::clone(slot)).collect()
     };
-    for connection in ended {
-        connection.hang_up();
+    for slot in slots {
+        let mut reached = locked(&slot);
+        if let Some(Reached::Open(connection)) = &*reached
+            && connection.end.is_some()
+        {
+            connection.hang_up();
+            *reached = None;
+        }
     }
 }
 
@@ -162,8 +168,9 @@ fn lose(address: &Address, why: String) {
 /// `HOSTUNREACH` when it cannot be made, or could not; [`lost`] has the reason.
 pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
     let registry = registry();
-    let mut open = locked(&registry.open);
-    match open.get(address) {
+    let slot = Arc::clone(locked(&registry.open).entry(address.clone()).or_default());
+    let mut reached = locked(&slot);
+    match &*reached {
         // What was opened over one that broke stays broken; what is opened from now on need not be. That it broke may not be known yet.
         Some(Reached::Open(known)) if known.call(Call::Clock { fine: false }).is_ok() => {
             return Ok(Arc::clone(known));
@@ -180,12 +187,12 @@ pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
     match made {
         Ok(connection) => {
             let connection = Arc::new(connection);
-            open.insert(address.clone(), Reached::Open(Arc::clone(&connection)));
+            *reached = Some(Reached::Open(Arc::clone(&connection)));
             Ok(connection)
         }
         Err(error) => {
             lose(address, error.to_string());
-            open.insert(address.clone(), Reached::Failed(fine_clock()));
+            *reached = Some(Reached::Failed(fine_clock()));
             Err(Errno::HOSTUNREACH)
         }
     }

@@ -123,11 +123,22 @@ def snapshot_object(state, name, looked):
     if snapshot["polls"] > state.get("taken_after", 0):
         status["creationTime"] = "2026-11-23T12:00:00Z"
         status["restoreSize"] = "1Gi"
+    if "late_error" in state:
+        status["error"] = {"message": state["late_error"]}
     if "snapshot_error" in state:
         status = {"readyToUse": False, "error": {"message": state["snapshot_error"]}}
     found["status"] = status
     found["metadata"] = {**found["metadata"], "uid": f"uid-of-{name}"}
     return found
+
+
+def try_out(state):
+    """Says whether it would be made, and makes nothing."""
+    made = json.load(sys.stdin)
+    refused = state.get("refused", {}).get(made["kind"])
+    if refused:
+        fail(refused)
+    print(made["metadata"]["name"])
 
 
 def create(state):
@@ -205,6 +216,10 @@ def get(state, kind, name):
         if name not in state.get("snapshots", {}):
             missing("volumesnapshots.snapshot.storage.k8s.io", name)
         return snapshot_object(state, name, True)
+    if kind == "events":
+        of = name.removeprefix("--field-selector=involvedObject.name=").removesuffix(",type=Warning")
+        assert of.startswith("jackin-recovery-"), name
+        return {"kind": "List", "items": state.get("events", [])}
     if kind == CLASSES:
         if f"get {CLASSES}" in state.get("denied", []):
             fail(f"Error from server (Forbidden): {CLASSES} is forbidden")
@@ -309,16 +324,15 @@ def main():
     elif verb == "get":
         assert words[-2:] == ["-o", "json"], words
         print(json.dumps(get(state, words[0], words[1] if len(words) == 4 else None)))
+    elif verb == "create" and words[0] == "--dry-run=server":
+        assert words[1:] == ["-o", "name", "-f", "-"], words
+        try_out(state)
     elif verb == "create":
         assert words == ["-f", "-"], words
         create(state)
     elif verb == "delete":
         assert words[-2:] == ["--ignore-not-found", "--wait=false"], words
-        named = words[:-2]
-        if named[0] == SNAPSHOTS:
-            delete(*named)
-        else:
-            delete(*named)
+        delete(*words[:-2])
     elif verb == "auth":
         _, asked, what, part = words
         part = part.partition("=")[2]

@@ -14,7 +14,7 @@ use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;
 use crate::environment::Environment;
 use crate::platform;
-use crate::platform::remote::hang_up;
+use crate::platform::remote::{Address, hang_up_where};
 use crate::session::{Begun, Closed, EndRequest, SessionError, World, end, find_instance, store_baseline};
 use crate::snapshot::{Act, Ending, InstanceId, ProcessRef, SnapshotKind};
 use crate::store::Store;
@@ -60,7 +60,7 @@ pub(super) fn beside<T>(
             let stored = store_or_record(desk.store, world, instance, frozen);
             is_ready.store(true, Ordering::Relaxed);
             // A helper that showed what was frozen is not kept for as long as the command runs.
-            hang_up();
+            hang_up_where(Address::is_frozen);
             if stored.is_ok() {
                 // Whether that could be started shows when the session ends.
                 replicate::leave(desk.environment);
@@ -73,11 +73,15 @@ pub(super) fn beside<T>(
                 .note("the command has ended; its baseline is still being stored");
         }
         while !storing.is_finished() {
-            // It is this that is given up, and not the closing snapshot that follows.
-            if desk.stop.swap(false, Ordering::SeqCst) {
+            // Whoever waits for another machine meanwhile hears it from there.
+            if desk.stop.load(Ordering::SeqCst) {
                 over.store(true, Ordering::Relaxed);
             }
             thread::sleep(NAP);
+        }
+        // It is this that was given up, and not the closing snapshot that follows.
+        if over.load(Ordering::Relaxed) {
+            desk.stop.store(false, Ordering::SeqCst);
         }
         let died = || {
             Err(CaptureError::Write(std::io::Error::other(
@@ -129,7 +133,10 @@ pub(super) fn close_now(
         ending,
         survivors: survivors.to_vec(),
     };
-    end(desk.store, world, request)
+    let closed = end(desk.store, world, request);
+    // Nobody needs the claim itself any more.
+    hang_up_where(|address| !address.is_frozen());
+    closed
 }
 
 /// Stores the baseline here and now, when it is not stored yet.

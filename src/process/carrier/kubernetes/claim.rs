@@ -238,6 +238,11 @@ fn started(
             "the helper pod {name} does not run: {why}"
         )))
     };
+    // The claim that it shows is called like it.
+    let with_warning = |why: String| match kubectl.warning(name) {
+        Some(warning) => format!("{why}: {warning}"),
+        None => why,
+    };
     let (mut waited, mut unplaced) = (Duration::ZERO, Duration::ZERO);
     loop {
         let pod = kubectl.object(&["get", "pod", name])?;
@@ -269,18 +274,18 @@ fn started(
         if let Some(no_place) = no_place {
             unplaced += NAP;
             if unplaced > patience.place {
-                return failed(
-                    text(no_place, "/message")
-                        .unwrap_or("no node takes it")
-                        .to_owned(),
-                );
+                let why = text(no_place, "/message").unwrap_or("no node takes it");
+                return failed(with_warning(why.to_owned()));
             }
         }
         if stop.load(Ordering::Relaxed) {
             return failed("it was given up".to_owned());
         }
         if waited > patience.start {
-            return failed(format!("it takes longer than {} s", patience.start.as_secs()));
+            return failed(with_warning(format!(
+                "it takes longer than {} s",
+                patience.start.as_secs()
+            )));
         }
         thread::sleep(NAP);
         waited += NAP;

@@ -1,0 +1,178 @@
+//! Whether a claim can be frozen, and by which class, as far as the cluster tells before anything is made.
+
+use serde_json::{Value, json};
+
+use super::super::claim::{helper, text};
+use super::super::{Kubectl, asked, place};
+use super::VERSION;
+use super::objects::{shown, snapshot};
+use crate::process::carrier::{HELPER, chosen};
+use crate::process::freeze;
+
+const CLASSES: &str = "volumesnapshotclasses.snapshot.storage.k8s.io";
+const IS_DEFAULT: &str = "snapshot.storage.kubernetes.io/is-default-class";
+/// Which driver made the volume of a claim.
+const PROVISIONERS: [&str; 2] = [
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.beta.kubernetes.io/storage-provisioner",
+];
+/// The name of what is never made.
+const TRIED: &str = "jackin-recovery-trial";
+/// How large a claim is thought to be that does not say so.
+const SOME_SIZE: &str = "1Gi";
+
+impl Kubectl<'_> {
+    /// Whether the cluster knows snapshots of volumes.
+    pub(in super::super) fn has_snapshots(&self) -> Result<bool, String> {
+        let place = place(self.spot);
+        let path = format!("/apis/{VERSION}");
+        let words: Vec<&str> = place
+            .iter()
+            .map(String::as_str)
+            .chain(["get", "--raw", &path])
+            .collect();
+        let told = asked(self.program, self.path).run(&words, None)?;
+        if told.fine {
+            let listed: Value = serde_json::from_str(&told.out).unwrap_or_default();
+            let resources = listed.pointer("/resources").and_then(Value::as_array);
+            let mut names = resources
+                .into_iter()
+                .flatten()
+                .filter_map(|one| text(one, "/name"));
+            return Ok(names.any(|name| name == "volumesnapshots"));
+        }
+        match told.complaint {
+            Some(why) if why.contains("NotFound") => Ok(false),
+            why => Err(format!(
+                "whether the cluster has VolumeSnapshot cannot be told: {}",
+                why.unwrap_or_else(|| "it does not say why".to_owned())
+            )),
+        }
+    }
+
+    /// Whether a claim like this one can be made, and goes again: its class makes volumes, by the same driver, and deletes them. What may not
+    /// be looked at is believed.
+    pub(super) fn can_be_made_again(&self, claim: &Value) -> Result<(), String> {
+        let class = text(claim, "/spec/storageClassName").filter(|class| !class.is_empty());
+        let class = class.ok_or("its claim has no StorageClass that could make another volume")?;
+        let found = match self.object(&["get", "storageclass", class]) {
+            Ok(found) => found,
+            Err(error) if error.to_string().contains("Forbidden") => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        };
+        let driver = driver_of(claim);
+        if driver.is_some() && text(&found, "/provisioner") != driver {
+            return Err(format!(
+                "its StorageClass {class} makes volumes of another driver"
+            ));
+        }
+        match text(&found, "/reclaimPolicy") {
+            Some("Retain") => Err(format!(
+                "its StorageClass {class} keeps the volumes of claims that are deleted (reclaimPolicy: Retain)"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The class for snapshots of a claim: the default one of its driver, or its only one. `None` where that cannot be looked at.
+    pub(super) fn class_for(&self, claim: &Value) -> Result<Option<String>, String> {
+        let classes = match self.object(&["get", CLASSES]) {
+            Ok(classes) => classes,
+            // They are the whole cluster's, which not everybody may look at.
+            Err(error) if error.to_string().contains("Forbidden") => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let driver = driver_of(claim);
+        let all = classes.pointer("/items").and_then(Value::as_array);
+        let all: Vec<&Value> = all
+            .into_iter()
+            .flatten()
+            .filter(|class| driver.is_none_or(|driver| text(class, "/driver") == Some(driver)))
+            .collect();
+        // One that keeps what is deleted would keep all of it for ever.
+        let keeps = |class: &&Value| text(class, "/deletionPolicy") == Some("Retain");
+        let fitting: Vec<&Value> = all.iter().copied().filter(|class| !keeps(class)).collect();
+        if fitting.is_empty() && !all.is_empty() {
+            return Err("its VolumeSnapshotClass keeps what is deleted (deletionPolicy: Retain)".to_owned());
+        }
+        let name = |class: &Value| text(class, "/metadata/name").unwrap_or_default().to_owned();
+        let is_default = |class: &Value| {
+            let annotations = class.pointer("/metadata/annotations");
+            annotations.and_then(|all| all.get(IS_DEFAULT)?.as_str()) == Some("true")
+        };
+        let whose = driver.map_or_else(|| "it".to_owned(), |driver| format!("volumes of {driver}"));
+        let defaults: Vec<&Value> = fitting
+            .iter()
+            .copied()
+            .filter(|class| is_default(class))
+            .collect();
+        match (defaults.as_slice(), fitting.as_slice()) {
+            // Without its driver nobody can say which is meant.
+            _ if driver.is_none() && !fitting.is_empty() => Ok(None),
+            ([one], _) | ([], [one]) => Ok(Some(name(one))),
+            (_, []) => Err(format!("the cluster has no VolumeSnapshotClass for {whose}")),
+            (_, several) => Err(format!(
+                "several VolumeSnapshotClasses are for {whose}, and not exactly one of them is the default: {}",
+                several
+                    .iter()
+                    .map(|class| name(class))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )),
+        }
+    }
+
+    /// Whether the cluster would take what is made later, once nobody can choose any more: quotas and policies refuse what is permitted.
+    /// It is asked with a trial that makes nothing. A cluster that cannot try it is believed.
+    pub(super) fn would_take(&self, claim: &Value, class: Option<&str>) -> Result<(), String> {
+        let image = freeze::environment().and_then(|environment| chosen(&environment));
+        let image = image.unwrap_or_else(|| HELPER.to_owned());
+        let cut = snapshot(self.spot, TRIED, class, claim);
+        let mut ready = cut.clone();
+        if let Some(all) = ready.as_object_mut() {
+            all.insert("status".to_owned(), json!({ "restoreSize": SOME_SIZE }));
+        }
+        let volume = shown(self.spot, TRIED, &ready);
+        let pod = helper(self.spot, TRIED, (TRIED, true), &image, None);
+        for made in [Some(cut), volume, Some(pod)].into_iter().flatten() {
+            let words = ["create", "--dry-run=server", "-o", "name", "-f", "-"];
+            match self.ask(&words, Some(made.to_string().into_bytes())) {
+                Err(why) if ["(Forbidden)", "(Invalid)"].iter().any(|word| why.contains(word)) => {
+                    let kind = text(&made, "/kind").unwrap_or("object");
+                    return Err(format!("the cluster would refuse the {kind} for it: {why}"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What the cluster last warned of about what is called so, where it may be asked.
+    pub(in super::super) fn warning(&self, name: &str) -> Option<String> {
+        let which = format!("--field-selector=involvedObject.name={name},type=Warning");
+        let events = self.object(&["get", "events", &which]).ok()?;
+        let events = events.pointer("/items").and_then(Value::as_array)?;
+        let moment = |event: &&Value| {
+            let times = ["/lastTimestamp", "/eventTime", "/metadata/creationTimestamp"];
+            times
+                .iter()
+                .find_map(|at| text(event, at))
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let last = events.iter().max_by_key(moment)?;
+        let message = text(last, "/message")?;
+        Some(match text(last, "/reason") {
+            Some(reason) => format!("{message} ({reason})"),
+            None => message.to_owned(),
+        })
+    }
+}
+
+/// The driver that made the volume of a claim.
+fn driver_of(claim: &Value) -> Option<&str> {
+    let annotations = claim.pointer("/metadata/annotations");
+    PROVISIONERS
+        .iter()
+        .find_map(|name| annotations?.get(name)?.as_str())
+}

@@ -1,0 +1,79 @@
+//! The objects that are made for it.
+
+use serde_json::{Value, json};
+
+use super::super::claim::{OURS, OWNER, text};
+use super::VERSION;
+use crate::platform::remote::Spot;
+
+/// The group of [`VERSION`].
+const GROUP: &str = "snapshot.storage.k8s.io";
+/// Where a snapshot says what a claim that is made of it has to be like: its own claim may be gone by then.
+const STORAGE_CLASS: &str = "jackin-recovery/storage-class";
+const STORAGE: &str = "jackin-recovery/storage";
+
+/// The object of a snapshot of a claim.
+pub(in super::super) fn snapshot(spot: &Spot, name: &str, class: Option<&str>, claim: &Value) -> Value {
+    let mut notes = serde_json::Map::new();
+    for (note, at) in [
+        (STORAGE_CLASS, "/spec/storageClassName"),
+        // The volume may be larger than what was asked for.
+        (STORAGE, "/status/capacity/storage"),
+    ] {
+        notes.extend(text(claim, at).map(|value| (note.to_owned(), value.into())));
+    }
+    let mut made = json!({
+        "apiVersion": VERSION,
+        "kind": "VolumeSnapshot",
+        "metadata": {
+            "name": name,
+            "namespace": spot.namespace,
+            "labels": { OWNER: OURS },
+            "annotations": notes,
+        },
+        "spec": { "source": { "persistentVolumeClaimName": spot.name } },
+    });
+    if let (Some(class), Some(spec)) = (class, made.get_mut("spec").and_then(Value::as_object_mut)) {
+        spec.insert("volumeSnapshotClassName".to_owned(), class.into());
+    }
+    made
+}
+
+/// The object of a claim (core/v1) that shows what a snapshot has. It goes with that, when nobody removed it. `None` when nobody said how large
+/// it has to be.
+pub(in super::super) fn shown(spot: &Spot, name: &str, snapshot: &Value) -> Option<Value> {
+    let notes = snapshot.pointer("/metadata/annotations");
+    let note = |key: &str| notes?.get(key)?.as_str();
+    let told = text(snapshot, "/status/restoreSize").filter(|size| *size != "0");
+    let size = note(STORAGE).or(told)?;
+    let mut made = json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": { "name": name, "namespace": spot.namespace, "labels": { OWNER: OURS } },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "volumeMode": "Filesystem",
+            "resources": { "requests": { "storage": size } },
+            "dataSource": {
+                "apiGroup": GROUP,
+                "kind": "VolumeSnapshot",
+                "name": text(snapshot, "/metadata/name"),
+            },
+        },
+    });
+    let class = note(STORAGE_CLASS);
+    if let (Some(class), Some(spec)) = (class, made.get_mut("spec").and_then(Value::as_object_mut)) {
+        spec.insert("storageClassName".to_owned(), class.into());
+    }
+    let uid = text(snapshot, "/metadata/uid");
+    if let (Some(uid), Some(metadata)) = (uid, made.get_mut("metadata").and_then(Value::as_object_mut)) {
+        let owner = json!([{
+            "apiVersion": VERSION,
+            "kind": "VolumeSnapshot",
+            "name": text(snapshot, "/metadata/name"),
+            "uid": uid,
+        }]);
+        metadata.insert("ownerReferences".to_owned(), owner);
+    }
+    Some(made)
+}
