@@ -226,7 +226,12 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     }
     let seen = root.as_ref().filter(|_| !closed);
     sessions::judge(seen, &config, &mut findings);
-    clusters::judge(environment, &config, &mut findings);
+    clusters::judge(
+        environment,
+        &config,
+        survey.as_ref().filter(|_| !closed),
+        &mut findings,
+    );
     copied::judge(environment, seen, &mut findings);
     program::judge(environment, program, &mut findings);
     findings.sort_by_key(|finding| (finding.group, std::cmp::Reverse(finding.severity)));

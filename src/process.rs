@@ -38,8 +38,8 @@ pub use caller::{Caller, caller, is_shell};
 #[cfg(test)]
 pub(crate) use carrier::SHELL;
 pub use carrier::{
-    AGENT_VARIABLE, AgentSource, Cut, HELPER_VARIABLE, Permission, VolumePlan, carry, hold, permissions,
-    remove_copy, settle_cluster,
+    AGENT_VARIABLE, AgentSource, Cut, HELPER_VARIABLE, LeftBehind, NewClaim, Permission, VolumePlan, carry,
+    hold, left_behind, permissions, remove_copy, settle_cluster,
 };
 pub use docker::containers;
 pub use fatal::die;

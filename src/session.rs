@@ -20,7 +20,8 @@ pub use containers::Docker;
 pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
 pub use forks::{check_branch, forked_from};
 pub use frozen::{
-    LimitsOf, Thawed, ThawedEnd, awaited, give_up_stuck, is_awaited, settle_frozen, store_baseline, stuck,
+    LimitsOf, Thawed, ThawedEnd, awaited, forget_frozen, forgettable, give_up_stuck, is_awaited,
+    settle_frozen, store_baseline, stuck,
 };
 pub use guard::{
     Allowed, is_inside, overlap, refuse_active, refuse_beside, refuse_inside, refuse_living,

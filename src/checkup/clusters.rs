@@ -1,16 +1,26 @@
-//! Judges whether the operator may do in a cluster what the configured mounts there need, verb by verb.
+//! Judges whether the operator may do in a cluster what the configured mounts there need, verb by verb, and what was left there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::{Finding, Group, Severity};
+use super::{Finding, Group, Severity, counted};
 use crate::config::{self, settle};
 use crate::environment::Environment;
-use crate::platform::remote::{Address, is_elsewhere};
-use crate::process::{Permission, permissions};
+use crate::platform;
+use crate::platform::remote::{Address, Spot, is_elsewhere};
+use crate::process::{LeftBehind, Permission, left_behind, permissions};
 use crate::session::recorded_mounts;
+use crate::store::Survey;
 
-pub(super) fn judge(environment: &Environment, config: &config::Survey, findings: &mut Vec<Finding>) {
+/// Longer than anything lives there that only shows files (nanoseconds).
+const OLD: i128 = 7 * 3600 * 1_000_000_000;
+
+pub(super) fn judge(
+    environment: &Environment,
+    config: &config::Survey,
+    survey: Option<&Survey>,
+    findings: &mut Vec<Finding>,
+) {
     let mounts = config.workspaces.iter().flat_map(|workspace| &workspace.mounts);
     let (there, mut here): (Vec<PathBuf>, Vec<PathBuf>) = mounts
         .filter(|mount| !mount.readonly)
@@ -38,10 +48,66 @@ pub(super) fn judge(environment: &Environment, config: &config::Survey, findings
             findings.push(judged(address, asked));
         }
     }
+    // One claim or pod for each namespace.
+    let mut places: BTreeMap<(&Option<String>, &str), &Spot> = BTreeMap::new();
+    for address in &addresses {
+        if let Address::Pod(spot) | Address::Claim(spot) = address {
+            places.entry((&spot.context, &spot.namespace)).or_insert(spot);
+        }
+    }
+    for spot in places.into_values() {
+        left(spot, left_behind(environment, &here, spot), survey, findings);
+    }
+}
+
+/// Helpers that are older than any lives, and snapshots of claims that this store knows nothing of.
+fn left(spot: &Spot, all: Vec<LeftBehind>, survey: Option<&Survey>, findings: &mut Vec<Finding>) {
+    let now = platform::fine_clock().nanos();
+    let is_old = |one: &LeftBehind| one.made.is_some_and(|made| now - made.nanos() > OLD);
+    let known = |one: &LeftBehind| {
+        let papers = survey.iter().flat_map(|survey| &survey.natives);
+        let mut places = papers.flat_map(|fact| &fact.places);
+        places.any(|place| place.to_string_lossy().ends_with(&format!(":{}", one.name)))
+    };
+    let old: Vec<LeftBehind> = all.into_iter().filter(|one| is_old(one) && !known(one)).collect();
+    let (snapshots, helpers): (Vec<LeftBehind>, Vec<LeftBehind>) =
+        old.into_iter().partition(|one| one.is_snapshot);
+    let place = match &spot.context {
+        Some(context) => format!("namespace {} of {context}", spot.namespace),
+        None => format!("namespace {}", spot.namespace),
+    };
+    let delete = |all: &[LeftBehind]| {
+        let objects: Vec<&str> = all.iter().map(|one| one.object.as_str()).collect();
+        format!(
+            "kubectl --namespace={} delete {}",
+            spot.namespace,
+            objects.join(" ")
+        )
+    };
+    let count = |all: &[LeftBehind], one, many| counted(all.len(), one, many);
+    if !helpers.is_empty() {
+        let what = format!(
+            "{place} still has {} that a recovery command made to reach files",
+            count(&helpers, "object", "objects")
+        );
+        let finding = Finding::new(Group::Mounts, Severity::Warning, what);
+        findings.push(finding.words(format!("remove what nobody uses: {}", delete(&helpers))));
+    }
+    if !snapshots.is_empty() {
+        let what = format!(
+            "{place} has {} that this store knows nothing of; another machine's may",
+            count(&snapshots, "VolumeSnapshot of ours", "VolumeSnapshots of ours")
+        );
+        let finding = Finding::new(Group::Mounts, Severity::Note, what);
+        findings.push(finding.words(format!("if no store needs them: {}", delete(&snapshots))));
+    }
 }
 
 fn judged(address: &Address, asked: Result<Vec<Permission>, String>) -> Finding {
     let found = |severity, what: String| Finding::new(Group::Mounts, severity, what);
+    let address = address.to_string();
+    // As it is written down it may end with a `:`.
+    let address = address.trim_end_matches(':');
     let listed = |granted: bool, asked: &[Permission]| -> Vec<String> {
         let those = asked.iter().filter(|permission| permission.granted == granted);
         those

@@ -31,7 +31,13 @@ fn native(fact: &NativeFact) -> Option<Finding> {
             "whether the snapshot of the file system {} is there, which {id} needs, cannot be told: {why}",
             crate::config::shown(place)
         );
-        return Some(finding(Severity::Warning, what).words("look again when it can be reached"));
+        let finding = finding(Severity::Warning, what);
+        return Some(match fact.is_recorded {
+            true => finding.words("look again when it can be reached"),
+            false => finding.words(format!(
+                "look again when it can be reached; if it never can: prune --forget {id}"
+            )),
+        });
     }
     Some(match (fact.is_recorded, fact.missing.is_empty()) {
         (true, true) => finding(
@@ -49,7 +55,7 @@ fn native(fact: &NativeFact) -> Option<Finding> {
             finding(Severity::Error, what).damage().verb("verify --read-data")
         }
         (false, _) => {
-            let what = format!("{} was frozen for {id}, whose process died", shown(&fact.places));
+            let what = format!("{} was frozen for {id}, which is not stored", shown(&fact.places));
             finding(Severity::Note, what)
                 .words("the next command that writes to the store stores or removes it")
         }

@@ -25,7 +25,8 @@ pub(in crate::cli) use care::{
     DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome, StoreDocument, VersionsDocument,
 };
 pub(in crate::cli) use files::{
-    AsideDocument, DiffDocument, RestoreDocument, RestoreOutcome, RestoreToDocument, SettingDocument,
+    AsideDocument, DiffDocument, NewClaimDocument, RestoreDocument, RestoreOutcome, RestoreToDocument,
+    SettingDocument,
 };
 pub(in crate::cli) use forks::{ForkDocument, ForkOutcome, ForkedDocument, is_there};
 pub(in crate::cli) use hooks::{

@@ -25,7 +25,9 @@ use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
 use crate::platform::remote::{Address, Channel, Helper};
 
-pub use kubernetes::{Cut, Permission, VolumePlan, permissions, settle as settle_cluster};
+pub use kubernetes::{
+    Cut, LeftBehind, NewClaim, Permission, VolumePlan, left_behind, permissions, settle as settle_cluster,
+};
 pub use lifeline::hold;
 
 /// The variable that names the image of helpers, which are containers and pods.

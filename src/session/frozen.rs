@@ -2,8 +2,11 @@
 
 use super::{SessionError, World};
 use crate::capture::{CaptureError, Captured, Frozen, Limits, Request, take_from};
-use crate::snapshot::{Act, Coverage, Ending, FrozenPaper, InstanceId, SnapshotId, SnapshotKind};
+use crate::snapshot::{Act, Coverage, Ending, FrozenPaper, InstanceId, SnapshotId, SnapshotKind, Time};
 use crate::store::{InstanceRow, NativeState, Store, StoreError};
+
+/// So long nobody asks again for what could not be reached on another machine (nanoseconds).
+const REST: i128 = 300 * 1_000_000_000;
 
 /// What became of something frozen that a process left.
 #[derive(Debug)]
@@ -70,7 +73,8 @@ pub fn store_baseline(
 }
 
 /// Takes up what processes froze that are gone: the baseline of a session that began is stored, everything else removed. Whoever raised a
-/// limit since means that, too. Without `limits` nothing is stored now, which takes a while.
+/// limit since means that, too. Without `limits` nothing is stored now, which takes a while. `again`: also what was just asked for in vain
+/// on another machine, which may take a minute each time.
 ///
 /// # Errors
 /// [`SessionError::Store`] when nothing can be told of it.
@@ -78,6 +82,7 @@ pub fn settle_frozen(
     store: &Store,
     world: World<'_>,
     limits: Option<LimitsOf<'_>>,
+    again: bool,
 ) -> Result<Vec<Thawed>, SessionError> {
     let mut done = Vec::new();
     // What root does in another user's store it does with that user's rights: that user's own next command takes it up.
@@ -87,14 +92,29 @@ pub fn settle_frozen(
     for state in store.natives()?.into_iter().filter(|state| !state.is_alive) {
         let instance = state.paper.as_ref().ok().map(|paper| paper.instance.clone());
         let id = state.id.clone();
+        let is_slow = state.paper.as_ref().is_ok_and(FrozenPaper::is_slow);
+        if is_slow && !again && rests(store, &id, world.clock.now()) {
+            continue;
+        }
         let end = match settle(store, world, state, limits) {
             Ok(None) => continue,
             Ok(Some(end)) => end,
-            Err(error) => ThawedEnd::Stays(error),
+            Err(error) => {
+                if is_slow {
+                    store.note_natives_tried(&id, world.clock.now());
+                }
+                ThawedEnd::Stays(error)
+            }
         };
         done.push(Thawed { id, instance, end });
     }
     Ok(done)
+}
+
+/// Whether it was asked for in vain a moment ago.
+fn rests(store: &Store, id: &SnapshotId, now: Time) -> bool {
+    let tried = store.natives_tried(id);
+    tried.is_some_and(|at| (0..REST).contains(&(now.nanos() - at.nanos())))
 }
 
 fn settle(
@@ -216,6 +236,47 @@ pub fn give_up_stuck(store: &Store, world: World<'_>, id: &SnapshotId) -> Result
     };
     store.append(world.clock.now(), world.uid, &instance, act)?;
     Ok(true)
+}
+
+/// What was frozen for snapshots whose ids begin so, when nobody works with it and no record needs it.
+///
+/// # Errors
+/// [`SessionError::Store`].
+pub fn forgettable(store: &Store, prefix: &str) -> Result<Vec<FrozenPaper>, SessionError> {
+    let states = store.natives()?.into_iter();
+    let meant = states.filter(|state| state.id.as_str().starts_with(prefix) && !state.is_alive);
+    let papers = meant.filter_map(|state| state.paper.ok());
+    let is_free = |paper: &FrozenPaper| matches!(store.record(&paper.id), Err(StoreError::NoSnapshot { .. }));
+    Ok(papers.filter(is_free).collect())
+}
+
+/// Forgets what was frozen for a snapshot that has no record, without removing it: what it lies in is gone for good.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn forget_frozen(store: &Store, world: World<'_>, id: &SnapshotId) -> Result<(), StoreError> {
+    let Some(natives) = store.take_up_natives(id)? else {
+        return Ok(());
+    };
+    if !matches!(store.record(id), Err(StoreError::NoSnapshot { .. })) {
+        return Ok(());
+    }
+    let (instance, kind) = (natives.paper().instance.clone(), natives.paper().kind);
+    let forgotten = natives.forget()?;
+    let places: Vec<String> = forgotten
+        .iter()
+        .map(|native| native.directory().display().to_string())
+        .collect();
+    let act = Act::CaptureFailed {
+        kind,
+        error: format!(
+            "what was frozen for {id} was forgotten, and may still be there: {}",
+            places.join(", ")
+        ),
+    };
+    store
+        .append(world.clock.now(), world.uid, &instance, act)
+        .map(drop)
 }
 
 /// Waits until nobody is about to store a baseline of the instance: what comes behind it in time comes behind it in the chain.

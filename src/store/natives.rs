@@ -4,6 +4,7 @@
 mod look;
 mod ours;
 mod place;
+mod tried;
 
 use std::io;
 use std::path::{Path, PathBuf};

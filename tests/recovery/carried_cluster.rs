@@ -1,7 +1,6 @@
 //! Pods and claims, over a stand-in for kubectl that runs what it is told in containers.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -12,10 +11,8 @@ use crate::carried::project;
 use crate::carried_bounds::{make_volume, there_and_back};
 use crate::support::build::Build;
 use crate::support::carried::{CONTEXT, Cluster, Kind, busybox};
-use crate::support::compare::assert_same_tree;
 use crate::support::machine::run_tool;
 use crate::support::sandbox::Sandbox;
-use crate::support::tree::Tree;
 
 /// A claim `data` that shows a project.
 pub(crate) struct Claimed {
@@ -105,54 +102,6 @@ fn a_claim_is_reached_through_a_pod_that_does_not_stay() {
     assert_eq!(claimed.helpers(), Vec::<String>::new());
     there_and_back(sandbox, &claimed.project, "k8s-pvc://default/data");
     assert_eq!(claimed.helpers(), Vec::<String>::new());
-}
-
-/// A claim that was made anew is filled; one that holds anything is never touched.
-#[test]
-fn a_snapshot_goes_into_a_new_claim_and_into_no_other() {
-    let Some(claimed) = Claimed::new("anew") else {
-        return;
-    };
-    let sandbox = &claimed.sandbox;
-    let before = Tree::read(&claimed.project);
-    let begin = ["begin", "--snapshot", "project", "k8s-pvc://default/data"];
-    let id = String::from_utf8_lossy(&sandbox.jackin(begin).ok().stdout)
-        .trim()
-        .to_owned();
-    fs::remove_file(claimed.project.join("run.sh")).unwrap();
-    sandbox.jackin(["end", &id]).ok();
-    let new = sandbox.project("new-volume");
-    let volume = format!("jr-claim-new-{}", std::process::id());
-    make_volume(&volume, &new);
-    claimed.cluster().change(|state| {
-        state["claims"]["new"] = json!({ "volume": volume, "modes": ["ReadWriteOnce"] });
-    });
-    // As a new ext4 has it.
-    let lost = new.join("lost+found");
-    fs::create_dir(&lost).unwrap();
-    fs::set_permissions(&lost, fs::Permissions::from_mode(0o700)).unwrap();
-    let to = |claim: &str, how: &str| {
-        let to = format!("k8s-pvc://default/{claim}");
-        sandbox.jackin(["restore", &id, "--from", "baseline", "--to", &to, how])
-    };
-    to("new", "--dry-run")
-        .ok()
-        .shows(&format!("k8s-pvc://{CONTEXT}/default/new:"));
-    assert_eq!(Tree::read(&new).nodes.len(), 2);
-    to("data", "--yes").code(2).shows("is not empty");
-    to("none", "--yes")
-        .code(2)
-        .shows("make the volume or the claim first");
-    to("new", "--yes").ok().shows("written");
-    to("new", "--yes").code(2).shows("is not empty");
-    fs::remove_dir(&lost).unwrap();
-    let [mut wanted, mut written] = [before, Tree::read(&new)];
-    for tree in [&mut wanted, &mut written] {
-        tree.nodes.remove([].as_slice());
-    }
-    assert_same_tree(&wanted, &written);
-    assert_eq!(claimed.helpers(), Vec::<String>::new());
-    run_tool(Command::new("docker").args(["volume", "rm", &volume]));
 }
 
 #[test]

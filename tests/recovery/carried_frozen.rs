@@ -278,6 +278,22 @@ fn the_doctor_names_what_a_snapshot_of_a_claim_needs() {
     claimed.sandbox.configure("workspaces/far.toml", &text);
     let said = joined(&claimed.sandbox.jackin(["doctor"]));
     assert!(said.contains(&format!("create {SNAPSHOTS}")), "{said}");
+    assert!(!said.contains("still has"), "{said}");
+    // What was left there is named: helpers, and what another store may need.
+    claimed.cluster().change(|state| {
+        state["old"] = json!({
+            "pods": ["jackin-recovery-a"], "persistentvolumeclaims": ["jackin-recovery-b"], SNAPSHOTS: ["jackin-recovery-c-0"],
+        });
+    });
+    let said = joined(&claimed.sandbox.jackin(["doctor"]));
+    for part in [
+        " still has 2 objects that a recovery command made",
+        "kubectl --namespace=default delete pod/jackin-recovery-a persistentvolumeclaim/jackin-recovery-b",
+        "has 1 VolumeSnapshot of ours that this store knows nothing of",
+        "delete volumesnapshot/jackin-recovery-c-0",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
     claimed
         .cluster()
         .change(|state| state["denied"] = json!([format!("delete {SNAPSHOTS}")]));

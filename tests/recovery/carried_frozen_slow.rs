@@ -74,9 +74,62 @@ fn another_cluster_of_the_same_name_gives_up_nothing() {
         state["snapshots"] = kept;
         state["claims"]["data"].as_object_mut().unwrap().remove("uid");
     });
-    claimed.is_copied(true);
-    claimed.sandbox.jackin(["unpin", &id]).ok().shows("is stored now");
+    // Nobody waits for such a cluster with each command; who asks for it does.
+    let told = claimed.sandbox.jackin(["unpin", &id]).ok();
+    assert!(!joined(&told).contains("claim of this name"), "{told}");
+    claimed
+        .sandbox
+        .jackin(["prune", "--yes"])
+        .ok()
+        .shows("is stored now");
     claimed.left(0);
+}
+
+/// What lies in a cluster that is gone for good can be forgotten, and by nobody who does not say so.
+#[test]
+fn what_can_never_be_reached_again_is_forgotten_when_it_is_asked_for() {
+    if !has_points() {
+        return;
+    }
+    let Some(claimed) = frozen("forgotten") else {
+        return;
+    };
+    fill(&claimed.project, 5);
+    let words = ["launch", "--snapshot", "project", CLAIM, "--", "true"];
+    let dying = claimed.sandbox.command(words);
+    dying.with("JACKIN_RECOVERY_FAIL_AT", "frozen").run();
+    claimed
+        .cluster()
+        .change(|state| state["contexts"] = json!(["another"]));
+    let sandbox = &claimed.sandbox;
+    let told = sandbox.jackin(["pin", &claimed.only().id]).ok();
+    let said = joined(&told);
+    assert!(said.contains("does not exist"), "{told}");
+    let at = said.find("prune --forget sn-").unwrap() + "prune --forget ".len();
+    let id = said[at..].split_whitespace().next().unwrap().to_owned();
+    let doctor = joined(&sandbox.jackin(["doctor"]));
+    assert!(doctor.contains(&format!("prune --forget {id}")), "{doctor}");
+    sandbox
+        .jackin(["prune", "--forget", "sn-none"])
+        .refused()
+        .shows("nothing that could be forgotten");
+    sandbox.jackin(["prune", "--forget", &id]).refused();
+    let dry = sandbox
+        .jackin(["prune", "--forget", &id, "--dry-run", "--json"])
+        .ok()
+        .json();
+    assert_eq!(dry["outcome"], "planned");
+    let done = sandbox
+        .jackin(["prune", "--forget", &id, "--yes", "--json"])
+        .ok()
+        .json();
+    assert_eq!(done["outcome"], "pruned");
+    let place = done["forgotten"][0].as_str().unwrap();
+    assert!(place.contains("default/data:jackin-recovery-"), "{place}");
+    sandbox.jackin(["log"]).ok().shows("may still be there");
+    let quiet = sandbox.jackin(["unpin", &claimed.only().id]).ok();
+    assert!(!joined(&quiet).contains("cannot be taken up"), "{quiet}");
+    sandbox.jackin(["verify"]).ok();
 }
 
 #[test]

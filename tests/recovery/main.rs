@@ -31,6 +31,7 @@ mod bad_input;
 mod capturing;
 mod carried;
 mod carried_bounds;
+mod carried_claims;
 mod carried_cluster;
 mod carried_frozen;
 mod carried_frozen_slow;

@@ -41,6 +41,10 @@ pub struct PruneArgs {
     /// Print what would go and stop
     #[arg(long)]
     pub dry_run: bool,
+    /// Only forget, and do not remove, what was frozen for this snapshot outside of the store: its cluster or disk is gone for good.
+    /// An id or its prefix
+    #[arg(long, value_name = "SNAP", value_parser = some_text())]
+    pub forget: Option<String>,
     /// Do not ask
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,

@@ -80,6 +80,18 @@ pub(super) fn count(parts: &[Part<'_>]) -> u64 {
     parts.iter().map(|part| wanted(&part.manifest, &part.scope)).sum()
 }
 
+/// How much content that is (bytes).
+pub(super) fn bytes(parts: &[Part<'_>]) -> u64 {
+    let of = |part: &Part<'_>| -> u64 {
+        let entries = part.manifest.entries();
+        entries
+            .filter(|(path, _)| part.scope.holds(path))
+            .filter_map(|(_, entry)| Some(entry.content()?.size))
+            .sum()
+    };
+    parts.iter().map(of).sum()
+}
+
 /// How many of one mount: those in the scope and the directories above them, but no sockets.
 fn wanted(manifest: &Manifest, scope: &Scope) -> u64 {
     let files = manifest

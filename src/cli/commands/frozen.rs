@@ -8,23 +8,23 @@ use crate::cli::error::CliError;
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{Thawed, ThawedEnd, is_awaited, settle_frozen};
 use crate::snapshot::{FrozenPaper, InstanceId};
-use crate::store::{NativeState, Store};
+use crate::store::{NativeState, Store, StoreError};
 use crate::terminal::sanitize;
 
 /// Takes up what was left, and says so. That it cannot be done is no reason to refuse what was asked for.
 pub(in crate::cli) fn settle_frozen_and_say(context: &Context<'_>, store: &Store) {
     // To store one takes a while, which an agent's tool call must not wait for. What nobody needs goes all the same.
     if context.environment.get(INSTANCE_VARIABLE).is_some() || !context.takes_up_frozen {
-        let _ = settle_frozen(store, context.world(), None);
+        let _ = settle_frozen(store, context.world(), None, false);
         return;
     }
-    for done in settled(context, store) {
+    for done in settled(context, store, false) {
         tell(context, done);
     }
 }
 
-/// Takes up what was left, and stores what fits.
-pub(super) fn settled(context: &Context<'_>, store: &Store) -> Vec<Thawed> {
+/// Takes up what was left, and stores what fits; `again`: also what was just asked for in vain.
+pub(super) fn settled(context: &Context<'_>, store: &Store, again: bool) -> Vec<Thawed> {
     let limits = |instance: &InstanceId| {
         let row = store.catalog().instance(instance).ok()??;
         let limits = terms(context, &row).ok()??.limits;
@@ -33,7 +33,7 @@ pub(super) fn settled(context: &Context<'_>, store: &Store) -> Vec<Thawed> {
             max_bytes: limits.max_bytes.value,
         })
     };
-    settle_frozen(store, context.world(), Some(&limits)).unwrap_or_else(|error| {
+    settle_frozen(store, context.world(), Some(&limits), again).unwrap_or_else(|error| {
         context.terminal.warn(&sanitize::text(&error.to_string()));
         Vec::new()
     })
@@ -68,10 +68,15 @@ pub(super) fn tell(context: &Context<'_>, done: Thawed) {
                 context.propose("give it up", "prune");
             }
         }
-        ThawedEnd::Stays(error) => terminal.warn(&format!(
-            "what was frozen for a snapshot of {whose} cannot be taken up: {}",
-            sanitize::text(&error.to_string())
-        )),
+        ThawedEnd::Stays(error) => {
+            terminal.warn(&format!(
+                "what was frozen for a snapshot of {whose} cannot be taken up: {}",
+                sanitize::text(&error.to_string())
+            ));
+            if matches!(error, StoreError::Native { .. }) {
+                context.propose("if what it lies in is gone for good", &format!("prune --forget {}", done.id));
+            }
+        }
     }
 }
 

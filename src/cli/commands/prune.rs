@@ -6,14 +6,14 @@ use crate::cli::args::PruneArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument};
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::retention::{Acting, Care, PrunePlan, carry_out, plan};
-use crate::session::{Allowed, ThawedEnd, give_up_stuck, refuse_inside, stuck};
-use crate::snapshot::SnapshotId;
+use crate::session::{Allowed, ThawedEnd, forget_frozen, forgettable, give_up_stuck, refuse_inside, stuck};
+use crate::snapshot::{FrozenPaper, SnapshotId};
 use crate::store::Store;
-use crate::terminal::size;
+use crate::terminal::{sanitize, size};
 
 pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, CliError> {
     let terminal = context.terminal;
@@ -26,6 +26,9 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, Cli
         return Ok(ExitCode::Done.into());
     };
     refuse_inside(&store, context.environment, Allowed::Nothing)?;
+    if let Some(prefix) = &args.forget {
+        return forget(context, args, &store, prefix);
+    }
     let planned = {
         let _shared = store.share()?;
         let (planned, faults) = with_rules(context.environment, |rules| {
@@ -90,7 +93,7 @@ fn give_up(
     if stuck.is_empty() {
         return Ok(());
     }
-    for done in settled(context, store) {
+    for done in settled(context, store, true) {
         let is_too_large = matches!(&done.end, ThawedEnd::NotStored(error) if is_lack_of_room(error));
         if !is_too_large || !stuck.contains(&done.id) {
             tell(context, done);
@@ -99,6 +102,58 @@ fn give_up(
         }
     }
     Ok(())
+}
+
+/// Forgets what was frozen for a snapshot and cannot be reached any more.
+fn forget(context: &Context<'_>, args: &PruneArgs, store: &Store, prefix: &str) -> Result<Status, CliError> {
+    let terminal = context.terminal;
+    let papers = forgettable(store, prefix)?;
+    let [paper] = papers.as_slice() else {
+        let shown = sanitize::text(prefix);
+        let why = match papers.as_slice() {
+            [] => format!(
+                "nothing that could be forgotten was frozen for {shown:?}: a snapshot that is stored, and one that a process works with, need theirs"
+            ),
+            _ => format!("{shown:?} means several snapshots: {}", ids(&papers)),
+        };
+        return Err(CliError::new(ErrorKind::UnknownSnapshot, why)
+            .hint("`jackin recovery doctor` names what was frozen and cannot be seen"));
+    };
+    let places: Vec<String> = paper
+        .natives
+        .iter()
+        .map(|native| sanitize::path(&native.directory()))
+        .collect();
+    let mut document = nothing();
+    document.outcome = PruneOutcome::Planned;
+    document.forgotten.clone_from(&places);
+    if !args.json {
+        let whose = &paper.instance;
+        terminal.out(&format!(
+            "Frozen for {} of {whose}, and forgotten without being removed:",
+            paper.id
+        ));
+        places
+            .iter()
+            .for_each(|place| terminal.out(&format!("  {place}")));
+    }
+    if !args.dry_run {
+        let question = "Forget these? Nothing will ever be stored from them, and nobody removes them.";
+        confirm(terminal, &context.interrupts, question, args.yes)?;
+        forget_frozen(store, context.world(), &paper.id)?;
+        document.outcome = PruneOutcome::Pruned;
+    }
+    match args.json {
+        true => terminal.json(&document),
+        false if !args.dry_run => terminal.out("Done: forgotten."),
+        false => {}
+    }
+    Ok(ExitCode::Done.into())
+}
+
+fn ids(papers: &[FrozenPaper]) -> String {
+    let ids: Vec<&str> = papers.iter().map(|paper| paper.id.as_str()).collect();
+    ids.join(", ")
 }
 
 fn carry(
@@ -168,6 +223,7 @@ fn document(plan: &PrunePlan, stuck: &[SnapshotId]) -> PruneDocument {
         left: plan.left.clone(),
         unreadable: plan.unreadable.iter().map(ToString::to_string).collect(),
         frozen: stuck.iter().map(ToString::to_string).collect(),
+        forgotten: Vec::new(),
         receipt: None,
     }
 }

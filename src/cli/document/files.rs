@@ -185,8 +185,21 @@ pub(in crate::cli) struct RestoreToDocument {
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) directory_bytes: Option<String>,
+    /// The claim that is made for it, or was; null when it is there, or is none.
+    pub(in crate::cli) new_claim: Option<NewClaimDocument>,
     /// How many paths are written, or were.
     pub(in crate::cli) paths: u64,
     /// What could not be written, or not exactly.
     pub(in crate::cli) failed: Vec<ReasonDocument>,
+}
+
+/// A claim that is made for what is written.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct NewClaimDocument {
+    /// Its `StorageClass`; null: the default one of the cluster.
+    pub(in crate::cli) storage_class: Option<String>,
+    /// How large, as Kubernetes writes it (`4Gi`).
+    pub(in crate::cli) storage: String,
+    /// The claim in the same namespace that it is like.
+    pub(in crate::cli) like: Option<String>,
 }

@@ -205,6 +205,8 @@ pub(in crate::cli) struct PruneDocument {
     pub(in crate::cli) unreadable: Vec<String>,
     /// Baselines that are not stored, and whose process is gone: what was frozen for those that do not fit goes.
     pub(in crate::cli) frozen: Vec<String>,
+    /// What `--forget` leaves where it lies, and forgets.
+    pub(in crate::cli) forgotten: Vec<String>,
     /// The number in `log`.
     pub(in crate::cli) receipt: Option<u64>,
 }

@@ -3,6 +3,8 @@
 
 mod claim;
 mod contexts;
+mod left;
+mod made;
 #[cfg(test)]
 mod tests;
 mod volumes;
@@ -24,6 +26,8 @@ use crate::process::search::{find, path_outside};
 
 pub(super) use self::claim::claim;
 pub use self::contexts::settle;
+pub use self::left::{LeftBehind, left_behind};
+pub use self::made::NewClaim;
 pub use self::volumes::{Cut, VolumePlan};
 
 /// A cluster may be far, and signing in to it slow.

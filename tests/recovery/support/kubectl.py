@@ -94,9 +94,26 @@ def create_snapshot(state, made):
     print(f"volumesnapshot/{name} created")
 
 
+def create_empty(state, made):
+    """A claim of the operator's; its files lie in the directory `made` beside this file."""
+    name, spec = made["metadata"]["name"], made["spec"]
+    assert "labels" not in made["metadata"], made
+    with open(os.path.join(HERE, "claim.json"), "w") as file:
+        json.dump(made, file)
+    place = os.path.join(HERE, "made", name)
+    os.makedirs(place)
+    volume = f"{name}-{os.getpid()}"
+    docker("volume", "create", "--driver", "local", "--opt", "type=none", "--opt", "o=bind", "--opt", f"device={place}", volume, check=True)
+    state["claims"][name] = {"volume": volume, "modes": spec["accessModes"], "made": place}
+    save(state)
+    print(f"persistentvolumeclaim/{name} created")
+
+
 def create_claim(state, made):
     name, spec = made["metadata"]["name"], made["spec"]
-    source = spec["dataSource"]
+    source = spec.get("dataSource")
+    if source is None:
+        return create_empty(state, made)
     assert source["apiGroup"] == "snapshot.storage.k8s.io" and source["kind"] == "VolumeSnapshot", source
     with open(os.path.join(HERE, "claim.json"), "w") as file:
         json.dump(made, file)
@@ -202,7 +219,19 @@ def delete(kind, name):
     print(f'{kind} "{name}" deleted')
 
 
+def ours(state, kind):
+    """What is labelled as ours, as a list."""
+    made = {"pods": state["pods"], "persistentvolumeclaims": state["claims"], SNAPSHOTS: state.get("snapshots", {})}
+    old = {name: {"helper": True} for name in state.get("old", {}).get(kind, [])}
+    named = [name for name, one in {**made[kind], **old}.items() if kind == SNAPSHOTS or one.get("helper")]
+    stamp = lambda name: "2026-01-01T00:00:00Z" if name in old else "2100-01-01T00:00:00Z"
+    items = [{"metadata": {"name": name, "creationTimestamp": stamp(name)}} for name in named]
+    return {"kind": "List", "items": items}
+
+
 def get(state, kind, name):
+    if name == "--selector=app.kubernetes.io/managed-by=jackin-recovery":
+        return ours(state, kind)
     if kind in ("pod", "pods"):
         if name is None:
             items = [pod_object(name, pod) for name, pod in state["pods"].items()]
@@ -315,6 +344,10 @@ def main():
         if not state.get("snapshots_known"):
             fail("Error from server (NotFound): the server could not find the requested resource")
         print(json.dumps({"kind": "APIResourceList", "resources": [{"name": "volumesnapshots"}]}))
+    elif verb == "get" and words[-3:] == ["--ignore-not-found", "-o", "json"]:
+        assert words[0] == "persistentvolumeclaim", words
+        if words[1] in state["claims"]:
+            print(json.dumps(get(state, words[0], words[1])))
     elif verb == "get" and words[-3:] == ["--ignore-not-found", "-o", "name"]:
         assert words[0] == SNAPSHOTS, words
         if "unreachable" in state:

@@ -1,17 +1,21 @@
 //! `restore --to`: a snapshot into a directory of its own. Nothing that is there already is touched.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::target;
 use crate::cli::args::RestoreArgs;
-use crate::cli::commands::elsewhere::{Done, Job, check, count, parts, write};
+use crate::cli::commands::elsewhere::{Done, Job, bytes, check, count, parts, write};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
-use crate::cli::document::{Head, HostPathDocument, RestoreOutcome, RestoreToDocument};
-use crate::cli::error::CliError;
+use crate::cli::document::{Head, HostPathDocument, NewClaimDocument, RestoreOutcome, RestoreToDocument};
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
+use crate::platform::NativeKind;
+use crate::platform::remote::{Address, Spot};
+use crate::process::{Freezer, NewClaim};
 use crate::restore::Fresh;
+use crate::snapshot::SnapshotRecord;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
@@ -25,7 +29,10 @@ pub(super) fn to_directory(
     let (target, _) = target(store, row, args)?;
     let parts = parts(context, store, &target, &args.paths, args.files_only)?;
     // Before anybody is asked: what cannot be done is no question.
-    check(&directory)?;
+    let new = new_claim(&target, &directory, bytes(&parts))?;
+    if new.is_none() {
+        check(&directory)?;
+    }
     let count = count(&parts);
     let terminal = context.terminal;
     let place = HostPathDocument::new(&directory);
@@ -36,16 +43,20 @@ pub(super) fn to_directory(
         target: target.id.to_string(),
         directory: place.path.clone(),
         directory_bytes: place.path_bytes.clone(),
+        new_claim: new.as_ref().map(New::document),
         paths,
         failed,
     };
     let shown = sanitize::path(&directory);
-    let plan = format!(
+    let mut plan = format!(
         "{} of the {} snapshot {} to write into {shown}",
         size::counted(count, "path", "paths"),
         target.kind.word(),
         target.id
     );
+    if let Some(new) = &new {
+        plan.push_str(&format!("\n{}", new.told()));
+    }
     match (args.json, args.dry_run) {
         (true, true) => terminal.json(&document(RestoreOutcome::Planned, count, Vec::new())),
         (false, _) => terminal.out(&plan),
@@ -56,6 +67,17 @@ pub(super) fn to_directory(
         return Ok(ExitCode::Done.into());
     }
     confirm(terminal, &context.interrupts, "Write them there?", args.yes)?;
+    if let Some(new) = &new {
+        let kubectl = new.freezer.make_claim(&new.spot, &new.claim);
+        kubectl.map_err(|why| {
+            CliError::new(
+                ErrorKind::Io,
+                format!("{shown} cannot be made: {}", sanitize::text(&why)),
+            )
+        })?;
+        check(&directory)
+            .map_err(|error| error.hint(format!("the claim {} is made, and is empty", new.spot.name)))?;
+    }
     let fresh = Fresh::make(&directory, random(context.world().entropy))?;
     let job = Job {
         context,
@@ -89,4 +111,67 @@ pub(super) fn to_directory(
         ExitCode::Done
     }
     .into())
+}
+
+/// A claim that is not there yet.
+struct New {
+    freezer: Freezer,
+    spot: Spot,
+    claim: NewClaim,
+}
+
+impl New {
+    fn document(&self) -> NewClaimDocument {
+        NewClaimDocument {
+            storage_class: self.claim.class.clone(),
+            storage: self.claim.size.clone(),
+            like: self.claim.like.clone(),
+        }
+    }
+
+    fn told(&self) -> String {
+        let NewClaim {
+            class, size, like, ..
+        } = &self.claim;
+        let class = match class.as_deref() {
+            Some(class) => format!("of the class {}", sanitize::text(class)),
+            None => "of the cluster's default class".to_owned(),
+        };
+        let like = like
+            .as_ref()
+            .map(|like| format!(", like {}", sanitize::text(like)));
+        format!(
+            "The claim {} is not there, and is made first: {} {class}{}.",
+            self.spot.name,
+            sanitize::text(size),
+            like.unwrap_or_default()
+        )
+    }
+}
+
+/// The claim that has to be made before anything can be written there, when it is one and is not there.
+fn new_claim(target: &SnapshotRecord, directory: &Path, bytes: u64) -> Result<Option<New>, CliError> {
+    let spot = match Address::split(directory) {
+        Some((Address::Claim(spot), inner)) if spot.snapshot().is_none() && inner == Path::new("/") => spot,
+        _ => return Ok(None),
+    };
+    let freezer = Freezer::find(NativeKind::Volume, &[])
+        .ok_or_else(|| CliError::new(ErrorKind::Io, NativeKind::Volume.missing()))?;
+    let like = target.mounts.iter().find_map(|mount| {
+        let (address, _) = Address::split(&mount.coverage.root.to_path())?;
+        match address {
+            Address::Claim(spot) => Some(spot),
+            _ => None,
+        }
+    });
+    let planned = freezer.plan_claim(&spot, like.as_ref(), bytes).map_err(|why| {
+        let shown = sanitize::path(directory);
+        let why = sanitize::text(&why);
+        CliError::new(
+            ErrorKind::Io,
+            format!("{shown} cannot be written into, nor made: {why}"),
+        )
+        .hint("make the claim yourself, when it has to be another one")
+    })?;
+    Ok(planned.map(|claim| New { freezer, spot, claim }))
 }

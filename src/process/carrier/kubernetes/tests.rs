@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::claim::helper;
 use super::contexts::{Contexts, meant};
+use super::made::new_claim;
 use super::volumes::{shown, snapshot};
 use crate::platform::remote::{Address, Spot};
 
@@ -160,5 +161,33 @@ fn a_snapshot_and_the_claim_that_shows_it_are_as_their_published_types_have_them
             (source.kind.as_str(), source.name.as_str()),
             ("VolumeSnapshot", "jackin-recovery-x-0")
         );
+    }
+}
+
+#[test]
+fn a_new_claim_is_one_by_the_published_schema_and_the_operators() {
+    let spot = Spot::new(None, "dev", "fresh", Some(String::new())).unwrap();
+    let like = json!({
+        "metadata": { "name": "data" },
+        "spec": { "accessModes": ["ReadWriteMany"], "storageClassName": "quick",
+            "resources": { "requests": { "storage": "3Gi" } } },
+        "status": { "capacity": { "storage": "4Gi" } },
+    });
+    let gib = 1 << 30;
+    for (like, bytes, class, size, mode) in [
+        (Some(&like), 9 * gib, Some("quick"), "4Gi", "ReadWriteMany"),
+        (None, 0, None, "1Gi", "ReadWriteOnce"),
+        (None, 4 * gib, None, "5Gi", "ReadWriteOnce"),
+    ] {
+        let made = new_claim(&spot, like, bytes);
+        let read: PersistentVolumeClaim = serde_json::from_value(made.object.clone()).unwrap();
+        // Nothing that we might forget is in it.
+        assert_eq!(serde_json::to_value(&read).unwrap(), made.object);
+        assert!(read.metadata.labels.is_none());
+        let spec = read.spec.unwrap();
+        assert_eq!(spec.storage_class_name.as_deref(), class);
+        assert_eq!(spec.access_modes.unwrap(), [mode]);
+        assert_eq!(spec.resources.unwrap().requests.unwrap()["storage"].0, size);
+        assert_eq!((made.class.as_deref(), made.size.as_str()), (class, size));
     }
 }

@@ -21,7 +21,7 @@ pub(super) use objects::{shown, snapshot};
 /// The group and version of their interface.
 const VERSION: &str = "snapshot.storage.k8s.io/v1";
 /// Resources, with their group: another one may have some of the same name.
-const SNAPSHOTS: &str = "volumesnapshots.snapshot.storage.k8s.io";
+pub(super) const SNAPSHOTS: &str = "volumesnapshots.snapshot.storage.k8s.io";
 /// What is asked for snapshots of a claim, beside what the claim itself needs.
 pub(super) const FOR_SNAPSHOT: [(&str, &str); 5] = [
     ("create", SNAPSHOTS),
@@ -53,6 +53,11 @@ pub struct VolumePlan {
     pub permissions: Vec<String>,
 }
 
+/// Whether the cluster says that it would not take something, and not only that it cannot try it.
+pub(super) fn is_refusal(why: &str) -> bool {
+    ["(Forbidden)", "(Invalid)"].iter().any(|word| why.contains(word))
+}
+
 /// How far a snapshot of a claim is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
@@ -66,7 +71,7 @@ pub enum Cut {
 static PLANS: Mutex<Option<HashMap<Spot, VolumePlan>>> = Mutex::new(None);
 
 impl Freezer {
-    fn kubectl<'a>(&'a self, spot: &'a Spot) -> Kubectl<'a> {
+    pub(super) fn kubectl<'a>(&'a self, spot: &'a Spot) -> Kubectl<'a> {
         Kubectl::new(&self.program, &self.path, spot)
     }
 

@@ -1,9 +1,10 @@
 //! A cluster that is none: `kubectl` is a stand-in that runs what it is told in containers.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
 use crate::support::machine::tool;
@@ -32,9 +33,18 @@ impl Cluster {
 
     /// Changes what there is.
     pub(crate) fn change(&self, change: impl FnOnce(&mut Value)) {
+        // Commands may be at work with it.
+        let lock = File::options()
+            .create(true)
+            .append(true)
+            .open(self.place.join("lock"))
+            .unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
         let mut state = self.state();
         change(&mut state);
-        fs::write(self.place.join("cluster.json"), state.to_string()).unwrap();
+        let draft = self.place.join("cluster.json.test");
+        fs::write(&draft, state.to_string()).unwrap();
+        fs::rename(draft, self.place.join("cluster.json")).unwrap();
     }
 
     /// What there is.
@@ -45,6 +55,11 @@ impl Cluster {
     /// The pod that was made last, as it was asked for.
     pub(crate) fn created(&self) -> Value {
         serde_json::from_slice(&fs::read(self.place.join("created.json")).unwrap()).unwrap()
+    }
+
+    /// The claim that was made last, as it was asked for.
+    pub(crate) fn claimed(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.place.join("claim.json")).unwrap()).unwrap()
     }
 
     /// The snapshot of a claim that was made last, and the claim that was made of one, as they were asked for.

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::claim::{helper, text};
 use super::super::{Kubectl, asked, place};
-use super::VERSION;
 use super::objects::{shown, snapshot};
+use super::{VERSION, is_refusal};
 use crate::process::carrier::{HELPER, chosen};
 use crate::process::freeze;
 
@@ -137,7 +137,7 @@ impl Kubectl<'_> {
         for made in [Some(cut), volume, Some(pod)].into_iter().flatten() {
             let words = ["create", "--dry-run=server", "-o", "name", "-f", "-"];
             match self.ask(&words, Some(made.to_string().into_bytes())) {
-                Err(why) if ["(Forbidden)", "(Invalid)"].iter().any(|word| why.contains(word)) => {
+                Err(why) if is_refusal(&why) => {
                     let kind = text(&made, "/kind").unwrap_or("object");
                     return Err(format!("the cluster would refuse the {kind} for it: {why}"));
                 }

@@ -1,0 +1,60 @@
+//! What commands of ours left in a cluster, because nobody was there to remove it.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use super::Kubectl;
+use super::claim::{OURS, OWNER, text};
+use super::volumes::SNAPSHOTS;
+use crate::environment::Environment;
+use crate::platform::remote::Spot;
+use crate::process::search::{find, path_outside};
+use crate::snapshot::Time;
+
+/// An object of ours in a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// `KIND/NAME`, as `kubectl delete` takes it.
+    pub object: String,
+    /// Its name.
+    pub name: String,
+    /// It has contents, and is none of the helpers that show some.
+    pub is_snapshot: bool,
+    /// When it was made, by the cluster's clock.
+    pub made: Option<Time>,
+}
+
+/// The objects of ours in the namespace of a claim or a pod, whoever made them. What may not be listed is not told.
+#[must_use]
+pub fn left_behind(environment: &Environment, mounts: &[PathBuf], spot: &Spot) -> Vec<LeftBehind> {
+    let path = path_outside(environment, mounts);
+    let Some(program) = find(OsStr::new("kubectl"), &path, mounts) else {
+        return Vec::new();
+    };
+    let kubectl = Kubectl::new(&program, &path, spot);
+    let ours = format!("--selector={OWNER}={OURS}");
+    let kinds = [
+        ("pod", "pods"),
+        ("persistentvolumeclaim", "persistentvolumeclaims"),
+        ("volumesnapshot", SNAPSHOTS),
+    ];
+    let mut found = Vec::new();
+    for (kind, resource) in kinds {
+        let Ok(listed) = kubectl.object(&["get", resource, &ours]) else {
+            continue;
+        };
+        let items = listed.pointer("/items").and_then(serde_json::Value::as_array);
+        for item in items.into_iter().flatten() {
+            let Some(name) = text(item, "/metadata/name") else {
+                continue;
+            };
+            found.push(LeftBehind {
+                object: format!("{kind}/{name}"),
+                name: name.to_owned(),
+                is_snapshot: resource == SNAPSHOTS,
+                made: text(item, "/metadata/creationTimestamp").and_then(Time::parse_rfc3339),
+            });
+        }
+    }
+    found
+}

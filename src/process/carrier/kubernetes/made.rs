@@ -1,0 +1,118 @@
+//! A new claim, for a snapshot to be written into. It is the operator's from the beginning: nothing of ours ever removes it.
+
+use serde_json::{Value, json};
+
+use super::claim::text;
+use super::{Kubectl, volumes};
+use crate::platform::remote::Spot;
+use crate::process::freeze::Freezer;
+
+/// What a claim is asked for at least, and in steps of how much (bytes).
+const STEP: u64 = 1 << 30;
+
+/// A claim that is not there yet.
+#[derive(Clone, Debug)]
+pub struct NewClaim {
+    /// Its `StorageClass`; none: the default one of the cluster.
+    pub class: Option<String>,
+    /// How large, as the cluster writes it.
+    pub size: String,
+    /// The name of the claim that it is like.
+    pub like: Option<String>,
+    pub(super) object: Value,
+}
+
+impl Freezer {
+    /// The claim that has to be made before anything can be written there; `None` when it is there. It is like the claim `like`, when that
+    /// is in the same namespace, and else has room for `bytes`. The cluster is asked with a trial that makes nothing.
+    ///
+    /// # Errors
+    /// Why it cannot be made, in words.
+    pub fn plan_claim(
+        &self,
+        spot: &Spot,
+        like: Option<&Spot>,
+        bytes: u64,
+    ) -> Result<Option<NewClaim>, String> {
+        let kubectl = self.kubectl(spot);
+        if kubectl.claim(&spot.name)?.is_some() {
+            return Ok(None);
+        }
+        let is_near = |like: &&Spot| like.context == spot.context && like.namespace == spot.namespace;
+        let model = match like.filter(is_near) {
+            Some(like) => kubectl.claim(&like.name)?,
+            None => None,
+        };
+        let made = new_claim(spot, model.as_ref(), bytes);
+        let words = ["create", "--dry-run=server", "-o", "name", "-f", "-"];
+        if let Err(why) = kubectl.ask(&words, Some(made.object.to_string().into_bytes()))
+            && volumes::is_refusal(&why)
+        {
+            return Err(why);
+        }
+        Ok(Some(made))
+    }
+
+    /// Makes it.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn make_claim(&self, spot: &Spot, made: &NewClaim) -> Result<(), String> {
+        let object = made.object.to_string().into_bytes();
+        self.kubectl(spot)
+            .ask(&["create", "-f", "-"], Some(object))
+            .map(drop)
+    }
+}
+
+impl Kubectl<'_> {
+    /// A claim, when it is there.
+    fn claim(&self, name: &str) -> Result<Option<Value>, String> {
+        let words = [
+            "get",
+            "persistentvolumeclaim",
+            name,
+            "--ignore-not-found",
+            "-o",
+            "json",
+        ];
+        let told = self.ask(&words, None)?;
+        if told.trim().is_empty() {
+            return Ok(None);
+        }
+        let found = serde_json::from_str(&told);
+        found
+            .map(Some)
+            .map_err(|error| format!("kubectl says something else than was asked: {error}"))
+    }
+}
+
+/// The object (core/v1).
+pub(super) fn new_claim(spot: &Spot, like: Option<&Value>, bytes: u64) -> NewClaim {
+    let told = |at: &str| like.and_then(|like| text(like, at)).map(str::to_owned);
+    let size = told("/status/capacity/storage").or_else(|| told("/spec/resources/requests/storage"));
+    // File systems need some room for themselves.
+    let needed = bytes.saturating_add(bytes / 4).div_ceil(STEP).max(1);
+    let size = size.unwrap_or_else(|| format!("{needed}Gi"));
+    let class = told("/spec/storageClassName");
+    let modes = like.and_then(|like| like.pointer("/spec/accessModes")).cloned();
+    let mut object = json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": { "name": spot.name, "namespace": spot.namespace },
+        "spec": {
+            "accessModes": modes.unwrap_or_else(|| json!(["ReadWriteOnce"])),
+            "volumeMode": "Filesystem",
+            "resources": { "requests": { "storage": size } },
+        },
+    });
+    if let (Some(class), Some(spec)) = (&class, object.get_mut("spec").and_then(Value::as_object_mut)) {
+        spec.insert("storageClassName".to_owned(), class.as_str().into());
+    }
+    NewClaim {
+        class,
+        size,
+        like: told("/metadata/name"),
+        object,
+    }
+}
