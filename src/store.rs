@@ -192,18 +192,22 @@ impl Store {
         };
         // A process that gave snapshots up and was killed left their records.
         warnings.extend(prune::forget(&layout, &catalog).err());
-        warnings.extend(draft::sweep(&layout));
-        warnings.extend(restores::sweep(&layout));
-        warnings.extend(natives::sweep(&layout));
         let keeper = layout.keeper();
-        Ok(Self {
+        let mut store = Self {
             layout,
             catalog: Arc::new(catalog.kept_by(keeper)),
             writable: true,
             warnings,
             decoded: Arc::default(),
             identities: None,
-        })
+        };
+        let swept = [
+            draft::sweep(&store.layout, &|id| store.tell_late(id)),
+            restores::sweep(&store.layout),
+            natives::sweep(&store.layout),
+        ];
+        store.warnings.extend(swept.into_iter().flatten());
+        Ok(store)
     }
 
     /// Where things lie.

@@ -99,7 +99,7 @@ pub(super) const RECOVERY: &[Key] = &[
         Shape::Words(&["auto", "off", "require"]),
         "\"auto\"",
         "Snapshots of the file system itself (btrfs, ZFS; VolumeSnapshot of a claim).\n  \
-         auto     where they can be had, each capture reads one, and launch\n           does not wait for the archive; it is removed when that is\n           stored\n  \
+         auto     where they can be had, each capture (of a claim only the\n           baseline) reads one, and launch does not wait for the archive;\n           it is removed when that is stored\n  \
          off      never\n  \
          require  a session only begins where they can be had\n\
          The contract names where each is kept, or why it cannot be had.",

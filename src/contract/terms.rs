@@ -109,7 +109,7 @@ pub struct StateTerms {
 /// A snapshot of the file system itself, which captures read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NativeTerms {
-    /// The file system: `btrfs` or `zfs`.
+    /// The file system: `btrfs`, `zfs` or `volume-snapshot`.
     pub kind: String,
     /// What the snapshot shows: a subvolume, or the dataset that is mounted there; none when there is none.
     pub source: Option<ByteString>,

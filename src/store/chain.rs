@@ -2,7 +2,8 @@
 
 use super::reconcile::Account;
 use super::{Anchor, Draft, RECEIPTS, Store, StoreError, draft, lock, log, origin, projection, record};
-use crate::snapshot::{Act, CallRef, InstanceId, Receipt, SnapshotId, SnapshotRecord, Step, Time};
+use crate::platform;
+use crate::snapshot::{Act, CallRef, Digest, InstanceId, Receipt, SnapshotId, SnapshotRecord, Step, Time};
 
 /// What the receipt of a snapshot tells that its record does not.
 #[derive(Debug, Default)]
@@ -159,16 +160,7 @@ impl Store {
         at: Time,
         uid: u32,
     ) -> Result<(), StoreError> {
-        let act = Act::Capture {
-            snapshot: record.id.clone(),
-            kind: record.kind,
-            record: draft.publish(record)?,
-            name: record.name.clone(),
-            withheld: record.withheld(),
-            sealed_to: record.sealed_to(),
-            step: told.step,
-            call: told.call,
-        };
+        let act = captured(record, draft.publish(record)?, told);
         if let Err(error) = self.append(at, uid, &record.instance, act) {
             let _ = self.withdraw(&record.id);
             return Err(error);
@@ -176,21 +168,60 @@ impl Store {
         Ok(())
     }
 
+    /// Tells of a snapshot whose process died between its record and its receipt: the next one that dies there leaves one as well, and
+    /// two in a row would be taken for a loss. What the receipt would have counted nobody knows any more. Its time is that of the
+    /// snapshot.
+    ///
+    /// # Errors
+    /// As [`Store::append`]; [`StoreError::Damaged`] for a record that no reader would take.
+    pub(super) fn tell_late(&self, id: &SnapshotId) -> Result<(), StoreError> {
+        if self.is_told(id)? {
+            return Ok(());
+        }
+        let (record, digest) = record::read_with_digest(&self.layout, id)?;
+        let act = captured(&record, digest, Told::default());
+        let uid = platform::own_ids().0;
+        self.append(record.taken_at, uid, &record.instance, act).map(drop)
+    }
+
+    /// Whether a receipt tells of a snapshot, or that the operator knows that there is none.
+    fn is_told(&self, id: &SnapshotId) -> Result<bool, StoreError> {
+        let mut told = false;
+        log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
+            told |= match &link.receipt.act {
+                Act::Capture { snapshot, .. } => snapshot == id,
+                Act::AcceptLoss { snapshots, .. } => snapshots.contains(id),
+                _ => false,
+            };
+            Ok(())
+        })?;
+        Ok(told)
+    }
+
     /// Takes a snapshot back of which no receipt tells.
     fn withdraw(&self, id: &SnapshotId) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
         let _receipts = lock::wait(&self.layout, RECEIPTS)?;
-        let mut told = false;
-        log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
-            told |= matches!(&link.receipt.act, Act::Capture { snapshot, .. } if snapshot == id);
-            Ok(())
-        })?;
         // A receipt that could neither be made durable nor cut off again: what it tells of must be there.
-        if !told {
+        if !self.is_told(id)? {
             draft::withdraw(&self.layout, id)?;
             self.catalog.fell_behind();
             projection::catch_up(&self.catalog, &self.layout)?;
         }
         Ok(())
+    }
+}
+
+/// The act of a snapshot that was taken. `digest`: of its record's bytes.
+fn captured(record: &SnapshotRecord, digest: Digest, told: Told) -> Act {
+    Act::Capture {
+        snapshot: record.id.clone(),
+        kind: record.kind,
+        record: digest,
+        name: record.name.clone(),
+        withheld: record.withheld(),
+        sealed_to: record.sealed_to(),
+        step: told.step,
+        call: told.call,
     }
 }

@@ -107,7 +107,7 @@ impl Draft {
     }
 
     /// Writes the record and makes the snapshot visible. Returns the digest of the record's bytes, for its
-    /// receipt.
+    /// receipt. The draft is to be kept until that is written: whoever finds it writes it when this process dies.
     ///
     /// When only the catalog cannot be written the snapshot is visible and this is no error: the catalog
     /// refuses queries until it has caught up, which the next [`super::Store::append`] or the next opening
@@ -117,7 +117,7 @@ impl Draft {
     /// [`StoreError::WrongDraft`] for the record of another snapshot, [`StoreError::NoArchive`] when an
     /// archive that it names is not in the store, [`StoreError::Damaged`] for a record that no reader would
     /// take, [`StoreError::Io`].
-    pub fn publish(self, record: &SnapshotRecord) -> Result<Digest, StoreError> {
+    pub fn publish(&self, record: &SnapshotRecord) -> Result<Digest, StoreError> {
         if record.id != self.id {
             return Err(StoreError::WrongDraft {
                 draft: self.id.clone(),
@@ -195,17 +195,19 @@ fn remove_archives(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Tells of a snapshot that is there, and of which its own process may not have told any more.
+pub(super) type Tell<'a> = &'a dyn Fn(&SnapshotId) -> Result<(), StoreError>;
+
 /// Removes the drafts whose processes are gone, each with its archive when no record names that. Returns what
 /// could not be removed; that is no reason to refuse work.
-pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
-    match sweep_all(layout) {
+pub(super) fn sweep(layout: &Layout, tell: Tell<'_>) -> Vec<StoreError> {
+    match sweep_all(layout, tell) {
         Ok(failed) => failed,
         Err(error) => vec![error],
     }
 }
 
-fn sweep_all(layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
-    let _making = lock::wait(layout, DRAFTS)?;
+fn sweep_all(layout: &Layout, tell: Tell<'_>) -> Result<Vec<StoreError>, StoreError> {
     let directory = layout.drafts();
     let mut failed = Vec::new();
     for name in directory::names(&directory)? {
@@ -214,14 +216,15 @@ fn sweep_all(layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
             continue;
         }
         if let Some(id) = name.to_str().and_then(|name| SnapshotId::parse(name).ok()) {
-            failed.extend(sweep_one(layout, &id).err());
+            failed.extend(sweep_one(layout, &id, tell).err());
         }
     }
     Ok(failed)
 }
 
-fn sweep_one(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
+fn sweep_one(layout: &Layout, id: &SnapshotId, tell: Tell<'_>) -> Result<(), StoreError> {
     let directory = layout.draft(id);
+    let mut making = lock::wait(layout, DRAFTS)?;
     let _dead = match lock::draft(layout, directory.join("lock")) {
         Ok(Some(lock)) => lock,
         Ok(None) => return Ok(()),
@@ -229,6 +232,16 @@ fn sweep_one(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
         Err(_) if is_missing(&directory) => return Ok(()),
         Err(error) => return Err(error),
     };
+    // A chain that is broken, or a record that cannot be read, is named by those who look at it; the draft waits until then.
+    if durable::is_there(&layout.record(id))? {
+        // Who tells waits for the chain, and who holds that may wait for drafts.
+        drop(making);
+        if tell(id).is_err() {
+            return Ok(());
+        }
+        making = lock::wait(layout, DRAFTS)?;
+    }
+    let _making = making;
     // The draft goes last: as long as it lies there the archive is known to be in question.
     remove_archives(layout, id)?;
     match platform::remove_tree_at(&directory) {

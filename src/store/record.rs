@@ -30,6 +30,16 @@ pub(super) fn read(
     parse_record(&bytes, id, expected, &path)
 }
 
+/// The same with the digest of its bytes.
+pub(super) fn read_with_digest(
+    layout: &Layout,
+    id: &SnapshotId,
+) -> Result<(SnapshotRecord, Digest), StoreError> {
+    let path = layout.record(id);
+    let bytes = durable::read(&path, LIMIT)?.ok_or_else(|| StoreError::NoSnapshot { id: id.clone() })?;
+    Ok((parse_record(&bytes, id, None, &path)?, Digest::of(&bytes)))
+}
+
 /// The same from its bytes, wherever they come from; `path` is for messages.
 ///
 /// # Errors

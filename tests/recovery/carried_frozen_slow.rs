@@ -77,6 +77,7 @@ fn another_cluster_of_the_same_name_gives_up_nothing() {
     // Nobody waits for such a cluster with each command; who asks for it does.
     let told = claimed.sandbox.jackin(["unpin", &id]).ok();
     assert!(!joined(&told).contains("claim of this name"), "{told}");
+    claimed.is_copied(true);
     claimed
         .sandbox
         .jackin(["prune", "--yes"])

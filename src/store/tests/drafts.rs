@@ -43,6 +43,7 @@ fn a_draft_becomes_a_snapshot() {
     assert!(store.catalog().snapshots(&instance(1)).unwrap().is_empty());
     let record = with_archives(1, &[1]);
     let digest = draft.publish(&record).unwrap();
+    drop(draft);
     assert_eq!(
         Digest::of(&fs::read(layout.record(&snapshot(1))).unwrap()),
         digest

@@ -43,6 +43,44 @@ fn a_kill_before_a_receipt_explains_one_record() {
     assert_eq!(store.untold().unwrap(), []);
 }
 
+/// What its draft is there for until the receipt is written.
+#[test]
+fn who_comes_after_a_kill_before_a_receipt_tells_of_the_record() {
+    let place = Place::new();
+    let store = begun(&place);
+    for n in [2, 3, 4] {
+        killed_before_the_receipt(&store, n);
+        // Its process did not get so far as to remove it.
+        fs::create_dir(place.layout().draft(&snapshot(n))).unwrap();
+        let next = place.write();
+        assert!(next.warnings().is_empty());
+        assert!(!place.layout().draft(&snapshot(n)).exists());
+        assert_eq!(next.untold().unwrap(), []);
+        assert_eq!(Survey::of(&place.root).unwrap().without_receipt, []);
+    }
+    let told: Vec<Receipt> = store.receipts().unwrap();
+    let last = told.last().unwrap();
+    assert!(
+        matches!(&last.act, Act::Capture { snapshot: told, record: digest, .. }
+        if *told == snapshot(4) && *digest == Digest::of(&fs::read(place.layout().record(&snapshot(4))).unwrap()))
+    );
+    // One that was told of already is told of once.
+    fs::create_dir(place.layout().draft(&snapshot(4))).unwrap();
+    assert_eq!(place.write().receipts().unwrap().len(), told.len());
+    // Where nothing can be told, the draft waits.
+    let log = fs::read(place.layout().receipts()).unwrap();
+    killed_before_the_receipt(&store, 5);
+    fs::create_dir(place.layout().draft(&snapshot(5))).unwrap();
+    let mut hurt = log.clone();
+    hurt[30] ^= 1;
+    fs::write(place.layout().receipts(), hurt).unwrap();
+    let _ = Store::open_write(&place.root);
+    assert!(place.layout().draft(&snapshot(5)).exists());
+    fs::write(place.layout().receipts(), log).unwrap();
+    assert_eq!(place.write().untold().unwrap(), []);
+    assert!(!place.layout().draft(&snapshot(5)).exists());
+}
+
 #[test]
 fn a_record_of_a_session_that_never_began_lost_its_receipts() {
     let place = Place::new();
