@@ -39,7 +39,7 @@ pub use caller::{Caller, caller, is_shell};
 pub(crate) use carrier::SHELL;
 pub use carrier::{
     AGENT_VARIABLE, AgentSource, Cut, HELPER_VARIABLE, LeftBehind, NewClaim, Permission, VolumePlan, carry,
-    hold, left_behind, permissions, remove_copy, settle_cluster,
+    give_up_waiting, hold, left_behind, permissions, remove_copy, settle_cluster,
 };
 pub use docker::containers;
 pub use fatal::die;

@@ -271,6 +271,8 @@ impl Store {
     pub fn draft(&self, id: SnapshotId) -> Result<Draft, StoreError> {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
+        // Whoever died beside us between a record and its receipt is told of first: what comes behind it in time comes behind it in the chain.
+        let _ = draft::sweep(&self.layout, &|id| self.tell_late(id));
         Draft::new(&self.layout, Arc::clone(&self.catalog), id)
     }
 

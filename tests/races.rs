@@ -205,6 +205,7 @@ impl Place {
             agent: None,
             run_without_baseline: false,
             behind: false,
+            waits: true,
         }
     }
 

@@ -126,7 +126,9 @@ pub(super) fn unchanged<'d>(
     root: &Root,
     directories: impl Iterator<Item = Option<&'d Directory>>,
 ) -> Vec<bool> {
-    let Some(place) = place_there(root.path()) else {
+    // What is asked there is the mount as it is, and not as it was frozen.
+    let there = place_there(root.path()).filter(|_| root.frozen_since().is_none());
+    let Some(place) = there else {
         return Vec::new();
     };
     let directories: Vec<Option<&Directory>> = directories.collect();

@@ -190,7 +190,7 @@ pub fn freeze(
         let root = coverage.root.to_path();
         // One that is gone is recorded as gone.
         let is_meant = || match is_elsewhere(&root) {
-            true => is_worth(request.kind, coverage) && Root::open(&root).is_ok(),
+            true => is_worth(request, coverage) && Root::open(&root).is_ok(),
             false => !matches!(platform::stat_path(&root), Ok(None)),
         };
         if !is_meant() {
@@ -259,10 +259,10 @@ fn flush(coverage: &Coverage) -> Result<(), String> {
 
 /// Whether a snapshot of a claim is made for this moment. It takes a while, costs the cluster something, and is at best a copy: nobody waits
 /// for it with each checkpoint, and what a restore is about to touch must be what was captured, to the inode.
-fn is_worth(kind: SnapshotKind, coverage: &Coverage) -> bool {
+fn is_worth(request: &Request<'_>, coverage: &Coverage) -> bool {
     match coverage.native {
-        Some(NativeUse::Itself) => kind != SnapshotKind::Emergency,
-        _ => kind == SnapshotKind::Baseline,
+        Some(NativeUse::Itself) => request.kind != SnapshotKind::Emergency,
+        _ => request.kind == SnapshotKind::Baseline && request.waits,
     }
 }
 

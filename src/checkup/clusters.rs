@@ -76,13 +76,15 @@ fn left(spot: &Spot, all: Vec<LeftBehind>, survey: Option<&Survey>, findings: &m
         Some(context) => format!("namespace {} of {context}", spot.namespace),
         None => format!("namespace {}", spot.namespace),
     };
+    let context = spot.context.as_ref().map(|context| {
+        let quoted = context.replace('\'', "'\\''");
+        format!("--context='{quoted}' ")
+    });
+    let context = context.unwrap_or_default();
     let delete = |all: &[LeftBehind]| {
         let objects: Vec<&str> = all.iter().map(|one| one.object.as_str()).collect();
-        format!(
-            "kubectl --namespace={} delete {}",
-            spot.namespace,
-            objects.join(" ")
-        )
+        let objects = objects.join(" ");
+        format!("kubectl {context}--namespace={} delete {objects}", spot.namespace)
     };
     let count = |all: &[LeftBehind], one, many| counted(all.len(), one, many);
     if !helpers.is_empty() {
@@ -93,7 +95,9 @@ fn left(spot: &Spot, all: Vec<LeftBehind>, survey: Option<&Survey>, findings: &m
         let finding = Finding::new(Group::Mounts, Severity::Warning, what);
         findings.push(finding.words(format!("remove what nobody uses: {}", delete(&helpers))));
     }
-    if !snapshots.is_empty() {
+    // Who cannot see all of the store cannot say what it does not know.
+    let sees_all = survey.is_some_and(|survey| survey.failures.is_empty());
+    if !snapshots.is_empty() && sees_all {
         let what = format!(
             "{place} has {} that this store knows nothing of; another machine's may",
             count(&snapshots, "VolumeSnapshot of ours", "VolumeSnapshots of ours")

@@ -96,6 +96,8 @@ pub(super) fn perform(
         invocation.verb,
         Verb::Hook(_) | Verb::Mcp(_) | Verb::Replicating(_) | Verb::Checkpoints(_)
     );
+    // What is to be forgotten is not waited for.
+    context.takes_up_frozen &= !matches!(&invocation.verb, Verb::Prune(args) if args.forget.is_some());
     let known = environment.clone();
     freeze_with(environment, Box::new(move || recorded_mounts(&known)));
     let done = carry_out(invocation, context);

@@ -126,8 +126,13 @@ fn reason(complaint: &str) -> Option<String> {
         severity && letters.by_ref().take(4).filter(char::is_ascii_digit).count() == 4
     };
     let lines = || complaint.lines().filter(|line| !line.trim().is_empty());
-    let first = lines().find(|line| !is_log(line)).or_else(|| lines().next());
-    first.map(str::to_owned)
+    let mut said = lines().filter(|line| !is_log(line));
+    let first = said.next().or_else(|| lines().next())?;
+    // One that announces the reason alone says nothing.
+    Some(match said.next().filter(|_| first.trim_end().ends_with(':')) {
+        Some(second) => format!("{} {}", first.trim_end(), second.trim()),
+        None => first.to_owned(),
+    })
 }
 
 /// Reads all of it in the background.
@@ -163,5 +168,11 @@ mod tests {
         );
         assert_eq!(reason("W0102 only a log\n").as_deref(), Some("W0102 only a log"));
         assert_eq!(reason("\n"), None);
+        // Some announce it on a line of its own.
+        let denied = "Error from server: admission webhook \"a\" denied the request:\n\n  no root\nmore\n";
+        assert_eq!(
+            reason(denied).as_deref(),
+            Some("Error from server: admission webhook \"a\" denied the request: no root")
+        );
     }
 }

@@ -26,7 +26,8 @@ use crate::environment::Environment;
 use crate::platform::remote::{Address, Channel, Helper};
 
 pub use kubernetes::{
-    Cut, LeftBehind, NewClaim, Permission, VolumePlan, left_behind, permissions, settle as settle_cluster,
+    Cut, LeftBehind, NewClaim, Permission, VolumePlan, give_up_waiting, left_behind, permissions,
+    settle as settle_cluster,
 };
 pub use lifeline::hold;
 

@@ -43,6 +43,8 @@ pub struct BeginRequest<'a> {
     pub run_without_baseline: bool,
     /// Where everything can be frozen, the caller stores the baseline while the session runs ([`super::store_baseline`]).
     pub behind: bool,
+    /// Wait until a cluster has frozen what lies in it, which may take long.
+    pub waits: bool,
 }
 
 /// An instance that began.
@@ -115,6 +117,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         workspace: request.workspace,
         limits: request.limits,
         must_fit: true,
+        waits: request.waits,
         ..Request::of(
             &begun.instance,
             SnapshotKind::Baseline,

@@ -99,13 +99,11 @@ pub fn settle_frozen(
         let end = match settle(store, world, state, limits) {
             Ok(None) => continue,
             Ok(Some(end)) => end,
-            Err(error) => {
-                if is_slow {
-                    store.note_natives_tried(&id, world.clock.now());
-                }
-                ThawedEnd::Stays(error)
-            }
+            Err(error) => ThawedEnd::Stays(error),
         };
+        if is_slow && matches!(end, ThawedEnd::Stays(_) | ThawedEnd::NotStored(_)) {
+            store.note_natives_tried(&id, world.clock.now());
+        }
         done.push(Thawed { id, instance, end });
     }
     Ok(done)
@@ -250,20 +248,22 @@ pub fn forgettable(store: &Store, prefix: &str) -> Result<Vec<FrozenPaper>, Sess
     Ok(papers.filter(is_free).collect())
 }
 
-/// Forgets what was frozen for a snapshot that has no record, without removing it: what it lies in is gone for good.
+/// Forgets what was frozen for a snapshot that has no record, without removing it: what it lies in is gone for good. `false`: somebody took
+/// it up meanwhile.
 ///
 /// # Errors
 /// [`StoreError`].
-pub fn forget_frozen(store: &Store, world: World<'_>, id: &SnapshotId) -> Result<(), StoreError> {
+pub fn forget_frozen(store: &Store, world: World<'_>, id: &SnapshotId) -> Result<bool, StoreError> {
     let Some(natives) = store.take_up_natives(id)? else {
-        return Ok(());
+        return Ok(false);
     };
     if !matches!(store.record(id), Err(StoreError::NoSnapshot { .. })) {
-        return Ok(());
+        return Ok(false);
     }
     let (instance, kind) = (natives.paper().instance.clone(), natives.paper().kind);
-    let forgotten = natives.forget()?;
-    let places: Vec<String> = forgotten
+    let places: Vec<String> = natives
+        .paper()
+        .natives
         .iter()
         .map(|native| native.directory().display().to_string())
         .collect();
@@ -274,9 +274,10 @@ pub fn forget_frozen(store: &Store, world: World<'_>, id: &SnapshotId) -> Result
             places.join(", ")
         ),
     };
-    store
-        .append(world.clock.now(), world.uid, &instance, act)
-        .map(drop)
+    // Who dies here has it forgotten twice; where it lies is told in any case.
+    store.append(world.clock.now(), world.uid, &instance, act)?;
+    natives.forget()?;
+    Ok(true)
 }
 
 /// Waits until nobody is about to store a baseline of the instance: what comes behind it in time comes behind it in the chain.

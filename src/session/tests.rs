@@ -39,6 +39,7 @@ fn request(coverages: Vec<Coverage>) -> BeginRequest<'static> {
         agent: None,
         run_without_baseline: false,
         behind: false,
+        waits: true,
     }
 }
 

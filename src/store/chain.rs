@@ -162,6 +162,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let act = captured(record, draft.publish(record)?, told);
         if let Err(error) = self.append(at, uid, &record.instance, act) {
+            draft.leave_archives();
             let _ = self.withdraw(&record.id);
             return Err(error);
         }
@@ -169,8 +170,7 @@ impl Store {
     }
 
     /// Tells of a snapshot whose process died between its record and its receipt: the next one that dies there leaves one as well, and
-    /// two in a row would be taken for a loss. What the receipt would have counted nobody knows any more. Its time is that of the
-    /// snapshot.
+    /// two in a row would be taken for a loss. What the receipt would have counted nobody knows any more.
     ///
     /// # Errors
     /// As [`Store::append`]; [`StoreError::Damaged`] for a record that no reader would take.
@@ -181,7 +181,8 @@ impl Store {
         let (record, digest) = record::read_with_digest(&self.layout, id)?;
         let act = captured(&record, digest, Told::default());
         let uid = platform::own_ids().0;
-        self.append(record.taken_at, uid, &record.instance, act).map(drop)
+        self.append(platform::fine_clock(), uid, &record.instance, act)
+            .map(drop)
     }
 
     /// Whether a receipt tells of a snapshot, or that the operator knows that there is none.

@@ -148,6 +148,13 @@ impl Draft {
     }
 }
 
+impl Draft {
+    /// The archives are somebody else's to remove from here on.
+    pub(super) fn leave_archives(&self) {
+        self.archived.store(false, Ordering::Relaxed);
+    }
+}
+
 impl Drop for Draft {
     fn drop(&mut self) {
         // What cannot be removed now is swept by the next command that writes, which knows it by the directory.
@@ -174,6 +181,10 @@ pub(super) fn withdraw(layout: &Layout, id: &SnapshotId) -> Result<(), StoreErro
     let _making = lock::wait(layout, DRAFTS)?;
     durable::remove(&layout.record(id))?;
     for name in directory::names(&layout.drafts())? {
+        // Its own is held until its receipt is there.
+        if name == id.as_str() {
+            continue;
+        }
         if lock::is_taken(&layout.drafts().join(name).join("lock"))? {
             return Ok(());
         }

@@ -21,6 +21,7 @@ use crate::snapshot::{FrozenPaper, NativePlace, SnapshotId};
 
 pub use look::NativeFact;
 pub(super) use look::{facts, sweep};
+pub(super) use ours::is_called_ours;
 pub use ours::{dataset_snapshot, letters_of, volume_snapshot};
 
 const PAPER: &str = "paper";

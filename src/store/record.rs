@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use super::natives::is_called_ours;
 use super::{Layout, StoreError, directory, durable, moved};
 use crate::platform::remote::Address;
 use crate::snapshot::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
@@ -99,6 +100,11 @@ pub(super) fn check(record: &SnapshotRecord, id: &SnapshotId) -> Result<(), Stri
         }
         let root = &mount.coverage.root;
         check_root(root).map_err(|why| format!("the mount root {:?} {why}", root.to_path()))?;
+        if let Some(native) = &mount.native
+            && !is_called_ours(&native.place, id)
+        {
+            return Err(format!("{:?} is no snapshot of ours", native.place));
+        }
         entries = add(entries, mount.entries).ok_or("its number of entries is out of range")?;
         bytes = add(bytes, mount.bytes).ok_or("its number of bytes is out of range")?;
     }

@@ -279,16 +279,22 @@ fn the_doctor_names_what_a_snapshot_of_a_claim_needs() {
     let said = joined(&claimed.sandbox.jackin(["doctor"]));
     assert!(said.contains(&format!("create {SNAPSHOTS}")), "{said}");
     assert!(!said.contains("still has"), "{said}");
+    let near = claimed.sandbox.project("near");
+    claimed.sandbox.launch(&near, "true");
     // What was left there is named: helpers, and what another store may need.
     claimed.cluster().change(|state| {
         state["old"] = json!({
-            "pods": ["jackin-recovery-a"], "persistentvolumeclaims": ["jackin-recovery-b"], SNAPSHOTS: ["jackin-recovery-c-0"],
+            "pods": ["jackin-recovery-a", "labelled-by-somebody"], "persistentvolumeclaims": ["jackin-recovery-b"], SNAPSHOTS: ["jackin-recovery-c-0"],
         });
     });
     let said = joined(&claimed.sandbox.jackin(["doctor"]));
+    assert!(
+        said.contains(&format!("kubectl --context='{CONTEXT}' --namespace=default")),
+        "{said}"
+    );
     for part in [
         " still has 2 objects that a recovery command made",
-        "kubectl --namespace=default delete pod/jackin-recovery-a persistentvolumeclaim/jackin-recovery-b",
+        "--namespace=default delete pod/jackin-recovery-a persistentvolumeclaim/jackin-recovery-b",
         "has 1 VolumeSnapshot of ours that this store knows nothing of",
         "delete volumesnapshot/jackin-recovery-c-0",
     ] {

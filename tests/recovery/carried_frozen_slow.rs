@@ -235,3 +235,29 @@ fn a_volume_that_never_comes_is_given_up_by_the_operator() {
     claimed.sandbox.restore(&id, &[]);
     assert_same_tree(&before, &Tree::read(&claimed.project));
 }
+
+/// What an agent begins by its hook begins at once: the agent would wait for the cluster, or give the hook up.
+#[test]
+fn an_agents_hook_waits_for_no_cluster() {
+    let Some(claimed) = frozen("hook") else { return };
+    claimed.is_copied(false);
+    fill(&claimed.project, 5);
+    let here = claimed.sandbox.project("here");
+    let mounts = format!(
+        "[[mounts]]\nsrc = \"{}\"\ndst = \"/here\"\n[[mounts]]\nsrc = \"{CLAIM}\"\ndst = \"/there\"\n\n[recovery]\nsnapshot = \"project\"\n",
+        here.display(),
+    );
+    claimed.sandbox.configure("workspaces/both.toml", &mounts);
+    let told = json!({
+        "session_id": "session-1", "transcript_path": "/x/transcript.jsonl", "cwd": here, "permission_mode": "default",
+        "hook_event_name": "SessionStart", "source": "startup",
+    });
+    claimed
+        .sandbox
+        .tell("claude", "SessionStart", told.to_string().as_bytes())
+        .ok();
+    let instance = claimed.only();
+    assert_eq!(instance.snapshots.len(), 1);
+    assert!(instance.snapshots[0].complete);
+    claimed.left(0);
+}

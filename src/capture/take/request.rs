@@ -24,6 +24,8 @@ pub struct Request<'a> {
     pub limits: Limits,
     /// Refuse what might not fit into the room that is free where the store lies.
     pub must_fit: bool,
+    /// Wait until a cluster has frozen what lies in it, where it can be read as it is as well.
+    pub waits: bool,
     /// Read every file, whatever its stat data say.
     pub check_content: bool,
     /// Counts what changed since the snapshot of the instance before this one; its receipt tells.
@@ -58,6 +60,7 @@ impl<'a> Request<'a> {
             coverages,
             limits: Limits::NONE,
             must_fit: false,
+            waits: true,
             check_content: false,
             count: None,
             call: None,

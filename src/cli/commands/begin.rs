@@ -103,6 +103,8 @@ pub(super) fn begin_instance(
         agent,
         run_without_baseline: contract.on_failure.value == OnFailure::Run,
         behind,
+        // An agent waits for its first tool call otherwise.
+        waits: context.takes_up_frozen,
     };
     Ok(begin(store, context.world(), request)?)
 }

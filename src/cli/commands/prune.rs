@@ -127,20 +127,30 @@ fn forget(context: &Context<'_>, args: &PruneArgs, store: &Store, prefix: &str) 
     let mut document = nothing();
     document.outcome = PruneOutcome::Planned;
     document.forgotten.clone_from(&places);
-    if !args.json {
-        let whose = &paper.instance;
-        terminal.out(&format!(
-            "Frozen for {} of {whose}, and forgotten without being removed:",
-            paper.id
-        ));
-        places
-            .iter()
-            .for_each(|place| terminal.out(&format!("  {place}")));
+    let whose = &paper.instance;
+    let mut shown = format!(
+        "Frozen for {} of {whose}, and forgotten without being removed:",
+        paper.id
+    );
+    places
+        .iter()
+        .for_each(|place| shown.push_str(&format!("\n  {place}")));
+    match args.json {
+        false => terminal.out(&shown),
+        true if !args.yes && !args.dry_run && terminal.can_ask() => terminal.err(&shown),
+        true => {}
     }
     if !args.dry_run {
         let question = "Forget these? Nothing will ever be stored from them, and nobody removes them.";
         confirm(terminal, &context.interrupts, question, args.yes)?;
-        forget_frozen(store, context.world(), &paper.id)?;
+        if !forget_frozen(store, context.world(), &paper.id)? {
+            let why = format!(
+                "{} is no longer what it was: somebody works with it, or stored it",
+                paper.id
+            );
+            return Err(CliError::new(ErrorKind::UnknownSnapshot, why)
+                .hint("look again with `jackin recovery doctor`"));
+        }
         document.outcome = PruneOutcome::Pruned;
     }
     match args.json {

@@ -5,6 +5,7 @@ mod claim;
 mod contexts;
 mod left;
 mod made;
+mod quantity;
 #[cfg(test)]
 mod tests;
 mod volumes;
@@ -25,6 +26,7 @@ use crate::process::asking::Asked;
 use crate::process::search::{find, path_outside};
 
 pub(super) use self::claim::claim;
+pub use self::claim::give_up_waiting;
 pub use self::contexts::settle;
 pub use self::left::{LeftBehind, left_behind};
 pub use self::made::NewClaim;
@@ -32,6 +34,8 @@ pub use self::volumes::{Cut, VolumePlan};
 
 /// A cluster may be far, and signing in to it slow.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// About how long it takes to answer.
+const ASKED: Duration = Duration::from_millis(200);
 /// What is asked of a pod of the operator's.
 const FOR_POD: [(&str, &str); 3] = [("get", "pods"), ("create", "pods/exec"), ("get", "pods/exec")];
 /// What is asked for a claim.
@@ -87,6 +91,30 @@ impl<'a> Kubectl<'a> {
             .map_err(io::Error::other)?;
         serde_json::from_str(&told)
             .map_err(|error| io::Error::other(format!("kubectl says something else than was asked: {error}")))
+    }
+}
+
+/// How long a cluster may not answer, before that is an answer.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// How long a cluster did not answer while something is waited for.
+#[derive(Default)]
+struct Silence(Duration);
+
+impl Silence {
+    /// What was heard; `None`: nothing, which may pass. `nap`: how long ago it was asked before.
+    fn hear(&mut self, nap: Duration, heard: io::Result<Value>) -> io::Result<Option<Value>> {
+        match heard {
+            Ok(found) => {
+                self.0 = Duration::ZERO;
+                Ok(Some(found))
+            }
+            Err(error) if self.0 >= SILENCE || volumes::is_refusal(&error.to_string()) => Err(error),
+            Err(_) => {
+                self.0 += nap;
+                Ok(None)
+            }
+        }
     }
 }
 

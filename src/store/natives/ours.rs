@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::contract::frozen_name;
+use crate::contract::{FROZEN_SUFFIX, frozen_name};
 use crate::platform::remote::{Address, Spot};
 use crate::snapshot::{FrozenPaper, NativePlace, SnapshotId};
 use crate::store::papers::Paper;
@@ -36,6 +36,37 @@ pub(super) fn spot_of(claim: &str) -> Option<Spot> {
             (Address::Claim(spot.clone()).to_string() == claim).then_some(spot)
         }
         _ => None,
+    }
+}
+
+/// Whether something has the name of what we make for this capture, wherever it lies: a record may come from elsewhere, and to read what it
+/// names something may have to be made in a cluster.
+pub(in crate::store) fn is_called_ours(native: &NativePlace, id: &SnapshotId) -> bool {
+    let is_number = |text: &str| text.len() < 6 && text.parse::<usize>().is_ok();
+    let letters = letters_of(id);
+    let numbered = |name: &str| {
+        let number = name
+            .strip_prefix(PREFIX)
+            .and_then(|name| name.strip_prefix(letters));
+        number
+            .and_then(|number| number.strip_prefix('-'))
+            .is_some_and(is_number)
+    };
+    match native {
+        NativePlace::Btrfs { at, .. } => {
+            let at = at.to_path();
+            let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let holder = at.parent().and_then(name);
+            let frozen = format!("-{letters}{FROZEN_SUFFIX}");
+            at.is_absolute()
+                && name(&at).is_some_and(|name| is_number(&name))
+                && holder.is_some_and(|holder| holder == id.as_str() || holder.ends_with(&frozen))
+        }
+        NativePlace::Zfs { snapshot, mountpoint } => {
+            let name = snapshot.split_once('@').map_or("", |(_, name)| name);
+            mountpoint.to_path().is_absolute() && numbered(name)
+        }
+        NativePlace::Volume { claim, snapshot, .. } => spot_of(claim).is_some() && numbered(snapshot),
     }
 }
 

@@ -10,7 +10,7 @@ use super::super::lock;
 use super::super::papers::Paper;
 use super::super::restores::form;
 use super::{Natives, clear};
-use crate::snapshot::{NativePlace, SnapshotId, Time};
+use crate::snapshot::{SnapshotId, Time};
 use crate::store::{Store, StoreError};
 
 const TRIED: &str = "tried";
@@ -43,14 +43,13 @@ impl Store {
 }
 
 impl Natives {
-    /// Forgets them without removing them: what they lie in is gone for good. Says what was forgotten.
+    /// Forgets them without removing them: what they lie in is gone for good.
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn forget(self) -> Result<Vec<NativePlace>, StoreError> {
+    pub fn forget(self) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
         let _making = lock::wait(&self.layout, DRAFTS)?;
-        clear(&self.directory)?;
-        Ok(self.paper.natives)
+        clear(&self.directory)
     }
 }

@@ -171,3 +171,59 @@ fn foreign_names_are_no_records() {
     assert!(store.record_ids().unwrap().is_empty());
     assert!(place.write().warnings().is_empty());
 }
+
+/// What a stranger's record names is looked into when something is restored from it, and in a cluster something is made for that.
+#[test]
+fn snapshots_of_file_systems_have_to_be_called_ours() {
+    use crate::snapshot::{NativePlace, NativeRef, RelPath};
+    use crate::store::{check_record, dataset_snapshot, volume_snapshot};
+    let id = snapshot(1);
+    let with = |place: NativePlace| {
+        let mut record = record(1);
+        let mut mount = record.mounts.remove(0);
+        mount.native = Some(NativeRef {
+            place,
+            inner: RelPath::root(),
+            uuid: None,
+        });
+        record.mounts.insert(0, mount);
+        check_record(&record).is_ok()
+    };
+    let volume = |claim: &str, snapshot: String| {
+        with(NativePlace::Volume {
+            claim: claim.to_owned(),
+            uid: "u".to_owned(),
+            snapshot,
+            class: None,
+        })
+    };
+    let claim = "k8s-pvc://dev/shop/data:";
+    assert!(volume(claim, volume_snapshot(&id, 0)));
+    assert!(!volume("ssh://host/", volume_snapshot(&id, 0)));
+    assert!(!volume(
+        "k8s-pvc://dev/shop/data:another",
+        volume_snapshot(&id, 0)
+    ));
+    assert!(!volume(claim, volume_snapshot(&snapshot(2), 0)));
+    assert!(!volume(claim, format!("{}/../x", volume_snapshot(&id, 0))));
+    let zfs = |snapshot: String| {
+        let mountpoint = ByteString::from(Path::new("/srv"));
+        with(NativePlace::Zfs { snapshot, mountpoint })
+    };
+    assert!(zfs(dataset_snapshot("tank/a", &id, 3)));
+    assert!(!zfs("tank/a@daily".to_owned()));
+    let btrfs = |at: &str| {
+        let (subvolume, at) = (
+            ByteString::from(Path::new("/srv")),
+            ByteString::from(Path::new(at)),
+        );
+        with(NativePlace::Btrfs { subvolume, at })
+    };
+    let letters = id.as_str().trim_start_matches("sn-");
+    assert!(btrfs(&format!("/store/native/{id}/0")));
+    assert!(btrfs(&format!(
+        "/srv/.jackin-recovery-01234567-{letters}-frozen/1"
+    )));
+    assert!(!btrfs("/home/ann"));
+    assert!(!btrfs(&format!("/store/native/{id}/x")));
+}

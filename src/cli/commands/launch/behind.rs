@@ -13,8 +13,10 @@ use crate::cli::context::{Context, SystemClock, SystemEntropy};
 use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;
 use crate::environment::Environment;
+use crate::observer::{Observer, Phase};
 use crate::platform;
 use crate::platform::remote::{Address, hang_up_where};
+use crate::process::give_up_waiting;
 use crate::session::{Begun, Closed, EndRequest, SessionError, World, end, find_instance, store_baseline};
 use crate::snapshot::{Act, Ending, InstanceId, ProcessRef, SnapshotKind};
 use crate::store::Store;
@@ -73,16 +75,14 @@ pub(super) fn beside<T>(
                 .note("the command has ended; its baseline is still being stored");
         }
         while !storing.is_finished() {
-            // Whoever waits for another machine meanwhile hears it from there.
-            if desk.stop.load(Ordering::SeqCst) {
+            // It is this that is given up, and not the closing snapshot that follows.
+            if desk.stop.swap(false, Ordering::SeqCst) {
                 over.store(true, Ordering::Relaxed);
+                give_up_waiting(true);
             }
             thread::sleep(NAP);
         }
-        // It is this that was given up, and not the closing snapshot that follows.
-        if over.load(Ordering::Relaxed) {
-            desk.stop.store(false, Ordering::SeqCst);
-        }
+        give_up_waiting(false);
         let died = || {
             Err(CaptureError::Write(std::io::Error::other(
                 "the thread that writes it stopped",
@@ -113,6 +113,20 @@ fn store_or_record(
     stored
 }
 
+/// Stops when the operator wants to stop.
+#[derive(Debug)]
+struct Asked<'a>(&'a AtomicBool);
+
+impl Observer for Asked<'_> {
+    fn begin(&self, _: Phase) {}
+    fn expect(&self, _: u64, _: u64) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self) {}
+    fn cancelled(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
 /// Ends the session while its baseline is still being stored.
 pub(super) fn close_now(
     desk: Desk<'_>,
@@ -120,9 +134,11 @@ pub(super) fn close_now(
     ending: Ending,
     survivors: &[ProcessRef],
 ) -> Result<Closed, SessionError> {
-    let (quiet, clock, entropy) = (Quiet::default(), SystemClock, SystemEntropy);
+    let (clock, entropy) = (SystemClock, SystemEntropy);
+    desk.terminal
+        .note("The command has ended; its closing snapshot is taken.");
     let world = World {
-        observer: &quiet,
+        observer: &Asked(desk.stop),
         clock: &clock,
         entropy: &entropy,
         uid: platform::own_ids().0,
@@ -134,8 +150,9 @@ pub(super) fn close_now(
         survivors: survivors.to_vec(),
     };
     let closed = end(desk.store, world, request);
-    // Nobody needs the claim itself any more.
+    // Nobody needs the claim itself any more. Who gave this up did not mean the baseline.
     hang_up_where(|address| !address.is_frozen());
+    desk.stop.store(false, Ordering::SeqCst);
     closed
 }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::volumes::show;
-use super::{FOR_CLAIM, Kubectl, exec, place};
+use super::volumes::{is_refusal, show};
+use super::{ASKED, FOR_CLAIM, Kubectl, Silence, exec, place};
 use crate::clock::Entropy;
 use crate::environment::Environment;
 use crate::platform::remote::{Helper, Spot, VOLUME_PLACE};
@@ -23,6 +23,7 @@ const START: Duration = Duration::from_secs(180);
 /// How long nobody may find a place for it.
 const PLACE: Duration = Duration::from_secs(30);
 const NAP: Duration = Duration::from_millis(300);
+const LONGEST: Duration = Duration::from_secs(3);
 /// How long a volume that is made from a snapshot may take: some services copy all of it, and its pod has no place until then.
 const SHOWN: Duration = Duration::from_secs(20 * 60);
 /// How long a helper lives that nobody removed (seconds).
@@ -40,6 +41,14 @@ const HOPELESS: [&str; 6] = [
     "CreateContainerError",
 ];
 
+/// Nobody waits any more for a helper that is not there yet.
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+/// Has every wait for a helper end soon, or not any more. The flag that is set when the operator wants to stop is for all else.
+pub fn give_up_waiting(now: bool) {
+    GIVEN_UP.store(now, Ordering::Relaxed);
+}
+
 /// To a claim, through a pod of our own that is removed when we are done, or gone.
 ///
 /// # Errors
@@ -52,9 +61,9 @@ pub(in crate::process::carrier) fn claim(
 ) -> io::Result<Reach> {
     let spot = kubectl.spot;
     let snapshot = spot.snapshot();
-    let node = match snapshot {
+    let (node, is_made) = match snapshot {
         None => node_of(kubectl)?,
-        Some(_) => None,
+        Some(_) => (None, false),
     };
     let image = chosen(environment).unwrap_or_else(|| HELPER.to_owned());
     let letters: String = unguessable(entropy).chars().take(12).collect();
@@ -82,24 +91,24 @@ pub(in crate::process::carrier) fn claim(
     };
     if let (Some(snapshot), Some(after)) = (snapshot, &mut after) {
         show(kubectl, snapshot, &name).inspect_err(|error| {
-            if is_refused(&error.to_string()) {
+            if is_refusal(&error.to_string()) {
                 after.nothing();
             }
         })?;
     }
     let mut lifeline = lifeline("pod")?;
     if let Err(why) = kubectl.ask(&["create", "-f", "-"], Some(pod.to_string().into_bytes())) {
-        if is_refused(&why) {
+        if is_refusal(&why) {
             lifeline.nothing();
         }
         return Err(io::Error::other(format!("no helper pod can be made: {why}")));
     }
-    let patience = match snapshot {
-        Some(_) => Patience {
+    let patience = match is_made {
+        false => Patience {
             place: SHOWN,
             start: SHOWN,
         },
-        None => Patience {
+        true => Patience {
             place: PLACE,
             start: START,
         },
@@ -121,11 +130,6 @@ pub(in crate::process::carrier) fn claim(
     })
 }
 
-/// What the cluster refused it did not make.
-fn is_refused(why: &str) -> bool {
-    why.contains("from server")
-}
-
 /// How long a pod may take.
 #[derive(Clone, Copy)]
 struct Patience {
@@ -135,11 +139,11 @@ struct Patience {
     start: Duration,
 }
 
-/// The node that a claim is in use on, where only one node can have it.
+/// The node that a claim is in use on, where only one node can have it; and whether its volume is made already.
 ///
 /// # Errors
 /// Why the claim cannot be reached.
-fn node_of(kubectl: &Kubectl<'_>) -> io::Result<Option<String>> {
+fn node_of(kubectl: &Kubectl<'_>) -> io::Result<(Option<String>, bool)> {
     let claim = &kubectl.spot.name;
     let found = kubectl.object(&["get", "persistentvolumeclaim", claim])?;
     if text(&found, "/spec/volumeMode") == Some("Block") {
@@ -160,8 +164,9 @@ fn node_of(kubectl: &Kubectl<'_>) -> io::Result<Option<String>> {
             "{claim} can only be read, so no agent changes it"
         )));
     }
+    let is_made = text(&found, "/status/phase") != Some("Pending");
     if modes.contains(&"ReadWriteMany") {
-        return Ok(None);
+        return Ok((None, is_made));
     }
     let pods = kubectl.object(&["get", "pods"])?;
     let pods = pods.pointer("/items").and_then(Value::as_array);
@@ -171,14 +176,16 @@ fn node_of(kubectl: &Kubectl<'_>) -> io::Result<Option<String>> {
         let mut volumes = volumes.into_iter().flatten();
         !is_over && volumes.any(|volume| text(volume, "/persistentVolumeClaim/claimName") == Some(claim))
     });
-    let Some(user) = user else { return Ok(None) };
+    let Some(user) = user else {
+        return Ok((None, is_made));
+    };
     let name = text(user, "/metadata/name").unwrap_or_default();
     if modes == ["ReadWriteOncePod"] {
         return Err(io::Error::other(format!(
             "{claim} serves one pod alone (ReadWriteOncePod), which is {name}: reach the files by the address of that pod, or stop it"
         )));
     }
-    Ok(text(user, "/spec/nodeName").map(str::to_owned))
+    Ok((text(user, "/spec/nodeName").map(str::to_owned), is_made))
 }
 
 /// The object of a helper pod (core/v1). It is root in a container that has nothing but the volume: owners are put back by root alone.
@@ -243,9 +250,12 @@ fn started(
         Some(warning) => format!("{why}: {warning}"),
         None => why,
     };
-    let (mut waited, mut unplaced) = (Duration::ZERO, Duration::ZERO);
+    let (mut waited, mut unplaced, mut nap) = (Duration::ZERO, Duration::ZERO, NAP);
+    let mut silent = Silence::default();
     loop {
-        let pod = kubectl.object(&["get", "pod", name])?;
+        let pod = silent
+            .hear(nap, kubectl.object(&["get", "pod", name]))?
+            .unwrap_or_default();
         let waits = "/status/containerStatuses/0/state/waiting";
         let why = |at: &str| {
             text(&pod, &format!("{waits}/{at}"))
@@ -272,13 +282,13 @@ fn started(
             .flatten()
             .find(|one| text(one, "/reason") == Some("Unschedulable"));
         if let Some(no_place) = no_place {
-            unplaced += NAP;
+            unplaced += nap + ASKED;
             if unplaced > patience.place {
                 let why = text(no_place, "/message").unwrap_or("no node takes it");
                 return failed(with_warning(why.to_owned()));
             }
         }
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || GIVEN_UP.load(Ordering::Relaxed) {
             return failed("it was given up".to_owned());
         }
         if waited > patience.start {
@@ -287,8 +297,12 @@ fn started(
                 patience.start.as_secs()
             )));
         }
-        thread::sleep(NAP);
-        waited += NAP;
+        thread::sleep(nap);
+        // With what was asked meanwhile.
+        waited += nap + ASKED;
+        if waited > START {
+            nap = LONGEST;
+        }
     }
 }
 

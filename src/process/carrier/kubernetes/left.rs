@@ -45,9 +45,9 @@ pub fn left_behind(environment: &Environment, mounts: &[PathBuf], spot: &Spot) -
         };
         let items = listed.pointer("/items").and_then(serde_json::Value::as_array);
         for item in items.into_iter().flatten() {
-            let Some(name) = text(item, "/metadata/name") else {
-                continue;
-            };
+            // A label is easily given to anything.
+            let name = text(item, "/metadata/name").filter(|name| name.starts_with("jackin-recovery-"));
+            let Some(name) = name else { continue };
             found.push(LeftBehind {
                 object: format!("{kind}/{name}"),
                 name: name.to_owned(),

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::claim::text;
+use super::quantity::larger;
 use super::{Kubectl, volumes};
 use crate::platform::remote::Spot;
 use crate::process::freeze::Freezer;
@@ -44,6 +45,12 @@ impl Freezer {
             None => None,
         };
         let made = new_claim(spot, model.as_ref(), bytes);
+        if made.class.as_deref() == Some("") {
+            let like = made.like.as_deref().unwrap_or_default();
+            return Err(format!(
+                "it is not there, and none can be made like {like}, whose volume no StorageClass made"
+            ));
+        }
         let words = ["create", "--dry-run=server", "-o", "name", "-f", "-"];
         if let Err(why) = kubectl.ask(&words, Some(made.object.to_string().into_bytes()))
             && volumes::is_refusal(&why)
@@ -93,7 +100,10 @@ pub(super) fn new_claim(spot: &Spot, like: Option<&Value>, bytes: u64) -> NewCla
     let size = told("/status/capacity/storage").or_else(|| told("/spec/resources/requests/storage"));
     // File systems need some room for themselves.
     let needed = bytes.saturating_add(bytes / 4).div_ceil(STEP).max(1);
-    let size = size.unwrap_or_else(|| format!("{needed}Gi"));
+    let needed = format!("{needed}Gi");
+    let size = larger(size.as_deref(), Some(&needed))
+        .unwrap_or(&needed)
+        .to_owned();
     let class = told("/spec/storageClassName");
     let modes = like.and_then(|like| like.pointer("/spec/accessModes")).cloned();
     let mut object = json!({

@@ -1,15 +1,18 @@
 //! Which cluster is meant, and the pod that helps, as the published types have it.
 
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::Silence;
 use super::claim::helper;
 use super::contexts::{Contexts, meant};
 use super::made::new_claim;
-use super::volumes::{shown, snapshot};
+use super::volumes::{is_refusal, shown, snapshot};
 use crate::platform::remote::{Address, Spot};
 
 fn known(all: &[&str], current: Option<&str>) -> Contexts {
@@ -175,7 +178,8 @@ fn a_new_claim_is_one_by_the_published_schema_and_the_operators() {
     });
     let gib = 1 << 30;
     for (like, bytes, class, size, mode) in [
-        (Some(&like), 9 * gib, Some("quick"), "4Gi", "ReadWriteMany"),
+        (Some(&like), 2 * gib, Some("quick"), "4Gi", "ReadWriteMany"),
+        (Some(&like), 9 * gib, Some("quick"), "12Gi", "ReadWriteMany"),
         (None, 0, None, "1Gi", "ReadWriteOnce"),
         (None, 4 * gib, None, "5Gi", "ReadWriteOnce"),
     ] {
@@ -189,5 +193,41 @@ fn a_new_claim_is_one_by_the_published_schema_and_the_operators() {
         assert_eq!(spec.access_modes.unwrap(), [mode]);
         assert_eq!(spec.resources.unwrap().requests.unwrap()["storage"].0, size);
         assert_eq!((made.class.as_deref(), made.size.as_str()), (class, size));
+    }
+}
+
+#[test]
+fn a_cluster_may_be_silent_for_a_while_and_a_refusal_is_an_answer() {
+    let nap = Duration::from_secs(20);
+    let silent = || {
+        Err(io::Error::other(
+            "kubectl failed: The connection to the server was refused",
+        ))
+    };
+    let mut silence = Silence::default();
+    for _ in 0..3 {
+        assert!(silence.hear(nap, silent()).unwrap().is_none());
+    }
+    silence.hear(nap, silent()).unwrap_err();
+    // Who speaks again may be silent again.
+    assert_eq!(silence.hear(nap, Ok(json!({}))).unwrap(), Some(json!({})));
+    assert!(silence.hear(nap, silent()).unwrap().is_none());
+    for why in [
+        "Error from server (NotFound): pods \"x\" not found",
+        "Error from server (Forbidden): exceeded quota",
+        "The Pod \"x\" is invalid: spec.nodeName: Required value",
+        "Error from server: admission webhook \"a\" denied the request: no root",
+    ] {
+        assert!(is_refusal(why), "{why}");
+        Silence::default()
+            .hear(nap, Err(io::Error::other(why)))
+            .unwrap_err();
+    }
+    for why in [
+        "Error from server (Timeout): the server was unable to return a response in the time allotted",
+        "Error from server (InternalError): etcdserver: request timed out",
+        "Error from server (BadRequest): admission webhook \"a\" does not support dry run",
+    ] {
+        assert!(!is_refusal(why), "{why}");
     }
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Kubectl;
 use super::claim::text;
+use super::{ASKED, Kubectl, Silence};
 use crate::platform::remote::Spot;
 use crate::process::freeze::Freezer;
 
@@ -31,10 +31,9 @@ pub(super) const FOR_SNAPSHOT: [(&str, &str); 5] = [
     ("delete", "persistentvolumeclaims"),
 ];
 
-/// So often a cluster is asked, at first and in the end, and about how long it takes to answer.
+/// So often a cluster is asked, at first and in the end.
 const NAP: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(5);
-const ASKED: Duration = Duration::from_millis(200);
 /// How long the moment that a snapshot shows may not come.
 const CUT: Duration = Duration::from_secs(120);
 /// How long it may take until it can be read: some services copy all of it first.
@@ -53,9 +52,18 @@ pub struct VolumePlan {
     pub permissions: Vec<String>,
 }
 
-/// Whether the cluster says that it would not take something, and not only that it cannot try it.
+/// Whether the cluster says that it does not take something: what it did not answer in time it may have made, and what it cannot try it may
+/// take.
 pub(super) fn is_refusal(why: &str) -> bool {
-    ["(Forbidden)", "(Invalid)"].iter().any(|word| why.contains(word))
+    let words = [
+        "(Forbidden)",
+        "(Invalid)",
+        "(NotFound)",
+        " is invalid",
+        "denied the request",
+        "denied request",
+    ];
+    words.iter().any(|word| why.contains(word))
 }
 
 /// How far a snapshot of a claim is.
@@ -143,9 +151,10 @@ impl Freezer {
         };
         let kubectl = self.kubectl(spot);
         let (mut waited, mut complained, mut nap) = (Duration::ZERO, Duration::ZERO, NAP);
+        let mut silent = Silence::default();
         loop {
-            let found = kubectl.object(&["get", SNAPSHOTS, name]);
-            let found = found.map_err(|error| error.to_string())?;
+            let found = silent.hear(nap, kubectl.object(&["get", SNAPSHOTS, name]));
+            let found = found.map_err(|error| error.to_string())?.unwrap_or_default();
             let is_ready = found.pointer("/status/readyToUse") == Some(&Value::Bool(true));
             let is_taken = text(&found, "/status/creationTime").is_some();
             if is_ready || cut == Cut::Taken && is_taken {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::claim::{OURS, OWNER, text};
+use super::super::quantity::larger;
 use super::VERSION;
 use crate::platform::remote::Spot;
 
@@ -45,7 +46,8 @@ pub(in super::super) fn shown(spot: &Spot, name: &str, snapshot: &Value) -> Opti
     let notes = snapshot.pointer("/metadata/annotations");
     let note = |key: &str| notes?.get(key)?.as_str();
     let told = text(snapshot, "/status/restoreSize").filter(|size| *size != "0");
-    let size = note(STORAGE).or(told)?;
+    // A volume may be larger than what it was known for, and one that is smaller than its snapshot is refused.
+    let size = larger(note(STORAGE), told)?;
     let mut made = json!({
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
