@@ -242,7 +242,9 @@ pub fn give_up_stuck(store: &Store, world: World<'_>, id: &SnapshotId) -> Result
 /// [`SessionError::Store`].
 pub fn forgettable(store: &Store, prefix: &str) -> Result<Vec<FrozenPaper>, SessionError> {
     let states = store.natives()?.into_iter();
-    let meant = states.filter(|state| state.id.as_str().starts_with(prefix) && !state.is_alive);
+    let prefix = prefix.strip_prefix("sn-").unwrap_or(prefix);
+    let is_meant = |id: &SnapshotId| id.as_str().trim_start_matches("sn-").starts_with(prefix);
+    let meant = states.filter(|state| is_meant(&state.id) && !state.is_alive);
     let papers = meant.filter_map(|state| state.paper.ok());
     let is_free = |paper: &FrozenPaper| matches!(store.record(&paper.id), Err(StoreError::NoSnapshot { .. }));
     Ok(papers.filter(is_free).collect())

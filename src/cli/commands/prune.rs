@@ -116,8 +116,10 @@ fn forget(context: &Context<'_>, args: &PruneArgs, store: &Store, prefix: &str) 
             ),
             _ => format!("{shown:?} means several snapshots: {}", ids(&papers)),
         };
-        return Err(CliError::new(ErrorKind::UnknownSnapshot, why)
-            .hint("`jackin recovery doctor` names what was frozen and cannot be seen"));
+        return Err(CliError::new(ErrorKind::UnknownSnapshot, why).hint(format!(
+            "`{}` names what was frozen and cannot be seen",
+            context.command("doctor")
+        )));
     };
     let places: Vec<String> = paper
         .natives
@@ -149,7 +151,7 @@ fn forget(context: &Context<'_>, args: &PruneArgs, store: &Store, prefix: &str) 
                 paper.id
             );
             return Err(CliError::new(ErrorKind::UnknownSnapshot, why)
-                .hint("look again with `jackin recovery doctor`"));
+                .hint(format!("look again with `{}`", context.command("doctor"))));
         }
         document.outcome = PruneOutcome::Pruned;
     }
