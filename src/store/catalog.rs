@@ -41,6 +41,8 @@ pub struct Catalog {
     connection: Mutex<Connection>,
     /// A write failed: what stands here may lack something.
     behind: AtomicBool,
+    /// Why, when a write failed.
+    why: Mutex<Option<String>>,
     /// Whose store it is, when root acts for them.
     keeper: Option<Operator>,
 }
@@ -75,6 +77,7 @@ impl Catalog {
             path: path.to_path_buf(),
             connection: Mutex::new(connection),
             behind: AtomicBool::new(false),
+            why: Mutex::default(),
             keeper: None,
         }
     }
@@ -166,7 +169,12 @@ impl Catalog {
     /// As [`Catalog::write`], for what is already true on disk: a failure does not undo that. Queries are
     /// refused until the catalog has caught up.
     pub(super) fn follow(&self, work: impl FnOnce(&Tables<'_>) -> Result<(), StoreError>) {
-        if self.write(work).is_err() {
+        if let Err(error) = self.write(work) {
+            let why = match error {
+                StoreError::Catalog { source, .. } => source.to_string(),
+                other => other.to_string(),
+            };
+            *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
             self.fell_behind();
         }
     }
@@ -189,7 +197,11 @@ impl Catalog {
     /// Runs a query whose answer must be whole.
     fn query<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         if self.is_behind() {
-            let source = "an earlier write to it failed, so it cannot answer; run the command again".into();
+            let why = self.why.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+            let source =
+                format!("an earlier write to it failed{why}, so it cannot answer; run the command again")
+                    .into();
             return Err(StoreError::Catalog {
                 path: self.path.clone(),
                 source,

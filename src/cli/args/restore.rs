@@ -47,7 +47,8 @@ pub struct RestoreArgs {
     /// Take back one step alone: what changed from the snapshot before this one to it; later steps stay
     #[arg(long, value_name = "SNAP", value_parser = some_text(), conflicts_with_all = ["from", "to"])]
     pub only_changes_of: Option<String>,
-    /// Write into this directory instead, absent or empty; or into a new claim or volume (k8s-pvc://…, docker-volume://…)
+    /// Write into this directory instead, absent or empty; or into a new claim or volume (k8s-pvc://…, which is
+    /// made when it is not there; docker-volume://…)
     #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath,
           conflicts_with_all = ["overwrite_later_edits", "delete_later_files", "set_aside_excluded"])]
     pub to: Option<OsString>,
