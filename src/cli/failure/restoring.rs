@@ -122,7 +122,7 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
         RestoreError::Unrecorded { .. } => (
             ErrorKind::Io,
             Some(
-                "the next command that writes to the store writes it; until then no undo knows of this restore",
+                "the next command that works on these files writes it (undo, restore, begin, launch); until then `log` does not know of this restore",
             ),
         ),
         _ if is_forbidden(error) => (
