@@ -145,7 +145,7 @@ const EMPTY_NAMES: &[&str] = &[
     "util", "utils", "helper", "helpers", "common", "manager", "managers", "engine", "engines", "misc",
 ];
 
-const LONGEST_FILE: usize = 400;
+const LONGEST_FILE: usize = 800;
 
 /// Whether a file holds tests: they may look behind the walls, not above their layer.
 fn is_test(path: &str) -> bool {
