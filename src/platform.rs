@@ -41,6 +41,7 @@ pub use change::{
 pub use file::{File, try_lock, unlock};
 pub use file_system::{
     FileSystem, clock_of, data_segments, file_clock, file_system, fine_clock, free_bytes, may_write,
+    write_back,
 };
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
@@ -164,6 +165,15 @@ pub fn readers(handle: impl AsHandle) -> usize {
     match handle.as_handle() {
         HandleRef::Here(_) => threads(),
         HandleRef::There(_) => threads().max(FAR),
+    }
+}
+
+/// Whether a shell answers for the machine that a handle belongs to.
+#[must_use]
+pub fn is_by_shell(handle: impl AsHandle) -> bool {
+    match handle.as_handle() {
+        HandleRef::Here(_) => false,
+        HandleRef::There(far) => far.is_by_shell(),
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Loaded {
     pub(super) data: Vec<u8>,
     /// Its digest.
     pub(super) content: Content,
+    /// It was written back before it was read.
+    pub(super) written_back: bool,
 }
 
 /// A file to read, with the facts that it had when it was listed.
@@ -62,15 +64,18 @@ pub(super) struct ReadAhead<'a> {
     root: &'a Root,
     /// Whether the bytes are needed, or the digests alone.
     keep_data: bool,
+    /// Whether everything was written back already.
+    written_back: bool,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 impl<'a> ReadAhead<'a> {
-    pub(super) fn new(root: &'a Root, keep_data: bool) -> Self {
+    pub(super) fn new(root: &'a Root, keep_data: bool, written_back: bool) -> Self {
         Self {
             root,
             keep_data,
+            written_back,
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -136,7 +141,7 @@ impl<'a> ReadAhead<'a> {
     fn load(&self, batch: &Batch) -> Vec<Option<Loaded>> {
         let mut parts: Vec<(&Path, Vec<Wanted<'_>>)> = Vec::new();
         for (directory, items) in &batch.parts {
-            parts.push((directory.as_path(), items.iter().map(Item::wanted).collect()));
+            parts.push((directory.as_path(), items.iter().map(|item| item.wanted(!self.written_back)).collect()));
         }
         let loaded = self.root.load(&parts).unwrap_or_default();
         let mut loaded = loaded.into_iter().map(Result::ok);
@@ -155,6 +160,7 @@ impl<'a> ReadAhead<'a> {
             xattrs,
             stat,
             dense,
+            written_back,
         } = loaded;
         let still = stat.kind == NodeKind::File
             && (stat.ino, stat.mtime, stat.ctime) == (item.ino, item.mtime, item.ctime)
@@ -173,16 +179,18 @@ impl<'a> ReadAhead<'a> {
             xattrs,
             data,
             content,
+            written_back: written_back || self.written_back,
         })
     }
 }
 
 impl Item {
-    fn wanted(&self) -> Wanted<'_> {
+    fn wanted(&self, write_back: bool) -> Wanted<'_> {
         Wanted {
             name: self.name.as_os_str(),
             size: self.size,
             last: self.ctime.max(self.mtime),
+            write_back,
         }
     }
 }

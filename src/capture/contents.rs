@@ -118,8 +118,20 @@ impl Sink for HashOnly<'_> {
 
 /// How often a file that moves while it is read is read again before it is flagged.
 const ATTEMPTS: usize = 3;
+/// From so many files on, writing the whole file system back takes less time than writing them back one after the other.
+const MANY: usize = 256;
+
+/// A manifest whose files were read.
+pub(super) struct Completed {
+    pub(super) manifest: Manifest,
+    /// Whether every file was written back before it was read, here or for the reference that it was taken from.
+    pub(super) written_back: bool,
+}
 
 /// Reads what is pending and completes the manifest.
+///
+/// Each file is written back before it is read. A store through a mapping faults then, moves the ctime, and is seen: by the look
+/// that follows the reading, and by the next capture.
 ///
 /// # Errors
 /// When the sink cannot go on or the operator stopped it.
@@ -129,11 +141,13 @@ pub(super) fn complete(
     reference: Option<Reference<'_>>,
     sink: &mut dyn Sink,
     observer: &dyn Observer,
-) -> Result<Manifest, CaptureError> {
-    let ahead = ReadAhead::new(root, sink.keeps_data());
+) -> Result<Completed, CaptureError> {
     let Walked {
         manifest, pending, ..
     } = walked;
+    // After the walk: what is stored from now on has a later time than the one that was listed.
+    let all_written_back = !pending.is_empty() && root.write_back(pending.len() >= MANY);
+    let ahead = ReadAhead::new(root, sink.keeps_data(), all_written_back);
     thread::scope(|scope| {
         let mut ahead = ahead.start(scope, &pending);
         complete_with(root, manifest, &pending, reference, sink, observer, &mut ahead)
@@ -148,7 +162,8 @@ fn complete_with(
     sink: &mut dyn Sink,
     observer: &dyn Observer,
     ahead: &mut Taken<'_>,
-) -> Result<Manifest, CaptureError> {
+) -> Result<Completed, CaptureError> {
+    let mut written_back = true;
     let mut pending = pending.iter().peekable();
     let wants_objects = sink.wants_objects();
     let mut read: HashMap<(u64, Time), (RelPath, Entry)> = HashMap::new();
@@ -211,6 +226,7 @@ fn complete_with(
                 entry.kind = Kind::File(file.content);
                 entry.xattrs.clone_from(&file.xattrs);
                 entry.unstable = false;
+                written_back &= file.written_back;
                 sink.loaded(&path, entry, &file)?;
                 continue;
             }
@@ -227,14 +243,16 @@ fn complete_with(
                         dir: &dir,
                         path: &path,
                         old,
+                        observer,
                     }
                     .run(entry, sink),
                     dir,
                 )
             });
             match done {
-                Ok((Ok(()), dir)) => {
+                Ok((Ok(shows_stores), dir)) => {
                     handle = Some(dir);
+                    written_back &= shows_stores;
                     if entry.nlink > 1 {
                         read.insert((entry.ino, entry.ctime), (path, entry.clone()));
                     }
@@ -264,21 +282,28 @@ fn complete_with(
         }
     }
     group_links(&mut manifest.directories);
-    Ok(manifest)
+    Ok(Completed {
+        manifest,
+        written_back,
+    })
 }
 
 struct Reading<'a> {
     dir: &'a Dir,
     path: &'a RelPath,
     old: Option<&'a Content>,
+    observer: &'a dyn Observer,
 }
 
 impl Reading<'_> {
-    /// Reads one file until nothing moved while it was read, at most [`ATTEMPTS`] times.
-    fn run(&self, entry: &mut Entry, sink: &mut dyn Sink) -> Result<(), Failure> {
+    /// Reads one file until nothing moved while it was read, at most [`ATTEMPTS`] times. Returns whether it was written back
+    /// before.
+    fn run(&self, entry: &mut Entry, sink: &mut dyn Sink) -> Result<bool, Failure> {
         for attempt in 1..=ATTEMPTS {
             let (file, before) = self.dir.file(entry.name.as_os_str()).map_err(Failure::Source)?;
             platform::settle(&file, before.ctime.max(before.mtime)).map_err(Failure::Source)?;
+            // After its last change has settled: each store from here on, also through a mapping, has a later time.
+            let written_back = platform::write_back(&file);
             let method = method_of(self.old, before.size);
             let mut source = Source::new(file, &before, method).map_err(Failure::Source)?;
             entry.xattrs = platform::handle_attributes(source.file()).map_err(Failure::Source)?;
@@ -286,13 +311,29 @@ impl Reading<'_> {
             let content = sink.file(self.path, entry, &mut source)?;
             entry.kind = Kind::File(content);
             let after = platform::stat_handle(source.file()).map_err(Failure::Source)?;
-            let still = after.same_moment(&before) && !source.was_short();
+            let mut still = after.same_moment(&before) && !source.was_short();
+            if still && !written_back {
+                // Its times show no store through a mapping; its bytes do, when they are read once more.
+                still = self.digest_again(&mut source)? == content;
+            }
             entry.unstable = !still;
             if still || attempt == ATTEMPTS {
-                return Ok(());
+                return Ok(written_back);
             }
         }
         Err(Failure::Source(io::Error::other("it does not hold still")))
+    }
+
+    fn digest_again(&self, source: &mut Source) -> Result<Content, Failure> {
+        source.rewind();
+        let content = source.digest(|_| match self.observer.cancelled() {
+            true => Err(io::ErrorKind::Interrupted.into()),
+            false => Ok(()),
+        });
+        if self.observer.cancelled() {
+            return Err(Failure::Fatal(CaptureError::Interrupted));
+        }
+        content.map_err(Failure::Source)
     }
 }
 

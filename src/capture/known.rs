@@ -34,6 +34,7 @@ impl Latest {
             manifest: &self.manifest,
             started_at: self.mount.started_at,
             same_rules: self.same_rules,
+            written_back: self.mount.written_back,
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Earlier<'a> {
     pub started_at: Time,
     /// Whether it had the same coverage, so that the names in its directories are those that count now.
     pub same_rules: bool,
+    /// Whether its files were written back before they were read, so that their times show every later change.
+    pub written_back: bool,
 }
 
 /// What to look at.
@@ -80,10 +82,10 @@ pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, Capture
     let result = walk.run().and_then(|mut walked| {
         observer.expect(0, walked.bytes_to_read());
         let skipped = std::mem::take(&mut walked.skipped);
-        let manifest = complete(&root, walked, reference, &mut HashOnly { observer }, observer)?;
+        let read = complete(&root, walked, reference, &mut HashOnly { observer }, observer)?;
         root.answers()?;
         Ok(Seen {
-            manifest: Some(manifest),
+            manifest: Some(read.manifest),
             skipped,
         })
     });

@@ -9,6 +9,7 @@ pub(crate) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
         coverage,
         started_at: now,
         mounted: false,
+        written_back: false,
         manifest: None,
         entries: 0,
         bytes: 0,

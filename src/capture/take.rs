@@ -16,7 +16,7 @@ pub use self::request::Request;
 use self::steady::Taken;
 pub use self::step::CountChanges;
 pub use self::whole::{take, take_from, take_with};
-use super::contents::{HashOnly, complete};
+use super::contents::{Completed, HashOnly, complete};
 use super::frozen::Frozen;
 use super::known::Known;
 use super::limit::biggest;
@@ -120,20 +120,23 @@ impl<'a> Capture<'a> {
             let kept = self.frozen.and_then(|frozen| frozen.kept(coverage));
             let reference = self.known.reference(at, self.by_commit(coverage), kept.is_some());
             let observer = self.observer;
-            let mut manifest = match &kept {
+            let Completed {
+                mut manifest,
+                written_back,
+            } = match &kept {
                 Some(_) => complete(&root, walked, reference, &mut HashOnly { observer }, observer)?,
                 None => complete(&root, walked, reference, packer, observer)?,
             };
-            let again = self.steady(
-                &mut Taken {
-                    root: &root,
-                    coverage,
-                    started_at,
-                    manifest: &mut manifest,
-                    skipped: &mut left_out,
-                },
-                packer,
-            )?;
+            let mut taken = Taken {
+                root: &root,
+                coverage,
+                started_at,
+                manifest: &mut manifest,
+                written_back,
+                skipped: &mut left_out,
+            };
+            let again = self.steady(&mut taken, packer)?;
+            let written_back = taken.written_back;
             let relied = settled.filter(|settled| !settled.is_nothing());
             if relied.is_some_and(|settled| !again.is_empty() || !settled.is_so(&manifest)) {
                 return Ok(None);
@@ -176,7 +179,11 @@ impl<'a> Capture<'a> {
             private.push(found.files);
             root.answers()?;
             let mounted = root.is_mount_point();
-            mounts.push(MountRecord { mounted, ..record });
+            mounts.push(MountRecord {
+                mounted,
+                written_back,
+                ..record
+            });
             manifests.push(Some(manifest));
             skipped.push(left_out);
         }

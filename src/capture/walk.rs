@@ -51,10 +51,12 @@ impl Reference<'_> {
     }
 
     /// Whether the facts prove that nothing changed since: they are the same, and were old enough then that a change in
-    /// the same moment would have another time.
+    /// the same moment would have another time. Of a file's content they prove it only when it was written back before it was
+    /// read: pages that were dirty then take stores through a mapping without a new time.
     fn is_unchanged(&self, old: &Entry, stat: &platform::Stat) -> bool {
         let quiet = self.earlier.started_at.plus_nanos(-TICK_NANOS);
-        !old.unstable && old.ctime < quiet && old.mtime < quiet && same_moment(old, stat)
+        let shows_stores = self.earlier.written_back || old.content().is_none_or(|content| content.size == 0);
+        shows_stores && !old.unstable && old.ctime < quiet && old.mtime < quiet && same_moment(old, stat)
     }
 }
 
@@ -170,7 +172,11 @@ impl Walk<'_> {
         };
         let directories = known.iter().flat_map(|known| &known.earlier.manifest.directories);
         let askable = directories.map(|dir| Some(&**dir).filter(|dir| known::has_all_names(dir)));
-        let unchanged = unchanged(self.root, askable);
+        // Without proof of content every directory would have to be looked at once more.
+        let unchanged = match known.is_some_and(|known| known.earlier.written_back) {
+            true => unchanged(self.root, askable),
+            false => Vec::new(),
+        };
         let mut found = crew::run(self, &tally, unchanged, top)?;
         if let Some(exceeded) = tally.exceeded() {
             return Err(self.limit_error(

@@ -172,6 +172,30 @@ impl Root {
         platform::file_system(&self.handle)
     }
 
+    /// Writes dirty pages back before files are read, so that the times of a file show each later store through a mapping.
+    ///
+    /// With `many` files to read, or where each call is a command of a shell, all of its file system is written back at once.
+    /// Returns whether that is done for every file below; otherwise each file is written back by itself.
+    #[must_use]
+    pub fn write_back(&self, many: bool) -> bool {
+        let Ok(facts) = self.file_system() else {
+            return false;
+        };
+        if !facts.writes_back {
+            return false;
+        }
+        // A frozen state was written back before it was frozen, and does not change.
+        if self.frozen.is_some() {
+            return true;
+        }
+        let by_shell = platform::is_by_shell(&self.handle);
+        if !many && !by_shell {
+            return false;
+        }
+        // An upper layer may lie in memory; only its files tell.
+        platform::sync_file_system(&self.handle).is_ok() && (by_shell || !facts.layered)
+    }
+
     /// The clock that its file system stamps files with at least ([`platform::file_clock`]); of a frozen state the moment that it
     /// shows: what was changed from then on is not in it.
     ///

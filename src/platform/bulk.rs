@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::remote::Wanted as Asked;
 use super::{
-    AsHandle, Handle, HandleRef, NodeKind, Stat, clock_of, data_segments, handle_attributes, list_attributes,
+    AsHandle, File, Handle, HandleRef, NodeKind, Stat, clock_of, data_segments, handle_attributes, list_attributes,
     names, open_beneath, open_child_file_blindly, read_link, stat_child, stat_handle,
 };
 use crate::snapshot::{Time, Xattr};
@@ -38,6 +38,8 @@ pub struct Wanted<'w> {
     pub size: u64,
     /// The latest of its times.
     pub last: Time,
+    /// Whether it is written back before it is read ([`super::write_back`]).
+    pub write_back: bool,
 }
 
 impl Wanted<'_> {
@@ -46,6 +48,7 @@ impl Wanted<'_> {
             name: Path::new(self.name).into(),
             size: self.size,
             last: (self.last.sec, self.last.nsec),
+            write_back: self.write_back,
         }
     }
 }
@@ -61,6 +64,8 @@ pub struct LoadedFile {
     pub stat: Stat,
     /// It has no holes.
     pub dense: bool,
+    /// It was written back before it was read, so that its times show every later change.
+    pub written_back: bool,
 }
 
 /// What is said of an object that is not read.
@@ -175,22 +180,22 @@ pub fn stat_children<'n>(
 /// Reads a small file, with its attributes and its facts after that. By place, so that nothing is taken out of a pipe that
 /// stands there now.
 ///
+/// A file that should be written back first and cannot be (it lies in memory, say) is read twice: its times do not show a store
+/// through a mapping, so only its bytes tell whether it held still.
+///
 /// # Errors
-/// What the system says.
+/// What the system says; `ResourceBusy` when both readings differ.
 pub fn load_file(dir: impl AsHandle, wanted: &Wanted<'_>) -> io::Result<LoadedFile> {
     let dir = dir.as_handle();
     settle(dir, wanted.last)?;
     let file = open_child_file_blindly(dir, wanted.name)?;
+    let written_back = wanted.write_back && super::write_back(&file);
     // One byte more than there should be, so that one that grew is known by it.
-    let mut data = vec![0; usize::try_from(wanted.size).unwrap_or(0) + 1];
-    let mut length = 0;
-    while let Some(rest) = data.get_mut(length..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, length as u64)? {
-            0 => break,
-            count => length += count,
-        }
+    let most = usize::try_from(wanted.size).unwrap_or(0) + 1;
+    let data = read_up_to(&file, most)?;
+    if wanted.write_back && !written_back && read_up_to(&file, most)? != data {
+        return Err(io::ErrorKind::ResourceBusy.into());
     }
-    data.truncate(length);
     let xattrs = handle_attributes(&file)?;
     let stat = stat_handle(&file)?;
     let may_have_holes = stat.kind == NodeKind::File && stat.allocated < stat.size;
@@ -200,7 +205,21 @@ pub fn load_file(dir: impl AsHandle, wanted: &Wanted<'_>) -> io::Result<LoadedFi
         xattrs,
         stat,
         dense,
+        written_back,
     })
+}
+
+fn read_up_to(file: &File, most: usize) -> io::Result<Vec<u8>> {
+    let mut data = vec![0; most];
+    let mut length = 0;
+    while let Some(rest) = data.get_mut(length..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, length as u64)? {
+            0 => break,
+            count => length += count,
+        }
+    }
+    data.truncate(length);
+    Ok(data)
 }
 
 /// Reads small files of several directories below one, in their order.

@@ -11,8 +11,12 @@ use crate::snapshot::Time;
 /// What a file system is known for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Whether every change of a file moves its ctime, so that equal stat data prove equal content.
+    /// Whether every change of metadata and every `write(2)` moves the ctime.
     pub trusted_ctime: bool,
+    /// Whether a store through a mapping moves the ctime as well, once the file's dirty pages were written back: that
+    /// write-protects them, so the next store faults. False for file systems in memory, which write nothing back. Of a layered
+    /// one only the layers know; [`super::write_back`] asks them file by file.
+    pub writes_back: bool,
     /// Whether it shows several directories as one (overlayfs): what lies in a lower one is copied up when it is changed.
     pub layered: bool,
 }
@@ -23,26 +27,37 @@ pub struct FileSystem {
 /// What the system says.
 #[cfg(target_os = "linux")]
 pub fn file_system(handle: impl AsHandle) -> io::Result<FileSystem> {
-    /// Numbers of `statfs(2)`: FUSE, 9p, NFS, SMB (three), virtiofs shows FUSE's, AFS, Ceph, vboxsf, FAT, exFAT.
-    const UNTRUSTED: [u64; 10] = [
-        0x6573_5546,
-        0x0102_1997,
-        0x6969,
-        0x517b,
-        0xff53_4d42,
-        0xfe53_4d42,
-        0x5346_414f,
-        0x00c3_6400,
-        0x786f_4256,
-        0x4d44,
-    ];
-    const EXFAT: u64 = 0x2011_bab0;
-    const OVERLAY: u64 = 0x794c_7630;
-    let kind = kernel::magic(handle)?;
-    Ok(FileSystem {
-        trusted_ctime: !UNTRUSTED.contains(&kind) && kind != EXFAT,
-        layered: kind == OVERLAY,
-    })
+    Ok(FileSystem::of(kernel::magic(handle)?))
+}
+
+impl FileSystem {
+    /// Facts about the file system with a number of Linux' `statfs(2)`.
+    #[must_use]
+    pub fn of(magic: u64) -> Self {
+        /// FUSE, 9p, NFS, SMB (three), virtiofs shows FUSE's, AFS, Ceph, vboxsf, FAT, exFAT.
+        const UNTRUSTED: [u64; 11] = [
+            0x6573_5546,
+            0x0102_1997,
+            0x6969,
+            0x517b,
+            0xff53_4d42,
+            0xfe53_4d42,
+            0x5346_414f,
+            0x00c3_6400,
+            0x786f_4256,
+            0x4d44,
+            0x2011_bab0,
+        ];
+        const OVERLAY: u64 = 0x794c_7630;
+        /// tmpfs (also devtmpfs), ramfs, hugetlbfs.
+        const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
+        let trusted_ctime = !UNTRUSTED.contains(&magic);
+        Self {
+            trusted_ctime,
+            writes_back: trusted_ctime && !IN_MEMORY.contains(&magic),
+            layered: magic == OVERLAY,
+        }
+    }
 }
 
 /// Facts about the file system that `handle` lies on: nothing is known, so nothing is trusted.
@@ -53,8 +68,30 @@ pub fn file_system(handle: impl AsHandle) -> io::Result<FileSystem> {
 pub fn file_system(_: impl AsHandle) -> io::Result<FileSystem> {
     Ok(FileSystem {
         trusted_ctime: false,
+        writes_back: false,
         layered: false,
     })
+}
+
+/// Writes a file's dirty pages back, so that from now on each store through a mapping moves its ctime (the kernel
+/// write-protects the pages that it writes; the next store faults and updates the times).
+///
+/// Returns false where that does not hold: on file systems without writeback, on those that keep no exact times, and when a page
+/// cannot be written. Nothing is made durable: no journal is committed and no disk cache flushed.
+#[must_use]
+pub fn write_back(file: impl AsHandle) -> bool {
+    let file = file.as_handle();
+    match kernel::write_back(file) {
+        // Another machine has asked its own file system.
+        Ok(Some(done)) if matches!(file, HandleRef::There(_)) => done,
+        Ok(Some(done)) => done && file_system(file).is_ok_and(|facts| facts.writes_back),
+        // No map of extents: a disk's file system writes back before fdatasync returns, one in memory does nothing.
+        Ok(None) => {
+            let facts = file_system(file);
+            facts.is_ok_and(|facts| facts.writes_back && !facts.layered) && kernel::fdatasync(file).is_ok()
+        }
+        Err(_) => false,
+    }
 }
 
 /// Bytes that this user may still write on the file system of `handle`.

@@ -224,6 +224,8 @@ fn one_fits(
     let Some(is) = dir.look(name)? else {
         return Ok(false);
     };
+    // Where a store through a mapping may leave the times as they were, only the bytes tell.
+    let shows_stores = platform::file_system(dir).is_ok_and(|facts| facts.writes_back && !facts.layered);
     // Taking off the flags that were in the way moved the ctime as well.
     let loose = top || was.nlink > 1 || was.flags.bind();
     let done = changed.get(&was.ino).map(|will| with_metadata_of(was, will));
@@ -231,7 +233,7 @@ fn one_fits(
         return Ok(false);
     }
     match &was.kind {
-        Kind::File(content) if loose && content.size > 0 => {
+        Kind::File(content) if (loose || !shows_stores) && content.size > 0 => {
             let (file, stat) = dir.file(name)?;
             let mut source = Source::new(file, &stat, Some(content.method))?;
             Ok(source.digest(|_| Ok(()))? == *content)

@@ -169,6 +169,7 @@ pub fn propose(
                 manifest,
                 started_at: record.started_at,
                 same_rules: record.coverage == request.coverage,
+                written_back: record.written_back,
             })
         });
         let mut now = look(

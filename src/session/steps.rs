@@ -116,6 +116,7 @@ fn has_changed(store: &Store, world: World<'_>, record: &SnapshotRecord) -> Resu
                 manifest: &before,
                 started_at: mount.started_at,
                 same_rules: true,
+                written_back: mount.written_back,
             }),
             check_content: false,
         };

@@ -57,6 +57,10 @@ pub struct MountRecord {
     /// Whether the root itself was where a file system is mounted. If it was not and is now, the tree lies hidden below.
     #[serde(default)]
     pub mounted: bool,
+    /// Whether every file was written back before it was read: only then do equal times prove equal content, for a store through
+    /// a mapping that was dirty already moves none. Records of versions before this field do not have it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub written_back: bool,
     /// Digest of the manifest list; none when the mount root did not exist at that moment.
     pub manifest: Option<Digest>,
     /// Entries below the root.

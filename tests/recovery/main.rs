@@ -89,6 +89,7 @@ mod later_work;
 mod launching;
 mod links;
 mod log_file;
+mod mapped;
 mod mcp;
 mod mcp_bound;
 mod mcp_clients;

@@ -12,6 +12,7 @@ pub(crate) mod invocation;
 pub(crate) mod jackin;
 pub(crate) mod kill;
 pub(crate) mod machine;
+pub(crate) mod mapping;
 pub(crate) mod mcp;
 pub(crate) mod nasty;
 pub(crate) mod real_tree;

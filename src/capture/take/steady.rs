@@ -28,6 +28,8 @@ pub(super) struct Taken<'a> {
     pub(super) coverage: &'a Coverage,
     pub(super) started_at: Time,
     pub(super) manifest: &'a mut Manifest,
+    /// Whether every file was written back before it was read.
+    pub(super) written_back: bool,
     pub(super) skipped: &'a mut Vec<Skipped>,
 }
 
@@ -107,6 +109,7 @@ impl Capture<'_> {
                 manifest: taken.manifest,
                 started_at: taken.started_at,
                 same_rules: false,
+                written_back: taken.written_back,
             },
             known: None,
         };
@@ -126,7 +129,8 @@ impl Capture<'_> {
             .extend(skipped.into_iter().filter(|skipped| skipped.path.is_within(path)));
         taken.skipped.sort();
         let part = complete(taken.root, walked, Some(reference), packer, self.observer)?;
-        splice(taken.manifest, part, path);
+        taken.written_back &= part.written_back;
+        splice(taken.manifest, part.manifest, path);
         Ok(())
     }
 }

@@ -65,3 +65,43 @@ pub(in crate::platform) fn ftruncate(handle: impl AsHandle, length: u64) -> Resu
     simulated!(truncate(handle, length));
     rustix::fs::ftruncate(handle, length)
 }
+
+/// Writes a file's dirty pages back, and waits for that, by asking for its extents in their final state (`FIEMAP_FLAG_SYNC`):
+/// unlike `fsync` it flushes no disk cache, and a layered file system passes it on. `None` where there is no map of extents.
+#[cfg(target_os = "linux")]
+pub(in crate::platform) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {
+    use fiemap::{Fiemap, FiemapFlags};
+    use rustix::io::Errno;
+    let handle = here!(handle, |far| far
+        .count(Call::WriteBack { handle: far.number() })
+        .map(|done| Some(done != 0)));
+    #[cfg(test)]
+    if crate::platform::simulated::world().is_some() {
+        return Ok(Some(true));
+    }
+    match Fiemap::with_flags(handle, FiemapFlags::SYNC).next() {
+        None | Some(Ok(_)) => Ok(Some(true)),
+        Some(Err(error)) => match Errno::from_io_error(&error) {
+            Some(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::NOSYS) => Ok(None),
+            Some(errno) => Err(errno),
+            None => Err(Errno::IO),
+        },
+    }
+}
+
+/// Writes a file's dirty pages back: nothing is known of how other systems keep times then.
+#[cfg(not(target_os = "linux"))]
+pub(in crate::platform) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {
+    let _ = here!(handle, |far| far
+        .count(Call::WriteBack { handle: far.number() })
+        .map(|done| Some(done != 0)));
+    Ok(Some(false))
+}
+
+pub(in crate::platform) fn fdatasync(handle: impl AsHandle) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Sync {
+        handle: far.number(),
+        all: false
+    }));
+    rustix::fs::fdatasync(handle)
+}

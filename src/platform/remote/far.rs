@@ -45,6 +45,11 @@ impl Far {
         self.number
     }
 
+    /// Whether a shell answers: it always lacks something.
+    pub(in crate::platform) fn is_by_shell(&self) -> bool {
+        !self.connection.lacks().is_empty()
+    }
+
     /// An answer of another kind than was asked for says nothing.
     fn ask<T>(&self, call: Call, take: impl FnOnce(Answer) -> Option<T>) -> Result<T> {
         take(self.connection.call(call)?).ok_or(Errno::IO)

@@ -10,7 +10,7 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Version of what is said; both sides must have the same.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 /// The directory that absolute paths begin at.
 pub(super) const NOWHERE: u64 = 0;
 
@@ -152,6 +152,10 @@ pub(in crate::platform) enum Call {
     Sync {
         handle: u64,
         all: bool,
+    },
+    /// Dirty pages of a file are written back: 1 when each later store through a mapping moves its ctime, else 0.
+    WriteBack {
+        handle: u64,
     },
     Magic {
         handle: u64,
@@ -331,6 +335,7 @@ pub(in crate::platform) struct Wanted {
     pub(in crate::platform) name: Bytes,
     pub(in crate::platform) size: u64,
     pub(in crate::platform) last: (i64, u32),
+    pub(in crate::platform) write_back: bool,
 }
 
 /// A small file that was read.
@@ -341,6 +346,8 @@ pub(super) struct LoadedFile {
     pub(super) facts: Facts,
     /// Whether all of it is data.
     pub(super) dense: bool,
+    /// Whether it was written back before it was read.
+    pub(super) written_back: bool,
 }
 
 /// A directory that was listed once.

@@ -197,6 +197,7 @@ impl Agent {
                 true => kernel::syncfs(self.at(handle)?).map(done),
                 false => kernel::fsync(self.at(handle)?).map(done),
             },
+            Call::WriteBack { handle } => Ok(Answer::Number(platform::write_back(self.at(handle)?).into())),
             Call::Magic { handle } => kernel::magic(self.at(handle)?).map(Answer::Number),
             Call::Room { handle, all } => match all {
                 true => kernel::all_bytes(self.at(handle)?).map(Answer::Number),

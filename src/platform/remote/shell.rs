@@ -227,11 +227,8 @@ impl Session {
             | Call::InodeFlags { .. }
             | Call::SetInodeFlags { .. } => Ok(Err(Errno::OPNOTSUPP)),
             Call::Lock { handle, how } => self.lock(handle, how),
-            Call::Magic { handle } => {
-                let told = known!(self.about(handle, b"stat -f -c %t -- .")?);
-                let number = u64::from_str_radix(&told, 16);
-                Ok(number.map(Answer::Number).map_err(|_| Errno::IO))
-            }
+            Call::WriteBack { handle } => self.write_back(handle),
+            Call::Magic { handle } => Ok(self.magic(handle)?.map(Answer::Number)),
             Call::Room { handle, all } => {
                 let what = if all { "%b" } else { "%a" };
                 let told = known!(self.about(handle, format!("stat -f -c \"{what} %S\" -- .").as_bytes())?);
@@ -295,6 +292,12 @@ impl Session {
             .line
             .run(&words(&[enter, b"&& {", command, b"; }"]))?
             .output())
+    }
+
+    /// The number of the file system that a handle lies on.
+    fn magic(&mut self, handle: u64) -> Outcome<u64> {
+        let told = known!(self.about(handle, b"stat -f -c %t -- .")?);
+        Ok(u64::from_str_radix(&told, 16).map_err(|_| Errno::IO))
     }
 
     /// What a command in the directory of a handle tells, in a line.

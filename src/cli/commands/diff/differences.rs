@@ -137,6 +137,7 @@ pub(in crate::cli) fn differences(
                     manifest,
                     started_at: mount.started_at,
                     same_rules: true,
+                    written_back: mount.written_back,
                 }),
                 question.check_content,
             )?,

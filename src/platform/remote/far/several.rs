@@ -107,5 +107,6 @@ fn loaded(file: LoadedFile) -> Result<platform::LoadedFile> {
         xattrs: xattrs(file.attributes),
         stat: stat(&file.facts)?,
         dense: file.dense,
+        written_back: file.written_back,
     })
 }

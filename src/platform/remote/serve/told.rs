@@ -44,6 +44,7 @@ pub(super) fn load(dir: HandleRef<'_>, wanted: &Wanted) -> Each<LoadedFile> {
             name: OsStr::from_bytes(&wanted.name.0),
             size: wanted.size.min(MOST),
             last: Time { sec, nsec },
+            write_back: wanted.write_back,
         },
     );
     let loaded = loaded.map_err(|error| number_of(&error).raw_os_error())?;
@@ -52,5 +53,6 @@ pub(super) fn load(dir: HandleRef<'_>, wanted: &Wanted) -> Each<LoadedFile> {
         attributes: loaded.xattrs.into_iter().map(attribute).collect(),
         facts: Facts::from(&loaded.stat),
         dense: loaded.dense,
+        written_back: loaded.written_back,
     })
 }

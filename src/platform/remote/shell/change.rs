@@ -106,20 +106,32 @@ impl Session {
                 .concat();
                 self.run(&place.enter(), &words(&[&there, b"--", &name]))?
             }
-            Call::Sync { handle, all } => {
-                let place = known!(self.table.place(handle, b""));
-                let name = known!(place.name());
-                let how = if all { "sync -f --" } else { "sync --" };
-                let command = match self.abilities.syncs {
-                    // What fails is told; what may not be opened is synced with all the rest.
-                    true => words(&[how.as_bytes(), &name, b"|| { [ ! -r", &name, b"] && sync; }"]),
-                    false => b"sync".to_vec(),
-                };
-                self.run(&place.enter(), &command)?
-            }
+            Call::Sync { handle, all } => self.sync(handle, all)?,
             _ => Err(Errno::NOSYS),
         };
         Ok(done.map(|_| Answer::Done))
+    }
+
+    fn sync(&mut self, handle: u64, all: bool) -> Outcome<Vec<u8>> {
+        let place = known!(self.table.place(handle, b""));
+        let name = known!(place.name());
+        let how = if all { "sync -f --" } else { "sync --" };
+        let command = match self.abilities.syncs {
+            // What fails is told; what may not be opened is synced with all the rest.
+            true => words(&[how.as_bytes(), &name, b"|| { [ ! -r", &name, b"] && sync; }"]),
+            false => b"sync".to_vec(),
+        };
+        self.run(&place.enter(), &command)
+    }
+
+    /// Writes a file back. The layers of an overlay cannot be asked for: it counts as what it mostly lies on, a disk.
+    pub(super) fn write_back(&mut self, handle: u64) -> Outcome<Answer> {
+        known!(self.sync(handle, false)?);
+        let magic = match self.magic(handle)? {
+            Ok(magic) => magic,
+            Err(error) => return Ok(Err(error)),
+        };
+        Ok(Ok(Answer::Number(crate::platform::FileSystem::of(magic).writes_back.into())))
     }
 
     /// Runs a command with a name as its last word.

@@ -184,6 +184,8 @@ pub(super) fn load(
             attributes: Vec::new(),
             facts: placed(&name, *facts),
             dense: true,
+            // Who asked wrote the whole file system back before.
+            written_back: false,
         })
     };
     Ok(Ok(wanted.iter().map(loaded).collect()))
