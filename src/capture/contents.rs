@@ -225,7 +225,7 @@ fn complete_with(
                 take_facts(entry, &file.stat);
                 entry.kind = Kind::File(file.content);
                 entry.xattrs.clone_from(&file.xattrs);
-                entry.unstable = false;
+                entry.unstable = root.changed_while_frozen(file.stat.ctime);
                 written_back &= file.written_back;
                 sink.loaded(&path, entry, &file)?;
                 continue;
@@ -240,6 +240,7 @@ fn complete_with(
             let done = dir.map(|dir| {
                 (
                     Reading {
+                        root,
                         dir: &dir,
                         path: &path,
                         old,
@@ -289,6 +290,7 @@ fn complete_with(
 }
 
 struct Reading<'a> {
+    root: &'a Root,
     dir: &'a Dir,
     path: &'a RelPath,
     old: Option<&'a Content>,
@@ -316,7 +318,7 @@ impl Reading<'_> {
                 // Its times show no store through a mapping; its bytes do, when they are read once more.
                 still = self.digest_again(&mut source)? == content;
             }
-            entry.unstable = !still;
+            entry.unstable = !still || self.root.changed_while_frozen(before.ctime);
             if still || attempt == ATTEMPTS {
                 return Ok(written_back);
             }

@@ -82,6 +82,7 @@ impl Frozen {
         let native = paper.natives.get(mount.native)?;
         let facts = FrozenFacts {
             since: mount.since.unwrap_or(paper.started_at),
+            from: mount.frozen_from,
             mounted: mount.mounted,
         };
         let directory = native.directory();
@@ -337,6 +338,7 @@ fn paper(
             native,
             inner: plan.inner.clone(),
             since: far.and_then(|live| live.clock().ok()),
+            frozen_from: live.as_ref().ok().and_then(Root::finest_clock),
             mounted: live.is_ok_and(|live| live.is_mount_point()),
         });
     }

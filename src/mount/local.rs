@@ -64,6 +64,8 @@ pub struct Root {
 pub struct Frozen {
     /// A moment before it was frozen, by the clock that stamps files.
     pub since: Time,
+    /// The finest time before it was frozen, where it is known.
+    pub from: Option<Time>,
     /// Whether a file system is mounted at the root itself.
     pub mounted: bool,
 }
@@ -218,6 +220,23 @@ impl Root {
             path: path.clone(),
             source,
         })
+    }
+
+    /// The finest clock of the machine that it lies on; `None` where that tells whole seconds only, or does not answer.
+    #[must_use]
+    pub fn finest_clock(&self) -> Option<Time> {
+        if platform::is_by_shell(&self.handle) {
+            return None;
+        }
+        platform::clock_of(&self.handle, true).ok()
+    }
+
+    /// Whether a file with this ctime was changed while the root was being frozen. Freezing writes one page after the other, so
+    /// such a file may have some pages of before and some of after a change.
+    #[must_use]
+    pub fn changed_while_frozen(&self, ctime: Time) -> bool {
+        let from = self.frozen.and_then(|frozen| frozen.from);
+        from.is_some_and(|from| ctime > from)
     }
 
     /// Whether the file system is made of layers, so that some of its directories may not be movable.

@@ -80,6 +80,10 @@ pub struct FrozenMount {
     /// A moment before it was frozen, by the clock of the machine that it lies on, when that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
+    /// The finest time of that machine before it was frozen: what was changed later was changed while it was being frozen. `None`
+    /// where times are told in whole seconds, and in files of versions before this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen_from: Option<Time>,
 }
 
 /// What is written down before snapshots of file systems are made for a capture, so that whoever comes after a process that died
