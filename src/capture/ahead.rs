@@ -141,7 +141,10 @@ impl<'a> ReadAhead<'a> {
     fn load(&self, batch: &Batch) -> Vec<Option<Loaded>> {
         let mut parts: Vec<(&Path, Vec<Wanted<'_>>)> = Vec::new();
         for (directory, items) in &batch.parts {
-            parts.push((directory.as_path(), items.iter().map(|item| item.wanted(!self.written_back)).collect()));
+            parts.push((
+                directory.as_path(),
+                items.iter().map(|item| item.wanted(!self.written_back)).collect(),
+            ));
         }
         let loaded = self.root.load(&parts).unwrap_or_default();
         let mut loaded = loaded.into_iter().map(Result::ok);

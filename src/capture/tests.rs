@@ -245,6 +245,7 @@ pub(super) fn earlier((manifest, started_at): (&Manifest, Time)) -> Earlier<'_> 
         manifest,
         started_at,
         same_rules: true,
+        written_back: true,
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::remote::Wanted as Asked;
 use super::{
-    AsHandle, File, Handle, HandleRef, NodeKind, Stat, clock_of, data_segments, handle_attributes, list_attributes,
-    names, open_beneath, open_child_file_blindly, read_link, stat_child, stat_handle,
+    AsHandle, File, Handle, HandleRef, NodeKind, Stat, clock_of, data_segments, handle_attributes,
+    list_attributes, names, open_beneath, open_child_file_blindly, read_link, stat_child, stat_handle,
 };
 use crate::snapshot::{Time, Xattr};
 

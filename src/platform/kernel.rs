@@ -68,9 +68,7 @@ mod content;
 pub(super) use attributes::{Bearer, get_xattr, list_xattr, remove_xattr, set_xattr};
 #[cfg(target_os = "linux")]
 pub(super) use attributes::{inode_flags, set_inode_flags};
-pub(super) use content::{
-    fdatasync, ftruncate, pread, pwrite, read, seek, share_blocks, write, write_back,
-};
+pub(super) use content::{fdatasync, ftruncate, pread, pwrite, read, seek, share_blocks, write, write_back};
 
 /// A path or a name, as the kernel takes it.
 pub(super) trait Named: rustix::path::Arg + AsRef<Path> + Copy {}

@@ -116,6 +116,7 @@ impl Bench {
             mounts: vec![MountRecord {
                 coverage: coverage(),
                 mounted: false,
+                written_back: true,
                 started_at: at(i64::from(n)),
                 manifest: Some(Digest::of(&[n])),
                 entries: 7,

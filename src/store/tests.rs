@@ -96,6 +96,7 @@ pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
         mounts: vec![MountRecord {
             coverage: coverage("/srv/one"),
             mounted: false,
+            written_back: true,
             started_at: at(i64::from(n)),
             manifest: Some(Digest::of(&[n])),
             entries: 7,

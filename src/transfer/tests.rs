@@ -152,6 +152,7 @@ fn note(list: Digest) -> ExportNote {
             coverage,
             started_at: Time::default(),
             mounted: false,
+            written_back: true,
             manifest: Some(list),
             entries: 2,
             bytes: 5,

@@ -34,6 +34,7 @@ fn sees(place: &Place, forged: &Manifest, started_at: Time, same_rules: bool) ->
         manifest: forged,
         started_at,
         same_rules,
+        written_back: true,
     });
     let request = Look {
         coverage: &place.coverage(),

@@ -3,7 +3,7 @@
 //! The proof of "not read": the reference names a digest that the file does not have, and it comes out again.
 
 use super::{Place, earlier, entry, path};
-use crate::capture::{Look, look};
+use crate::capture::{Earlier, Look, look};
 use crate::observer::Silent;
 use crate::platform;
 use crate::platform::TICK_NANOS;
@@ -68,6 +68,25 @@ fn a_file_is_read_when_and_only_when_something_casts_a_doubt_on_it() {
         let found = entry(&now, "d/file");
         assert_eq!(found.content().unwrap().digest, expected, "{what}");
         assert!(!found.unstable, "{what}");
+    }
+}
+
+#[test]
+fn contents_that_were_not_written_back_before_they_were_read_are_read_again() {
+    let place = Place::with(&[("d/file", "content"), ("d/empty", "")]);
+    place.rest();
+    let forged = forge(&place.look(None), "d/file", |_| {});
+    for (written_back, expected) in [(true, FORGED), (false, Digest::of(b"content"))] {
+        let request = Look {
+            coverage: &place.coverage(),
+            reference: Some(Earlier {
+                written_back,
+                ..earlier((&forged, platform::file_clock()))
+            }),
+            check_content: false,
+        };
+        let now = look(&request, &Silent).unwrap().manifest.unwrap();
+        assert_eq!(entry(&now, "d/file").content().unwrap().digest, expected);
     }
 }
 

@@ -271,8 +271,7 @@ impl Scan<'_> {
         old: &'e Entry,
         stat: &Stat,
     ) -> Option<&'e Entry> {
-        let unchanged =
-            self.walk.trust_stat && reference.is_unchanged(old, stat) && reference.holds(old);
+        let unchanged = self.walk.trust_stat && reference.is_unchanged(old, stat) && reference.holds(old);
         unchanged.then_some(old)
     }
 }

@@ -39,7 +39,10 @@ impl Mapping {
     /// Maps a file that is there. `None` without Python, which the test then says.
     pub(crate) fn of(file: &Path) -> Option<Self> {
         let Some(python) = tool("python3") else {
-            skip("a program that writes through a mapping", "python3 is not installed");
+            skip(
+                "a program that writes through a mapping",
+                "python3 is not installed",
+            );
             return None;
         };
         let mut child = Command::new(python)

@@ -131,7 +131,9 @@ impl Session {
             Ok(magic) => magic,
             Err(error) => return Ok(Err(error)),
         };
-        Ok(Ok(Answer::Number(crate::platform::FileSystem::of(magic).writes_back.into())))
+        Ok(Ok(Answer::Number(
+            crate::platform::FileSystem::of(magic).writes_back.into(),
+        )))
     }
 
     /// Runs a command with a name as its last word.

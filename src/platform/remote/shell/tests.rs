@@ -284,6 +284,7 @@ fn a_tree_that_is_listed_at_once_is_the_one_that_is_there() {
                 name: OsStr::new(name),
                 size: stat.size,
                 last: latest(stat),
+                write_back: true,
             })
             .collect();
         std::fs::remove_file(place.path().join("d1/e4/3\n")).unwrap();

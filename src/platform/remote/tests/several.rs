@@ -97,6 +97,7 @@ fn files_of_several_directories_are_read_at_once() {
         name: OsStr::new(name),
         size,
         last: Time { sec: 0, nsec: 0 },
+        write_back: true,
     };
     for (end, root) in roots("several", place.path()) {
         let parts = [
@@ -118,5 +119,13 @@ fn files_of_several_directories_are_read_at_once() {
             .collect();
         let a = Some(vec![Some(3), None, Some(0)]);
         assert_eq!(data, [Some(vec![Some(70_000)]), None, None, a], "{end}");
+        let two = loaded[0].as_ref().unwrap()[0].as_ref().unwrap();
+        // Through a shell the whole file system is written back before any file is read.
+        let writes_back = platform::file_system(&root).unwrap().writes_back;
+        assert_eq!(
+            two.written_back,
+            writes_back && !platform::is_by_shell(&root),
+            "{end}"
+        );
     }
 }
