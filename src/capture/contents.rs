@@ -8,12 +8,12 @@ use std::thread;
 
 use super::CaptureError;
 use super::ahead::{Loaded, ReadAhead, Taken};
-use super::facts::{insert_gap, is_gone, words};
+use super::facts::{insert_gap, is_gone, same_moment, words};
 use super::source::{Source, method_of};
 use super::walk::{Reference, Walked};
 use crate::mount::{Dir, Root};
 use crate::observer::Observer;
-use crate::platform;
+use crate::platform::{self, parallel};
 use crate::snapshot::{Content, Directory, Entry, Gap, GapReason, Kind, Manifest, RelPath, Time};
 
 /// Takes what a scan finds, in manifest order. A capture stores it; a comparison only hashes.
@@ -126,6 +126,8 @@ pub(super) struct Completed {
     pub(super) manifest: Manifest,
     /// Whether every file was written back before it was read, here or for the reference that it was taken from.
     pub(super) written_back: bool,
+    /// Files that changed after they were read (or listed, beside one that was read), in manifest order.
+    pub(super) changed: Vec<RelPath>,
 }
 
 /// Reads what is pending and completes the manifest.
@@ -150,7 +152,12 @@ pub(super) fn complete(
     let ahead = ReadAhead::new(root, sink.keeps_data(), all_written_back);
     thread::scope(|scope| {
         let mut ahead = ahead.start(scope, &pending);
-        complete_with(root, manifest, &pending, reference, sink, observer, &mut ahead)
+        let completed = complete_with(root, manifest, &pending, reference, sink, observer, &mut ahead)?;
+        let changed = match sink.keeps_data() {
+            true => changed_meanwhile(root, &completed.manifest, &pending),
+            false => Vec::new(),
+        };
+        Ok(Completed { changed, ..completed })
     })
 }
 
@@ -286,7 +293,41 @@ fn complete_with(
     Ok(Completed {
         manifest,
         written_back,
+        changed: Vec::new(),
     })
+}
+
+/// Looks once more at the directories in which files were read.
+///
+/// Each file that was read held still meanwhile, but a program may go on writing: the pages of a database and its log are then of two
+/// moments. A file beside one that was read counts as well, for a log can be emptied into a file that had not changed before.
+fn changed_meanwhile(root: &Root, manifest: &Manifest, pending: &[(usize, usize)]) -> Vec<RelPath> {
+    // A frozen state does not change; a shell would need a command for each directory.
+    if root.frozen_since().is_some() || root.is_by_shell() {
+        return Vec::new();
+    }
+    let mut places: Vec<usize> = pending.iter().map(|(at, _)| *at).collect();
+    places.dedup();
+    let changed = parallel::map(&places, |at| {
+        let directory = manifest.directories.get(*at)?;
+        let files: Vec<&Entry> = directory
+            .entries
+            .iter()
+            .filter(|entry| entry.content().is_some())
+            .collect();
+        let dir = root.dir(&directory.path).ok()?;
+        let stats = dir.look_at(files.iter().map(|file| file.name.as_os_str())).ok()?;
+        let moved = files.iter().zip(stats).filter(|(file, stat)| {
+            let held = stat.as_ref().is_ok_and(|stat| same_moment(file, stat));
+            !held && !file.unstable
+        });
+        Some(
+            moved
+                .map(|(file, _)| directory.path.join(&file.name))
+                .collect::<Vec<_>>(),
+        )
+    });
+    changed.into_iter().flatten().flatten().collect()
 }
 
 struct Reading<'a> {

@@ -1,6 +1,9 @@
 //! The record of one mount.
 
-use crate::snapshot::{Coverage, Digest, Manifest, MountRecord, RecordedGap, Time};
+use crate::snapshot::{Coverage, Digest, Manifest, MountRecord, RecordedGap, RelPath, Time};
+
+/// How many paths of a kind a record names.
+const NAMED: usize = 100;
 
 /// A mount whose root did not exist.
 pub(crate) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
@@ -15,6 +18,8 @@ pub(crate) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
         bytes: 0,
         gap_count: 0,
         gaps: vec![],
+        changed_meanwhile: vec![],
+        changed_meanwhile_count: 0,
         git: None,
         withheld: Vec::new(),
         sealed: None,
@@ -38,9 +43,18 @@ pub(crate) fn record(
         gap_count: lacks.len() as u64,
         gaps: lacks
             .into_iter()
-            .take(100)
+            .take(NAMED)
             .map(|(path, reason)| RecordedGap { path, reason })
             .collect(),
         ..missing(coverage, started_at)
+    }
+}
+
+/// A record that names the files which changed after they were read.
+pub(super) fn with_changed(record: MountRecord, changed: Vec<RelPath>) -> MountRecord {
+    MountRecord {
+        changed_meanwhile_count: changed.len() as u64,
+        changed_meanwhile: changed.into_iter().take(NAMED).collect(),
+        ..record
     }
 }

@@ -20,7 +20,7 @@ use super::contents::{Completed, HashOnly, complete};
 use super::frozen::Frozen;
 use super::known::Known;
 use super::limit::biggest;
-use super::mounted::{missing, record};
+use super::mounted::{missing, record, with_changed};
 use super::pack::Packer;
 use super::private::{PrivateFile, look_at_private};
 use super::walk::{Skipped, Walk, Walked};
@@ -123,6 +123,7 @@ impl<'a> Capture<'a> {
             let Completed {
                 mut manifest,
                 written_back,
+                changed,
             } = match &kept {
                 Some(_) => complete(&root, walked, reference, &mut HashOnly { observer }, observer)?,
                 None => complete(&root, walked, reference, packer, observer)?,
@@ -133,10 +134,11 @@ impl<'a> Capture<'a> {
                 started_at,
                 manifest: &mut manifest,
                 written_back,
+                changed,
                 skipped: &mut left_out,
             };
             let again = self.steady(&mut taken, packer)?;
-            let written_back = taken.written_back;
+            let (written_back, changed) = (taken.written_back, taken.changed);
             let relied = settled.filter(|settled| !settled.is_nothing());
             if relied.is_some_and(|settled| !again.is_empty() || !settled.is_so(&manifest)) {
                 return Ok(None);
@@ -179,6 +181,7 @@ impl<'a> Capture<'a> {
             private.push(found.files);
             root.answers()?;
             let mounted = root.is_mount_point();
+            let record = with_changed(record, changed);
             mounts.push(MountRecord {
                 mounted,
                 written_back,

@@ -33,8 +33,8 @@ pub(in crate::cli) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
 };
 pub(in crate::cli) use instances::{
-    ImportedDocument, InstanceDocument, JackinDocument, ListDocument, NativeDocument, RestoredDocument,
-    ShowDocument, WatchedDocument,
+    ChangedMeanwhileDocument, ImportedDocument, InstanceDocument, JackinDocument, ListDocument,
+    NativeDocument, RestoredDocument, ShowDocument, WatchedDocument,
 };
 pub(in crate::cli) use replica::{
     AdoptDocument, AdoptOutcome, HurtDocument, LostDocument, ReplicateDocument, ReplicateOutcome,
@@ -92,7 +92,7 @@ impl PathDocument {
 
 impl PathDocument {
     /// The whole host path, as text.
-    fn host(&self) -> String {
+    pub(in crate::cli) fn host(&self) -> String {
         match self.path.as_str() {
             "." => self.mount.clone(),
             path => format!("{}/{path}", self.mount.trim_end_matches('/')),

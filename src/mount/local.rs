@@ -154,6 +154,12 @@ impl Root {
         platform::readers(&self.handle)
     }
 
+    /// Whether a shell answers for it.
+    #[must_use]
+    pub fn is_by_shell(&self) -> bool {
+        platform::is_by_shell(&self.handle)
+    }
+
     /// Whether the machine that it lies on still answers. What could not be looked at because it does not is not unreadable.
     ///
     /// # Errors
@@ -190,7 +196,7 @@ impl Root {
         if self.frozen.is_some() {
             return true;
         }
-        let by_shell = platform::is_by_shell(&self.handle);
+        let by_shell = self.is_by_shell();
         if !many && !by_shell {
             return false;
         }
@@ -225,7 +231,7 @@ impl Root {
     /// The finest clock of the machine that it lies on; `None` where that tells whole seconds only, or does not answer.
     #[must_use]
     pub fn finest_clock(&self) -> Option<Time> {
-        if platform::is_by_shell(&self.handle) {
+        if self.is_by_shell() {
             return None;
         }
         platform::clock_of(&self.handle, true).ok()

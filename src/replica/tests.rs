@@ -117,6 +117,8 @@ impl Bench {
                 coverage: coverage(),
                 mounted: false,
                 written_back: true,
+                changed_meanwhile: Vec::new(),
+                changed_meanwhile_count: 0,
                 started_at: at(i64::from(n)),
                 manifest: Some(Digest::of(&[n])),
                 entries: 7,

@@ -71,6 +71,13 @@ pub struct MountRecord {
     pub gap_count: u64,
     /// The first hundred gaps; the manifest has them all.
     pub gaps: Vec<RecordedGap>,
+    /// The first hundred files that changed after they were read, while the capture went on. Each is one version, but versions of
+    /// several files may not fit together (those of a database).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_meanwhile: Vec<RelPath>,
+    /// Number of such files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub changed_meanwhile_count: u64,
     /// The git repositories in it; none when nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Vec<RepositoryFacts>>,
@@ -153,6 +160,11 @@ pub struct SecretFact {
     pub key: Vec<String>,
     /// Keyed digest of file, key and value.
     pub digest: Digest,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl MountRecord {

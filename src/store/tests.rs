@@ -97,6 +97,8 @@ pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
             coverage: coverage("/srv/one"),
             mounted: false,
             written_back: true,
+            changed_meanwhile: Vec::new(),
+            changed_meanwhile_count: 0,
             started_at: at(i64::from(n)),
             manifest: Some(Digest::of(&[n])),
             entries: 7,

@@ -153,6 +153,8 @@ fn note(list: Digest) -> ExportNote {
             started_at: Time::default(),
             mounted: false,
             written_back: true,
+            changed_meanwhile: Vec::new(),
+            changed_meanwhile_count: 0,
             manifest: Some(list),
             entries: 2,
             bytes: 5,

@@ -111,6 +111,7 @@ mod overlays;
 mod pager;
 mod patches;
 mod plan;
+mod programs;
 mod property;
 mod property_model;
 mod property_sessions;

@@ -30,6 +30,8 @@ pub(super) struct Taken<'a> {
     pub(super) manifest: &'a mut Manifest,
     /// Whether every file was written back before it was read.
     pub(super) written_back: bool,
+    /// Files that changed after they were read.
+    pub(super) changed: Vec<RelPath>,
     pub(super) skipped: &'a mut Vec<Skipped>,
 }
 
@@ -130,6 +132,8 @@ impl Capture<'_> {
         taken.skipped.sort();
         let part = complete(taken.root, walked, Some(reference), packer, self.observer)?;
         taken.written_back &= part.written_back;
+        taken.changed.retain(|changed| !changed.is_within(path));
+        taken.changed.extend(part.changed);
         splice(taken.manifest, part.manifest, path);
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::{every, replicate, scope};
 use crate::capture::{Captured, Limits};
 use crate::cli::args::BeginArgs;
 use crate::cli::context::Context;
-use crate::cli::document::{BeginDocument, Head};
+use crate::cli::document::{BeginDocument, ChangedMeanwhileDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
@@ -140,6 +140,9 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
     tell_of_repositories(context, &all, begun.instance.as_str());
     let Some(record) = record else { return };
     warn_of_unsteady(context, record);
+    if let Some(changed) = ChangedMeanwhileDocument::of(record) {
+        context.terminal.warn(&changed.line());
+    }
     if record.complete {
         return;
     }

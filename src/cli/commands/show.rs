@@ -9,8 +9,8 @@ use super::steps::{Steps, steps};
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{
-    ForkedDocument, Head, ImportedDocument, InstanceDocument, ReasonDocument, RepositoryStateDocument,
-    RestoredDocument, ShowDocument, WatchedDocument,
+    ChangedMeanwhileDocument, ForkedDocument, Head, ImportedDocument, InstanceDocument, ReasonDocument,
+    RepositoryStateDocument, RestoredDocument, ShowDocument, WatchedDocument,
 };
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
@@ -23,6 +23,9 @@ use crate::snapshot::{
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Store};
 use crate::terminal::sanitize;
 
+/// So many of the newest snapshots are looked at in full.
+const LOOKED_AT: usize = 20;
+
 /// All that is known of a session.
 pub(in crate::cli) struct Known {
     pub(in crate::cli) row: InstanceRow,
@@ -33,6 +36,8 @@ pub(in crate::cli) struct Known {
     pub(in crate::cli) pruned: u64,
     pub(in crate::cli) restores: Vec<RestoreRow>,
     pub(in crate::cli) baseline: Option<SnapshotRecord>,
+    /// Of the newest snapshots and the baseline: those during which files changed.
+    pub(in crate::cli) changed_meanwhile: Vec<ChangedMeanwhileDocument>,
     pub(in crate::cli) begun: Begun,
     pub(in crate::cli) forks: Vec<ForkRow>,
     pub(in crate::cli) forked_from: Option<ForkRow>,
@@ -50,7 +55,14 @@ impl Known {
             Some(row) => Some(store.record(&row.id)?),
             None => None,
         };
+        let newest = snapshots.iter().take(LOOKED_AT);
+        let records = newest.filter_map(|row| store.record(&row.id).ok());
+        let older = baseline.clone().filter(|_| snapshots.len() > LOOKED_AT);
+        let changed_meanwhile = records.chain(older);
         Ok(Self {
+            changed_meanwhile: changed_meanwhile
+                .filter_map(|record| ChangedMeanwhileDocument::of(&record))
+                .collect(),
             state: state(store, &row),
             steps: steps(store, &row, &snapshots)?,
             pins: pins.map(|(_, snapshot)| snapshot).collect(),
@@ -132,6 +144,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
             pruned: known.pruned,
             coverage: &row.mounts,
             lacks: known.baseline.as_ref().map(lacks).unwrap_or_default(),
+            changed_meanwhile: &known.changed_meanwhile,
             cleanup_policy: known.begun.cleanup_policy.as_deref(),
             container: known.begun.container.as_ref(),
             git: known

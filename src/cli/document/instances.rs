@@ -6,15 +6,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::RepositoryStateDocument;
-use super::{ForkedDocument, Head, HostPathDocument, ReasonDocument};
+use super::{ForkedDocument, Head, HostPathDocument, PathDocument, ReasonDocument};
 use crate::cli::view::instances::Imported;
 use crate::config::Unread;
 use crate::session::State;
 use crate::snapshot::{
-    AgentRef, AsideChange, CallRef, ContainerRef, Coverage, RestoreKind, SnapshotKind, StepCounts, StepRef,
-    Time, WatchedMount,
+    AgentRef, AsideChange, CallRef, ContainerRef, Coverage, RestoreKind, SnapshotKind, SnapshotRecord,
+    StepCounts, StepRef, Time, WatchedMount,
 };
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
+use crate::terminal::size;
 
 /// `list --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -96,6 +97,8 @@ pub(in crate::cli) struct ShowDocument<'a> {
     pub(in crate::cli) coverage: &'a [Coverage],
     /// What the baseline lacks.
     pub(in crate::cli) lacks: Vec<ReasonDocument>,
+    /// Of the newest twenty snapshots and the baseline: those during which files changed after they were read.
+    pub(in crate::cli) changed_meanwhile: &'a [ChangedMeanwhileDocument],
     /// What jackin does with a dirty work tree when the session ends, in its own word; none when nobody says.
     pub(in crate::cli) cleanup_policy: Option<&'a str>,
     /// jackin's container that it began for.
@@ -112,6 +115,52 @@ pub(in crate::cli) struct ShowDocument<'a> {
     pub(in crate::cli) fork: Option<String>,
     /// The file that it came from.
     pub(in crate::cli) imported: Option<ImportedDocument>,
+}
+
+/// Files that changed after they were read, while the rest of the snapshot was taken. Each is one version, but those of several files
+/// may not fit together.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct ChangedMeanwhileDocument {
+    /// The snapshot's id.
+    pub(in crate::cli) snapshot: String,
+    /// Number of files.
+    pub(in crate::cli) count: u64,
+    /// The first hundred of each mount.
+    pub(in crate::cli) files: Vec<PathDocument>,
+}
+
+impl ChangedMeanwhileDocument {
+    /// Lists the files of a snapshot; `None` when none changed.
+    pub(in crate::cli) fn of(record: &SnapshotRecord) -> Option<Self> {
+        let mounts = record.mounts.iter();
+        let files = mounts.clone().flat_map(|mount| {
+            let paths = mount.changed_meanwhile.iter();
+            paths.map(|path| PathDocument::new(&mount.coverage, path))
+        });
+        let count: u64 = mounts.map(|mount| mount.changed_meanwhile_count).sum();
+        (count > 0).then(|| Self {
+            snapshot: record.id.to_string(),
+            count,
+            files: files.collect(),
+        })
+    }
+
+    /// Returns a line for people: how many files, and the first of them.
+    pub(in crate::cli) fn line(&self) -> String {
+        const SHOWN: usize = 5;
+        let count = size::counted(self.count, "file", "files");
+        let named: Vec<String> = self.files.iter().take(SHOWN).map(PathDocument::host).collect();
+        let more = if self.count > named.len() as u64 {
+            ", …"
+        } else {
+            ""
+        };
+        format!(
+            "{count} changed while {} was taken and may not fit together: {}{more}",
+            self.snapshot,
+            named.join(", ")
+        )
+    }
 }
 
 /// The file that a session came from.

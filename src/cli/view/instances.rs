@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{aside, changes, forks, receipt, repository};
 use crate::cli::commands::show::Known;
-use crate::cli::document::JackinDocument;
+use crate::cli::document::{ChangedMeanwhileDocument, JackinDocument};
 use crate::cli::failure::distinct;
 use crate::session::{Reason, State};
 use crate::snapshot::{
@@ -127,6 +127,10 @@ pub(in crate::cli) fn show(known: &Known, meant: Option<&ForkRow>, now: Time, co
         lines.push(format!("{pruned} pruned by the rules of retention (see `log`)"));
     }
     lacking(known.baseline.as_ref(), &mut lines);
+    if !known.changed_meanwhile.is_empty() {
+        lines.push(String::new());
+        lines.extend(known.changed_meanwhile.iter().map(ChangedMeanwhileDocument::line));
+    }
     if !known.restores.is_empty() {
         lines.push(String::new());
         lines.push(restores(&known.restores, now, columns));

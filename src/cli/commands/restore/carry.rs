@@ -10,6 +10,7 @@ use crate::cli::commands::repositories::emptied;
 use crate::cli::commands::words::Words;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
+use crate::cli::document::ChangedMeanwhileDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
@@ -232,6 +233,9 @@ fn show_patches(context: &Context<'_>, store: &Store, proposal: &Proposal) {
 fn warn_of_gaps(context: &Context<'_>, proposal: &Proposal) {
     if let Some(told) = gaps(proposal) {
         context.terminal.warn(&told);
+    }
+    if let Some(changed) = ChangedMeanwhileDocument::of(&proposal.target) {
+        context.terminal.warn(&changed.line());
     }
 }
 
