@@ -364,6 +364,8 @@ fn postgresql_under_load_starts_again() {
                 "--yes",
             ])
             .code_in(&[0, 6]);
+        // The new directory is root's alone.
+        owned(&to);
         let _ = fs::remove_file(to.join("pg/postmaster.pid"));
         let again = server(&to.join("pg"));
         let found = is_up()
