@@ -50,7 +50,7 @@ pub use identity::{Life, ProbeError, current_boot, is_alive, life, reference};
 pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
 pub use pager::{Pager, pager_line};
 pub use probe::{INSTANCE_VARIABLE, Member, Probe, Why, carried, members};
-pub use signals::{Interrupts, Patience};
+pub use signals::{HeldBack, Interrupts, Patience, outlive_file_limit};
 
 #[cfg(test)]
 mod tests;

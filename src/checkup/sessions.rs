@@ -13,7 +13,9 @@ use crate::platform::remote::is_elsewhere;
 use crate::restore::hurt_papers;
 use crate::session::{Reason, State, state};
 use crate::snapshot::{AsideChange, InstanceId, StagePlace};
-use crate::store::{HeldLock, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey};
+use crate::store::{
+    HeldLock, Holder, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey,
+};
 
 pub(super) fn judge(root: Option<&Layout>, config: &config::Survey, findings: &mut Vec<Finding>) {
     let mut roots = Roots::default();
@@ -61,7 +63,16 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Sessions, severity, what);
     let mut lost = 0;
     let mut active = 0;
+    // A catalog that cannot be read is told of above.
+    let missing = store.catalog().missing_closings().unwrap_or_default();
     for row in rows {
+        if let Some(reason) = missing.get(&row.id) {
+            let what = format!(
+                "{} has no closing snapshot ({reason}): a restore keeps what it changed last as possible later edits",
+                row.id
+            );
+            findings.push(found(Severity::Warning, what).verb(format!("diff {}", row.id)));
+        }
         match state(store, row) {
             // Those whose end was found unseen before have their closing snapshot.
             State::Lost if row.ended_at.is_none() => {
@@ -203,11 +214,7 @@ fn work(locks: &[HeldLock], failures: &[StoreError], findings: &mut Vec<Finding>
             LockName::Root(root) => format!("a restore is at work on {}", shown(root)),
             LockName::Other(name) => format!("the lock {name} is held"),
         };
-        let who: Vec<String> = lock
-            .holders
-            .iter()
-            .map(|holder| format!("process {} ({})", holder.pid, holder.name))
-            .collect();
+        let who: Vec<String> = lock.holders.iter().map(Holder::described).collect();
         let who = if who.is_empty() {
             "who holds its lock cannot be told".to_owned()
         } else {

@@ -46,7 +46,7 @@ pub(in crate::cli) use session::{
 };
 pub(in crate::cli) use store::{
     AnchorDocument, DamageDocument, LogDocument, PinDocument, PruneDocument, PruneOutcome,
-    PruneShareDocument, PrunedDocument, RebuildDocument, VerifyDocument, VerifyOutcome,
+    PruneShareDocument, PrunedDocument, RebuildDocument, ShortageDocument, VerifyDocument, VerifyOutcome,
 };
 pub(in crate::cli) use transfer::{
     DroppedDocument, ExportDocument, ImportDocument, ImportOutcome, OriginDocument,
@@ -204,7 +204,10 @@ pub(in crate::cli) fn why_words(why: &Why) -> String {
         Why::LaterEdit(after) => format!("changed {}", after_words(after)),
         Why::LaterFile(after) => format!("created {}", after_words(after)),
         Why::LaterDeletion(after) => format!("deleted {}", after_words(after)),
-        Why::Unvouched => "nobody saw the session end, so this may be later work".to_owned(),
+        Why::Unvouched(None) => "no closing snapshot; this may be a later edit".to_owned(),
+        Why::Unvouched(Some(reason)) => {
+            format!("no closing snapshot ({reason}); this may be a later edit")
+        }
         Why::Shared(others) => {
             let ids: Vec<String> = others.iter().map(ToString::to_string).collect();
             format!("also changed by {} while both were active", ids.join(", "))

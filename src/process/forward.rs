@@ -14,42 +14,52 @@ use signal_hook::iterator::{Handle, Signals};
 use super::orphans;
 use super::signals::is_ignored;
 
+/// Where signals go.
+#[derive(Debug)]
+enum Target {
+    /// The command is not started yet. It gets what arrived since we listen.
+    Expected(Vec<Signal>),
+    /// The command.
+    Running(Pid),
+    /// Its status is collected: a signal only asks us to stop.
+    Over,
+}
+
 /// A thread that hands signals on, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Forwarder {
-    /// The command, until its status is collected. Held while a signal is sent, while the command is started and while
-    /// its status is collected, so that the number always means the command.
-    target: Arc<Mutex<Option<Pid>>>,
+    /// Held while a signal is sent, while the command is started and while its status is collected, so that the number
+    /// always means the command.
+    target: Arc<Mutex<Target>>,
     handle: Handle,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Forwarder {
-    /// Listens. A signal for which there is no command is a request to stop us.
-    pub(super) fn listen(requested: Arc<AtomicBool>) -> io::Result<Self> {
+    /// Listens. A signal that arrives when the command has ended sets `after`.
+    pub(super) fn listen(after: Arc<AtomicBool>) -> io::Result<Self> {
         let handed_on = [SIGTERM, SIGHUP]
             .into_iter()
             .filter(|signal| !is_ignored(*signal));
         // SIGCHLD is always handled: where it is ignored the system keeps no status of a child.
         let mut signals = Signals::new(handed_on.chain([SIGCHLD]))?;
-        let target = Arc::new(Mutex::new(None));
+        let target = Arc::new(Mutex::new(Target::Expected(Vec::new())));
         let handle = signals.handle();
         let shared = Arc::clone(&target);
         let thread = thread::Builder::new().name("signals".into()).spawn(move || {
-            for signal in &mut signals {
-                let target = locked(&shared);
-                match (signal, *target) {
-                    (SIGCHLD, command) => orphans::collect(command),
-                    (signal, Some(pid)) => {
-                        let signal = if signal == SIGHUP {
-                            Signal::HUP
-                        } else {
-                            Signal::TERM
-                        };
-                        // Fails only for a command that became another user's, which is out of our reach.
-                        let _ = kill_process(pid, signal);
-                    }
-                    (_, None) => requested.store(true, Ordering::SeqCst),
+            for number in &mut signals {
+                let mut target = locked(&shared);
+                let signal = if number == SIGHUP {
+                    Signal::HUP
+                } else {
+                    Signal::TERM
+                };
+                match &mut *target {
+                    Target::Running(command) if number == SIGCHLD => orphans::collect(Some(*command)),
+                    _ if number == SIGCHLD => orphans::collect(None),
+                    Target::Expected(early) => early.push(signal),
+                    Target::Running(command) => send(*command, signal),
+                    Target::Over => after.store(true, Ordering::SeqCst),
                 }
             }
         })?;
@@ -64,14 +74,17 @@ impl Forwarder {
     pub(super) fn start(&self, command: &mut Command) -> io::Result<Child> {
         let mut target = locked(&self.target);
         let child = command.spawn()?;
-        *target = Some(Pid::from_child(&child));
+        let pid = Pid::from_child(&child);
+        if let Target::Expected(early) = std::mem::replace(&mut *target, Target::Running(pid)) {
+            early.into_iter().for_each(|signal| send(pid, signal));
+        }
         Ok(child)
     }
 
     /// Collects the command's status with `collect`; no signal is handed on any more.
     pub(super) fn finish<T, E>(&self, collect: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let mut target = locked(&self.target);
-        *target = None;
+        *target = Target::Over;
         collect()
     }
 }
@@ -85,6 +98,11 @@ impl Drop for Forwarder {
     }
 }
 
-fn locked(target: &Mutex<Option<Pid>>) -> MutexGuard<'_, Option<Pid>> {
+/// Fails only for a command that became another user's, which is out of our reach.
+fn send(command: Pid, signal: Signal) {
+    let _ = kill_process(command, signal);
+}
+
+fn locked(target: &Mutex<Target>) -> MutexGuard<'_, Target> {
     target.lock().unwrap_or_else(PoisonError::into_inner)
 }

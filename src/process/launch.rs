@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustix::io::Errno;
@@ -13,7 +12,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
 
 use super::forward::Forwarder;
 use super::identity::reference;
-use super::signals::{Aside, Interrupts};
+use super::signals::{Aside, HeldBack, Interrupts};
 use super::{orphans, system};
 use crate::snapshot::ProcessRef;
 
@@ -130,12 +129,12 @@ pub struct Running<'a> {
     pid: Pid,
     process: Option<ProcessRef>,
     /// Dropped before the forwarder: each signal has an action at every moment.
-    _aside: Aside<'a>,
+    aside: Aside<'a>,
     forwarder: Forwarder,
 }
 
 /// Starts a command. Until [`Running::wait`] returns, SIGINT and SIGQUIT do not end us, and SIGTERM and SIGHUP go to the
-/// command; one that arrives when it has just ended counts as a request to stop us.
+/// command. What one does that arrives when the command has ended is up to how it is waited for.
 ///
 /// This process adopts the command's orphans and collects them when they end, but not what it started for itself (`own.rs`).
 ///
@@ -143,7 +142,7 @@ pub struct Running<'a> {
 /// When the command cannot be run; then nothing was started.
 pub fn start<'a>(
     invocation: &Invocation<'_>,
-    interrupts: &'a mut Interrupts,
+    interrupts: &'a Interrupts,
 ) -> Result<Running<'a>, LaunchError> {
     let program = || invocation.program.to_owned();
     let failed = |source| LaunchError::Start {
@@ -166,7 +165,7 @@ pub fn start<'a>(
         return Err(LaunchError::Interrupted { program: program() });
     }
     // Listening begins before the command does: what arrives in between waits for it.
-    let forwarder = Forwarder::listen(Arc::clone(&requested)).map_err(failed)?;
+    let forwarder = Forwarder::listen(interrupts.noted()).map_err(failed)?;
     system::adopt_orphans();
     let mut command = Command::new(invocation.program);
     command
@@ -179,23 +178,41 @@ pub fn start<'a>(
     Ok(Running {
         pid: Pid::from_child(&child),
         process: reference(child.id()),
-        _aside: aside,
+        aside,
         forwarder,
     })
 }
 
-impl Running<'_> {
+impl<'a> Running<'a> {
     /// The command's process, to be recorded. `None` where the system does not tell.
     #[must_use]
     pub fn process(&self) -> Option<&ProcessRef> {
         self.process.as_ref()
     }
 
-    /// Waits until the command has ended, and a moment longer for helpers that end right behind it.
+    /// Waits until the command has ended, and a moment longer for helpers that end right behind it. A signal that arrives
+    /// afterwards is a request to stop us.
     ///
     /// # Errors
     /// When the system does not tell how it ended.
     pub fn wait(self) -> Result<Ended, LaunchError> {
+        let (ended, held) = self.wait_and_hold_back();
+        drop(held);
+        ended
+    }
+
+    /// As [`Self::wait`]; signals that arrive afterwards do not stop us while the guard lives. There is no guard when the
+    /// system refuses a handler.
+    pub fn wait_and_hold_back(self) -> (Result<Ended, LaunchError>, Option<HeldBack<'a>>) {
+        let ended = self.ended();
+        let Self { aside, forwarder, .. } = self;
+        let held = aside.hold_back();
+        // Afterwards, so that each signal has an action at every moment.
+        drop(forwarder);
+        (ended, held.ok())
+    }
+
+    fn ended(&self) -> Result<Ended, LaunchError> {
         let pid = self.pid.as_raw_nonzero().get().unsigned_abs();
         let failed = |errno: Errno| LaunchError::Wait {
             pid,

@@ -10,11 +10,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use signal_hook::SigId;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::low_level::unregister;
 
 use super::system;
+
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) fail with EFBIG, as a full disk fails, where it would end the
+/// process. With a handler that does nothing, so that what we start has the signal's default effect.
+///
+/// # Errors
+/// When the system refuses a handler.
+pub fn outlive_file_limit() -> io::Result<()> {
+    if is_ignored(SIGXFSZ) {
+        return Ok(());
+    }
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
 
 /// SIGINT, SIGTERM and SIGHUP turned into a flag. A second SIGINT, from an operator who does not want to wait, ends the
 /// process as if there were no handler.
@@ -23,7 +35,9 @@ use super::system;
 #[derive(Debug)]
 pub struct Interrupts {
     requested: Arc<AtomicBool>,
-    actions: Vec<SigId>,
+    /// A signal came while none may stop us ([`HeldBack`]).
+    noted: Arc<AtomicBool>,
+    actions: Mutex<Vec<SigId>>,
     patience: Patience,
 }
 
@@ -41,9 +55,10 @@ impl Interrupts {
     /// # Errors
     /// When the system refuses a handler.
     pub fn install_with(patience: Patience) -> io::Result<Self> {
-        let mut interrupts = Self {
+        let interrupts = Self {
             requested: Arc::default(),
-            actions: Vec::new(),
+            noted: Arc::default(),
+            actions: Mutex::default(),
             patience,
         };
         interrupts.listen()?;
@@ -55,7 +70,8 @@ impl Interrupts {
     pub fn asked_by(requested: Arc<AtomicBool>) -> Self {
         Self {
             requested,
-            actions: Vec::new(),
+            noted: Arc::default(),
+            actions: Mutex::default(),
             patience: Patience::default(),
         }
     }
@@ -72,7 +88,33 @@ impl Interrupts {
         self.requested.load(Ordering::SeqCst)
     }
 
-    fn listen(&mut self) -> io::Result<()> {
+    /// Set by each signal that arrives while signals are held back.
+    #[must_use]
+    pub fn noted(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.noted)
+    }
+
+    /// Keeps SIGINT, SIGTERM, SIGHUP and SIGQUIT from stopping us until the guard is dropped. They are only noted.
+    ///
+    /// # Errors
+    /// When the system refuses a handler.
+    pub fn hold_back(&self) -> io::Result<HeldBack<'_>> {
+        // There is an action for each signal at every moment: one without any would be lost.
+        let mut noting = Vec::new();
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+            .into_iter()
+            .filter(|signal| !is_ignored(*signal))
+        {
+            noting.push(flag::register(signal, Arc::clone(&self.noted))?);
+        }
+        self.silence();
+        Ok(HeldBack {
+            interrupts: self,
+            noting,
+        })
+    }
+
+    fn listen(&self) -> io::Result<()> {
         for signal in [SIGINT, SIGTERM, SIGHUP]
             .into_iter()
             .filter(|signal| !is_ignored(*signal))
@@ -80,16 +122,59 @@ impl Interrupts {
             if signal == SIGINT {
                 // Registered first, so that it sees the flag as it was before this signal.
                 let action = flag::register_conditional_default(signal, Arc::clone(&self.requested))?;
-                self.actions.push(action);
+                self.actions().push(action);
                 self.patience.may_end(action);
             } else {
                 let action = flag::register(signal, Arc::clone(&self.patience.0.ending))?;
-                self.actions.push(action);
+                self.actions().push(action);
             }
-            self.actions
-                .push(flag::register(signal, Arc::clone(&self.requested))?);
+            let action = flag::register(signal, Arc::clone(&self.requested))?;
+            self.actions().push(action);
         }
         Ok(())
+    }
+
+    /// Gives the signals their effect on us back.
+    fn listen_again(&self) {
+        // The handlers are there already and only get their actions back, which the system cannot refuse.
+        drop(self.listen());
+        // A handler once installed stays, so SIGQUIT's own effect has to be asked for.
+        if !is_ignored(SIGQUIT)
+            && let Ok(action) = flag::register_conditional_default(SIGQUIT, Arc::new(AtomicBool::new(true)))
+        {
+            self.actions().push(action);
+        }
+    }
+
+    fn silence(&self) {
+        for action in self.actions().drain(..) {
+            unregister(action);
+        }
+    }
+
+    fn actions(&self) -> MutexGuard<'_, Vec<SigId>> {
+        self.actions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Signals that are noted and do not stop us. Dropped, they have their effect on us again, and one that was noted counts as a
+/// request to stop what follows.
+#[derive(Debug)]
+#[must_use = "signals are held back while this lives"]
+pub struct HeldBack<'a> {
+    interrupts: &'a Interrupts,
+    noting: Vec<SigId>,
+}
+
+impl Drop for HeldBack<'_> {
+    fn drop(&mut self) {
+        self.interrupts.listen_again();
+        for action in self.noting.drain(..) {
+            unregister(action);
+        }
+        if self.interrupts.noted.swap(false, Ordering::SeqCst) {
+            self.interrupts.requested.store(true, Ordering::SeqCst);
+        }
     }
 }
 
@@ -138,12 +223,14 @@ impl Patience {
 /// well, and it decides what they mean. Dropped, it puts them back.
 #[derive(Debug)]
 pub(super) struct Aside<'a> {
-    interrupts: &'a mut Interrupts,
+    interrupts: &'a Interrupts,
     silent: Vec<SigId>,
+    /// Something else gives the signals their effect back.
+    is_handed_on: bool,
 }
 
 impl<'a> Aside<'a> {
-    pub(super) fn set(interrupts: &'a mut Interrupts) -> io::Result<Self> {
+    pub(super) fn set(interrupts: &'a Interrupts) -> io::Result<Self> {
         // There is an action for each signal at every moment: one without any would be lost.
         let mut silent = Vec::new();
         for signal in [SIGINT, SIGQUIT]
@@ -152,22 +239,26 @@ impl<'a> Aside<'a> {
         {
             silent.push(flag::register(signal, Arc::default())?);
         }
-        for action in interrupts.actions.drain(..) {
-            unregister(action);
-        }
-        Ok(Self { interrupts, silent })
+        interrupts.silence();
+        Ok(Self {
+            interrupts,
+            silent,
+            is_handed_on: false,
+        })
+    }
+
+    /// Goes on holding the signals back, without a moment in which one would stop us.
+    pub(super) fn hold_back(mut self) -> io::Result<HeldBack<'a>> {
+        let held = self.interrupts.hold_back()?;
+        self.is_handed_on = true;
+        Ok(held)
     }
 }
 
 impl Drop for Aside<'_> {
     fn drop(&mut self) {
-        // The handlers are there already and only get their actions back, which the system cannot refuse.
-        drop(self.interrupts.listen());
-        // A handler once installed stays, so SIGQUIT's own effect has to be asked for.
-        if !is_ignored(SIGQUIT)
-            && let Ok(action) = flag::register_conditional_default(SIGQUIT, Arc::new(AtomicBool::new(true)))
-        {
-            self.interrupts.actions.push(action);
+        if !self.is_handed_on {
+            self.interrupts.listen_again();
         }
         for action in self.silent.drain(..) {
             unregister(action);

@@ -11,6 +11,8 @@ use crate::snapshot::{Entry, InstanceId, Manifest, RelPath, SnapshotId};
 pub struct Witness {
     /// The last snapshot taken while the session lived, when its end was seen.
     pub last: Option<Manifest>,
+    /// Why there is no closing snapshot, when the session's end was recorded without one.
+    pub missing: Option<String>,
     /// Snapshots taken while it lived, for when its end was not seen: the late closing vouches for nothing.
     pub live: Vec<Manifest>,
     /// States that our own restores and undos of this instance left, newest first; `None`: absent.

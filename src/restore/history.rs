@@ -61,6 +61,9 @@ pub fn of_instance(
         }
         witness.live.push(manifest);
     }
+    if witness.last.is_none() {
+        witness.missing = store.catalog().missing_closings()?.remove(&instance.id);
+    }
     let own = left(
         store,
         &instance.id,

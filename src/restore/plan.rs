@@ -57,8 +57,8 @@ pub enum Why {
     LaterFile(After),
     /// Deleted afterwards.
     LaterDeletion(After),
-    /// Nobody saw the session's end.
-    Unvouched,
+    /// No snapshot was taken when the session ended, with the reason when one is recorded.
+    Unvouched(Option<String>),
     /// Two sessions changed it while both lived.
     Shared(Vec<crate::snapshot::InstanceId>),
     /// A directory that holds something which stays.
@@ -285,7 +285,7 @@ impl Planner {
             Verdict::Ours => None,
             Verdict::Settled => Some(Why::Settled),
             _ if may => None,
-            Verdict::Unvouched => Some(Why::Unvouched),
+            Verdict::Unvouched => Some(Why::Unvouched(witness.missing.clone())),
             Verdict::Shared(others) => Some(Why::Shared(others)),
             Verdict::Later => {
                 let after = match witness.of_step {

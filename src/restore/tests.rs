@@ -92,7 +92,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::LaterEdit(_) => "edit".to_owned(),
                 Why::LaterFile(_) => "file".to_owned(),
                 Why::LaterDeletion(_) => "deletion".to_owned(),
-                Why::Unvouched => "unvouched".to_owned(),
+                Why::Unvouched(_) => "unvouched".to_owned(),
                 Why::Shared(ids) => format!("shared by {}", ids.len()),
                 Why::Holds(held) => format!("holds {}", text(held)),
                 Why::Parent(above) => format!("parent {}", text(above)),

@@ -28,10 +28,11 @@ pub struct Closed {
     pub error: Option<CaptureError>,
 }
 
-/// Ends an instance: closing snapshot, then the receipt. A closing snapshot that fails does not keep it from ending.
+/// Ends an instance: closing snapshot, then the receipt. A closing snapshot that fails does not keep it from ending; one that is
+/// interrupted does.
 ///
 /// # Errors
-/// [`SessionError::AlreadyEnded`]; [`SessionError::Store`].
+/// [`SessionError::AlreadyEnded`]; [`SessionError::Capture`]; [`SessionError::Store`].
 pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<Closed, SessionError> {
     let row = request.row;
     if row.ended_at.is_some() {
@@ -58,6 +59,14 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
         };
         match take(store, &capture, world.observer, world.entropy) {
             Ok(captured) => closed.closing = Some(captured),
+            // The session stays open, so that the next command takes the snapshot: an end without one loses it for ever.
+            Err(error @ CaptureError::Interrupted) => {
+                return Err(SessionError::Capture {
+                    kind: "closing",
+                    instance: row.id.clone(),
+                    source: Box::new(error),
+                });
+            }
             Err(error) => {
                 let failed = Act::CaptureFailed {
                     kind: SnapshotKind::Closing,

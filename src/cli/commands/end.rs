@@ -6,14 +6,16 @@ use super::diff::no_store;
 use super::replicate::at_the_end;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
+use super::steadfast::Steadfast;
 use crate::cli::args::EndArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{EndDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::process;
-use crate::session::{Allowed, EndRequest, end, find_called, refuse_inside};
+use crate::session::{Allowed, Closed, EndRequest, SessionError, World, end, find_called, refuse_inside};
 use crate::snapshot::{Ending, ProcessRef};
+use crate::store::Store;
 
 pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {
     // A mistyped id makes no store where there was none.
@@ -35,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
         ending: Ending::Ended,
         survivors,
     };
-    let closed = end(&store, context.world(), request)?;
+    let closed = end_held(context, &store, request)?;
     if let Some(error) = closed.error {
         let inner = CliError::from(error);
         let message = format!(
@@ -63,9 +65,27 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
             .terminal
             .out(&changed.screen(context, &row.id, context.terminal.width_out()));
     }
-    by_the_rules(context, &store);
+    by_the_rules(context, &store, &row.id);
     at_the_end(context, &store);
     Ok(ExitCode::Done.into())
+}
+
+/// Ends a session; no signal cancels its closing snapshot. A launcher calls this when its terminal goes away, and then this
+/// process is told to go as well.
+pub(super) fn end_held(
+    context: &Context<'_>,
+    store: &Store,
+    request: EndRequest<'_>,
+) -> Result<Closed, SessionError> {
+    let _held = context.interrupts.hold_back();
+    let world = context.world();
+    let noted = context.interrupts.noted();
+    let steadfast = Steadfast::new(Some(world.observer), context.terminal, noted);
+    let world = World {
+        observer: &steadfast,
+        ..world
+    };
+    end(store, world, request)
 }
 
 /// The instance's processes that still live: it stays active while they do.

@@ -13,7 +13,7 @@ use crate::cli::view;
 use crate::config::{JackinInstance, Unread, jackin_instances};
 use crate::session::{Docker, Sight, State, forked_from, state_by};
 use crate::store::{InstanceRow, Store, Tally};
-use crate::terminal::{self, sanitize, size};
+use crate::terminal::{self, Role, sanitize, size, style};
 
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
     let (mut rows, mut waiting, mut forks) = (Vec::new(), BTreeSet::new(), Vec::new());
@@ -33,6 +33,10 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
         }
         forks = store.catalog().forks()?;
     }
+    let mut missing = match &store {
+        Some(store) => store.catalog().missing_closings()?,
+        None => HashMap::new(),
+    };
     let (jackin, unread) = of_jackin(context, store.as_ref(), &rows)?;
     if args.json {
         let mut documents = Vec::new();
@@ -49,7 +53,8 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
             let waits = waiting.contains(&row.id);
             let native = store.as_ref().map(|store| natives_of(store, &row.id));
             let document = InstanceDocument::new(row, state, &snapshots, origin, waits);
-            documents.push(document.keeping(native.unwrap_or_default()));
+            let document = document.keeping(native.unwrap_or_default());
+            documents.push(document.lacking(missing.remove(&row.id)));
         }
         let forks = forks.iter().map(ForkedDocument::new).collect();
         context
@@ -72,6 +77,11 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
         let table = view::instances::list(&rows, context.now(), width);
         context.terminal.out(&table);
         for (row, ..) in &rows {
+            if let Some(reason) = missing.get(&row.id) {
+                let told = view::instances::no_closing(reason);
+                let told = terminal::width::wrap(&format!("{}: {told}", row.id), width).join("\n");
+                context.terminal.out(&style::paint(Role::Warning, &told));
+            }
             let origin = match &store {
                 Some(store) => forked_from(store, &forks, row)?,
                 None => None,

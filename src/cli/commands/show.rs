@@ -42,6 +42,8 @@ pub(in crate::cli) struct Known {
     pub(in crate::cli) forks: Vec<ForkRow>,
     pub(in crate::cli) forked_from: Option<ForkRow>,
     pub(in crate::cli) imported: Option<Imported>,
+    /// Why it ended without a closing snapshot.
+    pub(in crate::cli) closing_error: Option<String>,
 }
 
 impl Known {
@@ -70,6 +72,7 @@ impl Known {
             restores: catalog.restores(&row.id)?,
             begun: begun(store, &row.id)?,
             imported: imported(store, &row)?,
+            closing_error: catalog.missing_closings()?.remove(&row.id),
             forked_from: forked_from(store, &all_forks, &row)?.cloned(),
             forks: all_forks
                 .into_iter()
@@ -121,7 +124,8 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
                 known.forked_from.as_ref(),
                 waiting_instances(&store).contains(&row.id),
             )
-            .keeping(natives_of(&store, &row.id)),
+            .keeping(natives_of(&store, &row.id))
+            .lacking(known.closing_error.clone()),
             command: row.command.as_ref(),
             steps: known
                 .steps

@@ -256,6 +256,8 @@ pub(in crate::cli) struct InstanceDocument {
     snapshots: Vec<SnapshotDocument>,
     /// Snapshots of file systems that are there for it.
     native: Vec<NativeDocument>,
+    /// Why it ended without a closing snapshot; none when there is one, or when none is due.
+    closing_error: Option<String>,
 }
 
 /// A snapshot of a file system.
@@ -273,6 +275,14 @@ impl InstanceDocument {
     /// The same with what the file systems keep for it.
     pub(in crate::cli) fn keeping(self, native: Vec<NativeDocument>) -> Self {
         Self { native, ..self }
+    }
+
+    /// The same with the reason why there is no closing snapshot.
+    pub(in crate::cli) fn lacking(self, closing_error: Option<String>) -> Self {
+        Self {
+            closing_error,
+            ..self
+        }
     }
 
     pub(in crate::cli) fn new(
@@ -298,6 +308,7 @@ impl InstanceDocument {
             restore_waits,
             snapshots: snapshots.iter().map(SnapshotDocument::from).collect(),
             native: Vec::new(),
+            closing_error: None,
         }
     }
 }

@@ -172,6 +172,9 @@ pub(in crate::cli) fn facts(
     if let Some(at) = row.ended_at {
         fact("ended", format!("{} ({})", size::moment(at), ending(row)));
     }
+    if let Some(reason) = &known.closing_error {
+        fact("closing", style::paint(Role::Warning, &no_closing(reason)));
+    }
     if let Some((program, arguments)) = &row.command {
         let with = size::counted(u64::from(*arguments), "argument", "arguments");
         fact(
@@ -263,6 +266,11 @@ pub(in crate::cli) fn ending(row: &InstanceRow) -> String {
         Some(Ending::Unseen) => "nobody saw its end".to_owned(),
         Some(Ending::Failed(why)) => format!("never began: {}", sanitize::text(why)),
     }
+}
+
+/// That there is no closing snapshot, and why.
+pub(in crate::cli) fn no_closing(reason: &str) -> String {
+    format!("no closing snapshot ({})", sanitize::text(reason))
 }
 
 /// The agent of a session.

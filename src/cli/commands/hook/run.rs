@@ -6,7 +6,7 @@ use std::io::Read as _;
 use crate::agents::{Effect, Event, Happening, LARGEST, ToolCall};
 use crate::cli::args::HookRunArgs;
 use crate::cli::commands::agent::{begin_for, opted_in};
-use crate::cli::commands::end::survivors;
+use crate::cli::commands::end::{end_held, survivors};
 use crate::cli::commands::replicate::leave;
 use crate::cli::commands::retain::quietly;
 use crate::cli::commands::show::begun;
@@ -15,9 +15,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::config::{OnFailure, Resolved};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{
-    EndRequest, Mark, checkpoint_if_changed, end, find_instance, is_active, sessions_of_caller,
-};
+use crate::session::{EndRequest, Mark, checkpoint_if_changed, find_instance, is_active, sessions_of_caller};
 use crate::snapshot::{Act, AgentRef, CallRef, Ending, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::sanitize;
@@ -211,7 +209,7 @@ impl Hook<'_> {
             Ok(None) => Ok(()),
             Ok(Some(_)) => {
                 // What goes beyond the rules goes another time when it cannot go now.
-                drop(quietly(self.context.environment, world, self.store));
+                drop(quietly(self.context.environment, world, self.store, &row.id));
                 leave(self.context.environment);
                 Ok(())
             }
@@ -248,11 +246,12 @@ impl Hook<'_> {
             ending: Ending::Ended,
             survivors: survivors(row),
         };
-        let closed = end(self.store, self.context.world(), request)?;
+        let closed = end_held(self.context, self.store, request)?;
         drop(quietly(
             self.context.environment,
             self.context.world(),
             self.store,
+            &row.id,
         ));
         leave(self.context.environment);
         match closed.error {

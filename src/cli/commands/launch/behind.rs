@@ -1,5 +1,6 @@
 //! The baseline of a launch that is stored while the command runs, from what was frozen before it began.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -7,13 +8,13 @@ use std::time::Duration;
 use super::super::begin::warn_about;
 use super::super::every::Quiet;
 use super::super::frozen::{is_lack_of_room, way_to_store};
+use super::super::steadfast::Steadfast;
 use crate::capture::{CaptureError, Captured, Frozen};
 use crate::cli::commands::replicate;
 use crate::cli::context::{Context, SystemClock, SystemEntropy};
 use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;
 use crate::environment::Environment;
-use crate::observer::{Observer, Phase};
 use crate::platform;
 use crate::platform::remote::{Address, hang_up_where};
 use crate::process::give_up_waiting;
@@ -34,8 +35,8 @@ pub(super) struct Desk<'a> {
     pub(super) store: &'a Store,
     pub(super) environment: &'a Environment,
     pub(super) terminal: &'a Terminal,
-    /// The operator wants to stop.
-    pub(super) stop: &'a AtomicBool,
+    /// A signal came since the command ended.
+    pub(super) noted: &'a Arc<AtomicBool>,
 }
 
 /// Runs `work` and stores the baseline meanwhile; `work` is told when that is done. Waits for both.
@@ -76,7 +77,7 @@ pub(super) fn beside<T>(
         }
         while !storing.is_finished() {
             // It is this that is given up, and not the closing snapshot that follows.
-            if desk.stop.swap(false, Ordering::SeqCst) {
+            if desk.noted.swap(false, Ordering::SeqCst) {
                 over.store(true, Ordering::Relaxed);
                 give_up_waiting(true);
             }
@@ -113,20 +114,6 @@ fn store_or_record(
     stored
 }
 
-/// Stops when the operator wants to stop.
-#[derive(Debug)]
-struct Asked<'a>(&'a AtomicBool);
-
-impl Observer for Asked<'_> {
-    fn begin(&self, _: Phase) {}
-    fn expect(&self, _: u64, _: u64) {}
-    fn advance(&self, _: u64, _: u64) {}
-    fn end(&self) {}
-    fn cancelled(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
 /// Ends the session while its baseline is still being stored.
 pub(super) fn close_now(
     desk: Desk<'_>,
@@ -138,7 +125,7 @@ pub(super) fn close_now(
     desk.terminal
         .note("The command has ended; its closing snapshot is taken.");
     let world = World {
-        observer: &Asked(desk.stop),
+        observer: &Steadfast::new(None, desk.terminal, Arc::clone(desk.noted)),
         clock: &clock,
         entropy: &entropy,
         uid: platform::own_ids().0,
@@ -150,9 +137,9 @@ pub(super) fn close_now(
         survivors: survivors.to_vec(),
     };
     let closed = end(desk.store, world, request);
-    // Nobody needs the claim itself any more. Who gave this up did not mean the baseline.
+    // Nobody needs the claim itself any more. A signal that came meanwhile was not meant for the baseline.
     hang_up_where(|address| !address.is_frozen());
-    desk.stop.store(false, Ordering::SeqCst);
+    desk.noted.store(false, Ordering::SeqCst);
     closed
 }
 
