@@ -22,6 +22,7 @@ mod remotes;
 mod repository;
 mod state;
 mod store;
+mod tips;
 mod unpushed;
 mod walk;
 
@@ -39,6 +40,7 @@ pub use refs::{Head, Refs};
 pub use remotes::{Remote, Submodule, without_credentials};
 pub use repository::{GitDir, Repository};
 pub use state::Operation;
+pub use tips::Tip;
 pub use unpushed::{Unpushed, unpushed};
 
 #[cfg(test)]

@@ -6,12 +6,13 @@ use super::error::shown;
 use super::object::{Commit, Kind};
 use super::refs::Refs;
 use super::repository::Repository;
+use super::tips::Tip;
 use super::{GitError, Oid};
 
-/// What a branch has and no remote branch.
+/// What a branch, or another thing that holds commits, has and no remote branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unpushed {
-    /// The branch (`refs/heads/main`).
+    /// The branch (`refs/heads/main`), or the name of a [`Tip`].
     pub branch: Vec<u8>,
     /// How many commits.
     pub commits: u64,
@@ -55,7 +56,8 @@ struct Walk<'w> {
     is_exhausted: bool,
 }
 
-/// For each branch the commits that can be reached from it, and from no remote branch. A missing commit is a doubt.
+/// For each branch the commits that can be reached from it, and from no remote branch; then the same for everything else that holds
+/// such commits: tags, notes, a detached HEAD, other work trees, ORIG_HEAD and its like. A missing commit is a doubt.
 ///
 /// # Errors
 /// [`GitError`] when the refs cannot be read.
@@ -75,7 +77,12 @@ pub fn unpushed(repository: &Repository) -> Result<Vec<Unpushed>, GitError> {
     };
     walk.begin(&refs);
     let branches = refs.iter().filter(|(name, _)| name.starts_with(b"refs/heads/"));
-    Ok(branches.map(|(name, tip)| walk.branch(name, *tip)).collect())
+    let mut found: Vec<Unpushed> = branches.map(|(name, tip)| walk.branch(name, *tip)).collect();
+    for tip in repository.tips(&refs) {
+        let held = walk.tip(&tip);
+        found.extend(held.filter(|held| held.commits > 0 || held.more));
+    }
+    Ok(found)
 }
 
 impl Walk<'_> {
@@ -94,6 +101,37 @@ impl Walk<'_> {
                 }
             }
             self.push_remote(tip);
+        }
+    }
+
+    /// What a tip holds; `None` when it names nothing that is here.
+    fn tip(&mut self, tip: &Tip) -> Option<Unpushed> {
+        if self.pushed.contains(&tip.oid) {
+            return None;
+        }
+        let doubts = &self.repository.doubts;
+        match self.repository.peel(&tip.oid) {
+            Ok(Some((Kind::Commit, commit))) => Some(self.branch(&tip.name, commit)),
+            // The tree of a merge that had conflicts (`AUTO_MERGE`).
+            Ok(Some(_)) if !tip.is_kept => None,
+            Ok(Some((kind, _))) => {
+                let name = shown(&tip.name);
+                doubts.add(format!(
+                    "{name} names a {}, and which remote has that is not known",
+                    kind.word()
+                ));
+                None
+            }
+            // Git removed it already.
+            Ok(None) if !tip.is_kept => None,
+            Ok(None) => {
+                doubts.add(format!("object {} is missing", tip.oid));
+                None
+            }
+            Err(error) => {
+                doubts.add(error);
+                None
+            }
         }
     }
 

@@ -74,10 +74,10 @@ pub struct DirtyPath {
     pub how: Differs,
 }
 
-/// Commits of a branch that no remote branch has.
+/// Commits that a branch, a tag, or anything else here holds, and no remote branch has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnpushedBranch {
-    /// e.g. `refs/heads/main`.
+    /// e.g. `refs/heads/main`, `refs/tags/v1`, `HEAD`, `worktrees/side/ORIG_HEAD`.
     pub branch: String,
     /// How many.
     pub commits: u64,
@@ -108,7 +108,7 @@ pub struct RepositoryState {
     pub stashes: u64,
     /// What is in the middle: `merge`, `rebase` and others.
     pub operations: Vec<String>,
-    /// Branches with commits that no remote branch has.
+    /// Branches, tags and whatever else holds commits that no remote branch has.
     pub unpushed: Vec<UnpushedBranch>,
     /// Where commits are pushed to.
     pub remotes: Vec<RemoteFacts>,
@@ -157,7 +157,7 @@ pub struct RepositoryFacts {
     /// Git was at work in it while it was captured, and would not stop, so what was read of it may not fit together: how that shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsteady: Option<String>,
-    /// Digest of all refs: as long as it is the same, what is unpushed is the same.
+    /// Digest of all that holds commits: as long as it is the same, what is unpushed is the same.
     pub refs: String,
 }
 

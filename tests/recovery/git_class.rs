@@ -121,6 +121,124 @@ fn a_clean_repository_is_clean_until_anything_is_not() {
     });
 }
 
+/// A commit that anything but a remote branch holds exists here only.
+#[test]
+fn whatever_holds_a_commit_that_no_remote_branch_has_is_unpushed() {
+    let sandbox = Sandbox::new();
+    let repository = pushed(&sandbox, "held");
+    let git = |args: &[&str]| repository.git(args).trim().to_owned();
+    let side = sandbox.project("side");
+    let classed = || {
+        let facts = found(&sandbox, &repository.path).remove(0);
+        let (class, reason) = class(&facts);
+        (class.to_owned(), reason.to_owned(), facts)
+    };
+    assert_eq!(classed().0, "clean");
+    let tree = git(&["rev-parse", "HEAD^{tree}"]);
+    let lost = git(&["commit-tree", &tree, "-p", "HEAD", "-m", "held by nothing else"]);
+    let write = |name: &str| fs::write(repository.path.join(".git").join(name), format!("{lost}\n")).unwrap();
+    let remove = |name: &str| fs::remove_file(repository.path.join(".git").join(name)).unwrap();
+    let refs = [
+        "refs/tags/light",
+        "refs/notes/commits",
+        "refs/bisect/bad",
+        "refs/worktree/mine",
+        "refs/anything/at/all",
+        "refs/original/refs/heads/main",
+    ];
+    for name in refs {
+        for packed in [false, true] {
+            git(&["update-ref", name, &lost]);
+            if packed {
+                git(&["pack-refs", "--all"]);
+            }
+            let (class, reason, facts) = classed();
+            assert!(
+                class == "unpushed" && reason.contains(name),
+                "{name} {packed}: {facts}"
+            );
+            assert_eq!(facts["unpushed"][0]["branch"], name, "{facts}");
+            assert_eq!(facts["unpushed"][0]["commits"], 1, "{facts}");
+            git(&["update-ref", "-d", name]);
+            assert_eq!(classed().0, "clean", "{name}");
+        }
+    }
+    git(&["tag", "-a", "-m", "annotated", "heavy", &lost]);
+    let (class, reason, facts) = classed();
+    assert!(
+        class == "unpushed" && reason.contains("refs/tags/heavy"),
+        "{facts}"
+    );
+    git(&["tag", "-d", "heavy"]);
+    for name in ["ORIG_HEAD", "FETCH_HEAD", "MY_OWN_HEAD"] {
+        write(name);
+        let (class, reason, facts) = classed();
+        assert!(class == "unpushed" && reason.contains(name), "{name}: {facts}");
+        remove(name);
+        assert_eq!(classed().0, "clean", "{name}");
+    }
+    // The HEAD of another work tree, and what that has for itself.
+    git(&[
+        "worktree",
+        "add",
+        "-q",
+        "--detach",
+        side.join("tree").to_str().unwrap(),
+        &lost,
+    ]);
+    let (class, reason, facts) = classed();
+    assert!(
+        class == "unpushed" && reason.contains("worktrees/tree/HEAD"),
+        "{facts}"
+    );
+    let side_git = |args: &[&str]| {
+        let at = side.join("tree");
+        repository.git(&[&["-C", at.to_str().unwrap()], args].concat());
+    };
+    side_git(&["checkout", "-q", "--detach", "main"]);
+    let orig = repository.path.join(".git/worktrees/tree/ORIG_HEAD");
+    let _ = fs::remove_file(&orig);
+    assert_eq!(classed().0, "clean");
+    side_git(&["update-ref", "refs/bisect/good", &lost]);
+    let (class, reason, facts) = classed();
+    assert!(
+        class == "unpushed" && reason.contains("worktrees/tree/refs/bisect/good"),
+        "{facts}"
+    );
+    side_git(&["update-ref", "-d", "refs/bisect/good"]);
+    // A tag of something that is no commit: nobody knows which remote has it.
+    let blob = git(&["rev-parse", "HEAD:README"]);
+    git(&["tag", "content", &blob]);
+    assert_eq!(classed().0, "dirty");
+    git(&["tag", "-d", "content"]);
+    // As soon as a remote branch reaches it nothing is lost with this repository.
+    git(&["tag", "light", &lost]);
+    assert_eq!(classed().0, "unpushed");
+    git(&["push", "-q", "origin", &format!("{lost}:refs/heads/taken")]);
+    git(&["fetch", "-q", "origin"]);
+    assert_eq!(classed().0, "clean");
+}
+
+/// With `clean = "commit"` the class decides whether contents are kept.
+#[test]
+fn a_work_tree_whose_tag_no_remote_has_is_archived() {
+    let sandbox = Sandbox::new();
+    let repository = pushed(&sandbox, "tagged");
+    sandbox.configure("config.toml", "[recovery.git]\nclean = \"commit\"\n");
+    let facts = found(&sandbox, &repository.path).remove(0);
+    assert_eq!(facts["by_commit"], true, "{facts}");
+    repository.git(&["checkout", "-q", "--detach"]);
+    repository.git(&["commit", "-q", "--allow-empty", "-m", "tagged and not pushed"]);
+    repository.git(&["tag", "mine"]);
+    repository.git(&["checkout", "-q", "main"]);
+    let facts = found(&sandbox, &repository.path).remove(0);
+    assert_eq!(class(&facts).0, "unpushed", "{facts}");
+    assert!(
+        facts["by_commit"].is_null() || facts["by_commit"] == false,
+        "{facts}"
+    );
+}
+
 #[test]
 fn repositories_that_are_not_like_the_others_are_told() {
     let sandbox = Sandbox::new();

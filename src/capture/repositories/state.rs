@@ -1,7 +1,7 @@
 //! Where a repository stands, as its own files tell: everything but its work tree.
 
 use super::{MOST_LISTED, Standing};
-use crate::git::{GitDir, Oid, Refs, Repository, unpushed};
+use crate::git::{GitDir, Oid, Refs, Repository, Tip, unpushed};
 use crate::snapshot::{Digest, RemoteFacts, RepositoryFacts, RepositoryState, UnpushedBranch};
 
 /// Reads it. `known` is what was recorded last.
@@ -16,7 +16,7 @@ pub(super) fn state(repository: &Repository<'_>, known: Option<&RepositoryFacts>
         .refs()
         .map_err(|error| note(error.to_string()))
         .unwrap_or_default();
-    let digest = digest(&refs);
+    let digest = digest(&refs, &repository.tips(&refs));
     // What could not be told then must be asked again.
     let same_refs = known
         .filter(|before| before.refs == digest && !before.refs.is_empty() && before.state.doubts.is_empty());
@@ -72,9 +72,11 @@ fn not_pushed(repository: &Repository<'_>, doubts: &mut Vec<String>) -> Vec<Unpu
     })
 }
 
-fn digest(refs: &Refs) -> String {
-    let mut bytes = Vec::new();
-    for (name, oid) in refs {
+/// Of all that holds commits. What another version of this program counted as unpushed has another one.
+fn digest(refs: &Refs, tips: &[Tip]) -> String {
+    let mut bytes = b"tips\0".to_vec();
+    let tips = tips.iter().map(|tip| (&tip.name, &tip.oid));
+    for (name, oid) in refs.iter().chain(tips) {
         bytes.extend_from_slice(name);
         bytes.push(0);
         bytes.extend_from_slice(oid.as_bytes());
