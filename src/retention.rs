@@ -6,7 +6,7 @@ mod choose;
 mod field;
 mod weights;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 pub use act::{Acting, Pruned, carry_out};
 pub use field::Held;
@@ -14,10 +14,10 @@ pub use weights::Size;
 
 use crate::config::{Retention, Room};
 use crate::observer::Observer;
-use crate::snapshot::{PruneReason, PrunedSnapshot, SnapshotId, Time};
+use crate::snapshot::{InstanceId, PruneReason, PrunedSnapshot, SnapshotId, Time};
 use crate::store::{RepackPlan, Store, StoreError};
 
-use choose::Choice;
+use choose::{Choice, Scope};
 use field::Field;
 use weights::Weights;
 
@@ -27,6 +27,8 @@ pub struct Rules<'a> {
     pub of: &'a dyn Fn(Option<&str>) -> Retention,
     /// Those of the whole store.
     pub room: Room,
+    /// The session beside which this happens: only what belongs to its workspace goes. `None`: the operator asked, for everything.
+    pub own: Option<&'a InstanceId>,
 }
 
 /// How closely the store is looked at.
@@ -56,6 +58,19 @@ pub struct Share {
     pub bytes: u64,
 }
 
+/// Free space that is missing on the store's file system, and that no deletion here makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// Bytes that are free.
+    pub free: u64,
+    /// Bytes that have to stay free.
+    pub floor: u64,
+    /// Bytes that are missing after all that goes for other reasons.
+    pub missing: u64,
+    /// Bytes that would become free if everything went that may go.
+    pub within_reach: u64,
+}
+
 /// What would be done.
 #[derive(Default)]
 pub struct PrunePlan {
@@ -73,8 +88,10 @@ pub struct PrunePlan {
     pub half_replaced: u64,
     /// What is packed anew.
     pub repack: Option<RepackPlan>,
-    /// By so many bytes the store is still too large, or too little is free: what is left is held.
+    /// By so many bytes the store stays larger than its ceiling: what is left is held.
     pub lacking: u64,
+    /// Too little is free on the store's file system, and nothing goes for that.
+    pub shortage: Option<Shortage>,
     /// What holds all that is left, when that is so.
     pub left: BTreeMap<Held, u64>,
     /// Snapshots whose records are gone or cannot be read: as long as there are any no archive goes.
@@ -121,7 +138,7 @@ pub fn steady_now(store: &Store, now: Time) -> Result<Time, StoreError> {
 /// [`StoreError`] when the catalog or a restore that waits cannot be read.
 pub fn is_due(store: &Store, rules: &Rules<'_>, now: Time) -> Result<bool, StoreError> {
     let field = Field::look(store)?;
-    let mut choice = Choice::new(&field);
+    let mut choice = Choice::new(&field, scope(store, rules, &field)?);
     choice.by_rules(rules, now);
     if !choice.is_empty() {
         return Ok(true);
@@ -145,7 +162,7 @@ pub fn plan(
     observer: &dyn Observer,
 ) -> Result<PrunePlan, StoreError> {
     let field = Field::look(store)?;
-    let mut choice = Choice::new(&field);
+    let mut choice = Choice::new(&field, scope(store, rules, &field)?);
     choice.by_rules(rules, now);
     let mut weights = Weights::of(store)?;
     let mut reasons: BTreeMap<PruneReason, Share> = BTreeMap::new();
@@ -160,7 +177,7 @@ pub fn plan(
     if care == Care::Thorough || whole_sessions || store.has_many_small_archives()? {
         packing = Some(repack(&choice)?);
     }
-    let mut lacking = 0;
+    let (mut lacking, mut shortage) = (0, None);
     if let Some(need) = need(store, rules.room, weights.size)?.filter(|_| weights.unreadable.is_empty()) {
         if packing.is_none() {
             packing = Some(repack(&choice)?);
@@ -170,21 +187,58 @@ pub fn plan(
             .flat_map(|plan| &plan.groups)
             .map(|group| group.gain())
             .sum();
-        let before = choice.len();
+        let added = match rules.own {
+            Some(own) => weights.added_by(field.ids_of(own)),
+            None => u64::MAX,
+        };
         let mut freed = weights.freed + weights.idle + gain;
-        for batch in choice.by_age() {
-            let Some(reason) = need.reason(freed) else { break };
+        let mut batches: VecDeque<Vec<usize>> = choice.by_age().into();
+        let mut more = Vec::new();
+        let mut go = |batch: Vec<usize>, reason: PruneReason, weights: &mut Weights| {
+            let share = reasons.entry(reason).or_default();
+            let mut bytes = 0;
             for number in batch {
-                let bytes = weights.take(field.id(number));
-                choice.add(number, reason);
-                let share = reasons.entry(reason).or_default();
+                bytes += weights.take(field.id(number));
                 share.snapshots += 1;
-                share.bytes += bytes;
-                freed += bytes;
+                more.push((number, reason));
+            }
+            share.bytes += bytes;
+            bytes
+        };
+        while freed < need.too_large
+            && let Some(batch) = batches.pop_front()
+        {
+            freed += go(batch, PruneReason::MaxBytes, &mut weights);
+        }
+        lacking = need.too_large.saturating_sub(freed);
+        if freed < need.too_full {
+            // Deleting some of it in vain helps nobody, so it is all that is needed or nothing.
+            let mut rest = weights.clone();
+            let ids = batches.iter().flatten().map(|number| field.id(*number));
+            let within_reach: u64 = ids.map(|id| rest.take(id)).sum();
+            let missing = need.too_full - freed;
+            // Without what the session itself stored it would be missing as well: something else fills the disk, such as what the
+            // session wrote into its mounts, and no history pays for that.
+            if missing > within_reach || need.too_full > added {
+                shortage = Some(Shortage {
+                    free: need.free,
+                    floor: need.floor,
+                    missing,
+                    within_reach,
+                });
+            } else {
+                while freed < need.too_full
+                    && let Some(batch) = batches.pop_front()
+                {
+                    freed += go(batch, PruneReason::MinFree, &mut weights);
+                }
             }
         }
-        lacking = need.lacks(freed);
-        if choice.len() > before {
+        let is_more = !more.is_empty();
+        for (number, reason) in more {
+            choice.add(number, reason);
+        }
+        if is_more {
             packing = Some(repack(&choice)?);
         }
     }
@@ -206,6 +260,7 @@ pub fn plan(
         },
         repack: packing.filter(|plan| !plan.groups.is_empty()),
         lacking,
+        shortage,
         left: match lacking {
             0 => BTreeMap::new(),
             _ => choice.left(),
@@ -215,27 +270,21 @@ pub fn plan(
     })
 }
 
-/// How much has to become free.
+/// What may go.
+fn scope(store: &Store, rules: &Rules<'_>, field: &Field) -> Result<Scope, StoreError> {
+    let Some(own) = rules.own else {
+        return Ok(Scope::All);
+    };
+    let row = store.catalog().instance(own)?;
+    Ok(Scope::Group(row.and_then(|row| field.group_of(&row))))
+}
+
+/// How much has to become free, in bytes.
 struct Need {
     too_large: u64,
     too_full: u64,
-}
-
-impl Need {
-    /// For which reason more must go when so many bytes are free already.
-    fn reason(&self, freed: u64) -> Option<PruneReason> {
-        if freed < self.too_large {
-            Some(PruneReason::MaxBytes)
-        } else if freed < self.too_full {
-            Some(PruneReason::MinFree)
-        } else {
-            None
-        }
-    }
-
-    fn lacks(&self, freed: u64) -> u64 {
-        self.too_large.max(self.too_full).saturating_sub(freed)
-    }
+    free: u64,
+    floor: u64,
 }
 
 /// `size`: what the store takes; it counts only where there is a ceiling.
@@ -246,8 +295,14 @@ fn need(store: &Store, room: Room, size: Size) -> Result<Option<Need>, StoreErro
     };
     // On a small disk a floor made for large ones would let nothing stay.
     let floor = room.min_free.min(store.all_bytes()? / 10);
-    let too_full = floor.saturating_sub(store.free_bytes()?);
-    Ok((too_large > 0 || too_full > 0).then_some(Need { too_large, too_full }))
+    let free = store.free_bytes()?;
+    let too_full = floor.saturating_sub(free);
+    Ok((too_large > 0 || too_full > 0).then_some(Need {
+        too_large,
+        too_full,
+        free,
+        floor,
+    }))
 }
 
 #[cfg(test)]

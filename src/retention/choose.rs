@@ -8,9 +8,28 @@ use crate::snapshot::{PruneReason, PrunedSnapshot, SnapshotId, SnapshotKind, Tim
 
 const DAY: i64 = 24 * 60 * 60;
 
+/// What may be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Everything: the operator asked.
+    All,
+    /// One group alone; `None`: it has nothing in the store.
+    Group(Option<usize>),
+}
+
+impl Scope {
+    fn covers(self, group: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Group(own) => own == Some(group),
+        }
+    }
+}
+
 /// What was chosen so far.
 pub(super) struct Choice<'f> {
     field: &'f Field,
+    scope: Scope,
     /// By the number of the snapshot.
     reasons: BTreeMap<usize, PruneReason>,
     /// What a rule would give up and something holds.
@@ -18,9 +37,10 @@ pub(super) struct Choice<'f> {
 }
 
 impl<'f> Choice<'f> {
-    pub(super) fn new(field: &'f Field) -> Self {
+    pub(super) fn new(field: &'f Field, scope: Scope) -> Self {
         Self {
             field,
+            scope,
             reasons: BTreeMap::new(),
             held: BTreeMap::new(),
         }
@@ -28,10 +48,6 @@ impl<'f> Choice<'f> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.reasons.is_empty()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.reasons.len()
     }
 
     fn shot(&self, number: usize) -> Option<&'f Shot> {
@@ -56,7 +72,9 @@ impl<'f> Choice<'f> {
 
     /// What goes beyond counts and ages.
     pub(super) fn by_rules(&mut self, rules: &Rules<'_>, now: Time) {
-        for (group, name) in self.field.groups.iter().enumerate() {
+        let scope = self.scope;
+        let groups = self.field.groups.iter().enumerate();
+        for (group, name) in groups.filter(|(group, _)| scope.covers(*group)) {
             let kept = (rules.of)(name.workspace());
             self.sessions(group, kept.instances.value, kept.days.value, now);
             for kind in [SnapshotKind::Checkpoint, SnapshotKind::Emergency] {
@@ -132,9 +150,13 @@ impl<'f> Choice<'f> {
     /// What may go for want of room, in the order in which it goes: whole sessions, oldest first, then checkpoints and emergency
     /// snapshots one by one, oldest first.
     pub(super) fn by_age(&self) -> Vec<Vec<usize>> {
+        let in_scope = |shot: &Shot| {
+            let session = self.field.sessions.get(shot.session);
+            session.is_some_and(|session| self.scope.covers(session.group))
+        };
         let free = |number: &usize| {
             let shot = self.shot(*number);
-            shot.is_some_and(|shot| shot.held.is_none()) && !self.goes(*number)
+            shot.is_some_and(|shot| shot.held.is_none() && in_scope(shot)) && !self.goes(*number)
         };
         let mut batches: Vec<Vec<usize>> = Vec::new();
         let mut seen: HashSet<usize> = HashSet::new();

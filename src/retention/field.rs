@@ -200,6 +200,18 @@ impl Field {
         Ok(())
     }
 
+    /// The snapshots of a session.
+    pub(super) fn ids_of<'f>(&'f self, instance: &'f InstanceId) -> impl Iterator<Item = &'f SnapshotId> {
+        let own = self.shots.iter().filter(|shot| shot.row.instance == *instance);
+        own.map(|shot| &shot.row.id)
+    }
+
+    /// The group that a session belongs to.
+    pub(super) fn group_of(&self, row: &InstanceRow) -> Option<usize> {
+        let group = Group::of(row);
+        self.groups.iter().position(|known| *known == group)
+    }
+
     pub(super) fn id(&self, number: usize) -> Option<&SnapshotId> {
         Some(&self.shots.get(number)?.row.id)
     }

@@ -3,7 +3,7 @@
 mod simulation;
 
 use super::Rules;
-use super::choose::Choice;
+use super::choose::{Choice, Scope};
 use super::field::{Field, Group, Held, Session, Shot};
 use crate::config::{Retention, Room, Source, Sourced};
 use crate::snapshot::{InstanceId, PruneReason, SnapshotId, SnapshotKind, Time};
@@ -75,11 +75,12 @@ impl Plot {
     fn goes(&self, change: impl Fn(&mut Retention)) -> Vec<(usize, PruneReason)> {
         let mut rules = Retention::unlimited();
         change(&mut rules);
-        let mut choice = Choice::new(&self.0);
+        let mut choice = Choice::new(&self.0, Scope::All);
         choice.by_rules(
             &Rules {
                 of: &|_| rules.clone(),
                 room: Room::default(),
+                own: None,
             },
             Time::default(),
         );
@@ -192,6 +193,6 @@ fn for_want_of_room_old_sessions_go_before_checkpoints_and_what_frames_the_newes
         .hold(0, Held::Newest)
         .hold(3, Held::Newest)
         .hold(5, Held::Pinned);
-    let batches = Choice::new(&plot.0).by_age();
+    let batches = Choice::new(&plot.0, Scope::All).by_age();
     assert_eq!(batches, [vec![6], vec![4], vec![2], vec![1]]);
 }

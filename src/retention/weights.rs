@@ -6,6 +6,7 @@ use crate::snapshot::{ArchiveId, SnapshotId};
 use crate::store::{Store, StoreError};
 
 /// What archives weigh.
+#[derive(Clone)]
 pub(super) struct Weights {
     /// What the store takes.
     pub(super) size: Size,
@@ -96,6 +97,12 @@ impl Weights {
         let idle = sizes.iter().filter(|(id, _)| !weights.users.contains_key(id));
         weights.idle = idle.map(|(_, size)| size).sum();
         Ok(weights)
+    }
+
+    /// Bytes that these snapshots added to the store: their records, and archives that no other snapshot needs.
+    pub(super) fn added_by<'s>(&self, ids: impl Iterator<Item = &'s SnapshotId>) -> u64 {
+        let mut alone = self.clone();
+        ids.map(|id| alone.take(Some(id))).sum()
     }
 
     /// Takes a snapshot away, and says how much nothing needs any more because of that.

@@ -53,7 +53,7 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
             .terminal
             .out(record.name.as_deref().unwrap_or(record.id.as_str()));
     }
-    by_the_rules(context, &store);
+    by_the_rules(context, &store, &row.id);
     behind(context, &store);
     Ok(ExitCode::Done.into())
 }

@@ -168,7 +168,7 @@ impl Taken {
             Ok(Some(_)) => {
                 self.count += 1;
                 leave_copying(environment);
-                quietly(environment, world, store)
+                quietly(environment, world, store, instance)
                     .map(drop)
                     .map_err(|error| error.message)
             }

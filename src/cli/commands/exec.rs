@@ -47,7 +47,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
             let what = sanitize::text(&error.message);
             context.terminal.warn(&format!("no checkpoint was taken: {what}"));
         }
-        by_the_rules(context, &store);
+        by_the_rules(context, &store, &row.id);
         behind(context, &store);
     }
     let variable = (OsString::from(INSTANCE_VARIABLE), OsString::from(row.id.as_str()));

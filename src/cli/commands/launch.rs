@@ -12,6 +12,7 @@ use super::every::{self, Taken};
 use super::named_file::NamedFile;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
+use super::steadfast::Steadfast;
 use super::{changes, replicate, scope};
 use crate::cli::args::LaunchArgs;
 use crate::cli::context::Context;
@@ -23,8 +24,8 @@ use crate::config::{Mode, OnFailure, settle};
 use crate::platform::remote::hang_up;
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
 use crate::session::{
-    Allowed, Begun, Closed, EndRequest, SessionError, Sight, end, find_instance, overlap, refuse_inside,
-    state_by,
+    Allowed, Begun, Closed, EndRequest, SessionError, Sight, World, end, find_instance, overlap,
+    refuse_inside, state_by,
 };
 use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
@@ -85,7 +86,8 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         OsString::from(begun.instance.as_str()),
     );
     let environment = context.environment;
-    let (terminal, stop) = (context.terminal, context.interrupts.flag());
+    let (terminal, noted) = (context.terminal, context.interrupts.noted());
+    let mut held = None;
     let mut taken = Taken::default();
     let mut frozen = begun.behind.take();
     let every = args.scope.checkpoint_every;
@@ -98,13 +100,18 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
             store: &store,
             environment,
             terminal,
-            stop: &stop,
+            noted: &noted,
         };
         behind::beside((desk, &begun.instance), frozen.take(), |is_ready| {
+            // From the command's end on no signal cancels the closing snapshot: a terminal that goes away sends several.
+            let wait = || {
+                let (ended, holding) = running.wait_and_hold_back();
+                held = holding;
+                ended
+            };
             let ended = match every {
-                None => running.wait(),
+                None => wait(),
                 Some(interval) => {
-                    let wait = || running.wait();
                     // A baseline that is not to be seen for an hour is the first all the same.
                     let begins = if is_slow { &now } else { is_ready };
                     let (ended, beside) =
@@ -154,8 +161,9 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         Some(done) => tell_closed(context, &begun, done),
         None => close(context, &store, &begun, ending(&ended), ended.survivors.clone()),
     };
+    drop(held);
     tell_end(context, report.as_ref(), &store, &begun, closed, &ended);
-    by_the_rules(context, &store);
+    by_the_rules(context, &store, &begun.instance);
     replicate::at_the_end(context, &store);
     Ok(status(ended.exit))
 }
@@ -193,7 +201,7 @@ pub(super) fn status(exit: Exit) -> Status {
 }
 
 pub(super) fn start<'a>(
-    context: &'a mut Context<'_>,
+    context: &'a Context<'_>,
     program: &OsString,
     arguments: &[OsString],
     variables: &[(OsString, OsString)],
@@ -207,7 +215,7 @@ pub(super) fn start<'a>(
         environment: variables,
         directory: &directory,
     };
-    Ok(process::start(&invocation, &mut context.interrupts)?)
+    Ok(process::start(&invocation, &context.interrupts)?)
 }
 
 /// The command runs where the operator is, which need not be where files are kept.
@@ -255,13 +263,19 @@ fn close(
     ending: Ending,
     survivors: Vec<ProcessRef>,
 ) -> Option<Closed> {
+    let world = context.world();
+    let steadfast = Steadfast::new(Some(world.observer), context.terminal, context.interrupts.noted());
+    let world = World {
+        observer: &steadfast,
+        ..world
+    };
     let done = find_instance(store, begun.instance.as_str()).and_then(|row| {
         let request = EndRequest {
             row: &row,
             ending,
             survivors,
         };
-        end(store, context.world(), request)
+        end(store, world, request)
     });
     tell_closed(context, begun, done)
 }

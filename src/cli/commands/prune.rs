@@ -5,7 +5,9 @@ use super::retain::{tell_faults, tell_natives, with_rules};
 use crate::cli::args::PruneArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
-use crate::cli::document::{Head, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument};
+use crate::cli::document::{
+    Head, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument, ShortageDocument,
+};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
@@ -31,7 +33,7 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, Cli
     }
     let planned = {
         let _shared = store.share()?;
-        let (planned, faults) = with_rules(context.environment, |rules| {
+        let (planned, faults) = with_rules(context.environment, None, |rules| {
             let observer = context.world().observer;
             Ok(plan(&store, rules, Care::Thorough, context.now(), observer)?)
         })?;
@@ -64,10 +66,10 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, Cli
             args.yes,
         )?;
     }
-    let lacking = planned.lacking;
+    let is_lacking = planned.lacking > 0 || planned.shortage.is_some();
     carry(context, &store, planned, &mut document)?;
     give_up(context, &store, &stuck, &mut document)?;
-    document.outcome = if lacking > 0 {
+    document.outcome = if is_lacking {
         PruneOutcome::Lacking
     } else {
         PruneOutcome::Pruned
@@ -232,6 +234,7 @@ fn document(plan: &PrunePlan, stuck: &[SnapshotId]) -> PruneDocument {
         repacked: groups.map(|group| group.from.len() as u64).sum(),
         repacked_bytes: plan.repack_gain(),
         lacking: plan.lacking,
+        shortage: plan.shortage.map(ShortageDocument::from),
         left: plan.left.clone(),
         unreadable: plan.unreadable.iter().map(ToString::to_string).collect(),
         frozen: stuck.iter().map(ToString::to_string).collect(),

@@ -1,19 +1,23 @@
 //! The rules of retention as the configuration has them, and what happens by them when a session ends or a checkpoint is taken.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::view::receipt::reason_words;
 use crate::config::{Config, ConfigError, Retention};
 use crate::environment::Environment;
-use crate::retention::{Acting, Care, Pruned, Rules, carry_out, is_due, plan, steady_now};
+use crate::retention::{Acting, Care, Pruned, Rules, Shortage, carry_out, is_due, plan, steady_now};
 use crate::session::World;
+use crate::snapshot::{InstanceId, PruneReason};
 use crate::store::{Store, StoreError};
 use crate::terminal::{sanitize, size};
 
-/// Calls `work` with the rules. Also gives the faults of workspaces' files: nothing of such a workspace goes.
+/// Calls `work` with the rules; `own` is the session beside which they are asked. Also gives the faults of workspaces' files: nothing of such a workspace goes.
 pub(super) fn with_rules<T>(
     environment: &Environment,
+    own: Option<&InstanceId>,
     work: impl FnOnce(&Rules<'_>) -> Result<T, CliError>,
 ) -> Result<(T, Vec<String>), CliError> {
     let config = Config::load(environment)?;
@@ -27,6 +31,7 @@ pub(super) fn with_rules<T>(
     let done = work(&Rules {
         of: &of,
         room: config.room(),
+        own,
     })?;
     let mut told: Vec<String> = faults.into_inner().iter().map(ToString::to_string).collect();
     told.sort();
@@ -57,14 +62,23 @@ pub(super) struct Kept {
     pruned: Pruned,
     /// By so many bytes the store is still too large.
     lacking: u64,
+    /// Too little is free on the disk, and nothing went for that.
+    shortage: Option<Shortage>,
+    /// What the store takes.
+    size: u64,
     /// Others use the store, so nothing was done.
     is_busy: bool,
     faults: Vec<String>,
 }
 
-/// Gives up what goes beyond the rules, and says nothing.
-pub(super) fn quietly(environment: &Environment, world: World<'_>, store: &Store) -> Result<Kept, CliError> {
-    let (mut kept, faults) = with_rules(environment, |rules| {
+/// Prunes the workspace of the session `own` by the rules, and prints nothing.
+pub(super) fn quietly(
+    environment: &Environment,
+    world: World<'_>,
+    store: &Store,
+    own: &InstanceId,
+) -> Result<Kept, CliError> {
+    let (mut kept, faults) = with_rules(environment, Some(own), |rules| {
         let now = world.clock.now();
         let steady = steady_now(store, now)?;
         if !is_due(store, rules, steady)? {
@@ -73,6 +87,8 @@ pub(super) fn quietly(environment: &Environment, world: World<'_>, store: &Store
         let plan = plan(store, rules, Care::Passing, steady, world.observer)?;
         let mut kept = Kept {
             lacking: plan.lacking,
+            shortage: plan.shortage,
+            size: plan.size.all(),
             ..Kept::default()
         };
         if plan.chosen.is_empty() && !plan.repacks() {
@@ -96,10 +112,10 @@ pub(super) fn quietly(environment: &Environment, world: World<'_>, store: &Store
     Ok(kept)
 }
 
-/// Gives up what goes beyond the rules. It happens beside what was asked for, so nothing that goes wrong here is more than a warning,
-/// and a store that others use is left for another time.
-pub(in crate::cli) fn by_the_rules(context: &Context<'_>, store: &Store) {
-    let kept = match quietly(context.environment, context.world(), store) {
+/// Prunes the workspace of the session `own` by the rules. It happens beside what was asked for, so nothing that goes wrong here is
+/// more than a warning, and a store that others use is left for another time.
+pub(in crate::cli) fn by_the_rules(context: &Context<'_>, store: &Store, own: &InstanceId) {
+    let kept = match quietly(context.environment, context.world(), store, own) {
         Ok(kept) => kept,
         Err(error) => {
             let message = sanitize::text(&error.message);
@@ -115,19 +131,64 @@ pub(in crate::cli) fn by_the_rules(context: &Context<'_>, store: &Store) {
             .detail("others use the store; what goes beyond the rules goes another time");
     }
     tell_natives(context, &kept.pruned);
-    let count = kept.pruned.snapshots.len() as u64;
-    if count > 0 {
-        let snapshots = size::counted(count, "snapshot", "snapshots");
-        let bytes = size::bytes(kept.pruned.freed().saturating_add(kept.pruned.repacked));
-        context
-            .terminal
-            .detail(&format!("by the rules of retention {snapshots} went, {bytes}"));
-    }
+    tell_pruned(context, &kept.pruned);
     if kept.lacking > 0 {
         context.terminal.warn(&format!(
-            "the store is {} larger than retention allows, and all that is left in it is held",
+            "the store is {} larger than max_bytes allows, and nothing more of this workspace may be deleted",
             size::bytes(kept.lacking)
         ));
-        context.propose("see what holds it", "prune --dry-run");
+        context.propose("details", "prune --dry-run");
+    }
+    if let Some(shortage) = kept.shortage {
+        context.terminal.warn(&shortage_words(shortage, kept.size));
+        if kept.size > shortage.missing {
+            context.propose("details", "prune --dry-run");
+        }
+    }
+}
+
+/// Names what was deleted, session by session, with the bytes that are free.
+fn tell_pruned(context: &Context<'_>, pruned: &Pruned) {
+    const NAMED: usize = 5;
+    let mut sessions: BTreeMap<(&InstanceId, PruneReason), u64> = BTreeMap::new();
+    for snapshot in &pruned.snapshots {
+        *sessions.entry((&snapshot.instance, snapshot.reason)).or_default() += 1;
+    }
+    if sessions.is_empty() {
+        return;
+    }
+    let bytes = size::bytes(pruned.freed().saturating_add(pruned.repacked));
+    let mut told: Vec<String> = sessions
+        .iter()
+        .take(NAMED)
+        .map(|((instance, reason), count)| {
+            let count = size::counted(*count, "snapshot", "snapshots");
+            format!("{count} of {instance} ({})", reason_words(*reason))
+        })
+        .collect();
+    if sessions.len() > NAMED {
+        told.push(format!("{} more sessions", sessions.len() - NAMED));
+    }
+    context.terminal.note(&format!(
+        "The retention policy deleted {}; {bytes} are free again.",
+        told.join(", ")
+    ));
+}
+
+/// That the disk is short of free space, and what deleting would do about it.
+pub(in crate::cli) fn shortage_words(shortage: Shortage, store: u64) -> String {
+    let (free, floor) = (size::bytes(shortage.free), size::bytes(shortage.floor));
+    let short = format!("{free} are free on the disk of the store, and min_free keeps {floor} free");
+    let missing = size::bytes(shortage.missing);
+    let taken = size::bytes(store);
+    if store <= shortage.missing {
+        format!("{short}: the store takes {taken}, so pruning cannot free the missing {missing}")
+    } else if shortage.within_reach < shortage.missing {
+        let reach = size::bytes(shortage.within_reach);
+        format!(
+            "{short}: no snapshot was deleted, because only {reach} of the missing {missing} may be deleted here"
+        )
+    } else {
+        format!("{short}: no snapshot was deleted, because the store is not what filled the disk")
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Head, HostPathDocument, lossy};
-use crate::retention::{Chosen, Held};
+use crate::retention::{Chosen, Held, Shortage};
 use crate::snapshot::{PruneReason, PrunedSnapshot, Receipt, Time};
 use crate::store::{Anchor, Finding};
 
@@ -197,8 +197,10 @@ pub(in crate::cli) struct PruneDocument {
     pub(in crate::cli) repacked: u64,
     /// Bytes that are free because of that; of a plan about as many.
     pub(in crate::cli) repacked_bytes: u64,
-    /// Bytes by which the store stays too large, or too little is free.
+    /// Bytes by which the store stays larger than `max_bytes`.
     pub(in crate::cli) lacking: u64,
+    /// Too little is free on the disk of the store, and no snapshot goes for that: deleting would not reach `min_free`.
+    pub(in crate::cli) shortage: Option<ShortageDocument>,
     /// What holds all that is left, when that is so: how many snapshots each.
     pub(in crate::cli) left: BTreeMap<Held, u64>,
     /// Snapshots whose records are gone or cannot be read: while there are any no archive goes.
@@ -225,6 +227,30 @@ impl From<&Chosen> for PrunedDocument {
         Self {
             snapshot: chosen.snapshot.clone(),
             taken_at: chosen.taken_at,
+        }
+    }
+}
+
+/// Free space that is missing on the disk of the store, in bytes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct ShortageDocument {
+    /// Free now.
+    free: u64,
+    /// What has to stay free.
+    floor: u64,
+    /// What is missing after everything that goes for other reasons.
+    missing: u64,
+    /// What would become free if everything went that may go.
+    within_reach: u64,
+}
+
+impl From<Shortage> for ShortageDocument {
+    fn from(shortage: Shortage) -> Self {
+        Self {
+            free: shortage.free,
+            floor: shortage.floor,
+            missing: shortage.missing,
+            within_reach: shortage.within_reach,
         }
     }
 }

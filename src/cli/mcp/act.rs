@@ -193,7 +193,7 @@ fn create(
         call: None,
     };
     let captured = checkpoint::take(context, &store, &row, mark)?;
-    by_the_rules(context, &store);
+    by_the_rules(context, &store, &row.id);
     leave(context.environment);
     Ok(captured.record)
 }

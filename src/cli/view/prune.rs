@@ -1,6 +1,7 @@
 //! What a prune would give up.
 
 use super::receipt::reason_words;
+use crate::cli::commands::retain::shortage_words;
 use crate::retention::{Held, PrunePlan};
 use crate::snapshot::{SnapshotId, Time};
 use crate::terminal::table::{Column, Fit, Table};
@@ -61,6 +62,10 @@ pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time
         }
         let lasting = size::bytes(plan.size.lasting);
         lines.push(format!("  receipts and catalog, {lasting}: never given up"));
+    }
+    if let Some(shortage) = plan.shortage {
+        let text = shortage_words(shortage, plan.size.all());
+        lines.push(style::paint(Role::Warning, &text));
     }
     for id in stuck {
         lines.push(format!(

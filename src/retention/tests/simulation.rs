@@ -216,6 +216,7 @@ fn planned(store: &Store) -> Result<PrunePlan, StoreError> {
             max_bytes: 0,
             min_free: 0,
         },
+        own: None,
     };
     plan(store, &rules, Care::Thorough, now(), &Silent)
 }

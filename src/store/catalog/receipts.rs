@@ -32,6 +32,34 @@ impl Catalog {
         })
     }
 
+    /// The number of the newest receipt; 0 when there is none.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn newest_receipt(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT max(number) FROM receipts";
+        self.query(|connection| {
+            let newest: Option<Count> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+            Ok(newest.map_or(0, |count| count.0))
+        })
+    }
+
+    /// The sessions that receipts with a number above `number` are about.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn concerned_since(&self, number: u64) -> Result<Vec<InstanceId>, StoreError> {
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let sql = "SELECT json FROM receipts WHERE number > ?1 AND instance IS NOT NULL";
+        let found: Vec<Receipt> = self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_map([number], receipt)?
+                .collect()
+        })?;
+        Ok(found.into_iter().filter_map(|receipt| receipt.instance).collect())
+    }
+
     /// Every receipt of an instance, newest first.
     ///
     /// # Errors
@@ -77,6 +105,28 @@ impl Catalog {
                 .prepare_cached(sql)?
                 .query_row([instance.as_str()], |row| Ok((number(row, 0)?, number(row, 1)?)))
         })
+    }
+
+    /// The recorded reason for each session that ended without a closing snapshot because that failed. A session whose snapshots
+    /// are all pruned is not among them.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn missing_closings(&self) -> Result<HashMap<InstanceId, String>, StoreError> {
+        let sql = "SELECT json FROM receipts AS failed
+                   WHERE act = 'capture-failed' AND json ->> '$.act.kind' = 'closing'
+                   AND EXISTS (SELECT 1 FROM receipts WHERE instance = failed.instance AND act = 'end')
+                   AND NOT EXISTS (SELECT 1 FROM receipts WHERE instance = failed.instance AND act = 'capture'
+                                   AND json ->> '$.act.kind' = 'closing')
+                   AND EXISTS (SELECT 1 FROM snapshots WHERE instance = failed.instance)
+                   ORDER BY number";
+        let found: Vec<Receipt> =
+            self.query(|connection| connection.prepare_cached(sql)?.query_map([], receipt)?.collect())?;
+        let reason = |receipt: Receipt| match receipt.act {
+            Act::CaptureFailed { error, .. } => Some((receipt.instance?, error)),
+            _ => None,
+        };
+        Ok(found.into_iter().filter_map(reason).collect())
     }
 
     /// Every restore and undo of an instance, newest first.
