@@ -24,14 +24,17 @@ use std::ffi::OsString;
 pub use args::{CalledAs, Invocation, ParseOutcome, parse};
 
 use crate::environment::Environment;
+use crate::process::outlive_file_limit;
 use crate::terminal::{Terminal, Verbosity};
 use args::{Verb, is_called_by_agent, wanted_color, wants_json};
-use error::{CliError, ErrorKind};
+use error::{CliError, ErrorKind, LostResult};
 use exit_code::{ExitCode, Status};
 
 /// The whole program: understands the arguments, carries the verb out, and tells how that ended.
 #[must_use]
 pub fn main(args: Vec<OsString>, environment: &Environment) -> Status {
+    // Where that is refused the limit ends the process, as it does everywhere else.
+    let _ = outlive_file_limit();
     run(args, environment, |invocation, terminal| {
         commands::perform(invocation, environment, terminal)
     })
@@ -66,7 +69,7 @@ fn run_on(
     match parse(args, terminal.width_out()) {
         Err(ParseOutcome::Asked(text)) => {
             terminal.out(&text);
-            finish(&terminal, json, ExitCode::Done.into())
+            finish(&terminal, json, ExitCode::Done.into(), false)
         }
         Err(ParseOutcome::Wrong { error, help }) => {
             match help {
@@ -79,13 +82,14 @@ fn run_on(
             } else {
                 error.kind.exit_code()
             };
-            finish(&terminal, json, code.into())
+            finish(&terminal, json, code.into(), false)
         }
         Ok(invocation) => {
             let json = invocation.verb.json();
             let (terminal, ready) = streams::prepared(terminal, &invocation, environment);
             terminal.detail(&invocation.described());
             let performed = ready.and_then(|()| perform(&invocation, &terminal));
+            let is_done = performed.is_ok() && invocation.verb.changes_something();
             let status = performed.unwrap_or_else(|error| {
                 let error = error.as_called(invocation.called_as);
                 error.print(&terminal, json);
@@ -95,18 +99,23 @@ fn run_on(
                     _ => error.kind.exit_code().into(),
                 }
             });
-            let status = finish(&terminal, json, status);
+            let status = finish(&terminal, json, status, is_done);
             terminal.detail(&format!("exit code {}", i32::from(status)));
             status
         }
     }
 }
 
-/// A result that could not be written is a failure, even when all else went well. A reader that went away is none.
-fn finish(terminal: &Terminal, json: bool, status: Status) -> Status {
+/// A result that could not be written is a failure, even when all else went well: whoever asked to see something did not. Where the
+/// command changed something (`is_done`), its work decides, and the result goes to stderr. A reader that went away is no failure.
+fn finish(terminal: &Terminal, json: bool, status: Status, is_done: bool) -> Status {
     let Err(cause) = terminal.finish() else {
         return status;
     };
+    if is_done {
+        LostResult::print(terminal, json, &cause);
+        return status;
+    }
     CliError::new(ErrorKind::Io, "cannot write the result to stdout")
         .because(&cause)
         .print(terminal, json);

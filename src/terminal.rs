@@ -252,6 +252,12 @@ impl Terminal {
         failure.map_or(Ok(()), Err)
     }
 
+    /// The end of what was written to stdout, whether that took it or not.
+    #[must_use]
+    pub fn lost_result(&self) -> Option<String> {
+        lock(&self.out).lost()
+    }
+
     /// Whether stdout is a terminal.
     #[must_use]
     pub fn is_tty_out(&self) -> bool {

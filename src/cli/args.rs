@@ -230,6 +230,34 @@ impl Verb {
         reads && !self.json()
     }
 
+    /// Whether its work is a change of files, of the store, or of settings. What it prints only says how that went.
+    #[must_use]
+    pub fn changes_something(&self) -> bool {
+        match self {
+            Self::Begin(_)
+            | Self::End(_)
+            | Self::Checkpoint(_)
+            | Self::Fork(_)
+            | Self::Export(_)
+            | Self::Pin(_)
+            | Self::Unpin(_)
+            | Self::Rebuild(_) => true,
+            Self::Restore(args) => !args.dry_run,
+            Self::Undo(args) => !args.dry_run,
+            Self::Resume(args) => !args.restore.dry_run,
+            Self::Abort(args) => !args.restore.dry_run,
+            Self::Import(args) => !args.dry_run,
+            Self::Prune(args) => !args.dry_run,
+            Self::Replicate(args) => !args.dry_run,
+            Self::Init(args) => !args.dry_run,
+            Self::Hook(args) => match &args.action {
+                HookAction::Install(args) | HookAction::Uninstall(args) => !args.dry_run,
+                HookAction::Status(_) | HookAction::Run(_) => false,
+            },
+            _ => false,
+        }
+    }
+
     /// Whether `--json` was given.
     #[must_use]
     pub fn json(&self) -> bool {

@@ -247,3 +247,56 @@ struct Described<'a> {
     /// What can be done; commands to type stand on lines of their own.
     hints: &'a [String],
 }
+
+/// What stands on stderr when a verb with `--json` did its work, and stdout did not take the result.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct LostResult {
+    #[serde(flatten)]
+    head: Head,
+    warning: DescribedWarning,
+    /// What would have stood on stdout.
+    result: Option<serde_json::Value>,
+}
+
+/// What went wrong beside the work.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Warning")]
+struct DescribedWarning {
+    kind: WarningKind,
+    /// What happened.
+    message: String,
+    /// Why.
+    causes: Vec<String>,
+}
+
+/// The kind of a warning.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum WarningKind {
+    /// The command did its work, and its result could not be written to stdout.
+    ResultNotWritten,
+}
+
+impl LostResult {
+    /// Prints the result on stderr, with the reason why it does not stand on stdout.
+    pub(super) fn print(terminal: &Terminal, json: bool, cause: &std::io::Error) {
+        let message = "the command did its work, but cannot write the result to stdout";
+        let lost = terminal.lost_result();
+        if !json {
+            terminal.warn(&format!("{message}: {cause}"));
+            if let Some(text) = lost {
+                terminal.err(text.trim_end());
+            }
+            return;
+        }
+        terminal.err_json(&Self {
+            head: Head::default(),
+            warning: DescribedWarning {
+                kind: WarningKind::ResultNotWritten,
+                message: message.to_owned(),
+                causes: vec![cause.to_string()],
+            },
+            result: lost.and_then(|text| serde_json::from_str(&text).ok()),
+        });
+    }
+}

@@ -11,7 +11,7 @@ use super::document::{
     RebuildDocument, ReplicateDocument, ReportDocument, RestoreDocument, RestoreToDocument, ShowDocument,
     VerifyDocument,
 };
-use super::error::ErrorDocument;
+use super::error::{ErrorDocument, LostResult};
 
 /// The whole schema (JSON Schema 2020-12). Each document has a name below `$defs`: the verb's, or `error` (on stderr), `report`
 /// (`launch --report`) and `restore-to` (`restore --to`). Any of them is valid against the whole.
@@ -52,6 +52,7 @@ pub(super) fn all() -> Value {
         one::<RestoreDocument>(&mut generator, "undo"),
         one::<PinDocument>(&mut generator, "unpin"),
         one::<VerifyDocument>(&mut generator, "verify"),
+        one::<LostResult>(&mut generator, "warning"),
     ];
     let names = documents
         .iter()

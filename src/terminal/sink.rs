@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use super::{json, sanitize};
 
+/// So many lines are kept of what is written.
+const KEPT: usize = 20;
+
 /// A writer that remembers its first failure instead of returning it at every line.
 pub(super) struct Sink {
     writer: BufWriter<Box<dyn Write + Send>>,
@@ -15,6 +18,8 @@ pub(super) struct Sink {
     eager: bool,
     closed: bool,
     failure: Option<io::Error>,
+    /// The end of what was to be written, for when that fails.
+    last: String,
 }
 
 impl Sink {
@@ -25,12 +30,19 @@ impl Sink {
             eager,
             closed: false,
             failure: None,
+            last: String::new(),
         }
+    }
+
+    /// The end of what was to be written.
+    pub(super) fn lost(&self) -> Option<String> {
+        (!self.last.is_empty()).then(|| self.last.clone())
     }
 
     /// `text`, cleaned, and a newline.
     pub(super) fn line(&mut self, text: &str) {
         let text = sanitize::door(text, self.color);
+        self.keep(&text);
         self.attempt(|writer| {
             writer.write_all(text.as_bytes())?;
             writer.write_all(b"\n")
@@ -40,8 +52,22 @@ impl Sink {
     /// One JSON document and a newline. Encoded first, so that a failure leaves no half document.
     pub(super) fn document(&mut self, document: &impl Serialize) {
         match json::encode(document) {
-            Ok(bytes) => self.attempt(|writer| writer.write_all(&bytes)),
+            Ok(bytes) => {
+                self.last = String::from_utf8_lossy(&bytes).into_owned();
+                self.attempt(|writer| writer.write_all(&bytes));
+            }
             Err(error) => self.fail(error),
+        }
+    }
+
+    /// Keeps the last lines.
+    fn keep(&mut self, text: &str) {
+        self.last.push_str(text);
+        self.last.push('\n');
+        let excess = self.last.lines().count().saturating_sub(KEPT);
+        if excess > 0 {
+            let kept: Vec<&str> = self.last.lines().skip(excess).collect();
+            self.last = kept.join("\n") + "\n";
         }
     }
 

@@ -143,6 +143,11 @@ fn exit_section() -> Roff {
         roff.text([bold((code as i32).to_string())]);
         roff.text([roman(meaning)]);
     }
+    roff.control("PP", []);
+    roff.text([roman(
+        "A command that changes files, the store or settings returns the code of its work, even if stdout does not take its result. It \
+         then prints a warning and the result on stderr; with --json, one document with the fields warning and result.",
+    )]);
     roff
 }
 
