@@ -37,6 +37,7 @@ pub(super) mod restore;
 pub(super) mod retain;
 mod scope;
 pub(super) mod show;
+mod steadfast;
 pub(super) mod steps;
 mod take_up;
 mod ui;

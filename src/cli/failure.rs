@@ -14,8 +14,8 @@ use super::error::{CliError, ErrorKind};
 use crate::process::LaunchError;
 use crate::session::{Reason, SessionError};
 use crate::snapshot::SnapshotId;
-use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
+use crate::store::{Holder, LockedObject, StoreError};
 use crate::terminal::{sanitize, shell, size};
 
 impl From<StoreError> for CliError {
@@ -38,6 +38,13 @@ impl From<StoreError> for CliError {
             _ if is_foreign(&error) => made.hint(
                 "you may not read it: HOME may still be another user's; name a jackin home of your own in JACKIN_HOME_DIR",
             ),
+            _ if is_beyond_limit(&error) => made.hint("raise the limit on the size of files: ulimit -f unlimited"),
+            ErrorKind::RefusedActive => match &error {
+                StoreError::Locked {
+                    object: LockedObject::Root(_, holders),
+                } => made.hint(wait_for(holders)),
+                _ => made,
+            },
             ErrorKind::NewerStore => made.hint("nothing was changed; use the newer version that wrote it"),
             _ if matches!(error, StoreError::Sealed { is_key: true, .. }) => made.hint(
                 "--identity takes the private key that belongs to one of the recipients; the contract named them; without it everything else is \
@@ -45,6 +52,28 @@ impl From<StoreError> for CliError {
             ),
             _ => made,
         }
+    }
+}
+
+/// What to do about processes that hold a lock.
+pub(in crate::cli) fn wait_for(holders: &[Holder]) -> String {
+    let pids: Vec<String> = holders.iter().map(|holder| holder.pid.to_string()).collect();
+    match pids.is_empty() {
+        true => "wait until it is done".to_owned(),
+        false => format!(
+            "wait until it is done, or end it; it may wait for an answer in its terminal: ps -fp {}",
+            pids.join(",")
+        ),
+    }
+}
+
+/// Whether a file would have become larger than the process may write.
+fn is_beyond_limit(error: &StoreError) -> bool {
+    match error {
+        StoreError::Io { source, .. } | StoreError::Create { source, .. } => {
+            source.kind() == ErrorCause::FileTooLarge
+        }
+        _ => false,
     }
 }
 

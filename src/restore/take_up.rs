@@ -65,7 +65,7 @@ pub fn clear_up(
         let root = coverages.first().map(|mount| mount.root.to_path());
         let root = root.unwrap_or_default();
         let busy = || StoreError::Locked {
-            object: crate::store::LockedObject::Root(root.clone()),
+            object: crate::store::LockedObject::Root(root.clone(), store.restore_holders(&found.intent.id)),
         };
         if found.alive {
             return Err(busy().into());

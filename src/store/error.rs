@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::archive::ArchiveError;
+use super::lock::Holder;
 use crate::snapshot::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
 
 /// Something that another process holds.
@@ -13,8 +14,8 @@ use crate::snapshot::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
 pub enum LockedObject {
     /// An instance: its launcher lives, or another command works on it.
     Instance(InstanceId),
-    /// A mount root: a restore works on it, above it or below it.
-    Root(PathBuf),
+    /// A mount root: a restore works on it, above it or below it, in these processes as far as the system tells.
+    Root(PathBuf, Vec<Holder>),
     /// A branch of forks: one with it is being written.
     Branch(String),
     /// A checkpoint's name: one with it is being taken.
@@ -29,10 +30,17 @@ impl fmt::Display for LockedObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Instance(id) => write!(f, "the instance {id} is in use by another process"),
-            Self::Root(root) => write!(
-                f,
-                "another restore works on {root:?} or on a directory above or below it"
-            ),
+            Self::Root(root, holders) => {
+                write!(
+                    f,
+                    "another restore works on {root:?} or on a directory above or below it"
+                )?;
+                for (number, holder) in holders.iter().enumerate() {
+                    let sign = if number == 0 { ": " } else { ", " };
+                    write!(f, "{sign}{}", holder.described())?;
+                }
+                Ok(())
+            }
             Self::Branch(branch) => {
                 write!(f, "another process is writing a fork with the branch {branch:?}")
             }

@@ -224,10 +224,15 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf], reach: Reach) -> Resul
     }
     let (mut held, mut there) = (Vec::new(), Vec::new());
     for (path, (mode, root)) in wanted {
+        let file = layout.lock(&root_name(path));
         let taken = || StoreError::Locked {
-            object: LockedObject::Root(root.to_path_buf()),
+            // One that let go meanwhile is not named.
+            object: LockedObject::Root(
+                root.to_path_buf(),
+                is_held(&file).ok().flatten().unwrap_or_default(),
+            ),
         };
-        held.push(acquire(layout, &layout.lock(&root_name(path)), mode, TRY, true)?.ok_or_else(taken)?);
+        held.push(acquire(layout, &file, mode, TRY, true)?.ok_or_else(taken)?);
         if reach == Reach::Here {
             continue;
         }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::draft::DRAFTS;
-use super::lock::{self, LockGuard};
+use super::lock::{self, Holder, LockGuard};
 use super::{Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::platform;
 use crate::snapshot::{Decision, Intent, Journal, JournalParts, RestoreId};
@@ -263,6 +263,16 @@ impl Store {
             Some(intent) => read_journal(&directory, &intent),
             None => Ok(None),
         }
+    }
+
+    /// The processes that work on a restore, as far as the system tells.
+    #[must_use]
+    pub fn restore_holders(&self, id: &RestoreId) -> Vec<Holder> {
+        let Ok(_kept) = self.layout().enter() else {
+            return Vec::new();
+        };
+        let held = lock::is_held(&self.layout().restore(id).join(LOCK));
+        held.ok().flatten().unwrap_or_default()
     }
 
     /// Takes up the papers of an interrupted restore; `None` when its process lives, or when they are gone by now.

@@ -106,6 +106,39 @@ fn a_session_that_the_agent_does_not_run_in_is_only_read() {
     client.end();
 }
 
+/// A session that the server's environment names, and that was begun for another process or for none.
+#[test]
+fn no_second_session_begins_beside_the_one_that_the_environment_names() {
+    let mut other = std::process::Command::new("sleep").arg("120").spawn().unwrap();
+    let pid = other.id().to_string();
+    for (flags, why) in [
+        (vec![], "begun without --pid".to_owned()),
+        (vec!["--pid", &pid], format!("begun for process {pid}")),
+    ] {
+        let (sandbox, project) = workspace(ALLOWED);
+        let words = [&["begin"], flags.as_slice()].concat();
+        let begun = sandbox.command(words).inside(&project).run().ok();
+        let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+        let variable = [("JACKIN_RECOVERY_INSTANCE", id.as_str())];
+        let mut client = Client::start_with(&sandbox, &project, &[], Era::Initialize, &variable);
+        for tool in ["snapshot_create", "session_checkpoint", "snapshot_list"] {
+            client.call(tool, json!({})).refused(&format!(
+                "JACKIN_RECOVERY_INSTANCE names {id}, but this agent does not run in it"
+            ));
+            client.call(tool, json!({})).refused(&why);
+        }
+        let listed = sandbox.jackin(["list", "--json"]).ok().json();
+        assert_eq!(listed["instances"].as_array().unwrap().len(), 1, "{listed}");
+        // One that has ended is in nobody's way.
+        sandbox.jackin(["end", &id]).ok();
+        let made = client.call("snapshot_create", json!({})).ok();
+        assert_ne!(made.at("/instance"), id);
+        client.end();
+    }
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
 /// One process of an agent, and two directories that it works in.
 #[test]
 fn each_directory_has_a_session_of_its_own_and_its_own_rights() {

@@ -5,7 +5,9 @@ mod document;
 mod set_aside;
 mod to;
 
+use std::cell::RefCell;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 pub(in crate::cli) use carry::{Asked, act, carry, flags, gaps};
 pub(super) use carry::{How, carry_out, say};
@@ -25,7 +27,7 @@ use crate::restore::{
     Allow, MountRequest, Proposal, Purpose, RestoreError, Scope, of_instance, of_step, propose,
 };
 use crate::session::{
-    Allowed, SessionError, State, find_before, find_called, find_instance, find_snapshot, is_inside,
+    Allowed, SessionError, State, find_before, find_called, find_instance, find_snapshot, is_inside, overlap,
     refuse_inside, roots, state,
 };
 use crate::snapshot::{Coverage, RelPath, SnapshotKind, SnapshotRecord, StepRef};
@@ -38,7 +40,65 @@ pub(in crate::cli) struct Planned {
     pub(in crate::cli) proposal: Proposal,
     pub(in crate::cli) asked: Asked,
     pub(super) how: How,
-    pub(super) _locks: (Option<LockGuard>, LockGuard),
+    pub(super) locks: Locks,
+}
+
+/// The locks of a restore. Nobody else is kept waiting while the operator thinks about a plan.
+pub(super) struct Locks {
+    held: RefCell<Option<(Option<LockGuard>, LockGuard)>>,
+    /// What is locked again after the answer; none: the locks are held all the time.
+    roots: Option<Vec<PathBuf>>,
+}
+
+impl Locks {
+    /// Locks that are let go while the operator is asked.
+    pub(super) fn passing(held: (Option<LockGuard>, LockGuard), roots: Vec<PathBuf>) -> Self {
+        Self {
+            held: RefCell::new(Some(held)),
+            roots: Some(roots),
+        }
+    }
+
+    /// Locks that are held from the plan to the end: what is done with them lies half done.
+    pub(super) fn lasting(held: (Option<LockGuard>, LockGuard)) -> Self {
+        Self {
+            held: RefCell::new(Some(held)),
+            roots: None,
+        }
+    }
+
+    /// Lets them go, asks, and takes them again. Refuses when the store has learned something about these files meanwhile, for the
+    /// plan may be another one then; that the files themselves are as they were is seen when the restore begins.
+    fn while_open(
+        &self,
+        planned: &Planned,
+        ask: impl FnOnce() -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let Some(roots) = &self.roots else {
+            return ask();
+        };
+        let (store, row) = (&planned.store, &planned.row);
+        let seen = store.catalog().newest_receipt()?;
+        self.held.replace(None);
+        ask()?;
+        self.held
+            .replace(Some((Some(store.lock_restore(roots)?), store.share()?)));
+        refuse_torn(store, row)?;
+        for id in store.catalog().concerned_since(seen)? {
+            let other = store.catalog().instance(&id)?;
+            let mounts = other.iter().flat_map(|other| &other.mounts);
+            let overlaps = |theirs: &Coverage| row.mounts.iter().any(|ours| overlap(ours, theirs));
+            if id == row.id || mounts.into_iter().any(overlaps) {
+                let message = format!(
+                    "{id} changed something here while the question was open, so the plan may be out of date; nothing was changed"
+                );
+                return Err(CliError::new(ErrorKind::Failed, message).hint("run the command again"));
+            }
+        }
+        // A prune may have deleted it.
+        store.record(&planned.proposal.target.id)?;
+        Ok(())
+    }
 }
 
 /// Which session is meant, in the store as it is.
@@ -186,7 +246,7 @@ fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Res
         row,
         proposal,
         asked,
-        _locks: locks,
+        locks: Locks::passing(locks, roots),
     })
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::diff::no_store;
 use super::pending::{tell_left, what_was_cleared};
-use super::restore::{Asked, How, Planned, carry_out, document, say, set_aside_again};
+use super::restore::{Asked, How, Locks, Planned, carry_out, document, say, set_aside_again};
 use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::{AbortArgs, ResumeArgs, WaitingArgs};
@@ -13,6 +13,7 @@ use crate::cli::context::Context;
 use crate::cli::document::{RestoreDocument, RestoreOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::failure::wait_for;
 use crate::cli::view;
 use crate::restore::{
     Allow, MountRequest, Purpose, RestoreError, Scope, TakenBack, abort, leave, of_instance, of_restore,
@@ -20,7 +21,7 @@ use crate::restore::{
 };
 use crate::session::{Allowed, find_called, find_instance, refuse_inside, refuse_living};
 use crate::snapshot::{Decision, Intent};
-use crate::store::{InstanceRow, LockGuard, Papers, PendingRestore, RestoreStage, Store};
+use crate::store::{Holder, InstanceRow, LockGuard, Papers, PendingRestore, RestoreStage, Store};
 use crate::terminal::sanitize;
 
 /// What `resume` and `abort` work on.
@@ -207,11 +208,16 @@ fn look(context: &Context<'_>, instance: Option<&str>) -> Result<(InstanceRow, P
             "several interrupted restores wait; name the session",
         )
         .hint(format!("among them {} and {}", row.id, other.intent.instance))),
-        (Some(found), ..) if found.alive => Err(CliError::new(
-            ErrorKind::Failed,
-            format!("the restore of {} is under way in another process", row.id),
-        )
-        .hint("wait until it is done")),
+        (Some(found), ..) if found.alive => {
+            let holders = store.restore_holders(&found.intent.id);
+            let who: Vec<String> = holders.iter().map(Holder::described).collect();
+            let who = match who.is_empty() {
+                true => "another process".to_owned(),
+                false => who.join(", "),
+            };
+            let message = format!("the restore of {} is under way in {who}", row.id);
+            Err(CliError::new(ErrorKind::Failed, message).hint(wait_for(&holders)))
+        }
         (Some(found), ..) => Ok((row, found)),
         (None, ..) => Err(none(&format!(" of {}", row.id))),
     }
@@ -364,7 +370,7 @@ fn again(
         row,
         proposal,
         asked: Asked::Outside,
-        _locks: (Some(paths), needed),
+        locks: Locks::lasting((Some(paths), needed)),
     };
     carry_out(context, &planned)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::diff::no_store;
 use super::pending::{make_way_and_say, refuse_torn};
-use super::restore::{Asked, How, Planned, carry_out};
+use super::restore::{Asked, How, Locks, Planned, carry_out};
 use super::unlock::identities;
 use super::words::Words;
 use crate::cli::args::UndoArgs;
@@ -99,7 +99,7 @@ pub(in crate::cli) fn plan(context: &Context<'_>, args: &UndoArgs) -> Result<Pla
         proposal,
         asked: Asked::Outside,
         how,
-        _locks: locks,
+        locks: Locks::passing(locks, roots),
     })
 }
 

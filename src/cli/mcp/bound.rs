@@ -16,6 +16,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::config::AgentRestore;
 use crate::environment::Environment;
+use crate::process::INSTANCE_VARIABLE;
 use crate::session::{Allowed, find_called, find_instance, is_active, refuse_inside, sessions_of_caller};
 use crate::snapshot::{AgentRef, InstanceId, ProcessRef};
 use crate::store::{InstanceRow, Store};
@@ -192,6 +193,9 @@ impl Bound {
         };
         let own = sessions_of_caller(&store, context.environment)?;
         let Some(named) = &self.named else {
+            if own.is_empty() {
+                refuse_foreign(context, &store)?;
+            }
             return Ok(own.into_iter().next().map(|row| Found {
                 store,
                 row,
@@ -235,6 +239,35 @@ impl Bound {
         let row = store.catalog().instance(&begun.instance)?;
         row.ok_or_else(|| no_session(context))
     }
+}
+
+/// Refuses when the server's own environment names a session that lives and that its agent does not run in. Whoever starts a process
+/// can put anything into its environment, so that gives no right; but a second session beside that one would make every change of
+/// both a conflict.
+fn refuse_foreign(context: &Context<'_>, store: &Store) -> Result<(), CliError> {
+    let Some(value) = context.environment.get(INSTANCE_VARIABLE) else {
+        return Ok(());
+    };
+    let Some(id) = value.to_str().and_then(|text| InstanceId::parse(text).ok()) else {
+        return Ok(());
+    };
+    let row = store.catalog().instance(&id)?;
+    let Some(row) = row.filter(|row| row.ended_at.is_none() && is_active(store, row)) else {
+        return Ok(());
+    };
+    let why = match &row.keeper {
+        Some(keeper) => format!(
+            "{id} was begun for process {}, which did not start this server",
+            keeper.pid
+        ),
+        None => format!("{id} was begun without --pid, so no process belongs to it"),
+    };
+    let message = format!(
+        "{INSTANCE_VARIABLE} names {id}, but this agent does not run in it: {why}; no second session is begun beside it; the operator can \
+         begin it with --pid and the agent's process, or let the agent read it with `{}`",
+        context.command(&format!("mcp {id}"))
+    );
+    Err(CliError::new(ErrorKind::RefusedInside, message))
 }
 
 /// An error for a model: what, and why. Hints are for operators: they name commands to type, and processes to stop.

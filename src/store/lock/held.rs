@@ -2,6 +2,7 @@
 //! removes nothing.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +47,18 @@ pub struct Holder {
     pub pid: u32,
     /// What it calls itself: hostile text.
     pub name: String,
+    /// The terminal that it works on, e.g. `/dev/pts/3`; `None`: it has none, or the system does not tell.
+    pub terminal: Option<String>,
+}
+
+impl Holder {
+    /// The process in words.
+    #[must_use]
+    pub fn described(&self) -> String {
+        let terminal = self.terminal.as_ref();
+        let terminal = terminal.map_or_else(String::new, |terminal| format!(" on {terminal}"));
+        format!("process {} ({}){terminal}", self.pid, self.name)
+    }
 }
 
 /// Every lock of the store that is held. `roots` are mount roots that locks may be named after: the names in the directory
@@ -134,7 +147,13 @@ fn holders(file: &File) -> Vec<Holder> {
     let named = |pid| {
         let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
         let name = String::from_utf8_lossy(&name).trim_end().to_owned();
-        Holder { pid, name }
+        let terminal = [0, 2, 1].into_iter().find_map(|number| {
+            let path = fs::read_link(format!("/proc/{pid}/fd/{number}")).ok()?;
+            let is_terminal =
+                path.starts_with("/dev/pts") || path.as_os_str().as_bytes().starts_with(b"/dev/tty");
+            is_terminal.then(|| path.to_string_lossy().into_owned())
+        });
+        Holder { pid, name, terminal }
     };
     pids.into_iter().filter(has_open).map(named).collect()
 }

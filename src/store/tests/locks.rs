@@ -70,10 +70,20 @@ fn restores_exclude_each_other_on_and_below_a_root() {
         (vec!["/srv/a"], "/srv/a"),
         (vec!["/"], "/"),
     ] {
-        is_locked(
-            two.lock_restore(&roots(&wanted)),
-            &LockedObject::Root(PathBuf::from(named)),
-        );
+        match two.lock_restore(&roots(&wanted)) {
+            Err(StoreError::Locked {
+                object: LockedObject::Root(root, holders),
+            }) => {
+                assert_eq!(root, PathBuf::from(named));
+                let pids: Vec<u32> = holders.iter().map(|holder| holder.pid).collect();
+                assert!(
+                    !cfg!(target_os = "linux") || pids == [std::process::id()],
+                    "{pids:?}"
+                );
+            }
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("{wanted:?} was given twice"),
+        }
     }
     drop(two.lock_restore(&roots(&["/srv/a/xy", "/srv/c"])).unwrap());
     // What a refused attempt had taken already is free again.

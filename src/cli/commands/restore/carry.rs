@@ -107,7 +107,11 @@ pub(in crate::cli::commands) fn carry_out(
     }
     if !proposal.is_empty() {
         refuse_locked(proposal)?;
-        confirm(terminal, &context.interrupts, how.question, how.yes)?;
+        let ask = || confirm(terminal, &context.interrupts, how.question, how.yes);
+        match how.yes {
+            true => ask()?,
+            false => planned.locks.while_open(planned, ask)?,
+        }
     }
     carry(context, planned)
 }
