@@ -187,13 +187,14 @@ const RETENTION: &[Key] = &[
         Shape::Size,
         "\"50GiB\"",
         "How large the store may grow: archives, records, receipts and catalog. Above it the oldest sessions go, then the oldest \
-         checkpoints; receipts and catalog never. Only in config.toml, for it is the store's.",
+         checkpoints; receipts and catalog never. The end of a session deletes of its own workspace only, `prune` of all. Only in config.toml, for it is the store's.",
     ),
     key(
         "min_free",
         Shape::Size,
         "\"5GiB\"",
-        "How much room must be left on the store's file system, but never more than a tenth of it. Only in config.toml.",
+        "How much room must be left on the store's file system, but never more than a tenth of it. Snapshots go for it only \
+         when that reaches it; at the end of a session, no more than the session stored itself. Only in config.toml.",
     ),
 ];
 
