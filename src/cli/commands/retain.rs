@@ -134,7 +134,7 @@ pub(in crate::cli) fn by_the_rules(context: &Context<'_>, store: &Store, own: &I
     tell_pruned(context, &kept.pruned);
     if kept.lacking > 0 {
         context.terminal.warn(&format!(
-            "the store is {} larger than max_bytes allows, and nothing more of this workspace may be deleted",
+            "the store is {} larger than retention allows, and nothing more of this workspace may be deleted",
             size::bytes(kept.lacking)
         ));
         context.propose("details", "prune --dry-run");
