@@ -22,7 +22,7 @@ fn words(arguments: &[&str]) -> Vec<OsString> {
     arguments.iter().map(OsString::from).collect()
 }
 
-fn shell(script: &str, interrupts: &mut Interrupts) -> Ended {
+fn shell(script: &str, interrupts: &Interrupts) -> Ended {
     let arguments = words(&["-c", script]);
     start(
         &invocation(OsStr::new("sh"), &arguments, Path::new("/")),
@@ -36,7 +36,7 @@ fn shell(script: &str, interrupts: &mut Interrupts) -> Ended {
 fn refused(program: &OsStr, arguments: &[OsString], directory: &Path) -> LaunchError {
     start(
         &invocation(program, arguments, directory),
-        &mut Interrupts::install().unwrap(),
+        &Interrupts::install().unwrap(),
     )
     .err()
     .unwrap()
@@ -45,20 +45,20 @@ fn refused(program: &OsStr, arguments: &[OsString], directory: &Path) -> LaunchE
 #[test]
 fn the_status_is_the_command_s() {
     own_process!(the_status_is_the_command_s);
-    let mut interrupts = Interrupts::install().unwrap();
+    let interrupts = Interrupts::install().unwrap();
     assert_eq!(
-        shell("exit 0", &mut interrupts),
+        shell("exit 0", &interrupts),
         Ended {
             exit: Exit::Code(0),
             survivors: vec![]
         }
     );
-    assert_eq!(shell("exit 7", &mut interrupts).exit, Exit::Code(7));
-    assert_eq!(shell("kill -KILL $$", &mut interrupts).exit, Exit::Signal(9));
+    assert_eq!(shell("exit 7", &interrupts).exit, Exit::Code(7));
+    assert_eq!(shell("kill -KILL $$", &interrupts).exit, Exit::Signal(9));
     // No handler of ours is left in it.
-    assert_eq!(shell("kill -INT $$; exit 1", &mut interrupts).exit.status(), 130);
-    assert_eq!(shell("kill -TERM $$; exit 1", &mut interrupts).exit.status(), 143);
-    assert_eq!(shell("kill -PIPE $$; exit 1", &mut interrupts).exit.status(), 141);
+    assert_eq!(shell("kill -INT $$; exit 1", &interrupts).exit.status(), 130);
+    assert_eq!(shell("kill -TERM $$; exit 1", &interrupts).exit.status(), 143);
+    assert_eq!(shell("kill -PIPE $$; exit 1", &interrupts).exit.status(), 141);
 }
 
 #[test]
@@ -118,9 +118,9 @@ fn a_program_beside_its_directory_is_found() {
         environment: &environment,
         directory: scratch.path(),
     };
-    let mut interrupts = Interrupts::install().unwrap();
+    let interrupts = Interrupts::install().unwrap();
     assert_eq!(
-        start(&invocation, &mut interrupts).unwrap().wait().unwrap().exit,
+        start(&invocation, &interrupts).unwrap().wait().unwrap().exit,
         Exit::Code(0)
     );
     let here = fs::canonicalize(scratch.path()).unwrap();
@@ -134,7 +134,7 @@ fn the_command_is_in_our_group_and_session() {
     let file = scratch.path().join("stat");
     shell(
         &format!("cat /proc/$$/stat > '{}'", file.display()),
-        &mut Interrupts::install().unwrap(),
+        &Interrupts::install().unwrap(),
     );
     // Parent, group, session and terminal stand behind the state.
     let of = |stat: &str| {
@@ -164,7 +164,7 @@ fn no_file_of_ours_is_open_in_the_command() {
     let list = scratch.path().join("list");
     let ended = shell(
         &format!("exec ls -l /proc/self/fd > '{}'", list.display()),
-        &mut Interrupts::install().unwrap(),
+        &Interrupts::install().unwrap(),
     );
     assert_eq!(ended.exit, Exit::Code(0));
     let list = lines(&list).join("\n");
@@ -186,11 +186,11 @@ fn no_file_of_ours_is_open_in_the_command() {
 #[test]
 fn the_command_can_be_recorded_while_it_runs() {
     own_process!(the_command_can_be_recorded_while_it_runs);
-    let mut interrupts = Interrupts::install().unwrap();
+    let interrupts = Interrupts::install().unwrap();
     let arguments = words(&["0.2"]);
     let running = start(
         &invocation(OsStr::new("sleep"), &arguments, Path::new("/")),
-        &mut interrupts,
+        &interrupts,
     )
     .unwrap();
     let process = running.process().unwrap().clone();
@@ -210,7 +210,7 @@ fn a_daemon_without_environment_is_a_survivor() {
         "(setsid env -i sh -c '{daemon}' &); for i in $(seq 500); do test -s '{}' && break; sleep 0.02; done",
         file.display()
     );
-    let ended = shell(&script, &mut Interrupts::install().unwrap());
+    let ended = shell(&script, &Interrupts::install().unwrap());
     let daemon = Orphan(line_of(&file).parse().unwrap());
     assert_eq!(ended.survivors, [reference(daemon.0).unwrap()]);
 }
@@ -218,7 +218,7 @@ fn a_daemon_without_environment_is_a_survivor() {
 #[test]
 fn helpers_that_end_right_behind_the_command_are_no_survivors() {
     own_process!(helpers_that_end_right_behind_the_command_are_no_survivors);
-    let ended = shell("sleep 0.05 & exit 4", &mut Interrupts::install().unwrap());
+    let ended = shell("sleep 0.05 & exit 4", &Interrupts::install().unwrap());
     assert_eq!(
         ended,
         Ended {
@@ -239,7 +239,7 @@ fn orphans_that_end_meanwhile_are_collected() {
         file.display()
     );
     assert_eq!(
-        shell(&script, &mut Interrupts::install().unwrap()).exit,
+        shell(&script, &Interrupts::install().unwrap()).exit,
         Exit::Code(3)
     );
 }

@@ -12,7 +12,7 @@ use crate::process::{Exit, Interrupts, Invocation, LaunchError, start};
 /// Waits for signals, ten seconds at most, and starts nothing that a signal to the group would end for good.
 const WAITING: &str = "n=0; while test $n -lt 500; do n=$((n+1)); sleep 0.02; done";
 
-fn run(script: &str, interrupts: &mut Interrupts) -> Result<Exit, LaunchError> {
+fn run(script: &str, interrupts: &Interrupts) -> Result<Exit, LaunchError> {
     let arguments = [OsString::from("-c"), OsString::from(script)];
     let directory = Path::new("/");
     let invocation = Invocation {
@@ -27,7 +27,7 @@ fn run(script: &str, interrupts: &mut Interrupts) -> Result<Exit, LaunchError> {
 /// Runs a script that notes each line that it says in a file, and sends signals when it has noted so many lines.
 fn send_meanwhile(
     script: &str,
-    interrupts: &mut Interrupts,
+    interrupts: &Interrupts,
     send: &(dyn Fn(usize) + Sync),
 ) -> (Exit, Vec<String>) {
     let scratch = tempfile::tempdir().unwrap();
@@ -52,9 +52,9 @@ fn send(signal: Signal) {
 #[test]
 fn term_and_hangup_go_to_the_command() {
     own_process!(term_and_hangup_go_to_the_command);
-    let mut interrupts = Interrupts::install().unwrap();
+    let interrupts = Interrupts::install().unwrap();
     let script = format!("trap 'echo hup' HUP; trap 'echo term; exit 5' TERM; echo ready; {WAITING}");
-    let (exit, notes) = send_meanwhile(&script, &mut interrupts, &|count| match count {
+    let (exit, notes) = send_meanwhile(&script, &interrupts, &|count| match count {
         1 => send(Signal::HUP),
         2 => send(Signal::TERM),
         _ => {}
@@ -68,7 +68,7 @@ fn term_and_hangup_go_to_the_command() {
 fn a_command_that_does_not_mind_is_ended() {
     own_process!(a_command_that_does_not_mind_is_ended);
     let script = "echo 1; echo 2; echo 3; exec sleep 60";
-    let (exit, _) = send_meanwhile(script, &mut Interrupts::install().unwrap(), &|count| {
+    let (exit, _) = send_meanwhile(script, &Interrupts::install().unwrap(), &|count| {
         if count == 3 {
             send(Signal::TERM);
         }
@@ -79,9 +79,9 @@ fn a_command_that_does_not_mind_is_ended() {
 #[test]
 fn ctrl_c_is_the_command_s_business_however_often() {
     own_process!(ctrl_c_is_the_command_s_business_however_often);
-    let mut interrupts = Interrupts::install().unwrap();
+    let interrupts = Interrupts::install().unwrap();
     let script = format!("trap 'echo int' INT; trap 'echo quit; exit 9' QUIT; echo ready; {WAITING}");
-    let (exit, notes) = send_meanwhile(&script, &mut interrupts, &|count| {
+    let (exit, notes) = send_meanwhile(&script, &interrupts, &|count| {
         kill_current_process_group(if count == 3 { Signal::QUIT } else { Signal::INT }).unwrap();
     });
     assert_eq!(exit, Exit::Code(9));
@@ -95,13 +95,13 @@ fn ctrl_c_is_the_command_s_business_however_often() {
 #[test]
 fn a_request_to_stop_is_heard_after_the_command() {
     own_process!(a_request_to_stop_is_heard_after_the_command);
-    let mut interrupts = Interrupts::install().unwrap();
-    assert_eq!(run("exit 0", &mut interrupts).unwrap(), Exit::Code(0));
+    let interrupts = Interrupts::install().unwrap();
+    assert_eq!(run("exit 0", &interrupts).unwrap(), Exit::Code(0));
     assert!(!interrupts.requested());
     send(Signal::HUP);
     until("the flag", || interrupts.requested());
     // Somebody wants us to stop: nothing is started any more.
-    let error = run("exit 0", &mut interrupts).unwrap_err();
+    let error = run("exit 0", &interrupts).unwrap_err();
     assert!(matches!(error, LaunchError::Interrupted { .. }), "{error:?}");
     assert_eq!(error.status(), 125);
 }
@@ -114,9 +114,9 @@ fn a_second_ctrl_c_ends_us() {
         assert_eq!(status.signal(), Some(2), "{status}");
         return;
     }
-    let mut interrupts = Interrupts::install().unwrap();
+    let interrupts = Interrupts::install().unwrap();
     // Also after a command ran in between.
-    run("exit 0", &mut interrupts).unwrap();
+    run("exit 0", &interrupts).unwrap();
     send(Signal::INT);
     until("the flag", || interrupts.requested());
     send(Signal::INT);
@@ -135,7 +135,7 @@ fn quit_has_its_own_effect_again_after_the_command() {
         assert_eq!(status.signal(), Some(3), "{status}");
         return;
     }
-    run("exit 0", &mut Interrupts::install().unwrap()).unwrap();
+    run("exit 0", &Interrupts::install().unwrap()).unwrap();
     send(Signal::QUIT);
     thread::sleep(std::time::Duration::from_secs(5));
 }
@@ -149,9 +149,9 @@ fn what_was_ignored_stays_ignored() {
         "trap '' HUP INT; exec \"$@\"",
         "sh"
     );
-    let mut interrupts = Interrupts::install().unwrap();
+    let interrupts = Interrupts::install().unwrap();
     let script = "kill -HUP $$; kill -INT $$; kill -HUP $PPID; kill -INT $PPID; exit 3";
-    assert_eq!(run(script, &mut interrupts).unwrap(), Exit::Code(3));
+    assert_eq!(run(script, &interrupts).unwrap(), Exit::Code(3));
     send(Signal::HUP);
     send(Signal::INT);
     send(Signal::INT);
@@ -169,7 +169,7 @@ fn a_command_s_status_is_known_where_child_signals_are_ignored() {
         "--ignore-signal=CHLD"
     );
     assert_eq!(
-        run("exit 6", &mut Interrupts::install().unwrap()).unwrap(),
+        run("exit 6", &Interrupts::install().unwrap()).unwrap(),
         Exit::Code(6)
     );
 }
