@@ -53,6 +53,8 @@ struct Walk<'w> {
     /// All that remote branches reach, as far as it was followed, and where to follow it from.
     pushed: HashSet<Oid>,
     frontier: Queue,
+    /// What was counted already, so that no commit is told of twice: the branches come first.
+    counted: HashSet<Oid>,
     is_exhausted: bool,
 }
 
@@ -73,11 +75,14 @@ pub fn unpushed(repository: &Repository) -> Result<Vec<Unpushed>, GitError> {
         most_effort: repository.effort.get().saturating_add(MOST_EFFORT),
         pushed: HashSet::new(),
         frontier: Queue::new(),
+        counted: HashSet::new(),
         is_exhausted: false,
     };
     walk.begin(&refs);
     let branches = refs.iter().filter(|(name, _)| name.starts_with(b"refs/heads/"));
-    let mut found: Vec<Unpushed> = branches.map(|(name, tip)| walk.branch(name, *tip)).collect();
+    let mut found: Vec<Unpushed> = branches
+        .map(|(name, tip)| walk.branch(name, *tip, false))
+        .collect();
     for tip in repository.tips(&refs) {
         let held = walk.tip(&tip);
         found.extend(held.filter(|held| held.commits > 0 || held.more));
@@ -106,12 +111,12 @@ impl Walk<'_> {
 
     /// What a tip holds; `None` when it names nothing that is here.
     fn tip(&mut self, tip: &Tip) -> Option<Unpushed> {
-        if self.pushed.contains(&tip.oid) {
+        if self.pushed.contains(&tip.oid) || self.counted.contains(&tip.oid) {
             return None;
         }
         let doubts = &self.repository.doubts;
         match self.repository.peel(&tip.oid) {
-            Ok(Some((Kind::Commit, commit))) => Some(self.branch(&tip.name, commit)),
+            Ok(Some((Kind::Commit, commit))) => Some(self.branch(&tip.name, commit, true)),
             // The tree of a merge that had conflicts (`AUTO_MERGE`).
             Ok(Some(_)) if !tip.is_kept => None,
             Ok(Some((kind, _))) => {
@@ -135,7 +140,8 @@ impl Walk<'_> {
         }
     }
 
-    fn branch(&mut self, name: &[u8], tip: Oid) -> Unpushed {
+    /// `only_new`: without what another one has that was counted before.
+    fn branch(&mut self, name: &[u8], tip: Oid, only_new: bool) -> Unpushed {
         let (mut counted, mut seen) = (HashMap::new(), HashSet::new());
         let mut queue = Queue::new();
         let mut more = self.known(&tip).is_none();
@@ -145,7 +151,7 @@ impl Walk<'_> {
         }
         while let Some((time, oid)) = queue.pop() {
             self.follow_remote(time);
-            if self.pushed.contains(&oid) {
+            if self.pushed.contains(&oid) || (only_new && self.counted.contains(&oid)) {
                 continue;
             }
             if counted.len() as u64 == MOST_COMMITS || !self.step() {
@@ -170,6 +176,7 @@ impl Walk<'_> {
             }
         }
         counted.retain(|oid, _| !self.pushed.contains(oid));
+        self.counted.extend(counted.keys());
         Unpushed {
             branch: name.to_vec(),
             commits: counted.len() as u64,
