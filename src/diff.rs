@@ -14,7 +14,7 @@ mod words;
 pub use commits::{CommitLine, Commits};
 pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare, count_changes};
 pub use patch::{Body, Content, Line, MAX_TEXT, Patch, PatchOptions, is_secret, patch, texts};
-pub use rename::{pair_renames, renames};
+pub use rename::{moved, pair_renames, renames};
 pub use repository::{Execution, RefMove, RepositoryChange, compare_repository};
 pub use settings::{Setting, compare_settings, withheld_settings};
 pub use withheld::{WithheldChange, WithheldKind, compare_withheld};

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::diff::{Change, ChangeKind, NotCovered};
-use crate::restore::{Action, After, AsideWhy, Why};
+use crate::restore::{Action, After, AsideWhy, Others, Why};
 use crate::snapshot::{Coverage, RelPath};
 
 pub(in crate::cli) use care::{
@@ -153,6 +153,13 @@ pub(in crate::cli) struct ChangeDocument {
     /// What a restore does about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     action: Option<Action>,
+    /// Names inside the snapshot that this path is no longer linked to afterwards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parted_from: Vec<PathDocument>,
+    /// Names of the file that are excluded or outside the mount: a replaced path is no longer linked to them, and metadata set in
+    /// place change for them too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    names_outside: Option<u32>,
     /// Why it stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -173,6 +180,8 @@ impl ChangeDocument {
             from_path,
             from_path_bytes,
             action: None,
+            parted_from: Vec::new(),
+            names_outside: None,
             reason: None,
         }
     }
@@ -180,6 +189,14 @@ impl ChangeDocument {
     /// What a restore does about it.
     pub(in crate::cli) fn action(mut self, action: Action) -> Self {
         self.action = Some(action);
+        self
+    }
+
+    /// The other names that a step concerns.
+    pub(in crate::cli) fn others(mut self, coverage: &Coverage, others: &Others) -> Self {
+        let parted = others.parted_from.iter();
+        self.parted_from = parted.map(|path| PathDocument::new(coverage, path)).collect();
+        self.names_outside = (others.outside > 0).then_some(others.outside);
         self
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::RestoreError;
 use super::attribution::Witness;
+use super::scope::Scope;
 use super::shared::shared_paths;
 use crate::capture::{Reveal, Show};
 use crate::contract::Matcher;
@@ -114,7 +115,7 @@ pub fn of_restore(
 }
 
 /// The witness for taking back one step of a session: what changed from the snapshot `before` to `after`. Also gives the paths that
-/// changed in it. What is there must be what the step left: anything else was made later.
+/// changed in it and in `scope`, both sides of a rename where one is. What is there must be what the step left: anything else was made later.
 ///
 /// # Errors
 /// [`RestoreError::Store`] when a snapshot that is needed cannot be read.
@@ -123,6 +124,7 @@ pub fn of_step(
     instance: &InstanceRow,
     coverage: &Coverage,
     (before, after): (&SnapshotRecord, &SnapshotRecord),
+    scope: &Scope,
 ) -> Result<(Witness, BTreeSet<RelPath>), RestoreError> {
     let mut reveal = Reveal::of(store, coverage, Show::Whole)?;
     let earlier = manifest(store, before, &coverage.label, &mut reveal)?;
@@ -139,7 +141,9 @@ pub fn of_step(
         of_step: true,
         ..Witness::default()
     };
-    Ok((witness, changed.into_iter().map(|change| change.path).collect()))
+    let scope = scope.with_renames(&changed);
+    let paths = changed.into_iter().map(|change| change.path);
+    Ok((witness, paths.filter(|path| scope.holds(path)).collect()))
 }
 
 /// What a snapshot holds of the mount with this label, private files among it.

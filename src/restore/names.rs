@@ -30,16 +30,32 @@ pub(super) fn hopeless(
         .collect()
 }
 
-/// Metadata are put back in place only when this plan has a step for every name of the file: one that was not asked for must
-/// not change with the rest. Such a file is made anew under the names that were asked for.
-pub(super) fn part_from_others(now: &Manifest, steps: &mut BTreeMap<RelPath, Step>) {
+/// The other names of a file that a step changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// Names inside the snapshot that stay with the file that is there, while the path of the step gets another one.
+    pub parted_from: Vec<RelPath>,
+    /// How many names no snapshot shows: excluded, or outside the mount. A replaced file is parted from them; metadata that are set
+    /// in place are theirs as well.
+    pub outside: u32,
+}
+
+/// Every name of each file that has several.
+fn all_names(manifest: &Manifest) -> HashMap<u64, Vec<RelPath>> {
     let mut names: HashMap<u64, Vec<RelPath>> = HashMap::new();
-    let several = now
+    let several = manifest
         .entries()
         .filter(|(_, entry)| entry.nlink > 1 && !entry.is_dir());
     for (path, entry) in several {
         names.entry(entry.ino).or_default().push(path);
     }
+    names
+}
+
+/// Metadata are put back in place only when this plan has a step for every name of the file: one that was not asked for must
+/// not change with the rest. Such a file is made anew under the names that were asked for.
+pub(super) fn part_from_others(now: &Manifest, steps: &mut BTreeMap<RelPath, Step>) {
+    let names = all_names(now);
     let alone: Vec<RelPath> = steps
         .values()
         .filter(|step| step.action == Action::Metadata)
@@ -53,5 +69,57 @@ pub(super) fn part_from_others(now: &Manifest, steps: &mut BTreeMap<RelPath, Ste
         if let Some(step) = steps.get_mut(&path) {
             step.action = Action::Replace;
         }
+    }
+}
+
+/// The first name of a group whose other names are, without a step, what they are to be, and names of another file than it: it is
+/// linked to them again, as any other name would be. To set its metadata in place would leave it apart.
+pub(super) fn join_again(target: &Manifest, now: &Manifest, steps: &mut BTreeMap<RelPath, Step>) {
+    let firsts = steps.values().filter(|step| step.action == Action::Metadata);
+    let firsts: HashMap<&RelPath, u64> = firsts
+        .filter(|step| step.change.from.as_ref().is_some_and(|from| from.nlink > 1))
+        .filter_map(|step| Some((&step.change.path, step.change.to.as_ref()?.ino)))
+        .collect();
+    if firsts.is_empty() {
+        return;
+    }
+    let apart = target.entries().filter_map(|(path, then)| {
+        let first = then.link.as_ref()?;
+        let is = now.entry(&path)?;
+        let is_there = !steps.contains_key(&path) && is.kind == then.kind && is.same_metadata(then);
+        (is_there && firsts.get(first).is_some_and(|ino| *ino != is.ino)).then(|| first.clone())
+    });
+    let apart: BTreeSet<RelPath> = apart.collect();
+    for path in apart {
+        if let Some(step) = steps.get_mut(&path) {
+            step.action = Action::Replace;
+        }
+    }
+}
+
+/// Writes down which other names each step concerns.
+pub(super) fn name_others(now: &Manifest, steps: &mut BTreeMap<RelPath, Step>) {
+    let names = all_names(now);
+    let changed: BTreeSet<RelPath> = steps.keys().cloned().collect();
+    for step in steps.values_mut() {
+        let Some(to) = step.change.to.as_ref().filter(|to| to.nlink > 1 && !to.is_dir()) else {
+            continue;
+        };
+        let seen = names.get(&to.ino).map(Vec::as_slice).unwrap_or_default();
+        let outside = to
+            .nlink
+            .saturating_sub(u32::try_from(seen.len()).unwrap_or(u32::MAX));
+        let stay = seen.iter().filter(|name| !changed.contains(*name)).cloned();
+        step.others = match step.action {
+            Action::Replace => Others {
+                parted_from: stay.collect(),
+                outside,
+            },
+            Action::Metadata => Others {
+                parted_from: Vec::new(),
+                outside,
+            },
+            Action::Create | Action::Delete => Others::default(),
+        };
     }
 }

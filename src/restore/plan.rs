@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::attribution::{Verdict, Witness};
-use super::names::{hopeless, part_from_others};
+use super::names::{Others, hopeless, join_again, name_others, part_from_others};
 use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
 use crate::git::Repositories;
@@ -35,6 +35,8 @@ pub struct Step {
     pub change: Change,
     /// A later edit is replaced or removed because the operator said so.
     pub overrode: bool,
+    /// The other names of the file that is there, as far as the step concerns them.
+    pub others: Others,
 }
 
 /// What a path was changed after, when that is later work.
@@ -188,6 +190,10 @@ pub fn plan(
     }
     if let Some(now) = now.manifest {
         part_from_others(now, &mut planner.steps);
+        if let Some(target) = target.manifest {
+            join_again(target, now, &mut planner.steps);
+        }
+        name_others(now, &mut planner.steps);
     }
     let mut plan = Plan {
         steps: planner.steps.into_values().collect(),
@@ -308,6 +314,7 @@ impl Planner {
                         action,
                         change,
                         overrode,
+                        others: Others::default(),
                     },
                 );
             }
@@ -326,10 +333,13 @@ impl Planner {
             return Some(Action::Create);
         };
         let in_place = matches!(change.kind, ChangeKind::Mode | ChangeKind::Metadata) && from.link == to.link;
-        // Other names of this file lie outside the mount: they are not ours to change.
+        // A name outside the snapshot can be found by no undo, so a file that was parted from it stays parted. It is the inode whose
+        // metadata changed, and the snapshot recorded them of that inode: they are set there. Another inode may be somebody's own
+        // file that the session gave this name, and is never changed.
         let outside = to.nlink > 1 && self.links.get(&to.ino).is_none_or(|inside| *inside < to.nlink);
+        let foreign = outside && from.ino != to.ino;
         let symlink = matches!(from.kind, Kind::Symlink(_)) && from.xattrs != to.xattrs;
-        Some(if in_place && !outside && !symlink {
+        Some(if in_place && !foreign && !symlink {
             Action::Metadata
         } else {
             Action::Replace

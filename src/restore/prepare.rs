@@ -2,13 +2,14 @@
 //! left to do.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 
 use super::RestoreError;
 use super::build::Builder;
+use super::hidden;
 use super::plan::{Action, Step};
-use super::site::{Origin, Site};
+use super::site::{Origin, Site, failed};
 use super::stage::{Stage, new_name, old_name};
 use crate::mount::{Dir, Root};
 use crate::platform;
@@ -217,8 +218,7 @@ fn groups(manifest: &Manifest) -> HashMap<RelPath, Vec<RelPath>> {
 impl Links<'_> {
     /// The first path of the group that `path` belongs to.
     fn leader<'p>(&self, path: &'p RelPath, entry: &'p Entry) -> Option<&'p RelPath> {
-        let leader = entry.link.as_ref().unwrap_or(path);
-        (entry.nlink > 1 && self.groups.contains_key(leader)).then_some(leader)
+        (entry.nlink > 1).then(|| entry.link.as_ref().unwrap_or(path))
     }
 
     /// Gives the first of each group that is staged to a live file that is one of the group and stays: then all of them
@@ -227,15 +227,42 @@ impl Links<'_> {
         let Some(root) = self.root else { return Ok(()) };
         let mut firsts: Vec<(&RelPath, &First<'_>)> = self.first.iter().collect();
         firsts.sort_unstable_by_key(|(_, first)| first.number);
+        let mut alone = Vec::new();
         for (leader, first) in firsts {
             let members = self.groups.get(leader).map(Vec::as_slice).unwrap_or_default();
             let stays = |member: &&RelPath| *member != first.path && self.stays(member);
             let live: Vec<&RelPath> = members.iter().filter(stays).collect();
             if live.is_empty() {
+                let entry = self.target.entry(first.path);
+                let unseen =
+                    |entry: &&Entry| usize::try_from(entry.nlink).is_ok_and(|all| all > members.len().max(1));
+                alone.extend(entry.filter(unseen).map(|entry| (first, entry)));
                 continue;
             }
             site.link_in(first.number, |dir, name| {
                 link_to_one(root, &live, first.path, dir, name)
+            })?;
+        }
+        Self::take_from_hidden(root, &alone, site)
+    }
+
+    /// The same for a file whose other names no snapshot shows.
+    fn take_from_hidden(
+        root: &Root,
+        alone: &[(&First<'_>, &Entry)],
+        site: &mut Site<'_>,
+    ) -> Result<(), RestoreError> {
+        let wanted: HashSet<u64> = alone.iter().map(|(_, entry)| entry.ino).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let found = hidden::find(root, &wanted);
+        for (first, entry) in alone {
+            let Some(path) = found.get(&entry.ino) else {
+                continue;
+            };
+            site.link_in(first.number, |dir, name| {
+                hidden::link(root, path, entry, (dir, name)).map_err(|source| failed(first.path, source))
             })?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
 use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, look};
-use crate::diff::{NotCovered, Side, WithheldChange, WithheldKind, compare_withheld};
+use crate::diff::{Change, NotCovered, Side, WithheldChange, WithheldKind, compare, compare_withheld};
 use crate::observer::Observer;
 use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
 use crate::store::Store;
@@ -49,6 +49,8 @@ pub struct ProposedMount {
     pub not_checked: Vec<Skipped>,
     /// Excluded directories that go aside or come back.
     pub aside: Vec<AsideStep>,
+    /// Paths that were not asked for and are the other side of a rename of which one was.
+    pub also: Vec<RelPath>,
     /// Credentials that changed since the snapshot: no snapshot holds them, and none is touched.
     pub withheld: Vec<WithheldChange>,
     /// What is private of it is stored encrypted.
@@ -187,6 +189,13 @@ pub fn propose(
             manifest: now.manifest.as_ref(),
             skipped: &now.skipped,
         };
+        let asked = request.scope;
+        let scope = match asked {
+            Scope::Below(_) => asked.with_renames(&differing(manifest.as_ref(), &side)),
+            Scope::All | Scope::Exactly(_) => asked.clone(),
+        };
+        let also = scope.beyond(&asked);
+        let request = MountRequest { scope, ..request };
         let plan = plan(manifest.as_ref(), &side, &request.witness, &request.scope, allow);
         let root = request.coverage.root.to_path();
         let not_checked = changed_since(&root, &now.skipped, record.started_at);
@@ -208,6 +217,7 @@ pub fn propose(
             plan,
             not_checked,
             aside: Vec::new(),
+            also,
         });
     }
     if let Purpose::Step(step) = &purpose {
@@ -219,6 +229,15 @@ pub fn propose(
         allow,
         mounts,
     })
+}
+
+/// All that differs, whatever was asked for.
+fn differing(target: Option<&Manifest>, now: &Side<'_>) -> Vec<Change> {
+    let target = Side {
+        manifest: target,
+        skipped: &[],
+    };
+    compare(&target, now).changes
 }
 
 /// A root that another file system was mounted over is another directory now; the tree lies hidden below it.

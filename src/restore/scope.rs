@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::diff::{Change, moved};
 use crate::snapshot::RelPath;
 
 /// Which paths a plan may touch.
@@ -37,6 +38,51 @@ impl Scope {
         }
     }
 
+    /// The same with the other side of every rename of which it holds one: to delete the new name of a file without bringing back the
+    /// old one would lose the file. `changes` are all that differs, whatever the scope. Of a directory that was renamed a path in it
+    /// means the same path in the other one.
+    #[must_use]
+    pub fn with_renames(&self, changes: &[Change]) -> Self {
+        let Self::Below(tops) = self else {
+            return self.clone();
+        };
+        let pairs = moved(changes);
+        let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
+        let mut held: BTreeSet<RelPath> = tops.iter().cloned().collect();
+        // One rename may lead to the next: a name that became free was taken.
+        loop {
+            let mut more = BTreeSet::new();
+            for (old, new) in &pairs {
+                for (one, other) in [(old, new), (new, old)] {
+                    if is_held(&held, one) && !is_held(&held, other) {
+                        more.insert(other.clone());
+                    }
+                    for top in held.iter().filter(|top| top.is_within(one) && *top != one) {
+                        let there = within(other, one, top);
+                        more.extend(there.filter(|there| changed.contains(there) && !is_held(&held, there)));
+                    }
+                }
+            }
+            if more.is_empty() {
+                break;
+            }
+            held.extend(more);
+        }
+        let also = held.into_iter().filter(|path| !tops.contains(path));
+        Self::Below(tops.iter().cloned().chain(also).collect())
+    }
+
+    /// The paths that it holds and `asked` does not name.
+    #[must_use]
+    pub fn beyond(&self, asked: &Self) -> Vec<RelPath> {
+        match (self, asked) {
+            (Self::Below(all), Self::Below(named)) => {
+                all.iter().filter(|path| !named.contains(path)).cloned().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether an unknown path matters to it.
     pub(super) fn concerns(&self, path: &RelPath) -> bool {
         let meets = |top: &RelPath| path.is_within(top) || top.is_within(path);
@@ -46,4 +92,15 @@ impl Scope {
             Self::Exactly(paths) => paths.iter().any(meets),
         }
     }
+}
+
+/// Whether a path is one of these or lies below one.
+fn is_held(tops: &BTreeSet<RelPath>, path: &RelPath) -> bool {
+    tops.contains(path) || path.ancestors().any(|above| tops.contains(&above))
+}
+
+/// `path`, which lies in `from`, as it is called in `to`.
+fn within(to: &RelPath, from: &RelPath, path: &RelPath) -> Option<RelPath> {
+    let rest = path.as_bytes().strip_prefix(from.as_bytes())?;
+    RelPath::new(&[to.as_bytes(), rest].concat()).ok()
 }

@@ -1,5 +1,6 @@
 //! Takes up what an interrupted restore left: finishes it, takes it back, or clears up after it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::RestoreError;
@@ -9,6 +10,7 @@ use super::conclude::Conclusion;
 use super::execute::{Acting, Report};
 use super::flags;
 use super::history::manifest;
+use super::names::{Others, name_others};
 use super::plan::{Plan, Step};
 use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::reopen::{Missing, jobs};
@@ -20,7 +22,7 @@ use crate::mount::{Dir, Root};
 use crate::platform;
 use crate::platform::remote::is_elsewhere;
 use crate::snapshot::{
-    Act, Coverage, Decision, Deed, Intent, IntentMount, Journal, JournalMount, Manifest, SnapshotId,
+    Act, Coverage, Decision, Deed, Intent, IntentMount, Journal, JournalMount, Manifest, RelPath, SnapshotId,
     StagePlace,
 };
 use crate::store::{HurtPaper, Papers, PendingRestore, RestoreStage, Store, StoreError};
@@ -349,6 +351,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             location: Location::Beside(root),
             not_checked: Vec::new(),
             aside: meant.aside.clone(),
+            also: Vec::new(),
         });
     }
     Ok(Proposal {
@@ -386,8 +389,17 @@ fn steps_of(mount: &JournalMount, then: Option<&Manifest>, now: Option<&Manifest
                 action: step.act.into(),
                 change,
                 overrode: step.overrode,
+                others: Others::default(),
             });
         }
     }
-    steps
+    let mut steps: BTreeMap<RelPath, Step> = steps.into_iter().map(by_path).collect();
+    if let Some(now) = now {
+        name_others(now, &mut steps);
+    }
+    steps.into_values().collect()
+}
+
+fn by_path(step: Step) -> (RelPath, Step) {
+    (step.change.path.clone(), step)
 }

@@ -75,13 +75,26 @@ fn what_the_binary_makes_of_a_session_is_what_the_model_says() {
                     case.scope = None;
                 }
             }
-            let wanted = case.expected(&before, &ended, &now);
             let mut args: Vec<String> = ["restore", &id, "--yes", "--json"].map(str::to_owned).to_vec();
             args.extend(case.overwrite.then(|| "--overwrite-later-edits".to_owned()));
             args.extend(case.delete.then(|| "--delete-later-files".to_owned()));
             let spots = case.scope.iter().flatten();
             args.extend(spots.map(|spot| project.join(spot.text()).to_str().unwrap().to_owned()));
 
+            let dry: Vec<&str> = args
+                .iter()
+                .map(String::as_str)
+                .filter(|arg| *arg != "--yes")
+                .collect();
+            let planned = sandbox
+                .jackin([&dry[..], &["--dry-run"]].concat())
+                .code_in(&[0, 6])
+                .json();
+            let also = planned["also"].as_array().unwrap().iter();
+            case.also = also
+                .map(|path| path["path"].as_str().unwrap().to_owned())
+                .collect();
+            let wanted = case.expected(&before, &ended, &now);
             let shown = sandbox.diff(&id, &["--no-renames"]).touched();
             prop_assert_eq!(&texts(&shown), &wanted.differs, "what a diff shows");
             let run = sandbox.jackin(&args).code_in(&[0, 6]);

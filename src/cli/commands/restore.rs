@@ -210,8 +210,7 @@ fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Res
     for (coverage, scope) in coverages.into_iter().zip(scopes) {
         let (mut witness, scope) = match &step {
             Some(step) => {
-                let (witness, mut changed) = of_step(&store, &row, &coverage, (&target, step))?;
-                changed.retain(|path| scope.holds(path));
+                let (witness, changed) = of_step(&store, &row, &coverage, (&target, step), &scope)?;
                 (witness, Scope::Exactly(changed))
             }
             None => (of_instance(&store, &row, &coverage)?, scope),

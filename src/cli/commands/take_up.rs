@@ -351,7 +351,7 @@ fn again(
         let witness = match (&purpose, &step) {
             (Purpose::Undo(_), _) => of_restore(&store, &row.id, &coverage)?,
             // The paths are those of then: what the step changed, as far as it was asked for.
-            (_, Some(step)) => of_step(&store, &row, &coverage, (&target, step))?.0,
+            (_, Some(step)) => of_step(&store, &row, &coverage, (&target, step), &Scope::All)?.0,
             (_, None) => of_instance(&store, &row, &coverage)?,
         };
         requests.push(MountRequest {

@@ -110,6 +110,8 @@ pub(in crate::cli) struct RestoreDocument {
     pub(in crate::cli) brought_back: Vec<AsideDocument>,
     /// Repositories that `--files-only` leaves out, with how many of their paths differ.
     pub(in crate::cli) left_out: Vec<ReasonDocument>,
+    /// Paths that were not asked for and are the other side of a rename of which one was.
+    pub(in crate::cli) also: Vec<PathDocument>,
     /// What stays beside the mounts because it is nothing that the restore knows, in words.
     pub(in crate::cli) left: Vec<String>,
 }
@@ -139,6 +141,7 @@ impl RestoreDocument {
             set_aside: Vec::new(),
             brought_back: Vec::new(),
             left_out: Vec::new(),
+            also: Vec::new(),
             left,
         }
     }

@@ -68,9 +68,9 @@ fn staging(proposal: &Proposal) -> Vec<String> {
 
 fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
     let root = mount.request.coverage.root.to_path();
-    for (change, action) in presented(&mount.plan.steps) {
+    for (change, step) in presented(&mount.plan.steps) {
         let host = sanitize::path(&change.path.on_host(&root));
-        let (word, role) = match (change.kind, action) {
+        let (word, role) = match (change.kind, step.action) {
             (ChangeKind::Renamed, _) => ("move back", Role::Changed),
             (_, Action::Create) => ("create", Role::Added),
             (_, Action::Replace) => ("replace", Role::Changed),
@@ -81,7 +81,11 @@ fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
         if let Some(from) = &change.from_path {
             line.push_str(&format!(" -> {}", sanitize::path(&from.on_host(&root))));
         }
-        let detail = reversed_detail(&change);
+        let mut detail = reversed_detail(&change);
+        if let Some(others) = other_names(step) {
+            let comma = if detail.is_empty() { "" } else { "; " };
+            detail.push_str(&format!("{comma}{others}"));
+        }
         if !detail.is_empty() {
             line.push_str(&style::paint(Role::Dim, &format!("  ({detail})")));
         }
@@ -148,6 +152,11 @@ fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
         .collect();
     list(
         lines,
+        "Also included, as the other side of a rename:",
+        mount.also.iter().map(|path| sanitize::path(&path.on_host(&root))),
+    );
+    list(
+        lines,
         "Not covered, so not touched:",
         not_covered.into_iter().map(|gap| {
             let host = sanitize::path(&gap.path.on_host(&root));
@@ -194,9 +203,33 @@ fn reversed_detail(change: &Change) -> String {
     }
 }
 
+/// What becomes of the other names of the file that is there.
+fn other_names(step: &Step) -> Option<String> {
+    const SHOWN: usize = 5;
+    let others = &step.others;
+    let named = others.parted_from.iter().take(SHOWN);
+    let mut parts: Vec<String> = named.map(|path| sanitize::name(path.as_bytes())).collect();
+    let more = others.parted_from.len().saturating_sub(SHOWN);
+    if more > 0 {
+        parts.push(size::counted(more as u64, "more name", "more names"));
+    }
+    let mut list = parts.join(", ");
+    let outside = u64::from(others.outside);
+    if step.action == Action::Metadata {
+        let names = size::counted(outside, "other name", "other names");
+        return (outside > 0).then(|| format!("also of {names} outside the snapshot"));
+    }
+    if outside > 0 {
+        let names = size::counted(outside, "name", "names");
+        let and = if list.is_empty() { "" } else { " and " };
+        list.push_str(&format!("{and}{names} outside the snapshot"));
+    }
+    (!list.is_empty()).then(|| format!("no longer linked to {list}"))
+}
+
 fn counts(proposal: &Proposal) -> String {
     // The same lines as above are counted, so that a file that moves is one, though two paths change.
-    let shown: Vec<(Cow<'_, Change>, Action)> = proposal
+    let shown: Vec<(Cow<'_, Change>, &Step)> = proposal
         .mounts
         .iter()
         .flat_map(|mount| presented(&mount.plan.steps))
@@ -206,7 +239,7 @@ fn counts(proposal: &Proposal) -> String {
     let count = |action| {
         let alike = shown
             .iter()
-            .filter(|(change, done)| *done == action && !moves(change));
+            .filter(|(change, step)| step.action == action && !moves(change));
         alike.count() as u64
     };
     let conflicts: usize = proposal
@@ -247,7 +280,7 @@ fn counts(proposal: &Proposal) -> String {
 }
 
 /// The steps as `diff` shows the same changes: a file that was moved is one line, not two.
-pub(in crate::cli) fn presented(steps: &[Step]) -> Vec<(Cow<'_, Change>, Action)> {
+pub(in crate::cli) fn presented(steps: &[Step]) -> Vec<(Cow<'_, Change>, &Step)> {
     let changes: Vec<&Change> = steps.iter().map(|step| &step.change).collect();
     let partner = renames(&changes);
     let moved: HashSet<usize> = partner.values().copied().collect();
@@ -264,7 +297,7 @@ pub(in crate::cli) fn presented(steps: &[Step]) -> Vec<(Cow<'_, Change>, Action)
                     ..step.change.clone()
                 }),
             };
-            (change, step.action)
+            (change, step)
         })
         .collect()
 }

@@ -18,26 +18,61 @@ fn pair(entry: &dyn Fn() -> Entry, nlink: u32) -> Tree {
 }
 
 #[test]
-fn metadata_are_put_back_in_place_unless_a_name_lies_outside() {
+fn metadata_are_put_back_in_place_for_names_that_no_snapshot_shows_as_well() {
     let then = || file("f");
     let now = || with_mode(file("f"), 0o600);
     let plan = |nlink| {
-        let now = pair(&now, nlink);
-        words(&planned(&pair(&then, nlink), &now, &now, &Scope::All, NOTHING))
+        planned(
+            &pair(&then, nlink),
+            &pair(&now, nlink),
+            &pair(&now, nlink),
+            &Scope::All,
+            NOTHING,
+        )
     };
-    assert_eq!(plan(2), ["metadata a", "metadata b"]);
-    assert_eq!(
-        plan(3),
-        ["replace a", "replace b"],
-        "one name is outside the mount"
-    );
+    let outside = |nlink| plan(nlink).steps[0].others.outside;
+    assert_eq!(words(&plan(2)), ["metadata a", "metadata b"]);
+    assert_eq!(words(&plan(3)), ["metadata a", "metadata b"]);
+    assert_eq!((outside(2), outside(3)), (0, 1), "one name is outside the mount");
     // A name that an exclude hides is outside as well.
     let one = |entry: Entry| tree([("a", linked(entry, None, 2))]);
-    let now = one(now()).skip("b");
+    let hidden = one(now()).skip("b");
+    let plan = planned(&one(then()), &hidden, &hidden, &Scope::All, NOTHING);
     assert_eq!(
-        words(&planned(&one(then()), &now, &now, &Scope::All, NOTHING)),
-        ["replace a"]
+        (words(&plan), plan.steps[0].others.outside),
+        (vec!["metadata a".to_owned()], 1)
     );
+}
+
+#[test]
+fn metadata_of_another_file_with_a_name_outside_are_not_changed() {
+    let one = |entry: Entry, ino| {
+        tree([(
+            "a",
+            Entry {
+                ino,
+                ..linked(entry, None, 2)
+            },
+        )])
+    };
+    let now = one(with_mode(file("f"), 0o600), 500_001);
+    let plan = planned(&one(file("f"), 500_000), &now, &now, &Scope::All, NOTHING);
+    assert_eq!(
+        (words(&plan), plan.steps[0].others.outside),
+        (vec!["replace a".to_owned()], 1)
+    );
+}
+
+#[test]
+fn the_first_name_of_a_group_is_joined_with_the_others_again() {
+    let then = pair(&|| with_mode(file("f"), 0o600), 2);
+    let now = tree([("a", file("f")), ("b", with_mode(file("f"), 0o600))]);
+    let plan = planned(&then, &now, &now, &below(&["a"]), NOTHING);
+    assert_eq!(words(&plan), ["replace a"]);
+    // It stays apart from one that was changed later.
+    let now = tree([("a", file("f")), ("b", with_mode(file("f"), 0o640))]);
+    let plan = planned(&then, &now, &now, &below(&["a"]), NOTHING);
+    assert_eq!(words(&plan), ["metadata a"]);
 }
 
 #[test]

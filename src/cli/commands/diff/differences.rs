@@ -174,6 +174,7 @@ pub(in crate::cli) fn differences(
             skipped: &after.skipped,
         };
         let mut comparison = compare(&from, &to);
+        let scope = &scope.with_renames(&comparison.changes);
         comparison.changes.retain(|change| scope.holds(&change.path));
         comparison
             .not_covered

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::cli::document::{
-    AsideDocument, ChangeDocument, ReasonDocument, RestoreDocument, RestoreOutcome, why_words,
+    AsideDocument, ChangeDocument, PathDocument, ReasonDocument, RestoreDocument, RestoreOutcome, why_words,
 };
 use crate::cli::view;
 use crate::restore::{Outcome, Proposal, Report};
@@ -39,13 +39,19 @@ pub(in crate::cli) fn document(
             None => Cow::Borrowed(mount.plan.steps.as_slice()),
         };
         let shown = view::plan::presented(&steps).into_iter();
-        made.applied
-            .extend(shown.map(|(change, action)| ChangeDocument::new(coverage, &change).action(action)));
+        made.applied.extend(shown.map(|(change, step)| {
+            ChangeDocument::new(coverage, &change)
+                .action(step.action)
+                .others(coverage, &step.others)
+        }));
         let stays = |kept: &crate::restore::Kept| {
             ChangeDocument::new(coverage, &kept.change).reason(why_words(&kept.why))
         };
         made.kept.extend(mount.plan.kept.iter().map(stays));
         made.conflicts.extend(mount.plan.conflicts.iter().map(stays));
+        let also = mount.also.iter();
+        made.also
+            .extend(also.map(|path| PathDocument::new(coverage, path)));
         let failed = done.into_iter().flat_map(|done| &done.failed);
         made.failed
             .extend(failed.map(|f| ReasonDocument::new(coverage, &f.path, f.reason.clone())));

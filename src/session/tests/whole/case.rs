@@ -4,7 +4,7 @@
 use std::fmt;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::expected::{Asked, Expected, expected};
 use super::rules::{Rule, is_hidden, rules};
@@ -20,6 +20,8 @@ pub(super) struct Case {
     pub(super) rules: Vec<Rule>,
     pub(super) tracked: Vec<Spot>,
     pub(super) scope: Option<Vec<Spot>>,
+    /// What the scope means beside that.
+    pub(super) also: Vec<String>,
     pub(super) overwrite: bool,
     pub(super) delete: bool,
 }
@@ -80,6 +82,7 @@ pub(super) fn case(links: bool) -> impl Strategy<Value = Case> {
             rules,
             tracked,
             scope,
+            also: Vec::new(),
             overwrite,
             delete,
         },
@@ -113,10 +116,13 @@ impl Case {
         let asked = Asked {
             rules: &self.rules,
             tracked: self.tracked(before),
-            scope: self
-                .scope
-                .as_ref()
-                .map(|spots| spots.iter().map(Spot::text).collect()),
+            scope: self.scope.as_ref().map(|spots| {
+                spots
+                    .iter()
+                    .map(Spot::text)
+                    .chain(self.also.iter().cloned())
+                    .collect()
+            }),
             overwrite: self.overwrite,
             delete: self.delete,
         };
@@ -124,18 +130,52 @@ impl Case {
     }
 }
 
-/// How many cases are tried.
-fn cases(usual: u32) -> u32 {
-    let wanted = std::env::var("JACKIN_CASES").ok();
-    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(usual)
+/// A number that the environment gives.
+fn wanted<T: std::str::FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok()?.parse().ok()
 }
 
-/// Runs so many cases, unless `JACKIN_CASES` says otherwise, and makes one that fails smaller in so many steps.
-pub(super) fn runner(usual: u32, shrinking: u32) -> TestRunner {
-    TestRunner::new(Config {
-        cases: cases(usual),
+/// Runs random cases, and makes one that fails smaller.
+pub(super) struct Runner {
+    runner: TestRunner,
+    seed: u64,
+}
+
+/// Runs so many cases, unless `JACKIN_CASES` says otherwise, and makes one that fails smaller in so many steps. `JACKIN_SEED` draws the
+/// cases again that a failure named.
+pub(super) fn runner(usual: u32, shrinking: u32) -> Runner {
+    let config = Config {
+        cases: wanted("JACKIN_CASES").unwrap_or(usual),
         max_shrink_iters: shrinking,
         failure_persistence: None,
         ..Config::default()
-    })
+    };
+    let seed = wanted("JACKIN_SEED").unwrap_or_else(|| getrandom::u64().unwrap());
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    Runner {
+        runner: TestRunner::new_with_rng(config, rng),
+        seed,
+    }
+}
+
+impl Runner {
+    /// Tries every case; a failure names the seed and the smallest case that fails.
+    pub(super) fn run<S: Strategy>(
+        mut self,
+        strategy: &S,
+        test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+    ) -> Result<(), String>
+    where
+        S::Value: fmt::Debug,
+    {
+        let tried = self.runner.run(strategy, test);
+        tried.map_err(|error| {
+            format!(
+                "JACKIN_SEED={} and the same JACKIN_CASES show it again: {error}",
+                self.seed
+            )
+        })
+    }
 }
