@@ -28,6 +28,7 @@ pub use frozen::{Freezing, Frozen, freeze};
 pub(crate) use known::Latest;
 pub use limit::Big;
 pub use look::{Earlier, Look, Seen, look, observe, read_back};
+pub use mounted::{check_mount, check_mounted};
 pub(crate) use mounted::{missing as missing_mount, record as mount_record};
 pub use private::{Loss, Note, PrivateFile, Reveal, Show};
 pub use repositories::{glance, tracked_by_git};

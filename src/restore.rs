@@ -226,12 +226,6 @@ pub enum RestoreError {
         /// What the system says.
         source: io::Error,
     },
-    /// Another file system was mounted over the root.
-    #[error("another file system is mounted over {}; what was captured lies hidden below it", path.display())]
-    MountedOver {
-        /// The mount root.
-        path: PathBuf,
-    },
     /// A restore that stopped left something in a staging directory.
     #[error("{cause}; {left}")]
     Left {

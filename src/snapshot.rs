@@ -49,8 +49,8 @@ pub use receipt::{
     StepRef, WatchedMount,
 };
 pub use record::{
-    ArchiveRef, Kind as SnapshotKind, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact,
-    SnapshotRecord, WithheldFact,
+    ArchiveRef, FileSystemId, Kind as SnapshotKind, MountRecord, RecordedGap, SealedRef, SecretFact,
+    SettingsFact, SnapshotRecord, WithheldFact,
 };
 pub use repository::{
     Differs, DirtyPath, GitCoverage, RemoteFacts, RepositoryClass, RepositoryFacts, RepositoryState,

@@ -192,6 +192,7 @@ fn full_record() -> SnapshotRecord {
             started_at: time(),
             mounted: false,
             written_back: true,
+            file_system: None,
             changed_meanwhile: Vec::new(),
             changed_meanwhile_count: 0,
             manifest: Some(Digest::of(b"list")),

@@ -1,6 +1,7 @@
 //! The record of one mount.
 
-use crate::snapshot::{Coverage, Digest, Manifest, MountRecord, RecordedGap, RelPath, Time};
+use crate::mount::{MountError, Root};
+use crate::snapshot::{Coverage, Digest, Manifest, MountRecord, RecordedGap, RelPath, SnapshotRecord, Time};
 
 /// How many paths of a kind a record names.
 const NAMED: usize = 100;
@@ -13,6 +14,7 @@ pub(crate) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
         started_at: now,
         mounted: false,
         written_back: false,
+        file_system: None,
         manifest: None,
         entries: 0,
         bytes: 0,
@@ -56,5 +58,29 @@ pub(super) fn with_changed(record: MountRecord, changed: Vec<RelPath>) -> MountR
         changed_meanwhile_count: changed.len() as u64,
         changed_meanwhile: changed.into_iter().take(NAMED).collect(),
         ..record
+    }
+}
+
+/// Insists that every root is on the file system on which `record` has it: a disk that is not mounted is no deletion.
+///
+/// # Errors
+/// As [`Root::check_mounted`].
+pub fn check_mounted(record: &SnapshotRecord) -> Result<(), MountError> {
+    record.mounts.iter().try_for_each(check_mount)
+}
+
+/// [`check_mounted`] of one mount.
+///
+/// # Errors
+/// As [`Root::check_mounted`].
+pub fn check_mount(mount: &MountRecord) -> Result<(), MountError> {
+    // A root that did not exist was on none.
+    match mount.manifest {
+        Some(_) => Root::check_mounted(
+            &mount.coverage.root.to_path(),
+            mount.mounted,
+            mount.file_system.as_ref(),
+        ),
+        None => Ok(()),
     }
 }

@@ -184,6 +184,7 @@ impl<'a> Capture<'a> {
             let record = with_changed(record, changed);
             mounts.push(MountRecord {
                 mounted,
+                file_system: root.file_system_id(),
                 written_back,
                 ..record
             });

@@ -9,7 +9,7 @@ use crate::platform::{
     self, Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Object, Stat, Wanted,
     remote,
 };
-use crate::snapshot::{Name, RelPath, Time, Xattr};
+use crate::snapshot::{FileSystemId, Name, RelPath, Time, Xattr};
 
 /// Why a mount cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +23,24 @@ pub enum MountError {
     /// It is a link, a file, or something else than a directory.
     #[error("{} is not a directory any more", path.display())]
     NotADirectory {
+        /// The mount root.
+        path: PathBuf,
+    },
+    /// A file system was mounted there, and none is.
+    #[error("nothing is mounted at {}, where a file system was when the snapshot was taken", path.display())]
+    Unmounted {
+        /// The mount root.
+        path: PathBuf,
+    },
+    /// A file system was mounted there, and another one is.
+    #[error("another file system is mounted at {} than when the snapshot was taken", path.display())]
+    OtherMounted {
+        /// The mount root.
+        path: PathBuf,
+    },
+    /// Nothing was mounted there, and now something is.
+    #[error("another file system is mounted over {}; what was captured lies hidden below it", path.display())]
+    MountedOver {
         /// The mount root.
         path: PathBuf,
     },
@@ -48,6 +66,17 @@ pub enum MountError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+impl MountError {
+    /// Whether something was mounted or unmounted at the root since.
+    #[must_use]
+    pub fn is_about_mounting(&self) -> bool {
+        matches!(
+            self,
+            Self::Unmounted { .. } | Self::OtherMounted { .. } | Self::MountedOver { .. }
+        )
+    }
 }
 
 /// An opened mount root.
@@ -145,6 +174,62 @@ impl Root {
             Some(Ok(above)) => above.place != self.stat.place,
             Some(Err(_)) => false,
             None => true,
+        }
+    }
+
+    /// Which file system is mounted at the root; `None` when none is, for a frozen state, and where nothing can be told.
+    #[must_use]
+    pub fn file_system_id(&self) -> Option<FileSystemId> {
+        if self.frozen.is_some() || remote::is_elsewhere(&self.path) || !self.is_mount_point() {
+            return None;
+        }
+        let above = remote::above(&self.path).map(|parent| Dir::open(parent).and_then(|dir| dir.stat()));
+        let facts = platform::file_system_facts(&self.handle).ok()??;
+        Some(FileSystemId {
+            // The number of the mount; 0: the system does not tell.
+            own_mount: match above {
+                Some(Ok(above)) => above.place.1 == 0 || above.place.1 != self.stat.place.1,
+                Some(Err(_)) | None => true,
+            },
+            kind: facts.kind,
+            id: facts.id,
+            root: self
+                .stat
+                .born
+                .filter(|_| facts.by_root)
+                .map(|born| (self.stat.ino, born)),
+        })
+    }
+
+    /// Whether it can be told at all that a file system begins at the root.
+    fn tells_mounts(&self) -> bool {
+        remote::above(&self.path).is_none_or(|above| Dir::open(above).is_ok())
+    }
+
+    /// Insists that the root is where it was when `mounted` and `id` were recorded: on no other file system, and not below or above
+    /// one that was mounted or unmounted since. What cannot be told is not refused.
+    ///
+    /// # Errors
+    /// [`MountError::Unmounted`], [`MountError::OtherMounted`], [`MountError::MountedOver`].
+    pub fn check_mounted(path: &Path, mounted: bool, id: Option<&FileSystemId>) -> Result<(), MountError> {
+        // A container that is stopped shows none of the mounts that it has while it runs.
+        let tells = !remote::is_elsewhere(path) || path.as_os_str().as_encoded_bytes().starts_with(b"ssh://");
+        let was_mounted = mounted && tells && id.is_none_or(|id| id.own_mount);
+        let path = path.to_path_buf();
+        let root = match Self::open(&path) {
+            Err(MountError::Missing { path }) if was_mounted => return Err(MountError::Unmounted { path }),
+            // Whoever opens it next says why that fails.
+            Err(_) => return Ok(()),
+            Ok(root) => root,
+        };
+        match (mounted, root.is_mount_point()) {
+            (false, true) => Err(MountError::MountedOver { path }),
+            (true, false) if was_mounted && root.tells_mounts() => Err(MountError::Unmounted { path }),
+            (true, true) => match (id, root.file_system_id()) {
+                (Some(then), Some(now)) if then.differs(&now) => Err(MountError::OtherMounted { path }),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
         }
     }
 

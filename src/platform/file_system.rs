@@ -94,6 +94,51 @@ pub fn write_back(file: impl AsHandle) -> bool {
     }
 }
 
+/// What tells a file system from another one of the same machine, and stays when it is mounted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSystemFacts {
+    /// Its number of `statfs(2)`.
+    pub kind: u64,
+    /// What it derives from its UUID, when it does.
+    pub id: Option<u64>,
+    /// Whether its root keeps inode and time of birth, and there is no such number.
+    pub by_root: bool,
+}
+
+/// The facts of the file system that `handle` lies on; `None` on another machine.
+///
+/// # Errors
+/// What the system says.
+#[cfg(target_os = "linux")]
+pub fn file_system_facts(handle: impl AsHandle) -> io::Result<Option<FileSystemFacts>> {
+    const EXT: u64 = 0xef53;
+    const BTRFS: u64 = 0x9123_683e;
+    /// Their number is that of the device, and changes with every mount.
+    const XFS: u64 = 0x5846_5342;
+    /// What is in it is gone when it is unmounted, so a new one is another one.
+    const TMPFS: u64 = 0x0102_1994;
+    let handle = handle.as_handle();
+    let number = match kernel::file_system_number(handle) {
+        Err(Errno::NOSYS) => return Ok(None),
+        other => other?,
+    };
+    let kind = kernel::magic(handle)?;
+    Ok(Some(FileSystemFacts {
+        kind,
+        id: (matches!(kind, EXT | BTRFS) && number != 0).then_some(number),
+        by_root: matches!(kind, XFS | TMPFS),
+    }))
+}
+
+/// The facts of the file system that `handle` lies on; none are known here.
+///
+/// # Errors
+/// None here.
+#[cfg(not(target_os = "linux"))]
+pub fn file_system_facts(_: impl AsHandle) -> io::Result<Option<FileSystemFacts>> {
+    Ok(None)
+}
+
 /// Bytes that this user may still write on the file system of `handle`.
 ///
 /// # Errors

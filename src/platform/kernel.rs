@@ -325,6 +325,15 @@ pub(super) fn magic(handle: impl AsHandle) -> Result<u64> {
     Ok(kind as u64 & 0xffff_ffff)
 }
 
+/// The file system's own number of `statvfs(2)`; only of this machine.
+#[cfg(target_os = "linux")]
+pub(super) fn file_system_number(handle: impl AsHandle) -> Result<u64> {
+    let handle = here!(handle, |_far| Err(Errno::NOSYS));
+    // The simulation has one file system.
+    simulated!(magic(handle));
+    Ok(rustix::fs::fstatvfs(handle)?.f_fsid)
+}
+
 pub(super) fn free_bytes(handle: impl AsHandle) -> Result<u64> {
     let handle = here!(handle, |far| far.count(Call::Room {
         handle: far.number(),

@@ -119,6 +119,7 @@ impl Bench {
                 written_back: true,
                 changed_meanwhile: Vec::new(),
                 changed_meanwhile_count: 0,
+                file_system: None,
                 started_at: at(i64::from(n)),
                 manifest: Some(Digest::of(&[n])),
                 entries: 7,

@@ -6,7 +6,7 @@ use super::later_steps::name_later_steps;
 use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
-use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, look};
+use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, check_mount, look};
 use crate::diff::{Change, NotCovered, Side, WithheldChange, WithheldKind, compare, compare_withheld};
 use crate::observer::Observer;
 use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
@@ -159,7 +159,8 @@ pub fn propose(
         else {
             continue;
         };
-        refuse_hidden(&request.coverage, record.mounted)?;
+        // Below a mount point lies another tree than on the disk.
+        check_mount(record)?;
         let mut reveal = Reveal::of(store, &request.coverage, Show::Whole)?;
         let plain = store.manifest(&target, record)?;
         let (manifest, notes) = reveal.shown(store, &target, record, plain.clone())?;
@@ -238,15 +239,6 @@ fn differing(target: Option<&Manifest>, now: &Side<'_>) -> Vec<Change> {
         skipped: &[],
     };
     compare(&target, now).changes
-}
-
-/// A root that another file system was mounted over is another directory now; the tree lies hidden below it.
-fn refuse_hidden(coverage: &Coverage, was_mounted: bool) -> Result<(), RestoreError> {
-    let path = coverage.root.to_path();
-    match crate::mount::Root::open(&path) {
-        Ok(root) if root.is_mount_point() && !was_mounted => Err(RestoreError::MountedOver { path }),
-        _ => Ok(()),
-    }
 }
 
 /// The excluded paths that hold anything newer than `since`. Looked at without end conditions but one: after so many

@@ -5,8 +5,9 @@ use super::guard::overlap;
 use super::pending::is_torn;
 use super::state::state;
 use super::{SessionError, State, World};
-use crate::capture::{CaptureError, Captured, Request, take};
+use crate::capture::{CaptureError, Captured, Request, check_mounted, take};
 use crate::diff::count_changes;
+use crate::mount::MountError;
 use crate::snapshot::{Act, Coverage, Ending, ProcessRef, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 
@@ -57,7 +58,9 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
                 (world.clock.now(), world.uid),
             )
         };
-        match take(store, &capture, world.observer, world.entropy) {
+        // What a disk holds that is not mounted was not deleted.
+        let mounted = same_mounts(store, row)?.map_err(CaptureError::from);
+        match mounted.and_then(|()| take(store, &capture, world.observer, world.entropy)) {
             Ok(captured) => closed.closing = Some(captured),
             // The session stays open, so that the next command takes the snapshot: an end without one loses it for ever.
             Err(error @ CaptureError::Interrupted) => {
@@ -83,6 +86,19 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
     };
     store.append(world.clock.now(), world.uid, &row.id, act)?;
     Ok(closed)
+}
+
+/// Whether every mount is on the file system that the baseline was taken of. A baseline that cannot be read says nothing.
+///
+/// # Errors
+/// [`SessionError::Store`].
+pub(super) fn same_mounts(store: &Store, row: &InstanceRow) -> Result<Result<(), MountError>, SessionError> {
+    let rows = store.catalog().snapshots(&row.id)?;
+    let baseline = rows
+        .iter()
+        .find(|snapshot| snapshot.kind == SnapshotKind::Baseline);
+    let record = baseline.and_then(|snapshot| store.record(&snapshot.id).ok());
+    Ok(record.map_or(Ok(()), |record| check_mounted(&record)))
 }
 
 /// Closes an instance that is dead and whose end nobody saw. Gives what was done, if anything.

@@ -1,9 +1,10 @@
 //! Checkpoints of a running session: those that somebody asks for, and those that are taken when something changed.
 
+use super::end::same_mounts;
 use super::frozen::wait_for_baseline;
 use super::select::last_pruned;
 use super::{SessionError, World};
-use crate::capture::{Captured, Earlier, Look, Request, look, take};
+use crate::capture::{CaptureError, Captured, Earlier, Look, Request, look, take};
 use crate::diff::count_changes;
 use crate::snapshot::{CallRef, SnapshotKind, SnapshotRecord, StepCounts};
 use crate::store::{InstanceRow, LockGuard, LockedObject, Store, StoreError};
@@ -48,7 +49,9 @@ pub fn checkpoint(
             (world.clock.now(), world.uid),
         )
     };
-    take(store, &request, world.observer, world.entropy).map_err(|source| SessionError::Capture {
+    let mounted = same_mounts(store, row)?.map_err(CaptureError::from);
+    let taken = mounted.and_then(|()| take(store, &request, world.observer, world.entropy));
+    taken.map_err(|source| SessionError::Capture {
         kind: "checkpoint",
         instance: row.id.clone(),
         source: Box::new(source),

@@ -99,6 +99,7 @@ pub(in crate::store) fn record(n: u8) -> SnapshotRecord {
             written_back: true,
             changed_meanwhile: Vec::new(),
             changed_meanwhile_count: 0,
+            file_system: None,
             started_at: at(i64::from(n)),
             manifest: Some(Digest::of(&[n])),
             entries: 7,

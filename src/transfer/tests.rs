@@ -155,6 +155,7 @@ fn note(list: Digest) -> ExportNote {
             written_back: true,
             changed_meanwhile: Vec::new(),
             changed_meanwhile_count: 0,
+            file_system: None,
             manifest: Some(list),
             entries: 2,
             bytes: 5,

@@ -148,6 +148,7 @@ mod terminal;
 mod tracked;
 mod ui;
 mod ui_ends;
+mod unmounted;
 mod unreadable;
 mod untouched;
 mod waiting;

@@ -41,10 +41,14 @@ impl From<CaptureError> for CliError {
                 made.hint("nothing of the snapshot was kept; make room where the store lies and try again")
             }
             CaptureError::NotFrozen { .. } => made.hint(UNFROZEN),
+            CaptureError::Mount(error) if error.is_about_mounting() => made.hint(REMOUNT),
             _ => made,
         }
     }
 }
+
+/// What to do when a disk is not mounted, or another one is.
+pub(super) const REMOUNT: &str = "mount the file systems as they were and repeat the command; `restore --to DIR` writes the files elsewhere";
 
 /// What to do without snapshots of file systems.
 pub(super) const UNFROZEN: &str =

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::ErrorKind as ErrorCause;
 use std::path::Path;
 
+use super::capture::REMOUNT;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::restore::RestoreError;
 use crate::snapshot::InstanceId;
@@ -81,6 +82,7 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
             ErrorKind::NothingToRestore,
             Some("`show` names what it lacks; without --require-complete it is used"),
         ),
+        RestoreError::Mount(error) if error.is_about_mounting() => (ErrorKind::Io, Some(REMOUNT)),
         RestoreError::NotEmpty(_) => (ErrorKind::Usage, Some("name a directory that is absent or empty")),
         RestoreError::Locked(_) => (
             ErrorKind::RefusedLocked,

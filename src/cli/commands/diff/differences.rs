@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::nothing;
 use super::sides::{Later, live, stored};
-use crate::capture::{Earlier, Reveal, Show};
+use crate::capture::{CaptureError, Earlier, Reveal, Show, check_mount};
 use crate::cli::args::Until;
 use crate::cli::commands::paths;
 use crate::cli::commands::repositories::{repositories, settings};
@@ -124,6 +124,9 @@ pub(in crate::cli) fn differences(
         Later::Snapshot(record) => Some(store.contents(record)),
     };
     for (mount, scope) in from.mounts.iter().zip(&scopes) {
+        if let Later::Now = later {
+            check_mount(mount).map_err(CaptureError::from)?;
+        }
         let mut reveal = Reveal::of(store, &mount.coverage, Show::Stored)?;
         let plain = store.manifest(&from, mount)?;
         let (before, _) = reveal.shown(store, &from, mount, plain.clone())?;
