@@ -18,6 +18,10 @@ use crate::snapshot::Time;
 use crate::store::Store;
 use crate::terminal::size;
 
+/// How each page begins: by it `--html` recognizes a page that may be replaced.
+pub(in crate::cli) const MARK: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+    <meta name=\"generator\" content=\"jackin recovery\">";
+
 const STYLE: &str = include_str!("html/style.css");
 
 /// The page of a session, with what differs between two sides when that is asked for.
@@ -63,6 +67,7 @@ fn document(title: &str, body: &Markup) -> Markup {
         html lang="en" {
             head {
                 meta charset="utf-8";
+                meta name="generator" content="jackin recovery";
                 meta http-equiv="Content-Security-Policy" content=(policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
@@ -93,6 +98,7 @@ mod tests {
         let hostile = "</title><script>alert(1)</script>\"'&";
         let page = document(hostile, &html! { p title=(hostile) { (hostile) } }).into_string();
         assert!(!page.contains("<script"), "{page}");
+        assert!(page.starts_with(super::MARK), "{page}");
         assert_eq!(page.matches("&lt;/title&gt;&lt;script&gt;").count(), 3);
         assert!(page.contains("default-src 'none'; style-src 'sha256-"));
         // The style holds nothing that would end it.

@@ -109,6 +109,7 @@ mod native_kept;
 mod native_papers;
 mod native_waits;
 mod newer_store;
+mod outputs;
 mod outside;
 mod overlays;
 mod pager;

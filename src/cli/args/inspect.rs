@@ -23,7 +23,7 @@ pub struct ShowArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Write one page for a browser, which needs nothing else and loads nothing
+    /// Write a self-contained HTML page to FILE, which may only be a page written before; - prints it
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath, conflicts_with = "json")]
     pub html: Option<OsString>,
 }
@@ -61,7 +61,7 @@ pub struct DiffArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Write one page for a browser, which needs nothing else and loads nothing
+    /// Write a self-contained HTML page to FILE, which may only be a page written before; - prints it
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub html: Option<OsString>,
     /// The earlier snapshot: a kind, a checkpoint's name, or an id or its prefix; without it the baseline

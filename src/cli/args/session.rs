@@ -60,7 +60,7 @@ pub struct LaunchArgs {
     /// What is protected.
     #[command(flatten)]
     pub scope: Scope,
-    /// Write a report of the session to FILE, as JSON
+    /// Write a report of the session to FILE, as JSON; it replaces only such a report; - prints it
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub report: Option<OsString>,
     /// The command and its arguments, taken as they are

@@ -16,7 +16,7 @@ use crate::store::{InstanceRow, Store};
 pub(in crate::cli) use differences::{Compared, Differences, Question, differences, document};
 
 use self::sides::Later;
-use super::named_file::NamedFile;
+use super::named_file::{Kind, Output};
 use super::show::Known;
 use super::unlock::identities;
 use super::words::Words;
@@ -24,7 +24,7 @@ use super::words::Words;
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
     let page = args.html.as_ref();
     let page = page
-        .map(|file| NamedFile::settle(context, file.as_ref()))
+        .map(|file| Output::settle(context, file, Kind::Page))
         .transpose()?;
     let (store, row) = open(context, &args.instance)?;
     let store = store.unlocked_by(identities(context, &args.unlock)?);

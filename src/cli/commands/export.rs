@@ -5,7 +5,7 @@ use super::named_file::NamedFile;
 use crate::cli::args::ExportArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{ExportDocument, Head, HostPathDocument};
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
 use crate::session::{Allowed, find_called, find_snapshot, refuse_inside};
@@ -21,6 +21,10 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Status, Cl
     refuse_inside(&reading, context.environment, Allowed::Nothing)?;
     let wanted = args.from.as_deref().unwrap_or("baseline");
     let snapshot = find_snapshot(&reading, &row, wanted).map_err(|error| nothing(&row, error))?;
+    if args.file == "-" {
+        let error = CliError::new(ErrorKind::Usage, "an export cannot go to standard output");
+        return Err(error.hint("name a file; one that is called `-` is ./-"));
+    }
     let NamedFile { path: file, shown } = NamedFile::settle(context, args.file.as_ref())?;
     drop(reading);
     let store = context.store_for_writing()?;

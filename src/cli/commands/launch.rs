@@ -3,13 +3,12 @@
 mod behind;
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::begin::{begin_instance, tell_notes, warn_about, warn_of_absent};
 use super::every::{self, Taken};
-use super::named_file::NamedFile;
+use super::named_file::{Kind, Output};
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
 use super::steadfast::Steadfast;
@@ -52,7 +51,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     // What refuses comes before the contract: nobody looks for a reason above a screen of text.
     let report = args.report.as_ref();
     let report = report
-        .map(|file| NamedFile::settle(context, file.as_ref()))
+        .map(|file| Output::settle(context, file, Kind::Report))
         .transpose()?;
     let store = context.store_for_writing();
     if let Ok(store) = &store {
@@ -315,7 +314,7 @@ fn tell_closed(context: &Context<'_>, begun: &Begun, done: Result<Closed, Sessio
 
 fn tell_end(
     context: &Context<'_>,
-    report: Option<&NamedFile>,
+    report: Option<&Output>,
     store: &Store,
     begun: &Begun,
     closed: Option<Closed>,
@@ -368,6 +367,7 @@ fn tell_end(
     };
     let document = ReportDocument {
         head: Head::default(),
+        written_by: ReportDocument::AUTHOR,
         instance: begun.instance.to_string(),
         exit_code,
         signal,
@@ -379,15 +379,9 @@ fn tell_end(
         changes: changed.documents(),
         undo: context.command(&format!("restore {}", begun.instance)),
     };
-    let written = report.replace(context, |file| {
-        serde_json::to_writer_pretty(&mut *file, &document)?;
-        file.write_all(b"\n")
-    });
-    if let Err(error) = written {
-        let shown = &report.shown;
-        context
-            .terminal
-            .warn(&format!("the report {shown} cannot be written: {error}"));
+    if let Err(error) = report.write_document(context, &document) {
+        let why = error.causes.join(": ");
+        context.terminal.warn(&format!("{error}: {why}"));
     }
 }
 

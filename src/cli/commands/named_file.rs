@@ -1,16 +1,27 @@
-//! A file that the operator named for what we write: settled and checked before the work, replaced in one step after it.
+//! A file that the operator named for output: checked before the work, put in place in one step after it. It replaces only what
+//! jackin itself wrote.
 
-use std::fs::{File, OpenOptions, canonicalize};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, fchown};
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions, Permissions, canonicalize, symlink_metadata};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use super::elsewhere::refuse_address;
 use crate::cli::context::{Context, settle_path};
+use crate::cli::document::ReportDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::html;
 use crate::clock::{letters, random};
+use crate::platform;
+use crate::snapshot::Time;
 use crate::terminal::{sanitize, shell};
+
+/// Why a file that was replaceable a moment ago is left alone.
+const MEANWHILE: &str = "another file took its name in the meantime";
 
 /// A file that may be written: its directory is there, it is no directory itself, and it does not lie in the store.
 pub(super) struct NamedFile {
@@ -50,46 +61,218 @@ impl NamedFile {
         }
         Ok(Self { path, shown })
     }
+}
 
-    /// Readable by the operator only, for what we write names files. Written beside its name and moved over it: an agent may have
-    /// planted a link there meanwhile, and what that leads to is not ours to write.
-    pub(super) fn replace(
+/// The kind of file that may be replaced: only one that jackin wrote, which its first bytes say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A page of `diff --html` or `show --html`.
+    Page,
+    /// What `launch --report` wrote.
+    Report,
+}
+
+impl Kind {
+    /// Bytes that are read of a file to recognize it; a mark stands within them.
+    const LOOKED_AT: u64 = 512;
+
+    fn is_begun_by(self, first: &[u8]) -> bool {
+        match self {
+            Self::Page => first.starts_with(html::MARK.as_bytes()),
+            Self::Report => ReportDocument::is_begun_by(first),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Report => "report",
+        }
+    }
+}
+
+/// What lies under the name.
+enum Found {
+    Nothing,
+    /// A file that jackin wrote; its inode and time of birth.
+    Replaceable((u64, Option<Time>)),
+    /// Anything else; why it may not be replaced.
+    Foreign(String),
+}
+
+/// Where a page or a report goes.
+pub(super) enum Output {
+    /// `-`.
+    Stdout,
+    /// A file that is not there, or one that jackin wrote before.
+    File(NamedFile, Kind),
+}
+
+impl Output {
+    /// Checks the place before the work.
+    pub(super) fn settle(context: &Context<'_>, path: &OsStr, kind: Kind) -> Result<Self, CliError> {
+        if path == "-" {
+            return Ok(Self::Stdout);
+        }
+        let file = NamedFile::settle(context, path.as_ref())?;
+        let found = look(&file.path, kind).map_err(|error| file.unwritable(kind).because(&error))?;
+        match found {
+            Found::Nothing | Found::Replaceable(_) => Ok(Self::File(file, kind)),
+            Found::Foreign(why) => {
+                let word = shell::word(file.path.as_os_str());
+                let message = format!("{} cannot be replaced: {why}", file.shown);
+                let error = CliError::new(ErrorKind::Usage, message);
+                Err(error.hint(format!("move it away first:\n  mv -- {word} {word}.old")))
+            }
+        }
+    }
+
+    /// Prints a page, or writes it and says where it is.
+    pub(super) fn write_page(&self, context: &Context<'_>, page: &str) -> Result<Status, CliError> {
+        match self {
+            Self::Stdout => context.terminal.out(page),
+            Self::File(file, kind) => {
+                file.replace(context, *kind, |file| file.write_all(page.as_bytes()))
+                    .map_err(|error| file.unwritable(*kind).because(&error))?;
+                context.terminal.note(&format!(
+                    "the page is written, for your eyes only: {}",
+                    file.shown
+                ));
+            }
+        }
+        Ok(ExitCode::Done.into())
+    }
+
+    /// Prints a document on one line, or writes it indented.
+    pub(super) fn write_document(
         &self,
         context: &Context<'_>,
+        document: &impl Serialize,
+    ) -> Result<(), CliError> {
+        match self {
+            Self::Stdout => context.terminal.json(document),
+            Self::File(file, kind) => {
+                let written = file.replace(context, *kind, |file| {
+                    serde_json::to_writer_pretty(&mut *file, document)?;
+                    file.write_all(b"\n")
+                });
+                written.map_err(|error| file.unwritable(*kind).because(&error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl NamedFile {
+    fn unwritable(&self, kind: Kind) -> CliError {
+        let message = format!("the {} {} cannot be written", kind.name(), self.shown);
+        CliError::new(ErrorKind::Io, message)
+    }
+
+    /// Readable by the operator only, whatever the umask, for what is written names files. Written beside its name and renamed:
+    /// a name that is free is taken without replacing, and a page of before is exchanged and looked at again, so that nothing that
+    /// came there in the meantime is lost.
+    fn replace(
+        &self,
+        context: &Context<'_>,
+        kind: Kind,
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut beside = self.path.as_os_str().to_owned();
+        let (Some(above), Some(name)) = (self.path.parent(), self.path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let mut beside = name.to_owned();
         beside.push(".");
         beside.push(letters(random(context.world().entropy)));
+        let directory = File::open(above)?;
         let mut options = OpenOptions::new();
-        let mut file = options.write(true).create_new(true).mode(0o600).open(&beside)?;
+        let draft = above.join(&beside);
+        let mut file = options.write(true).create_new(true).mode(0o600).open(&draft)?;
         let written = write(&mut file)
             .and_then(|()| match context.environment.operator {
                 Some(owner) => fchown(&file, Some(owner.uid), Some(owner.gid)),
                 None => Ok(()),
             })
+            .and_then(|()| file.set_permissions(Permissions::from_mode(0o600)))
             .and_then(|()| file.sync_all())
-            .and_then(|()| std::fs::rename(&beside, &self.path));
+            .and_then(|()| self.take_name(&directory, &beside, kind));
         if written.is_err() {
-            let _ = std::fs::remove_file(&beside);
+            // The error that led here is the one to report.
+            let _ = platform::remove_file(&directory, &beside);
         }
         written
     }
 
-    /// Writes a page for a browser, and says where it is.
-    pub(super) fn write_page(&self, context: &Context<'_>, page: &str) -> Result<Status, CliError> {
-        self.replace(context, |file| file.write_all(page.as_bytes()))
-            .map_err(|error| {
-                CliError::new(
-                    ErrorKind::Io,
-                    format!("the page {} cannot be written", self.shown),
-                )
-                .because(&error)
-            })?;
-        context.terminal.note(&format!(
-            "the page is written, for your eyes only: {}",
-            self.shown
-        ));
-        Ok(ExitCode::Done.into())
+    /// Gives the new file its name. What lies under `beside` afterwards is the new file or nothing, unless the name cannot be given back.
+    fn take_name(&self, directory: &File, beside: &OsStr, kind: Kind) -> io::Result<()> {
+        let name = self.path.file_name().unwrap_or_default();
+        let old = match look(&self.path, kind)? {
+            Found::Nothing => return platform::rename_new(directory, beside, directory, name),
+            Found::Foreign(why) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, why)),
+            Found::Replaceable(old) => old,
+        };
+        match platform::exchange(directory, beside, directory, name) {
+            Ok(()) => {
+                // Something else may have taken the name after the look; then it gets it back.
+                let draft = self.path.with_file_name(beside);
+                match look(&draft, kind) {
+                    Ok(Found::Replaceable(now)) if now == old => platform::remove_file(directory, beside),
+                    _ => {
+                        platform::exchange(directory, beside, directory, name)?;
+                        Err(io::Error::new(io::ErrorKind::AlreadyExists, MEANWHILE))
+                    }
+                }
+            }
+            // The file system cannot exchange names: the old page steps aside, and what came instead gets its name back.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+                ) =>
+            {
+                let mut aside = beside.to_owned();
+                aside.push(".old");
+                platform::rename_new(directory, name, directory, &aside)?;
+                match look(&self.path.with_file_name(&aside), kind) {
+                    Ok(Found::Replaceable(now)) if now == old => {}
+                    _ => {
+                        platform::rename_new(directory, &aside, directory, name)?;
+                        return Err(io::Error::new(io::ErrorKind::AlreadyExists, MEANWHILE));
+                    }
+                }
+                platform::rename_new(directory, beside, directory, name)?;
+                platform::remove_file(directory, &aside)
+            }
+            Err(error) => Err(error),
+        }
     }
+}
+
+/// Looks at what lies under a name, of which only the first bytes are read.
+fn look(path: &Path, kind: Kind) -> io::Result<Found> {
+    let meta = match symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        other => other?,
+    };
+    if meta.is_symlink() {
+        return Ok(Found::Foreign("it is a link".to_owned()));
+    }
+    if !meta.is_file() {
+        return Ok(Found::Foreign("it is no regular file".to_owned()));
+    }
+    let foreign = || format!("it already exists and is no {} that jackin wrote", kind.name());
+    // A link or a pipe that came there just now is not followed and not waited for.
+    let file = match platform::open_path(path, platform::Opening::Read) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Ok(Found::Foreign(foreign()));
+        }
+        other => other?,
+    };
+    let stat = file.stat()?;
+    let mut first = Vec::new();
+    file.take(Kind::LOOKED_AT).read_to_end(&mut first)?;
+    Ok(match kind.is_begun_by(&first) {
+        true => Found::Replaceable((stat.ino, stat.born)),
+        false => Found::Foreign(foreign()),
+    })
 }

@@ -3,7 +3,7 @@
 use super::diff::{no_store, settled};
 use super::fork::called;
 use super::frozen::natives_of;
-use super::named_file::NamedFile;
+use super::named_file::{Kind, Output};
 use super::pending::waiting_instances;
 use super::steps::{Steps, steps};
 use crate::cli::args::ShowArgs;
@@ -101,7 +101,7 @@ impl Known {
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliError> {
     let page = args.html.as_ref();
     let page = page
-        .map(|file| NamedFile::settle(context, file.as_ref()))
+        .map(|file| Output::settle(context, file, Kind::Page))
         .transpose()?;
     let reading = context
         .store_for_reading()?

@@ -76,6 +76,8 @@ pub(in crate::cli) struct CheckpointDocument {
 pub(in crate::cli) struct ReportDocument {
     #[serde(flatten)]
     pub(in crate::cli) head: Head,
+    /// `jackin recovery`, always the second field: by it `--report` recognizes a report that may be replaced.
+    pub(in crate::cli) written_by: &'static str,
     /// The session's id.
     pub(in crate::cli) instance: String,
     /// What the command returned; none when a signal ended it.
@@ -94,4 +96,20 @@ pub(in crate::cli) struct ReportDocument {
     pub(in crate::cli) changes: Vec<ChangeDocument>,
     /// The command that takes all of it back.
     pub(in crate::cli) undo: String,
+}
+
+impl ReportDocument {
+    /// Its author, for [`ReportDocument::written_by`].
+    pub(in crate::cli) const AUTHOR: &'static str = "jackin recovery";
+
+    /// Returns true if a file that starts with these bytes is such a report.
+    pub(in crate::cli) fn is_begun_by(first: &[u8]) -> bool {
+        let second = format!("\"written_by\": \"{}\",", Self::AUTHOR);
+        let Some(rest) = first.strip_prefix(b"{\n  \"schema\": ") else {
+            return false;
+        };
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let rest = rest.get(digits..).and_then(|rest| rest.strip_prefix(b",\n  "));
+        digits > 0 && rest.is_some_and(|rest| rest.starts_with(second.as_bytes()))
+    }
 }
