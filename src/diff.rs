@@ -3,6 +3,7 @@
 
 mod commits;
 mod compare;
+mod git_format;
 mod mask;
 mod patch;
 mod rename;
@@ -13,12 +14,16 @@ mod words;
 
 pub use commits::{CommitLine, Commits};
 pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare, count_changes};
-pub use patch::{Body, Content, Line, MAX_TEXT, Patch, PatchOptions, is_secret, patch, texts};
+pub use git_format::{binary_patch, git_mode, is_refused_by_git, quoted_name};
+pub use patch::{
+    Body, Content, Contents, Line, MAX_TEXT, Patch, PatchOptions, contents, holds_passwords, is_binary,
+    is_secret, lines, patch, texts,
+};
 pub use rename::{moved, pair_renames, renames};
 pub use repository::{Execution, RefMove, RepositoryChange, compare_repository};
 pub use settings::{Setting, compare_settings, withheld_settings};
 pub use withheld::{WithheldChange, WithheldKind, compare_withheld};
-pub use words::word_marks;
+pub use words::{word_changes, word_marks};
 
 /// What stands for a value that is not shown.
 const HIDDEN: &str = "(hidden; --show-secrets shows it)";

@@ -133,6 +133,13 @@ impl Terminal {
         self.facts.out.tty && !self.facts.dumb
     }
 
+    /// Writes names to stdout as they are, each with a NUL behind it. For programs; nothing is written to a terminal.
+    pub fn names(&self, names: &[u8]) {
+        if !self.facts.out.tty {
+            lock(&self.out).raw(names);
+        }
+    }
+
     /// Writes `text` and a newline to stdout: the result that was asked for.
     pub fn out(&self, text: &str) {
         lock(&self.out).line(text);

@@ -46,7 +46,7 @@ mod unlock;
 mod verify;
 mod words;
 
-pub(super) use diff::Compared;
+pub(super) use diff::{Compared, Since};
 pub(super) use frozen::{settle_frozen_and_say, warn_of_frozen};
 pub(super) use pending::warn_of_pending;
 

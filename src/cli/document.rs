@@ -17,6 +17,7 @@ use base64::Engine as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::commands::Since;
 use crate::diff::{Change, ChangeKind, NotCovered};
 use crate::restore::{Action, After, AsideWhy, Others, Why};
 use crate::snapshot::{Coverage, RelPath};
@@ -163,6 +164,12 @@ pub(in crate::cli) struct ChangeDocument {
     /// Why it stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// Only `true`: after the closing snapshot it was edited, and is now as neither snapshot has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edited_since: Option<bool>,
+    /// Only `true`: after the closing snapshot it became again what the earlier snapshot has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reverted_since: Option<bool>,
 }
 
 impl ChangeDocument {
@@ -183,7 +190,16 @@ impl ChangeDocument {
             parted_from: Vec::new(),
             names_outside: None,
             reason: None,
+            edited_since: None,
+            reverted_since: None,
         }
+    }
+
+    /// What became of it after the later snapshot.
+    pub(in crate::cli) fn since(mut self, since: Option<Since>) -> Self {
+        self.edited_since = (since == Some(Since::Edited)).then_some(true);
+        self.reverted_since = (since == Some(Since::Reverted)).then_some(true);
+        self
     }
 
     /// What a restore does about it.

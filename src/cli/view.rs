@@ -6,6 +6,7 @@ pub(super) mod changes;
 pub(super) mod contract;
 pub(super) mod doctor;
 pub(super) mod forks;
+pub(super) mod git_patch;
 pub(super) mod hooks;
 pub(super) mod import;
 pub(super) mod instances;

@@ -79,7 +79,7 @@ pub struct Patch {
 pub const MAX_TEXT: u64 = 4 << 20;
 
 /// How long one file may take; a slow pair is then shown coarser, never wrong.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether the content of this path is hidden by default: only its owner may read it, or its name is one that
 /// usually holds secrets.
@@ -118,14 +118,24 @@ pub fn is_secret(path: &RelPath, entry: Option<&Entry>) -> bool {
             .any(|part| PLACES.iter().any(|place| part == place.as_bytes()))
 }
 
-/// The patch of one change. `load` gives the content of the earlier (`false`) and the later (`true`) side; it is asked
-/// only when content will be shown.
-pub fn patch(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) -> Content) -> Patch {
-    let plain = |body| Patch {
-        body,
-        added: 0,
-        removed: 0,
-    };
+/// What is to be shown of the content of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Nothing: a directory, or only metadata differ.
+    Nothing,
+    /// Content that is not shown without `--show-secrets`.
+    Hidden,
+    /// Content that could not be loaded.
+    Unavailable(String),
+    /// At least one side is too large; sizes in bytes.
+    Large(u64, u64),
+    /// Both sides; empty where there is none.
+    Both(Vec<u8>, Vec<u8>),
+}
+
+/// Returns both sides of one change. `load` gives the content of the earlier (`false`) and the later (`true`) side; it is asked only
+/// when content will be shown.
+pub fn contents(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) -> Content) -> Contents {
     let has_content = |entry: &Option<Entry>| {
         entry
             .as_ref()
@@ -136,32 +146,50 @@ pub fn patch(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) 
         _ => false,
     };
     if same || change.kind == ChangeKind::Renamed || !(has_content(&change.from) || has_content(&change.to)) {
-        return plain(Body::Nothing);
+        return Contents::Nothing;
     }
     let from_path = change.from_path.as_ref().unwrap_or(&change.path);
     let secret = is_secret(&change.path, change.to.as_ref()) || is_secret(from_path, change.from.as_ref());
     if options.hides || (secret && !options.show_secrets) {
-        return plain(Body::Hidden);
+        return Contents::Hidden;
     }
     let mut side = |entry: &Option<Entry>, later: bool| match entry.as_ref().map(|entry| &entry.kind) {
         Some(Kind::File(_)) => load(later),
         Some(Kind::Symlink(target)) => Content::Bytes(target.to_vec()),
         _ => Content::Absent,
     };
-    let (old, new) = (side(&change.from, false), side(&change.to, true));
-    match (&old, &new) {
-        (Content::Unavailable(why), _) | (_, Content::Unavailable(why)) => {
-            plain(Body::Unavailable(why.clone()))
+    match (side(&change.from, false), side(&change.to, true)) {
+        (Content::Unavailable(why), _) | (_, Content::Unavailable(why)) => Contents::Unavailable(why),
+        (old @ Content::Large(_), new) | (old, new @ Content::Large(_)) => {
+            Contents::Large(size(&old), size(&new))
         }
-        (Content::Large(_), _) | (_, Content::Large(_)) => plain(Body::Large(size(&old), size(&new))),
-        _ => {
-            let (old, new) = (bytes(&old), bytes(&new));
-            if is_binary(old) || is_binary(new) {
-                return plain(Body::Binary(old.len() as u64, new.len() as u64));
-            }
-            lines(old, new, options)
-        }
+        (old, new) => Contents::Both(bytes(old), bytes(new)),
     }
+}
+
+/// The patch of one change. `load` is that of [`contents`].
+pub fn patch(change: &Change, options: PatchOptions, load: impl FnMut(bool) -> Content) -> Patch {
+    let plain = |body| Patch {
+        body,
+        added: 0,
+        removed: 0,
+    };
+    match contents(change, options, load) {
+        Contents::Nothing => plain(Body::Nothing),
+        Contents::Hidden => plain(Body::Hidden),
+        Contents::Unavailable(why) => plain(Body::Unavailable(why)),
+        Contents::Large(old, new) => plain(Body::Large(old, new)),
+        Contents::Both(old, new) if is_binary(&old) || is_binary(&new) => {
+            plain(Body::Binary(old.len() as u64, new.len() as u64))
+        }
+        Contents::Both(old, new) => lines(&old, &new, options),
+    }
+}
+
+/// Returns true if a line of the text signs in somewhere, which [`texts`] hides.
+#[must_use]
+pub fn holds_passwords(text: &[u8]) -> bool {
+    split(text).into_iter().any(|line| masked(line) != line)
 }
 
 /// The patch between two texts that are no snapshot's, without passwords in addresses.
@@ -183,15 +211,16 @@ fn size(content: &Content) -> u64 {
     }
 }
 
-fn bytes(content: &Content) -> &[u8] {
+fn bytes(content: Content) -> Vec<u8> {
     match content {
         Content::Bytes(bytes) => bytes,
-        _ => &[],
+        _ => Vec::new(),
     }
 }
 
 /// A NUL within the first 8000 bytes, as git decides.
-fn is_binary(bytes: &[u8]) -> bool {
+#[must_use]
+pub fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(8000).any(|b| *b == 0)
 }
 
@@ -200,7 +229,9 @@ fn split(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-fn lines(old: &[u8], new: &[u8], options: PatchOptions) -> Patch {
+/// The patch between two texts; passwords in addresses are shown with [`PatchOptions::show_secrets`].
+#[must_use]
+pub fn lines(old: &[u8], new: &[u8], options: PatchOptions) -> Patch {
     let shown = |text: &[u8]| match options.show_secrets {
         true => text.to_vec(),
         false => masked(text),

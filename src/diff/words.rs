@@ -5,6 +5,7 @@ use std::ops::Range;
 use similar::{ChangeTag, TextDiff};
 
 use super::Line;
+use super::patch::PATIENCE;
 
 /// Longer lines, in bytes, are not looked at word by word.
 const LONGEST: usize = 2_000;
@@ -39,6 +40,25 @@ pub fn word_marks(lines: &[(Line, String)]) -> Vec<Vec<Range<usize>>> {
         at += (removed + added).max(1);
     }
     marks
+}
+
+/// Both texts as one, cut where words differ: [`Line::Removed`] stood only in the earlier one, [`Line::Added`] only in the later one.
+#[must_use]
+pub fn word_changes(before: &str, after: &str) -> Vec<(Line, String)> {
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_words(before, after);
+    let mut parts: Vec<(Line, String)> = Vec::new();
+    for change in diff.iter_all_changes() {
+        let line = match change.tag() {
+            ChangeTag::Equal => Line::Context,
+            ChangeTag::Insert => Line::Added,
+            ChangeTag::Delete => Line::Removed,
+        };
+        match parts.last_mut().filter(|(last, _)| *last == line) {
+            Some((_, text)) => text.push_str(change.value()),
+            None => parts.push((line, change.value().to_owned())),
+        }
+    }
+    parts
 }
 
 fn differing(before: &str, after: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {

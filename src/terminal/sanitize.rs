@@ -99,7 +99,7 @@ pub fn is_combining(c: char) -> bool {
     !c.is_ascii() && c.escape_debug().nth(1).is_some() && is_printable(c)
 }
 
-/// The last check of all that leaves: what is visible, newlines, tabs, and, when `color`, the colours of [`style`].
+/// The last check of all that leaves: what is visible, newlines (with their carriage returns), tabs, and, when `color`, the colours of [`style`].
 pub(crate) fn door(text: &str, color: bool) -> String {
     let mut passed = String::with_capacity(text.len());
     let mut rest = text;
@@ -118,7 +118,9 @@ pub(crate) fn door(text: &str, color: bool) -> String {
             rest = after;
             continue;
         }
-        if matches!(c, '\n' | '\t') || is_visible(c) {
+        // At the end of a line it moves the cursor to where the newline moves it anyway: lines of files keep theirs.
+        let ends_line = c == '\r' && (rest.len() == 1 || rest.starts_with("\r\n"));
+        if matches!(c, '\n' | '\t') || ends_line || is_visible(c) {
             passed.push(c);
         } else {
             escape(&mut passed, c);

@@ -68,6 +68,7 @@ mod git_diff;
 mod git_isolated;
 mod git_locked;
 mod git_oracle;
+mod git_patches;
 mod git_shapes;
 mod git_state;
 mod git_watched;

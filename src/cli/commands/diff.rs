@@ -3,25 +3,39 @@
 mod differences;
 mod sides;
 
-use crate::cli::args::{Check, DiffArgs, DiffForm};
+use std::os::unix::ffi::OsStringExt as _;
+
+use crate::cli::args::{Check, DiffArgs, DiffForm, Until};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::{html, view};
 use crate::config::Mode;
 use crate::diff::PatchOptions;
-use crate::session::{find_called, find_instance, settle_lost};
+use crate::session::{find_called, find_instance, find_snapshot, is_active, settle_lost};
+use crate::snapshot::{RelPath, SnapshotKind};
 use crate::store::{InstanceRow, Store};
+use crate::terminal::{sanitize, size};
 
-pub(in crate::cli) use differences::{Compared, Differences, Question, differences, document};
+pub(in crate::cli) use differences::{Compared, Differences, Question, Since, differences, document};
 
-use self::sides::Later;
 use super::named_file::{Kind, Output};
 use super::show::Known;
 use super::unlock::identities;
 use super::words::Words;
 
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
+    if args.nul && context.terminal.is_tty_out() {
+        let error = CliError::new(
+            ErrorKind::Usage,
+            "-z prints names unquoted, which a terminal must not get",
+        );
+        return Err(error.hint("leave out -z, or send the output to a program or a file"));
+    }
+    if args.nul && !args.name_only && !args.name_status {
+        let error = CliError::new(ErrorKind::Usage, "-z needs --name-only or --name-status");
+        return Err(error.hint("add --name-only"));
+    }
     let page = args.html.as_ref();
     let page = page
         .map(|file| Output::settle(context, file, Kind::Page))
@@ -30,13 +44,15 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
     let store = store.unlocked_by(identities(context, &args.unlock)?);
     // Archives must not go while they are read.
     let _needed = store.share()?;
+    let to = later_side(&store, &row, args)?;
     let question = Question {
         from: args.from.as_deref(),
-        to: &args.to,
+        to: &to,
         paths: &args.paths,
         check_content: args.check == Some(Check::Content),
         show_secrets: args.show_secrets,
         pairs_renames: !args.no_renames,
+        marks_since: args.to.is_none(),
     };
     let found = differences(context, &store, &row, &question)?;
     if let Some(file) = &page {
@@ -60,9 +76,35 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
     Ok(code.into())
 }
 
+/// The later side: what was asked for, else what the session left; now while it lives, or when files are to be read anyway.
+fn later_side(store: &Store, row: &InstanceRow, args: &DiffArgs) -> Result<Until, CliError> {
+    if let Some(to) = &args.to {
+        return Ok(to.clone());
+    }
+    let closing = SnapshotKind::Closing;
+    let snapshots = store.catalog().snapshots(&row.id)?;
+    let is_closed = row.ended_at.is_some() && snapshots.iter().any(|snapshot| snapshot.kind == closing);
+    if args.now || !is_closed || args.check.is_some() {
+        return Ok(Until::Now);
+    }
+    // After the end there is only what came since.
+    let from = args
+        .from
+        .as_deref()
+        .map(|from| find_snapshot(store, row, from))
+        .transpose();
+    let from = from.map_err(|error| nothing(row, error))?;
+    let is_after =
+        from.is_some_and(|from| matches!(from.kind, SnapshotKind::Closing | SnapshotKind::Emergency));
+    Ok(match is_after {
+        true => Until::Now,
+        false => Until::Snapshot(closing.word().to_owned()),
+    })
+}
+
 fn tell(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differences, args: &DiffArgs) {
     let options = PatchOptions {
-        context: 3,
+        context: args.unified.unwrap_or(3),
         show_secrets: args.show_secrets,
         hides: false,
     };
@@ -70,28 +112,70 @@ fn tell(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differe
     // What agents may do now is wanted first, whatever else changed.
     for mount in found.mounts.iter().filter(|mount| !mount.settings.is_empty()) {
         let width = context.terminal.width_out();
-        let text = view::settings::settings(&mount.coverage, &mount.settings, width);
-        context.terminal.out(&text);
-    }
-    for mount in &found.mounts {
-        show(
+        aside(
             context,
-            args.form(),
-            mount,
-            &sources,
-            options,
-            found.mounts.len() > 1,
+            args,
+            &view::settings::settings(&mount.coverage, &mount.settings, width),
         );
+    }
+    let mut lacking = 0;
+    for mount in &found.mounts {
+        lacking += show(context, args, mount, &sources, options, found.mounts.len() > 1);
+    }
+    if lacking > 0 {
+        let paths = size::counted(lacking, "path is", "paths are");
+        context.terminal.note(&format!(
+            "{paths} not in the patch; the lines that begin with # say why"
+        ));
     }
     if !found.are_any() {
         context.terminal.note("no differences");
-    } else if matches!(found.later, Later::Now) {
-        let undo = Words::new("restore")
+    }
+    propose(context, store, row, found, args);
+}
+
+/// What to type next: only what does something.
+fn propose(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differences, args: &DiffArgs) {
+    // Of two snapshots that were named no restore is meant, and nothing is restored while the session lives.
+    if args.to.as_ref().is_some_and(|to| *to != Until::Now) || row.ended_at.is_none() && is_active(store, row)
+    {
+        return;
+    }
+    let with_paths = |words: Words| {
+        words
+            .flag("--identity", args.unlock.identity.as_ref())
+            .paths(&args.paths)
+    };
+    let from = |verb: &str| {
+        Words::new(verb)
             .arg(row.id.as_str())
             .flag("--from", args.from.as_ref())
-            .flag("--identity", args.unlock.identity.as_ref())
-            .paths(&args.paths);
-        context.propose("undo it", &undo.text());
+    };
+    let (left, others) = (found.left_to_undo(), found.edited_elsewhere());
+    if found.are_any() && left {
+        context.propose("undo it", &with_paths(from("restore")).text());
+    }
+    if found.edited() || others > 0 {
+        if others > 0 {
+            let paths = size::counted(others, "other path", "other paths");
+            context
+                .terminal
+                .note(&format!("{paths} changed since the session ended"));
+        }
+        context.propose(
+            "to compare with the files as they are",
+            &with_paths(from("diff").plain("--now")).text(),
+        );
+    }
+}
+
+/// Prints what stands before the paths: as a remark in a patch, beside the result where that is for a program.
+fn aside(context: &Context<'_>, args: &DiffArgs, text: &str) {
+    match args.form() {
+        DiffForm::Patch => context.terminal.out(&view::git_patch::remark(text)),
+        DiffForm::NameOnly => context.terminal.note(text),
+        _ if args.nul => context.terminal.note(text),
+        DiffForm::NameStatus | DiffForm::Stat => context.terminal.out(text),
     }
 }
 
@@ -167,42 +251,62 @@ pub(super) fn nothing(row: &InstanceRow, error: crate::session::SessionError) ->
     .command("sessions that have snapshots", "list")
 }
 
+/// Prints one mount. Gives how many paths a patch lacks.
 fn show(
     context: &Context<'_>,
-    form: DiffForm,
+    args: &DiffArgs,
     mount: &Compared,
     sources: &view::patch::Sources<'_>,
     options: PatchOptions,
     several: bool,
-) {
+) -> u64 {
     let terminal = context.terminal;
     let changes = &mount.comparison.changes;
-    if several && !changes.is_empty() {
-        terminal.out(&view::changes::host(&mount.coverage));
+    let for_programs = args.nul || args.form() == DiffForm::NameOnly;
+    if several && !changes.is_empty() && !for_programs {
+        aside(context, args, &view::changes::host(&mount.coverage));
     }
     for change in &mount.repositories {
-        terminal.out(&view::repository::change(
-            &mount.coverage,
-            change,
-            terminal.width_out(),
-        ));
+        let text = view::repository::change(&mount.coverage, change, terminal.width_out());
+        aside(context, args, &text);
     }
-    match form {
+    let mut lacking = 0;
+    match args.form() {
+        form if args.nul => terminal.names(&names(mount, form, several)),
+        DiffForm::NameOnly => {
+            for change in changes {
+                terminal.out(&sanitize::name(&named(mount, &change.path, several)));
+            }
+        }
         DiffForm::NameStatus => {
             for change in changes {
                 if terminal.out_is_closed() {
-                    return;
+                    break;
                 }
-                terminal.out(&view::changes::line(change));
+                terminal.out(&view::changes::marked(change, mount.since(change)));
             }
         }
         DiffForm::Stat => terminal.out(&view::patch::stat(mount, sources, terminal.width_out())),
         DiffForm::Patch => {
+            let form = view::git_patch::Form {
+                options,
+                binary: args.binary,
+                words: args.word_diff,
+                exact: !terminal.is_tty_out() && !args.word_diff,
+            };
             for change in changes {
                 if terminal.out_is_closed() {
-                    return;
+                    break;
                 }
-                terminal.out(&view::patch::patch(&mount.coverage, change, sources, options));
+                if let Some(word) = view::changes::since(mount.since(change)) {
+                    let path = view::changes::path(&change.path, None);
+                    terminal.out(&view::git_patch::remark(&format!("{path}: {word}")));
+                }
+                let shown = view::git_patch::change(&mount.coverage, change, sources, form);
+                lacking += u64::from(shown.lacks);
+                if !shown.text.is_empty() {
+                    terminal.out(&shown.text);
+                }
             }
         }
     }
@@ -217,4 +321,35 @@ fn show(
     if !mount.comparison.not_covered.is_empty() {
         terminal.note(&view::patch::not_covered(&mount.comparison.not_covered));
     }
+    lacking
+}
+
+/// A path below the mount; of several mounts on the host.
+fn named(mount: &Compared, path: &RelPath, several: bool) -> Vec<u8> {
+    match several {
+        true => path
+            .on_host(&mount.coverage.root.to_path())
+            .into_os_string()
+            .into_vec(),
+        false if path.is_root() => b".".to_vec(),
+        false => path.as_bytes().to_vec(),
+    }
+}
+
+/// The paths with a NUL behind each; before them the letter, and of a rename both paths.
+fn names(mount: &Compared, form: DiffForm, several: bool) -> Vec<u8> {
+    let mut text = Vec::new();
+    for change in &mount.comparison.changes {
+        let mut parts = Vec::new();
+        if form == DiffForm::NameStatus {
+            parts.push(view::changes::letter(change.kind).0.as_bytes().to_vec());
+            parts.extend(change.from_path.iter().map(|path| named(mount, path, several)));
+        }
+        parts.push(named(mount, &change.path, several));
+        for part in parts {
+            text.extend(part);
+            text.push(0);
+        }
+    }
+    text
 }

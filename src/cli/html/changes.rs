@@ -8,7 +8,6 @@ use crate::cli::commands::diff::{Compared, Differences};
 use crate::cli::view;
 use crate::cli::view::patch::Sources;
 use crate::diff::{Body, Change, Line, PatchOptions, word_marks};
-use crate::snapshot::Coverage;
 use crate::terminal::{sanitize, size};
 
 /// So many bytes of lines stand in a page, so that a browser opens it; what is left out is said.
@@ -59,7 +58,7 @@ fn of_mount(mount: &Compared, shown: &Shown<'_>, room: &mut usize) -> Markup {
         @for change in &mount.repositories {
             pre { (plain(&view::repository::change(&mount.coverage, change, WIDTH))) }
         }
-        @for change in changes { (of_path(&mount.coverage, change, &sources, shown.show_secrets, room)) }
+        @for change in changes { (of_path(mount, change, &sources, shown.show_secrets, room)) }
         @for change in &mount.withheld {
             p class="path warn" {
                 (view::changes::withheld(&mount.coverage, change))
@@ -77,7 +76,7 @@ fn of_mount(mount: &Compared, shown: &Shown<'_>, room: &mut usize) -> Markup {
 }
 
 fn of_path(
-    coverage: &Coverage,
+    mount: &Compared,
     change: &Change,
     sources: &Sources<'_>,
     show_secrets: bool,
@@ -89,13 +88,14 @@ fn of_path(
         show_secrets,
         hides: false,
     };
-    let made = view::patch::made(coverage, change, sources, options);
+    let made = view::patch::made(&mount.coverage, change, sources, options);
     let (added, removed) = (made.added, made.removed);
     let head = html! {
         span class={ "kind " (letter) } { (letter) }
         span class="mono" { (name(change)) }
         @let detail = view::changes::detail(change);
         @if !detail.is_empty() { span class="dim" { "  (" (detail) ")" } }
+        @if let Some(word) = view::changes::since(mount.since(change)) { span class="warn" { "  " (word) } }
         @if added + removed > 0 {
             span class="dim" { "  +" (size::count(added)) " −" (size::count(removed)) }
         }

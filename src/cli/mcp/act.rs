@@ -300,6 +300,7 @@ fn compare(context: &Context<'_>, found: Session, given: Diff) -> Result<Reply, 
         check_content: false,
         show_secrets: false,
         pairs_renames: true,
+        marks_since: false,
     };
     let found = differences(context, &store, &row, &question)?;
     Reply::new(

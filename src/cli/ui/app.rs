@@ -44,6 +44,8 @@ pub(super) struct App {
     pub(super) suspends: bool,
     /// What was drawn last.
     pub(super) drawn: Drawn,
+    /// A restore was done here: the newest receipt of one before it. The timeline that is read next shows the new one.
+    restored_after: Option<u64>,
 }
 
 impl App {
@@ -75,6 +77,7 @@ impl App {
             stops: false,
             suspends: false,
             drawn: Drawn::default(),
+            restored_after: None,
         };
         app.ask(Ask::Sessions, "reading the store");
         if let Some(instance) = instance {
@@ -239,8 +242,10 @@ impl App {
             }
             Answer::Timeline(timeline) => {
                 let same = self.timeline.as_ref().is_some_and(|old| old.id == timeline.id);
-                if !same {
-                    self.timeline_scroll = Scroll::default();
+                let at = self.place_in(&timeline).filter(|_| same);
+                match at {
+                    Some(at) => self.timeline_scroll.at = at,
+                    None => self.timeline_scroll = Scroll::default(),
                 }
                 self.timeline = Some(timeline);
                 // One that is only shown anew is not what the operator went to.
@@ -281,6 +286,7 @@ impl App {
                 self.views
                     .retain(|view| matches!(view, View::Sessions | View::Timeline));
                 self.compared = None;
+                self.restored_after = Some(self.timeline.as_ref().map_or(0, newest_restore));
                 self.open(View::Done);
                 self.refresh();
             }
@@ -299,6 +305,21 @@ impl App {
                 self.message = Some(why);
             }
         }
+    }
+
+    /// The row of a timeline that is read anew: of the restore that was just done, else of the moment that is chosen. Rows come in
+    /// at the top, so a row number would mean another moment.
+    fn place_in(&mut self, timeline: &Timeline) -> Option<usize> {
+        let restored = newest_restore(timeline);
+        let is_new = self.restored_after.take().is_some_and(|before| restored > before);
+        let chosen = self.chosen_moment().map(|moment| moment.what.clone());
+        timeline.moments.iter().position(|moment| match (&moment.what, &chosen) {
+            (What::Restore { number, .. }, _) if is_new => *number == restored,
+            _ if is_new => false,
+            (What::Restore { number, .. }, Some(What::Restore { number: chosen, .. })) => number == chosen,
+            (What::Snapshot { id, .. }, Some(What::Snapshot { id: chosen, .. })) => id == chosen,
+            _ => false,
+        })
     }
 
     /// Reads again what is behind the view.
@@ -348,4 +369,13 @@ impl App {
             _ => None,
         }
     }
+}
+
+/// The newest receipt of a restore or an undo; 0 when there is none.
+fn newest_restore(timeline: &Timeline) -> u64 {
+    let numbers = timeline.moments.iter().map(|moment| match &moment.what {
+        What::Restore { number, .. } => *number,
+        What::Snapshot { .. } => 0,
+    });
+    numbers.max().unwrap_or(0)
 }

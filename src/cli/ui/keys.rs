@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::App;
-use super::data::{Ask, Goal, What};
+use super::data::{Ask, Goal, Kind, What};
 use super::scroll::Scroll;
 use super::views::View;
 
@@ -247,6 +247,12 @@ impl App {
     fn escape(&mut self) {
         if let Some(filter) = self.filter().filter(|filter| !filter.is_empty()) {
             filter.clear();
+            self.lay_out();
+            return;
+        }
+        let compared = self.compared.as_mut().filter(|compared| compared.tree.kind != Kind::All);
+        if let (View::Changes, Some(compared)) = (self.views.last().copied().unwrap_or(View::Sessions), compared) {
+            compared.tree.kind = Kind::All;
             self.lay_out();
             return;
         }

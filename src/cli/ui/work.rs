@@ -130,6 +130,7 @@ impl<'e> Worker<'e> {
             check_content: false,
             show_secrets: false,
             pairs_renames: true,
+            marks_since: false,
         };
         let found = differences(context, &store, &row, &question)?;
         drop(needed);

@@ -1,5 +1,6 @@
 //! Changes, one line each.
 
+use crate::cli::commands::Since;
 use crate::diff::{Change, ChangeKind, WithheldChange};
 use crate::snapshot::{Coverage, Entry, RelPath};
 use crate::terminal::{Role, sanitize, size, style};
@@ -78,6 +79,33 @@ pub(in crate::cli) fn line(change: &Change) -> String {
         text.push_str(&style::paint(Role::Dim, &format!("  ({detail})")));
     }
     text
+}
+
+/// [`line`] with what became of the path after the later snapshot.
+pub(in crate::cli) fn marked(change: &Change, now: Option<Since>) -> String {
+    let text = line(change);
+    let Some(word) = since(now) else {
+        return text;
+    };
+    let word = style::paint(Role::Warning, word);
+    match now {
+        // The letter stands first, in its colour.
+        Some(Since::Edited) => {
+            let (letter, role) = letter(change.kind);
+            let painted = style::paint(role, letter);
+            let rest = text.strip_prefix(&painted).unwrap_or_default();
+            format!("{}{rest}  {word}", style::paint(role, &format!("{letter}!")))
+        }
+        _ => format!("{text}  {word}"),
+    }
+}
+
+/// What became of a path after the later snapshot, in words.
+pub(in crate::cli) fn since(now: Option<Since>) -> Option<&'static str> {
+    match now? {
+        Since::Edited => Some("edited since"),
+        Since::Reverted => Some("reverted since"),
+    }
 }
 
 /// What differs beside the content, in words.

@@ -1,8 +1,8 @@
-//! `diff --patch` and `diff --stat`: changed lines, cleaned for a terminal.
+//! Changed lines for people, cleaned for a terminal (`restore --dry-run --patch`, MCP), `diff --stat`, and where contents come from.
 
 use super::changes;
 use crate::cli::commands::Compared;
-use crate::diff::{self, Body, Change, Content, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};
+use crate::diff::{self, Body, Change, Content, Contents, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};
 use crate::mount::Root;
 use crate::snapshot::{Coverage, Entry, Kind, RelPath};
 use crate::store::Blobs;
@@ -153,29 +153,58 @@ pub(in crate::cli) fn made(
     sources: &Sources<'_>,
     options: PatchOptions,
 ) -> Patch {
+    let options = hiding(coverage, change, sources, options);
+    diff::patch(change, options, |later| {
+        load(coverage, change, sources, later, MAX_TEXT)
+    })
+}
+
+/// Both contents of a change, up to `most` bytes each.
+pub(in crate::cli) fn contents(
+    coverage: &Coverage,
+    change: &Change,
+    sources: &Sources<'_>,
+    options: PatchOptions,
+    most: u64,
+) -> Contents {
+    let options = hiding(coverage, change, sources, options);
+    diff::contents(change, options, |later| {
+        load(coverage, change, sources, later, most)
+    })
+}
+
+fn hiding(
+    coverage: &Coverage,
+    change: &Change,
+    sources: &Sources<'_>,
+    options: PatchOptions,
+) -> PatchOptions {
+    PatchOptions {
+        hides: options.hides || (sources.hides_private && coverage.is_private(&change.path)),
+        ..options
+    }
+}
+
+/// The content of one side.
+fn load(coverage: &Coverage, change: &Change, sources: &Sources<'_>, later: bool, most: u64) -> Content {
     let lent = |entry: &Option<Entry>| {
         entry
             .as_ref()
             .and_then(|entry| sources.from.lent(entry.content()?))
     };
-    let is_private = coverage.is_private(&change.path);
-    let options = PatchOptions {
-        hides: options.hides || (sources.hides_private && is_private),
-        ..options
-    };
-    diff::patch(change, options, |later| match (later, sources.to) {
-        (true, None) if lent(&change.to).is_some() => stored(sources.from, change.to.as_ref()),
-        (false, _) => stored(sources.from, change.from.as_ref()),
-        (true, Some(blobs)) => stored(blobs, change.to.as_ref()),
-        (true, None) => live(coverage, &change.path),
-    })
+    match (later, sources.to) {
+        (true, None) if lent(&change.to).is_some() => stored(sources.from, change.to.as_ref(), most),
+        (false, _) => stored(sources.from, change.from.as_ref(), most),
+        (true, Some(blobs)) => stored(blobs, change.to.as_ref(), most),
+        (true, None) => live(coverage, &change.path, most),
+    }
 }
 
-fn stored(blobs: &Blobs, entry: Option<&Entry>) -> Content {
+fn stored(blobs: &Blobs, entry: Option<&Entry>, most: u64) -> Content {
     let Some(content) = entry.and_then(Entry::content) else {
         return Content::Absent;
     };
-    if content.size > MAX_TEXT {
+    if content.size > most {
         return Content::Large(content.size);
     }
     if content.size == 0 {
@@ -195,14 +224,14 @@ fn stored(blobs: &Blobs, entry: Option<&Entry>) -> Content {
     }
 }
 
-fn live(coverage: &Coverage, path: &RelPath) -> Content {
+fn live(coverage: &Coverage, path: &RelPath, most: u64) -> Content {
     let read = || -> std::io::Result<Content> {
         let root = Root::open(&coverage.root.to_path()).map_err(std::io::Error::other)?;
         let Some((parent, name)) = path.split() else {
             return Ok(Content::Absent);
         };
         let (file, stat) = root.dir(&parent)?.file(name.as_os_str())?;
-        if stat.size > MAX_TEXT {
+        if stat.size > most {
             return Ok(Content::Large(stat.size));
         }
         let mut bytes = vec![0; usize::try_from(stat.size).unwrap_or(0)];

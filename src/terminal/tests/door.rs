@@ -36,6 +36,8 @@ fn only_our_own_colours_pass() {
         }
     }
     assert_eq!(door("a\tb\nc\rd\u{202e}", true), "a\tb\nc\\x0dd\\u{202e}");
+    // Where a line ends it moves nothing: files keep theirs in patches.
+    assert_eq!(door("a\r\nb\r\rc\r", true), "a\r\nb\\x0d\\x0dc\r");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! What differs between two sides, mount by mount.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
 use super::nothing;
 use super::sides::{Later, live, stored};
-use crate::capture::{CaptureError, Earlier, Reveal, Show, check_mount};
+use crate::capture::{CaptureError, Earlier, Reveal, Seen, Show, check_mount};
 use crate::cli::args::Until;
 use crate::cli::commands::paths;
 use crate::cli::commands::repositories::{repositories, settings};
@@ -16,15 +17,15 @@ use crate::cli::document::{
 use crate::cli::error::CliError;
 use crate::cli::view;
 use crate::diff::{
-    Comparison, NotCovered, RepositoryChange, Setting, Side, WithheldChange, compare, compare_withheld,
-    pair_renames, withheld_settings,
+    Change, Comparison, NotCovered, RepositoryChange, Setting, Side, WithheldChange, compare,
+    compare_withheld, pair_renames, withheld_settings,
 };
 use crate::restore::Scope;
 use crate::session::find_snapshot;
-use crate::snapshot::{Coverage, SnapshotRecord};
+use crate::snapshot::{Coverage, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::store::{Blobs, InstanceRow, Store};
 
-/// One mount compared.
+/// One mount, compared.
 pub(in crate::cli) struct Compared {
     pub(in crate::cli) coverage: Coverage,
     pub(in crate::cli) comparison: Comparison,
@@ -34,6 +35,34 @@ pub(in crate::cli) struct Compared {
     pub(in crate::cli) settings: Vec<Setting>,
     /// Which credentials changed that no snapshot holds.
     pub(in crate::cli) withheld: Vec<WithheldChange>,
+    /// Paths that are no longer as the later snapshot has them; empty unless that was asked.
+    since: BTreeMap<RelPath, Since>,
+}
+
+/// What became of a path after the later snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Since {
+    /// It is as neither snapshot has it.
+    Edited,
+    /// It is as the earlier snapshot has it: restored, or reverted by hand.
+    Reverted,
+}
+
+impl Compared {
+    /// What became of a change after the later snapshot. A rename was edited when one of its paths was.
+    pub(in crate::cli) fn since(&self, change: &Change) -> Option<Since> {
+        let paths = [Some(&change.path), change.from_path.as_ref()];
+        let found = || {
+            paths
+                .into_iter()
+                .flatten()
+                .filter_map(|path| self.since.get(path).copied())
+        };
+        match found().any(|since| since == Since::Edited) {
+            true => Some(Since::Edited),
+            false => found().next(),
+        }
+    }
 }
 
 /// What is compared, and how.
@@ -50,6 +79,8 @@ pub(in crate::cli) struct Question<'a> {
     pub(in crate::cli) show_secrets: bool,
     /// A file that was moved is one change.
     pub(in crate::cli) pairs_renames: bool,
+    /// Look also at what became of each path after the later snapshot.
+    pub(in crate::cli) marks_since: bool,
 }
 
 /// What differs between two sides.
@@ -68,6 +99,37 @@ impl Differences {
     pub(in crate::cli) fn are_any(&self) -> bool {
         let differs = |mount: &Compared| !mount.comparison.changes.is_empty() || !mount.withheld.is_empty();
         self.mounts.iter().any(differs)
+    }
+
+    /// Returns true if a restore to the earlier side has something left to do, as far as that is known.
+    pub(super) fn left_to_undo(&self) -> bool {
+        let is_left = |mount: &Compared| {
+            let mut changes = mount.comparison.changes.iter();
+            changes.any(|change| mount.since(change) != Some(Since::Reverted)) || !mount.withheld.is_empty()
+        };
+        self.mounts.iter().any(is_left)
+    }
+
+    /// Returns true if a change was edited after the later snapshot.
+    pub(super) fn edited(&self) -> bool {
+        let edited = |mount: &Compared| {
+            let mut changes = mount.comparison.changes.iter();
+            changes.any(|change| mount.since(change) == Some(Since::Edited))
+        };
+        self.mounts.iter().any(edited)
+    }
+
+    /// How many paths that are no change between both snapshots differ from the later one now.
+    pub(super) fn edited_elsewhere(&self) -> u64 {
+        let elsewhere = |mount: &Compared| {
+            let changes = mount.comparison.changes.iter();
+            let told: BTreeSet<&RelPath> = changes
+                .flat_map(|change| [Some(&change.path), change.from_path.as_ref()])
+                .flatten()
+                .collect();
+            mount.since.keys().filter(|path| !told.contains(path)).count() as u64
+        };
+        self.mounts.iter().map(elsewhere).sum()
     }
 
     /// The later side: the id of a snapshot, or `now`.
@@ -196,6 +258,29 @@ pub(in crate::cli) fn differences(
             &comparison.changes,
             (question.show_secrets, store.is_unlocked()),
         );
+        let since = match &later {
+            Later::Snapshot(_) if question.marks_since => {
+                let earlier = plain.as_ref().map(|manifest| Earlier {
+                    manifest,
+                    started_at: mount.started_at,
+                    same_rules: true,
+                });
+                let live = live(context, store, &mount.coverage, earlier, question.check_content);
+                let mut found = live
+                    .map(|now| {
+                        since(
+                            (before.as_ref(), after.manifest.as_ref()),
+                            now,
+                            &mut reveal,
+                            mount,
+                        )
+                    })
+                    .unwrap_or_default();
+                found.retain(|path, _| scope.holds(path));
+                found
+            }
+            _ => BTreeMap::new(),
+        };
         if question.pairs_renames {
             comparison.changes = pair_renames(comparison.changes);
         }
@@ -213,6 +298,7 @@ pub(in crate::cli) fn differences(
             repositories,
             settings,
             withheld,
+            since,
         });
     }
     Ok(Differences {
@@ -224,6 +310,38 @@ pub(in crate::cli) fn differences(
     })
 }
 
+/// What became of each path after the later of two snapshots. A path that cannot be seen now is not in it.
+fn since(
+    (before, after): (Option<&Manifest>, Option<&Manifest>),
+    mut now: Seen,
+    reveal: &mut Reveal,
+    mount: &MountRecord,
+) -> BTreeMap<RelPath, Since> {
+    if let Some(now) = &mut now.manifest {
+        reveal.now(now, mount);
+    }
+    let live = Side {
+        manifest: now.manifest.as_ref(),
+        skipped: &now.skipped,
+    };
+    let differing = |manifest| {
+        let stored = Side {
+            manifest,
+            skipped: &[],
+        };
+        let changes = compare(&stored, &live).changes.into_iter();
+        changes.map(|change| change.path).collect::<BTreeSet<_>>()
+    };
+    let from_before = differing(before);
+    let from_after = differing(after).into_iter();
+    from_after
+        .map(|path| match from_before.contains(&path) {
+            true => (path, Since::Edited),
+            false => (path, Since::Reverted),
+        })
+        .collect()
+}
+
 /// As JSON.
 pub(in crate::cli) fn document(row: &InstanceRow, found: &Differences) -> DiffDocument {
     let compared = &found.mounts;
@@ -232,7 +350,7 @@ pub(in crate::cli) fn document(row: &InstanceRow, found: &Differences) -> DiffDo
             .comparison
             .changes
             .iter()
-            .map(|change| ChangeDocument::new(&mount.coverage, change))
+            .map(|change| ChangeDocument::new(&mount.coverage, change).since(mount.since(change)))
     });
     let gaps = compared.iter().flat_map(|mount| {
         mount

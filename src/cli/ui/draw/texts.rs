@@ -29,9 +29,10 @@ pub(super) fn plan(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
         }
     }
     let question = match (plan.does_something, &request.goal) {
-        (false, _) => " Nothing to do.",
-        (true, Goal::Undo(_)) => " Take this restore back?  y  yes    Esc  no",
-        (true, _) => " Restore these files?  y  yes    Esc  no",
+        (false, _) => " Nothing to do.".to_owned(),
+        (true, Goal::Undo(Some(receipt))) => format!(" Undo restore {receipt}?  y  yes    Esc  no"),
+        (true, Goal::Undo(None)) => " Take this restore back?  y  yes    Esc  no".to_owned(),
+        (true, _) => " Restore these files?  y  yes    Esc  no".to_owned(),
     };
     foot.push(Line::styled(question, paint::look(Role::Heading)));
     let height = u16::try_from(foot.len()).unwrap_or(1);

@@ -7,7 +7,7 @@ use crate::cli::commands::{restore, undo};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::view;
-use crate::restore::refuse_locked;
+use crate::restore::{Purpose, refuse_locked};
 use crate::terminal::recorded::Recording;
 use crate::terminal::{Role, style};
 
@@ -86,7 +86,11 @@ pub(super) fn act(
     Ok(Answer::Done(said.text()))
 }
 
-fn told(request: Request, planned: &Planned) -> Answer {
+fn told(mut request: Request, planned: &Planned) -> Answer {
+    // The last restore is another one when something is restored meanwhile: what is shown is what is meant.
+    if let Purpose::Undo(receipt) = planned.proposal.purpose {
+        request.goal = Goal::Undo(Some(receipt));
+    }
     let does_something = !planned.proposal.is_empty() && refuse_locked(&planned.proposal).is_ok();
     Answer::Plan(request, text(planned), does_something)
 }
