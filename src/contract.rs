@@ -17,7 +17,7 @@ mod target;
 mod terms;
 
 pub use error::ContractError;
-pub use exclude::{Matcher, PatternError, Verdict};
+pub use exclude::{Matcher, PatternError, PrivateFiles, Verdict};
 pub use foreign::{COUNT, Foreign, Identity, MAX_VISITED, answer as count_answer, count_foreign};
 pub use integration::{Detected, detect as automatic_excludes};
 pub use native::{FROZEN_SUFFIX, FrozenPlace, NativePlan, NativeSource, NotFrozen, frozen_name, plan_native};

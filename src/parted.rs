@@ -53,7 +53,8 @@ impl Format {
     /// The format a file of this name is written in.
     #[must_use]
     pub fn of(name: &[u8]) -> Option<Self> {
-        if name.ends_with(b".json") {
+        // What has comments is not read.
+        if name.ends_with(b".json") || name.ends_with(b".jsonc") {
             Some(Self::Json)
         } else if name.ends_with(b".toml") {
             Some(Self::Toml)
@@ -135,14 +136,18 @@ pub fn part(format: Format, whole: &[u8]) -> Option<Parted> {
 }
 
 /// Takes a settings file of this name apart. One that cannot be read by key is public as a whole when it is blank, or, if it `may_be_unread`,
-/// when nothing in it is like a secret or the name of one.
+/// when it is text in which nothing is like a secret or the name of one.
 #[must_use]
 pub fn part_settings(name: &[u8], whole: &[u8], may_be_unread: bool) -> Option<Parted> {
-    part(Format::of(name)?, whole).or_else(|| {
+    let parted = Format::of(name).and_then(|format| part(format, whole));
+    parted.or_else(|| {
         let text = str::from_utf8(whole)
             .ok()
             .filter(|text| text.len() <= MAX_BYTES)?;
-        let is_public = text.trim().is_empty() || (may_be_unread && rules::names_none(text));
+        // Letters of UTF-16 are valid UTF-8 with zero bytes between them, and spell no name.
+        let is_plain = |c: char| !c.is_control() || c.is_whitespace();
+        let is_public = text.trim().is_empty()
+            || (may_be_unread && text.chars().all(is_plain) && rules::names_none(text));
         is_public.then(|| Parted {
             public: whole.to_vec(),
             secrets: Vec::new(),

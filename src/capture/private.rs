@@ -5,6 +5,7 @@ mod loss;
 mod reveal;
 mod seal;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
 
@@ -12,6 +13,7 @@ pub use self::loss::{Loss, Note};
 pub use self::reveal::{Reveal, Show};
 pub(super) use self::seal::{Before, Sealed, seal};
 use super::facts::entry;
+use crate::contract::{Matcher, Verdict};
 use crate::mount::{Dir, Root};
 use crate::parted::{Parted, Secret, part_settings};
 use crate::platform::{self, NodeKind, Stat};
@@ -27,6 +29,12 @@ const LARGEST: u64 = 16 << 20;
 const MOST: usize = 1000;
 /// So deep.
 const DEEPEST: usize = 16;
+/// A larger file that only a rule found is known by its size and times alone.
+const LARGEST_FOUND: u64 = 4 << 20;
+/// So many bytes of such files are held in memory at once.
+const MOST_BYTES_FOUND: u64 = 64 << 20;
+/// So many of them are recorded.
+const MOST_FOUND: usize = 2000;
 /// How often a file that moves while it is read is read again.
 const ATTEMPTS: usize = 3;
 
@@ -59,6 +67,7 @@ pub(super) fn look_at_private(root: &Root, coverage: &Coverage, key: &DigestKey)
         found: Private::default(),
         left: MOST,
         reason: WithheldReason::Credential,
+        room: None,
     };
     let is_tracked = |path: &RelPath| coverage.tracked.iter().any(|tracked| path.is_within(tracked));
     for withheld in &coverage.withheld {
@@ -74,6 +83,15 @@ pub(super) fn look_at_private(root: &Root, coverage: &Coverage, key: &DigestKey)
                 Err(error) if is_missing(&error) => {}
                 Err(error) => look.found.facts.push(unknown(&withheld.path, &error)),
             }
+        }
+    }
+    if coverage.excludes.iter().any(|rule| rule.private.is_some())
+        && let Ok(matcher) = Matcher::new(coverage)
+    {
+        look.left = MOST_FOUND;
+        look.room = Some(MOST_BYTES_FOUND);
+        for tracked in &coverage.tracked {
+            look.top(root, tracked, &matcher, coverage);
         }
     }
     look.found.facts.sort_by(|a, b| a.path.cmp(&b.path));
@@ -149,9 +167,79 @@ struct Look<'a> {
     /// So many more of this credential.
     left: usize,
     reason: WithheldReason,
+    /// So many more bytes of what only a rule finds; `None` for the places that the coverage names.
+    room: Option<u64>,
 }
 
 impl Look<'_> {
+    /// Looks at what a rule makes private at a tracked path and below it.
+    fn top(&mut self, root: &Root, top: &RelPath, matcher: &Matcher, coverage: &Coverage) {
+        let is_named = coverage.withheld.iter().any(|place| top.is_within(&place.path));
+        if let Some((parent, name)) = top.split()
+            && !is_named
+            && let Ok(dir) = root.dir(&parent)
+            && let Ok(Some(stat)) = dir.look(name.as_os_str())
+            && stat.kind != NodeKind::Directory
+        {
+            if let Verdict::Withheld(reason) = matcher.verdict(top, false) {
+                self.reason = reason;
+                self.at(&dir, name.as_os_str(), top, 0);
+            }
+            return;
+        }
+        self.find(root, top, matcher, coverage);
+    }
+
+    /// Looks at what a rule makes private in a tracked directory and below it.
+    fn find(&mut self, root: &Root, top: &RelPath, matcher: &Matcher, coverage: &Coverage) {
+        let mut waiting = BTreeSet::from([top.clone()]);
+        while let Some(path) = waiting.pop_first() {
+            // A directory that cannot be listed is a gap of the manifest, and named there.
+            let Ok(dir) = root.dir(&path) else { continue };
+            let mut names = dir.names().unwrap_or_default();
+            // What does not fit any more is the same whenever the tree is.
+            names.sort();
+            for name in names {
+                let at = path.join(&name);
+                // Named by the coverage, so it was looked at.
+                if coverage.withheld.iter().any(|place| at.is_within(&place.path)) {
+                    continue;
+                }
+                let is_dir = match dir.look(name.as_os_str()) {
+                    Ok(Some(stat)) if stat.is_on(root.place()) => stat.kind == NodeKind::Directory,
+                    _ => continue,
+                };
+                match matcher.verdict(&at, is_dir) {
+                    Verdict::Covered if is_dir => drop(waiting.insert(at)),
+                    Verdict::Withheld(reason) if reason.is_private() && !is_dir => {
+                        self.reason = reason;
+                        self.at(&dir, name.as_os_str(), &at, 0);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Whether a file of this size is read. What a rule finds is bounded together, so that a large state fits into memory.
+    fn has_room(&mut self, size: u64) -> bool {
+        let Some(room) = self.room else {
+            return size <= LARGEST;
+        };
+        let left = room.checked_sub(size).filter(|_| size <= LARGEST_FOUND);
+        self.room = Some(left.unwrap_or(room));
+        left.is_some()
+    }
+
+    /// The fact of a file that is not read: another size or time is another file.
+    fn unread(&self, path: &RelPath, stat: &Stat) -> WithheldFact {
+        let digest = self.room.map(|_| {
+            let moment = format!("{}/{:?}/{}", stat.size, stat.mtime, stat.ino);
+            self.keyed.over(path, b't', &mut [moment.as_bytes()].into_iter())
+        });
+        fact(path, stat, stat.size, digest)
+    }
+
     fn at(&mut self, dir: &Dir, name: &OsStr, path: &RelPath, depth: usize) {
         if self.left == 0 {
             return;
@@ -178,8 +266,8 @@ impl Look<'_> {
             };
         }
         let fact = match stat.kind {
-            NodeKind::File if stat.size <= LARGEST => self.file(dir, name, path),
-            NodeKind::File => Ok(fact(path, &stat, stat.size, None)),
+            NodeKind::File if self.has_room(stat.size) => self.file(dir, name, path),
+            NodeKind::File => Ok(self.unread(path, &stat)),
             NodeKind::Symlink => dir.link_target(name).and_then(|target| {
                 let digest = self.keyed.over(path, b'l', &mut [&*target].into_iter());
                 let fact = fact(path, &stat, target.len() as u64, Some(digest));

@@ -270,6 +270,7 @@ pub(crate) fn excluding(mut coverage: Coverage, patterns: &[&str]) -> Coverage {
         .map(|pattern| ExcludeRule {
             pattern: (*pattern).to_owned(),
             source: ExcludeSource::Flag,
+            private: None,
         })
         .collect();
     coverage

@@ -71,6 +71,7 @@ pub(super) fn build(
             // There are no built-in excludes besides the integrations.
             Source::Flag { .. } | Source::Default => ExcludeSource::Flag,
         },
+        private: None,
     };
     let git = &resolved.git_dir;
     excludes.extend(

@@ -91,8 +91,18 @@ impl Matcher {
         if !inside && !self.is_on_the_way(path) {
             return Verdict::OutsideTracked;
         }
-        if let Some(rule) = self.excluded(path, is_dir) {
-            return Verdict::Excluded(rule);
+        match self.excluded(path, is_dir) {
+            Some(ExcludeRule {
+                private: Some(reason),
+                ..
+            }) if inside => {
+                // Directories are looked into: each file in them is judged by itself.
+                if !is_dir {
+                    return Verdict::Withheld(*reason);
+                }
+            }
+            Some(rule) if rule.private.is_none() => return Verdict::Excluded(rule),
+            _ => {}
         }
         if inside {
             Verdict::Covered
@@ -141,8 +151,7 @@ impl Matcher {
         // The innermost place names the reason.
         let hit = hits.max_by_key(|withheld| withheld.path.as_bytes().len());
         // That there is a directory is no secret, and what lies in it needs one to come back to.
-        let is_open =
-            |reason: &WithheldReason| is_dir && (reason.is_by_key() || *reason == WithheldReason::Credential);
+        let is_open = |reason: &WithheldReason| is_dir && reason.is_private();
         hit.map(|withheld| withheld.reason)
             .filter(|reason| !is_open(reason))
     }
@@ -161,5 +170,48 @@ impl Matcher {
             }
             Match::None | Match::Whitelist(_) => None,
         }
+    }
+}
+
+/// Tells which files of a coverage are private files of agents: those at the places that it names, and those that its rules match.
+#[derive(Clone, Debug, Default)]
+pub struct PrivateFiles {
+    is_state: bool,
+    /// `None` when the coverage holds none.
+    matcher: Option<Matcher>,
+}
+
+impl PrivateFiles {
+    /// Compiles the rules of a coverage. Where they cannot be compiled, every file of agents' state counts as private.
+    #[must_use]
+    pub fn of(coverage: &Coverage) -> Self {
+        Self {
+            is_state: coverage.state,
+            matcher: coverage.state.then(|| Matcher::new(coverage).ok()).flatten(),
+        }
+    }
+
+    /// Returns why the file at a path is private, and `None` for any other.
+    #[must_use]
+    pub fn reason(&self, path: &RelPath) -> Option<WithheldReason> {
+        let Some(matcher) = &self.matcher else {
+            return self.is_state.then_some(WithheldReason::Credential);
+        };
+        match matcher.verdict_with_parents(path, false) {
+            Verdict::Withheld(reason) => Some(reason).filter(|reason| reason.is_private()),
+            _ => None,
+        }
+    }
+
+    /// Whether the file at a path is private.
+    #[must_use]
+    pub fn holds(&self, path: &RelPath) -> bool {
+        self.reason(path).is_some()
+    }
+
+    /// Whether the file at a path is stored without the secrets in it.
+    #[must_use]
+    pub fn is_by_key(&self, path: &RelPath) -> bool {
+        self.reason(path).is_some_and(WithheldReason::is_by_key)
     }
 }

@@ -53,6 +53,7 @@ pub fn detect(root: &Path, defined: &[Integration]) -> Detected {
                     because: marker.clone(),
                     defined: file.clone(),
                 },
+                private: None,
             });
         }
     }

@@ -46,7 +46,7 @@ const AGENTS: &[Agent] = &[
         state: &[".codex"],
         secret: &[".codex/auth.json", ".codex/.credentials.json"],
         mixed: &[],
-        settings: &[".codex/config.toml"],
+        settings: &[".codex/config.toml", ".codex/config.json", ".codex/hooks.json"],
         again: &[".codex/tmp/"],
         handed: &["codex"],
         handed_secret: &["codex/auth.json", "codex/.credentials.json"],
@@ -69,7 +69,7 @@ const AGENTS: &[Agent] = &[
             ".local/share/opencode/mcp-auth.json",
         ],
         mixed: &[],
-        settings: &[],
+        settings: &[".config/opencode/opencode.jsonc", ".config/opencode/config.json"],
         again: &[".config/opencode/opencode.json"],
         handed: &["opencode"],
         handed_secret: &["opencode/auth.json", "opencode/mcp-auth.json"],
@@ -100,30 +100,151 @@ const AGENTS: &[Agent] = &[
         state: &[".config/gh"],
         secret: &[],
         mixed: &[".config/gh/hosts.yml"],
-        settings: &[],
+        settings: &[".config/gh/config.yml"],
         again: &[],
         handed: &[".config/gh"],
         handed_secret: &[".config/gh/hosts.yml"],
     },
 ];
 
-/// Names that credentials have, wherever they lie in a state directory: what the table does not know of is left out all the same.
-const SECRET_NAMES: &[&str] = &[
-    "*credentials.json*",
-    "*auth.json*",
-    "*secrets.json*",
-    "*oauth*.json",
-    "*token*.json",
-    "*.pem",
-    "*.key",
-    ".netrc",
-    ".env",
-    ".env.*",
-    // Copies that editors and agents make of settings.
-    ".claude.json?*",
-    "settings*.json?*",
-    "config.toml?*",
-    "hosts.yml?*",
+/// What becomes of a file in the state of agents that the table of agents does not name. The last rule that matches counts.
+struct Rule {
+    /// Patterns as in gitignore, below a home.
+    patterns: &'static [&'static str],
+    /// `None`: it is stored as it is.
+    private: Option<WithheldReason>,
+    /// Also in other letters: `Auth.json` is as good a credential as `auth.json`.
+    any_case: bool,
+    because: &'static str,
+}
+
+/// The rules. First all is withheld, then what is known to hold no secrets by itself is allowed, then names that hold some are taken back.
+const RULES: &[Rule] = &[
+    Rule {
+        patterns: &["*"],
+        private: Some(WithheldReason::Credential),
+        any_case: false,
+        because: "they are not known to be free of secrets",
+    },
+    Rule {
+        patterns: &["!*/"],
+        private: None,
+        any_case: false,
+        because: "each file in them is judged by itself",
+    },
+    Rule {
+        patterns: &[
+            "**/{plugins,plugin,skills,commands,command,agents,agent,modes,mode,hooks,prompts,rules,output-styles,themes,tools,tool,scripts,bin,extensions}/**",
+        ],
+        private: Some(WithheldReason::Settings),
+        any_case: false,
+        because: "they belong to extensions",
+    },
+    Rule {
+        patterns: &[
+            "!*.{md,mdx,mdc,rst,html,css,scss,svg,png,jpg,jpeg,gif,webp,ico,ttf,woff,woff2}",
+            "!*.{sh,bash,zsh,fish,ps1,bat,cmd,py,pyi,rb,pl,lua,js,mjs,cjs,jsx,ts,mts,cts,tsx,map,wasm}",
+            "!*.{go,rs,c,h,cc,cpp,hpp,java,kt,swift,php,el,vim,awk,sed,sql,graphql,proto}",
+            "!{LICENSE,LICENCE,NOTICE,COPYING,CHANGELOG,README}*",
+        ],
+        private: None,
+        any_case: false,
+        because: "they are documents or code",
+    },
+    Rule {
+        patterns: &["*.{json,jsonc,toml,yml,yaml}"],
+        private: Some(WithheldReason::Settings),
+        any_case: false,
+        because: "they may be settings",
+    },
+    Rule {
+        patterns: &[
+            "!/.claude/projects/**/*.jsonl",
+            "!/.claude/projects/**/tool-results/*.txt",
+            "!/.claude/history.jsonl",
+            "!/.claude/transcripts/**/*.jsonl",
+            "!/.claude/{todos,tasks}/**/*.json",
+            "!/.claude/file-history/**",
+            "!/.codex/{sessions,archived_sessions}/**/*.jsonl",
+            "!/.codex/{history,session_index}.jsonl",
+            "!/.codex/state*.sqlite*",
+            "!/.local/share/amp/threads/**/*.json",
+            "!/.local/share/amp/history.jsonl",
+            "!/.local/share/opencode/{storage,project}/**/*.json",
+            "!/.local/share/opencode/snapshot/**",
+            "!/.grok/sessions/**/*.{json,jsonl}",
+        ],
+        private: None,
+        any_case: false,
+        because: "they are conversations, with what was typed in them",
+    },
+    Rule {
+        patterns: &[
+            "!**/{plugins,plugin,skills,extensions}/**/{package,package-lock,tsconfig}.json",
+            "!**/{plugins,plugin,skills,extensions}/**/{Cargo,uv,yarn,bun,poetry}.lock",
+            "!**/{plugins,plugin,skills,extensions}/**/.git/**",
+            "!**/node_modules/**",
+        ],
+        private: None,
+        any_case: false,
+        because: "they are packages",
+    },
+    Rule {
+        patterns: &["**/.git/**/config", "**/.git/{config,config.worktree,FETCH_HEAD}"],
+        private: Some(WithheldReason::Settings),
+        any_case: false,
+        because: "an address in them may hold a password",
+    },
+    Rule {
+        patterns: &[
+            ".mcp.json",
+            "mcp.json",
+            "mcp*config*.json",
+            "settings*.json",
+            "user-settings.json",
+            "config.json",
+            "opencode.json",
+            ".claude.json",
+        ],
+        private: Some(WithheldReason::Settings),
+        any_case: true,
+        because: "they are settings",
+    },
+    Rule {
+        patterns: &[
+            "*credentials.json*",
+            "*auth.json*",
+            "*secrets.json*",
+            "*oauth*.json",
+            "*token*.json",
+            "*{auth,credential,credentials,secret,secrets}[!a-zA-Z]*.json*",
+            "*cookie*",
+            "*.{pem,key,p12,pfx,kdbx}",
+            "id_{rsa,dsa,ecdsa,ed25519}*",
+            ".{netrc,npmrc,pypirc,pgpass,git-credentials}",
+            ".env",
+            ".env.*",
+            "*.env",
+            "/.claude/ide/**",
+        ],
+        private: Some(WithheldReason::Credential),
+        any_case: true,
+        because: "credentials have such names",
+    },
+    Rule {
+        patterns: &[
+            "*~",
+            "\\#*#",
+            ".#*",
+            "*.sw[a-zA-Z]",
+            "*[ ._-]{bak,backup,copy,old,orig}[!a-zA-Z]*",
+            "*.{bak,bk,backup,old,orig,rej,save,saved,tmp,temp,part,copy,lck}",
+            "*.{json,jsonc,toml,yml,yaml}[!a-zA-Z0-9]*",
+        ],
+        private: Some(WithheldReason::Credential),
+        any_case: true,
+        because: "editors and agents name copies so",
+    },
 ];
 
 /// How jackin hands over credentials when nobody says otherwise.
@@ -187,6 +308,7 @@ pub(super) fn terms(
         prefix,
         in_container: container.is_some(),
     };
+    coverage.excludes = RULES.iter().flat_map(|rule| rule.below(prefix)).collect();
     for agent in AGENTS {
         let mut own = site.agent(agent, &coverage.withheld);
         let auth = resolved.auth.get(agent.name);
@@ -206,9 +328,6 @@ pub(super) fn terms(
         coverage.excludes.extend(again);
         terms.agents.push(own);
     }
-    let by_name = SECRET_NAMES.iter();
-    let by_name = by_name.map(|pattern| never((*pattern).to_owned(), "credentials have such names"));
-    coverage.excludes.extend(by_name);
     let touches = |place: &WithheldPath| {
         let mut tracked = coverage.tracked.iter();
         tracked.any(|path| place.path.is_within(path) || path.is_within(&place.path))
@@ -335,7 +454,44 @@ fn never(pattern: String, because: &str) -> ExcludeRule {
     ExcludeRule {
         pattern,
         source: ExcludeSource::State(because.to_owned()),
+        private: None,
     }
+}
+
+impl Rule {
+    fn below(&self, prefix: &str) -> impl Iterator<Item = ExcludeRule> {
+        self.patterns.iter().map(move |pattern| {
+            let pattern = match pattern.split_once('/') {
+                // Only what is anchored lies at a place in a home.
+                Some(("", rest)) => format!("/{prefix}{rest}"),
+                Some(("!", rest)) => format!("!/{prefix}{rest}"),
+                _ => (*pattern).to_owned(),
+            };
+            ExcludeRule {
+                pattern: if self.any_case {
+                    in_any_case(&pattern)
+                } else {
+                    pattern
+                },
+                source: ExcludeSource::State(self.because.to_owned()),
+                private: self.private,
+            }
+        })
+    }
+}
+
+/// A pattern that matches in capitals as well. A snapshot's rules are read by every version, and a class is what all of them know.
+fn in_any_case(pattern: &str) -> String {
+    let mut out = String::new();
+    let mut in_class = false;
+    for c in pattern.chars() {
+        in_class = (in_class || c == '[') && c != ']';
+        match c {
+            _ if in_class || !c.is_ascii_alphabetic() => out.push(c),
+            _ => out.extend(['[', c.to_ascii_lowercase(), c.to_ascii_uppercase(), ']']),
+        }
+    }
+    out
 }
 
 /// The public keys that credentials are encrypted to.

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use self::secrets::{is_secret_flag, is_secret_key, redacted};
 use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
+use crate::contract::PrivateFiles;
 use crate::git::{Files, whole};
 use crate::parted::WITHHELD;
 use crate::snapshot::{Coverage, Entry, RelPath};
@@ -294,7 +295,8 @@ fn shown(key: &str, value: &Value, show: Show) -> String {
 #[must_use]
 pub fn withheld_settings(withheld: &[WithheldChange], coverage: &Coverage) -> Vec<Setting> {
     let mut found = Vec::new();
-    for change in withheld.iter().filter(|change| coverage.is_by_key(&change.path)) {
+    let private = PrivateFiles::of(coverage);
+    for change in withheld.iter().filter(|change| private.is_by_key(&change.path)) {
         let setting = |key: String, now: &str| Setting {
             path: change.path.clone(),
             grants: key.is_empty() || grants(&key),
@@ -306,6 +308,12 @@ pub fn withheld_settings(withheld: &[WithheldChange], coverage: &Coverage) -> Ve
         found.extend(keys.map(|key| setting(key, "(withheld; another one)")));
         if change.kind == WithheldKind::Modified {
             found.push(setting(String::new(), UNREAD));
+        }
+        if change.is_unread {
+            found.push(Setting {
+                was: None,
+                ..setting(String::new(), UNREAD)
+            });
         }
     }
     found

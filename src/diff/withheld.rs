@@ -45,6 +45,8 @@ pub struct WithheldChange {
     pub kind: WithheldKind,
     /// In settings: where the secrets stand that are on both sides and differ.
     pub keys: Vec<Vec<String>>,
+    /// It is new, and no key of it can be read.
+    pub is_unread: bool,
 }
 
 impl WithheldChange {
@@ -71,6 +73,7 @@ pub fn compare_withheld(before: &[WithheldFact], after: Option<&[WithheldFact]>)
             path: fact.path.clone(),
             kind: WithheldKind::Unknown,
             keys: Vec::new(),
+            is_unread: false,
         };
         return before.iter().map(unknown).collect();
     };
@@ -87,13 +90,19 @@ pub fn compare_withheld(before: &[WithheldFact], after: Option<&[WithheldFact]>)
             None => (has_secrets(&was).then_some(WithheldKind::Deleted), Vec::new()),
             Some(is) => (changed(&was, &is), other_secrets(&was, &is)),
         };
-        changes.extend(kind.map(|kind| WithheldChange { path, kind, keys }));
+        changes.extend(kind.map(|kind| WithheldChange {
+            path,
+            kind,
+            keys,
+            is_unread: false,
+        }));
     }
     let added = after.into_iter().filter(|(_, is)| has_secrets(is));
-    changes.extend(added.map(|(path, _)| WithheldChange {
+    changes.extend(added.map(|(path, is)| WithheldChange {
         path,
         kind: WithheldKind::Added,
         keys: Vec::new(),
+        is_unread: is.settings.is_none(),
     }));
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes

@@ -12,6 +12,7 @@ use super::repositories::refuse_locked;
 use super::work::{discard, stage_all};
 use crate::capture::{CaptureError, Captured, Request, read_back, take};
 use crate::clock::Entropy;
+use crate::contract::PrivateFiles;
 use crate::diff::Side;
 use crate::observer::Observer;
 use crate::platform;
@@ -282,12 +283,9 @@ fn first_difference(shown: &Plan, again: &Plan) -> Option<RelPath> {
 fn needed(proposal: &Proposal, emergency: &SnapshotRecord) -> Vec<Content> {
     let steps = proposal.mounts.iter().flat_map(|mount| {
         // What is private is looked at as it is stored.
-        let coverage = &mount.request.coverage;
-        let steps = mount
-            .plan
-            .steps
-            .iter()
-            .filter(|step| !coverage.is_private(&step.change.path));
+        let private = PrivateFiles::of(&mount.request.coverage);
+        let steps = mount.plan.steps.iter();
+        let steps = steps.filter(move |step| !private.holds(&step.change.path));
         steps.filter_map(|step| step.change.to.as_ref()?.content().copied())
     });
     steps

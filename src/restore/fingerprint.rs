@@ -2,6 +2,7 @@
 
 use super::plan::Action;
 use super::propose::Proposal;
+use crate::contract::PrivateFiles;
 use crate::snapshot::{AsideAct, Digest, Entry, Kind};
 
 impl Proposal {
@@ -16,6 +17,7 @@ impl Proposal {
             part(&mut out, coverage.label.as_bytes());
             part(&mut out, &coverage.root.0);
             number(&mut out, mount.plan.steps.len() as u64);
+            let private = PrivateFiles::of(coverage);
             for step in &mount.plan.steps {
                 let path = &step.change.path;
                 out.push(match step.action {
@@ -27,7 +29,7 @@ impl Proposal {
                 out.push(u8::from(step.overrode));
                 part(&mut out, path.as_bytes());
                 for side in [&step.change.from, &step.change.to] {
-                    state(&mut out, side.as_ref(), coverage.is_private(path));
+                    state(&mut out, side.as_ref(), private.holds(path));
                 }
             }
             number(&mut out, mount.aside.len() as u64);

@@ -7,6 +7,7 @@ use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
 use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, check_mount, look};
+use crate::contract::PrivateFiles;
 use crate::diff::{Change, NotCovered, Side, WithheldChange, WithheldKind, compare, compare_withheld};
 use crate::observer::Observer;
 use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
@@ -75,7 +76,8 @@ impl ProposedMount {
             .iter()
             .filter(|change| change.kind != WithheldKind::Secret);
         let goes = |path: &RelPath| self.aside.iter().any(|step| step.path == *path);
-        whole.filter(move |change| self.request.coverage.is_by_key(&change.path) && !goes(&change.path))
+        let private = PrivateFiles::of(&self.request.coverage);
+        whole.filter(move |change| private.is_by_key(&change.path) && !goes(&change.path))
     }
 
     /// The paths that the target snapshot knows and that cannot be looked at now: whether they changed cannot be told.

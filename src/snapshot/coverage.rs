@@ -37,6 +37,18 @@ pub struct ExcludeRule {
     pub pattern: String,
     /// Who asked for it.
     pub source: ExcludeSource,
+    /// In the state of agents: a file that matches is private, and treated as one of this reason. Directories are looked into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<WithheldReason>,
+}
+
+impl ExcludeRule {
+    /// Whether what matches is in no snapshot at all.
+    #[must_use]
+    pub fn leaves_out(&self) -> bool {
+        let is_state = matches!(self.source, ExcludeSource::State(_));
+        self.private.is_none() && !(is_state && self.pattern.starts_with('!'))
+    }
 }
 
 /// Why a path is withheld in every case.
@@ -64,6 +76,12 @@ impl WithheldReason {
     #[must_use]
     pub fn is_by_key(self) -> bool {
         matches!(self, Self::Settings | Self::Account)
+    }
+
+    /// Whether it is a file of an agent's that is recorded, by key or by a keyed digest.
+    #[must_use]
+    pub fn is_private(self) -> bool {
+        self.is_by_key() || self == Self::Credential
     }
 }
 
@@ -151,21 +169,6 @@ impl Coverage {
         let named = (self.root.to_path(), other.root.to_path());
         let there = (self.ground(), other.ground());
         [named, there].into_iter().find(touch)
-    }
-
-    /// Whether a path is a private file of an agent's, or would be one.
-    #[must_use]
-    pub fn is_private(&self, path: &RelPath) -> bool {
-        let is_private = |reason: WithheldReason| reason.is_by_key() || reason == WithheldReason::Credential;
-        let mut places = self.withheld.iter().filter(|place| is_private(place.reason));
-        self.state && places.any(|place| path.is_within(&place.path))
-    }
-
-    /// Whether what lies at a path is stored without the secrets in it.
-    #[must_use]
-    pub fn is_by_key(&self, path: &RelPath) -> bool {
-        let mut places = self.withheld.iter();
-        places.any(|place| place.path == *path && place.reason.is_by_key())
     }
 
     /// The host paths at and below which it lies.

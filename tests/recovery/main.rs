@@ -18,6 +18,7 @@ mod active;
 mod adversary;
 mod agent_by_key;
 mod agent_canary;
+mod agent_copies;
 mod agent_encrypted;
 mod agent_homes;
 mod agent_settings;

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 
 use super::{Keyed, Loss, MOST, Note, PrivateFile, content, private_now, read};
+use crate::contract::PrivateFiles;
 use crate::mount::Dir;
 use crate::parted::{Format, Secret, join};
 use crate::platform::NodeKind;
@@ -40,6 +41,8 @@ pub struct Reveal {
     is_before: bool,
     /// Where private files may lie.
     places: Vec<RelPath>,
+    /// Which files of those are private.
+    private: PrivateFiles,
     /// What the emergency snapshot will hold is encrypted, and the operator's key is at hand.
     is_sealing: bool,
     is_unlocked: bool,
@@ -95,9 +98,11 @@ impl Reveal {
     /// As [`Self::of`].
     pub fn again(store: &Store, coverage: &Coverage) -> Result<Self, StoreError> {
         let reveal = Self::of(store, coverage, Show::Whole)?;
-        let places = coverage.withheld.iter().map(|place| place.path.clone());
+        let is_state = coverage.state;
+        let places = coverage.tracked.iter().filter(|_| is_state).cloned();
         Ok(Self {
-            places: places.filter(|_| coverage.state).collect(),
+            places: places.collect(),
+            private: PrivateFiles::of(coverage),
             is_again: true,
             ..reveal
         })
@@ -287,7 +292,7 @@ impl Reveal {
                     self.also(&path.join(name), inner, name.as_os_str());
                 }
             }
-            Ok(Some(stat)) if stat.kind == NodeKind::File => {
+            Ok(Some(stat)) if stat.kind == NodeKind::File && self.private.holds(path) => {
                 let whole = read(dir, name).map(|(_, whole, _)| whole);
                 self.also.extend(whole.ok().map(|whole| (path.clone(), whole)));
             }

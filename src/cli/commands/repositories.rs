@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::cli::context::Context;
+use crate::contract::PrivateFiles;
 use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare_settings, is_secret};
 use crate::git::{Files, Found, Live, Repositories, work_tree};
 use crate::mount::Root;
@@ -50,11 +51,12 @@ pub(super) fn settings(
     if !coverage.state {
         return Vec::new();
     }
+    let private = PrivateFiles::of(coverage);
     let is_private = |change: &Change| {
         let sides = [change.from.as_ref(), change.to.as_ref()];
         let mut sides = sides.into_iter().flatten();
         // With the operator's key all of a credential is there.
-        (is_unlocked && coverage.is_private(&change.path))
+        (is_unlocked && private.holds(&change.path))
             || sides.any(|entry| is_secret(&change.path, Some(entry)))
     };
     with_files(coverage, before, after, |then, now| {

@@ -73,7 +73,7 @@ fn covered(coverage: &Coverage) -> Markup {
             p { "Nothing is excluded." }
         } @else {
             p { "Left out, never captured, compared or touched:" }
-            ul { @for rule in &coverage.excludes { li { code { (sanitize::name(rule.pattern.as_bytes())) } } } }
+            ul { @for rule in coverage.excludes.iter().filter(|rule| rule.leaves_out()) { li { code { (sanitize::name(rule.pattern.as_bytes())) } } } }
         }
         @if !coverage.withheld.is_empty() {
             p { "Withheld:" }

@@ -187,7 +187,7 @@ pub(in crate::cli) fn facts(
     }
     for coverage in &row.mounts {
         fact("mount", changes::host(coverage));
-        for rule in &coverage.excludes {
+        for rule in coverage.excludes.iter().filter(|rule| rule.leaves_out()) {
             fact("", format!("exclude {}", sanitize::name(rule.pattern.as_bytes())));
         }
     }

@@ -2,6 +2,7 @@
 
 use super::changes;
 use crate::cli::commands::Compared;
+use crate::contract::PrivateFiles;
 use crate::diff::{self, Body, Change, Content, Contents, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};
 use crate::mount::Root;
 use crate::snapshot::{Coverage, Entry, Kind, RelPath};
@@ -179,8 +180,9 @@ fn hiding(
     sources: &Sources<'_>,
     options: PatchOptions,
 ) -> PatchOptions {
+    let is_private = PrivateFiles::of(coverage).holds(&change.path);
     PatchOptions {
-        hides: options.hides || (sources.hides_private && coverage.is_private(&change.path)),
+        hides: options.hides || (sources.hides_private && is_private),
         ..options
     }
 }

@@ -12,6 +12,7 @@ fn coverage(patterns: &[&str], tracked: &[&str], withheld: &[(&str, WithheldReas
     let rule = |pattern: &&str| ExcludeRule {
         pattern: (*pattern).to_owned(),
         source: ExcludeSource::Flag,
+        private: None,
     };
     Coverage {
         label: "m".into(),

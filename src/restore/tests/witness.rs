@@ -331,6 +331,7 @@ fn excluding(pattern: &str) -> Witness {
     coverage.excludes.push(ExcludeRule {
         pattern: pattern.to_owned(),
         source: ExcludeSource::Flag,
+        private: None,
     });
     Witness {
         excludes: Some(Matcher::new(&coverage).unwrap()),

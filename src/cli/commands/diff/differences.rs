@@ -263,6 +263,7 @@ pub(in crate::cli) fn differences(
                 let earlier = plain.as_ref().map(|manifest| Earlier {
                     manifest,
                     started_at: mount.started_at,
+                    written_back: mount.written_back,
                     same_rules: true,
                 });
                 let live = live(context, store, &mount.coverage, earlier, question.check_content);
@@ -288,7 +289,10 @@ pub(in crate::cli) fn differences(
         let sides = (before.as_ref(), after.manifest.as_ref());
         withheld.retain(|change| scope.holds(&change.path) && !change.is_told_by(sides));
         settings.extend(withheld_settings(&withheld, &mount.coverage));
-        settings.sort_by_key(|setting| (!setting.grants, setting.key.is_empty()));
+        settings.sort_by_cached_key(|setting| {
+            let file = setting.key.is_empty().then(|| setting.path.clone());
+            (!setting.grants, file.is_some(), file)
+        });
         // What is said of it is said once.
         let is_told = |gap: &NotCovered| withheld.iter().any(|change| change.path == gap.path);
         comparison.not_covered.retain(|gap| !is_told(gap));

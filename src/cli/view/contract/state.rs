@@ -4,7 +4,7 @@ use super::mounts::frozen;
 use super::sheet::{Part, Sheet};
 use crate::config::StateSecrets;
 use crate::contract::{AgentTerms, Contract, StatePath, StateSource, StateTerms};
-use crate::snapshot::{Coverage, ExcludeSource};
+use crate::snapshot::{Coverage, ExcludeSource, WithheldReason};
 use crate::terminal::Role;
 
 /// Writes the section, in the mode that captures any.
@@ -35,29 +35,67 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
     }
 }
 
-/// What is never captured of it: each reason once, with all its patterns.
+/// What becomes of which files: each reason once, with all its patterns.
 fn left_out(sheet: &mut Sheet, coverage: &Coverage) {
-    let mut groups: Vec<(&str, Vec<Part<'_>>)> = Vec::new();
+    let mut groups: Vec<(&str, &str, Vec<Part<'_>>)> = Vec::new();
     for rule in &coverage.excludes {
         let because = match &rule.source {
             ExcludeSource::State(because) => because.as_str(),
             _ => "",
         };
-        let pattern = [Part::Text(" "), Part::item(rule.pattern.as_bytes())];
-        match groups.iter_mut().find(|(known, _)| *known == because) {
-            Some((_, parts)) => parts.extend(pattern),
-            None => groups.push((because, pattern.into())),
+        let treatment = match rule.private {
+            Some(WithheldReason::Credential) if coverage.recipients.is_empty() => "withheld",
+            Some(WithheldReason::Credential) => "encrypted",
+            Some(_) => "stored without secrets",
+            None if rule.leaves_out() => "left out",
+            // That directories are looked into needs no word.
+            None if rule.pattern == "!*/" => continue,
+            None => "stored as they are",
+        };
+        let pattern = match rule.leaves_out() {
+            true => Part::item(rule.pattern.as_bytes()),
+            // Their commas stand within braces.
+            false => Part::name(folded(rule.pattern.trim_start_matches('!')).as_bytes()),
+        };
+        let pattern = [Part::Text(" "), pattern];
+        match groups
+            .iter_mut()
+            .find(|(how, known, _)| (*how, *known) == (treatment, because))
+        {
+            Some((_, _, parts)) => parts.extend(pattern),
+            None => groups.push((treatment, because, pattern.into())),
         }
     }
-    for (because, patterns) in groups {
+    for (treatment, because, patterns) in groups {
         let mut parts = vec![
-            Part::Text("left out, because "),
+            Part::Text(treatment),
+            Part::Text(", because "),
             Part::Text(because),
             Part::Text(":"),
         ];
         parts.extend(patterns);
         sheet.below(&parts);
     }
+}
+
+/// A pattern as it reads: `[aA]`, which matches a letter in any case, is shown as `a`.
+fn folded(pattern: &str) -> String {
+    let mut out = String::new();
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        let mut ahead = rest.clone();
+        let class = (c == '[').then(|| (ahead.next(), ahead.next(), ahead.next()));
+        match class {
+            Some((Some(small), Some(capital), Some(']')))
+                if small.is_ascii_lowercase() && capital == small.to_ascii_uppercase() =>
+            {
+                out.push(small);
+                rest = ahead;
+            }
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 /// What becomes of secrets, and who said so.
@@ -82,7 +120,8 @@ fn secrets(sheet: &mut Sheet, terms: &StateTerms) {
     }
     sheet.say(&[Part::Text(
         "Settings are stored without the secrets in them, and restored key by key with the secrets that are there then; one that cannot be \
-         taken apart is withheld whole when it may hold any. Secrets that stand in other files of the state are captured with them.",
+         taken apart is withheld whole when it may hold any. Of files that several rules match, the last rule counts. Secrets in what is \
+         stored as it is (a conversation, a document, a script) are stored with it.",
     )]);
 }
 

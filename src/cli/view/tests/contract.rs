@@ -54,6 +54,7 @@ fn rule(pattern: &str, source: ExcludeSource) -> ExcludeRule {
     ExcludeRule {
         pattern: pattern.to_owned(),
         source,
+        private: None,
     }
 }
 
