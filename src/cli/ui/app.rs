@@ -313,13 +313,18 @@ impl App {
         let restored = newest_restore(timeline);
         let is_new = self.restored_after.take().is_some_and(|before| restored > before);
         let chosen = self.chosen_moment().map(|moment| moment.what.clone());
-        timeline.moments.iter().position(|moment| match (&moment.what, &chosen) {
-            (What::Restore { number, .. }, _) if is_new => *number == restored,
-            _ if is_new => false,
-            (What::Restore { number, .. }, Some(What::Restore { number: chosen, .. })) => number == chosen,
-            (What::Snapshot { id, .. }, Some(What::Snapshot { id: chosen, .. })) => id == chosen,
-            _ => false,
-        })
+        timeline
+            .moments
+            .iter()
+            .position(|moment| match (&moment.what, &chosen) {
+                (What::Restore { number, .. }, _) if is_new => *number == restored,
+                _ if is_new => false,
+                (What::Restore { number, .. }, Some(What::Restore { number: chosen, .. })) => {
+                    number == chosen
+                }
+                (What::Snapshot { id, .. }, Some(What::Snapshot { id: chosen, .. })) => id == chosen,
+                _ => false,
+            })
     }
 
     /// Reads again what is behind the view.

@@ -250,8 +250,13 @@ impl App {
             self.lay_out();
             return;
         }
-        let compared = self.compared.as_mut().filter(|compared| compared.tree.kind != Kind::All);
-        if let (View::Changes, Some(compared)) = (self.views.last().copied().unwrap_or(View::Sessions), compared) {
+        let compared = self
+            .compared
+            .as_mut()
+            .filter(|compared| compared.tree.kind != Kind::All);
+        if let (View::Changes, Some(compared)) =
+            (self.views.last().copied().unwrap_or(View::Sessions), compared)
+        {
             compared.tree.kind = Kind::All;
             self.lay_out();
             return;
