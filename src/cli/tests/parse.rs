@@ -131,7 +131,7 @@ fn list_show_and_diff() {
     };
     assert_eq!(
         (args.form(), args.from.clone(), args.to.clone()),
-        (DiffForm::NameStatus, None, Until::Now)
+        (DiffForm::NameStatus, None, None)
     );
     let line = "jackin recovery diff shop a b --patch --show-secrets --from cp1 --to closing --no-renames --exit-code \
                 --check content";
@@ -142,7 +142,7 @@ fn list_show_and_diff() {
     assert_eq!(args.form(), DiffForm::Patch);
     assert_eq!(
         (args.from.as_deref(), args.to),
-        (Some("cp1"), Until::Snapshot("closing".into()))
+        (Some("cp1"), Some(Until::Snapshot("closing".into())))
     );
     assert!(args.show_secrets && args.no_renames && args.exit_code && args.check == Some(Check::Content));
     let Verb::Diff(args) = understood("jackin recovery diff shop --stat -- -n --json").verb else {
