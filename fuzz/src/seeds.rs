@@ -159,6 +159,7 @@ fn full_record() -> SnapshotRecord {
     project.excludes = vec![
         ExcludeRule {
             pattern: "target/".to_owned(),
+            private: None,
             source: ExcludeSource::Integration {
                 name: "rust".to_owned(),
                 because: "Cargo.toml".to_owned(),
@@ -167,6 +168,7 @@ fn full_record() -> SnapshotRecord {
         },
         ExcludeRule {
             pattern: "*.log".to_owned(),
+            private: None,
             source: ExcludeSource::Config(ByteString(b"/etc/config\xff.toml".to_vec())),
         },
     ];

@@ -205,6 +205,7 @@ fn patterns(bytes: &[u8]) {
     {
         let rule = ExcludeRule {
             pattern: line.to_owned(),
+            private: None,
             source: ExcludeSource::Flag,
         };
         let alone = matcher(vec![rule.clone()]);
