@@ -35,7 +35,7 @@ pub(in crate::cli) fn page(
     let body = html! {
         header {
             h1 { (known.row.id) }
-            (session::facts(known, now))
+            (session::facts(known))
             nav aria-label="On this page" {
                 ul {
                     @if shown.is_some() { li { a href="#changes" { "Changes" } } }
@@ -49,8 +49,8 @@ pub(in crate::cli) fn page(
         main {
             @if let Some(shown) = shown { (changes::section(shown)) }
             (session::contract(known))
-            (session::snapshots(known, now))
-            (session::restores(known, now))
+            (session::snapshots(known))
+            (session::restores(known))
             (receipts)
         }
         footer {

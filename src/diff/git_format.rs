@@ -149,7 +149,7 @@ mod tests {
     fn lines_are_encoded_as_git_encodes_them() {
         // What `git diff --binary` prints for an empty deflated stream.
         assert_eq!(
-            encoded(&[0x78, 0x9c, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01]),
+            encoded(&[0x78, 0x01, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01]),
             "HcmV?d00001"
         );
         assert_eq!(encoded(&[0]), "A00000");

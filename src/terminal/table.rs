@@ -95,6 +95,12 @@ impl Table {
         }
     }
 
+    /// The same columns without a row.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self::new(self.columns.clone())
+    }
+
     /// Adds a row. Missing cells are empty, those too many are not shown.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());

@@ -93,7 +93,7 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     assert!(project.join(".env").exists() && project.join("lib/deep/x").exists());
     // What was not marked is as it was.
     assert!(project.join("run.sh").exists());
-    tmux.press(&["u"]).sees("Take this restore back?");
+    tmux.press(&["u"]).sees("Undo restore ");
     tmux.press(&["y"]).sees("Done: 4 paths put back");
     assert_same_tree(&bad, &Tree::read(&project));
     tmux.press(&["Enter"]).sees("taken back by receipt");

@@ -74,7 +74,12 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
     if all == 0 {
         context.terminal.note("no sessions were recorded yet");
     } else {
-        let table = view::instances::list(&rows, context.now(), width);
+        let home = context
+            .environment
+            .home
+            .as_deref()
+            .filter(|_| context.terminal.is_tty_out());
+        let table = view::instances::list(&rows, context.now(), width, home);
         context.terminal.out(&table);
         for (row, ..) in &rows {
             if let Some(reason) = missing.get(&row.id) {

@@ -68,7 +68,7 @@ impl From<ContractError> for CliError {
         };
         match made {
             (made, ContractError::Missing { path, .. }) => made.hint(format!(
-                "correct `src` there, or make the directory:\n  mkdir -p {}",
+                "name another directory, or make it:\n  mkdir -p {}",
                 shell::word(path.as_os_str())
             )),
             (made, ContractError::NothingToCapture { .. }) => made.hint(

@@ -7,7 +7,7 @@ use crate::cli::error::CliError;
 use crate::cli::view;
 use crate::cli::view::instances::{agent_words, ending, kind_words, notes, status, step_words};
 use crate::cli::view::receipt::Telling;
-use crate::snapshot::{Coverage, Digest, Receipt, Time};
+use crate::snapshot::{Coverage, Digest, Receipt};
 use crate::store::Store;
 use crate::terminal::{sanitize, size};
 
@@ -15,21 +15,16 @@ fn fact(name: &str, value: &str) -> Markup {
     html! { dt { (name) } dd { (sanitize::text(value)) } }
 }
 
-/// When something was.
-fn when(at: Time, now: Time) -> String {
-    format!("{} ({})", size::moment(at), size::age(at, now))
-}
-
 /// What the session is.
-pub(super) fn facts(known: &Known, now: Time) -> Markup {
+pub(super) fn facts(known: &Known) -> Markup {
     let row = &known.row;
     html! {
         dl {
             (fact("Status", &status(&known.state)))
             @if let Some(workspace) = &row.workspace { (fact("Workspace", workspace)) }
             (fact("Mode", &row.mode))
-            (fact("Began", &when(row.started_at, now)))
-            @if let Some(at) = row.ended_at { (fact("Ended", &format!("{}, {}", when(at, now), ending(row)))) }
+            (fact("Began", &size::moment(row.started_at)))
+            @if let Some(at) = row.ended_at { (fact("Ended", &format!("{}, {}", size::moment(at), ending(row)))) }
             @if let Some((program, arguments)) = &row.command {
                 (fact("Command", &format!("{program} with {}", size::counted(u64::from(*arguments), "argument", "arguments"))))
             }
@@ -108,7 +103,7 @@ fn lacking(known: &Known) -> Markup {
 }
 
 /// Every snapshot, newest first.
-pub(super) fn snapshots(known: &Known, now: Time) -> Markup {
+pub(super) fn snapshots(known: &Known) -> Markup {
     html! {
         section id="snapshots" {
             h2 { "Snapshots" }
@@ -126,7 +121,7 @@ pub(super) fn snapshots(known: &Known, now: Time) -> Markup {
                                 tr {
                                     td class="mono" { (row.id) }
                                     td { (kind_words(row)) }
-                                    td { (when(row.taken_at, now)) }
+                                    td { (size::moment(row.taken_at)) }
                                     td class="number" { (size::count(row.entries)) }
                                     td class="number" { (size::bytes(row.bytes)) }
                                     td { @if let Some(step) = known.steps.counts.get(&row.id) { (step_words(*step)) } }
@@ -145,7 +140,7 @@ pub(super) fn snapshots(known: &Known, now: Time) -> Markup {
 }
 
 /// What was put back, newest first.
-pub(super) fn restores(known: &Known, now: Time) -> Markup {
+pub(super) fn restores(known: &Known) -> Markup {
     html! {
         @if !known.restores.is_empty() {
             section id="restores" {
@@ -163,7 +158,7 @@ pub(super) fn restores(known: &Known, now: Time) -> Markup {
                                 tr {
                                     td class="number" { a href={ "#receipt-" (row.number) } { (row.number) } }
                                     td { (view::instances::act_words(row, &known.restores)) }
-                                    td { (when(row.at, now)) }
+                                    td { (size::moment(row.at)) }
                                     td class="mono" { (row.target) }
                                     td class="number" { (size::count(row.changed.len() as u64)) }
                                     td class="number" { (size::count(row.conflicts)) }

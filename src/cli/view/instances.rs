@@ -1,6 +1,6 @@
 //! `list` and `show`: instances and their snapshots.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{aside, changes, forks, receipt, repository};
 use crate::cli::commands::show::Known;
@@ -13,34 +13,70 @@ use crate::snapshot::{
 };
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Tally};
 use crate::terminal::table::{Cell, Column, Fit, Table};
-use crate::terminal::{Role, sanitize, size, style};
+use crate::terminal::{Role, sanitize, size, style, width};
 
 /// One line an instance, newest first.
-pub(in crate::cli) fn list(rows: &[(InstanceRow, State, Tally)], now: Time, columns: usize) -> String {
+///
+/// `home` is the reader's home on a terminal: paths in it begin with `~`, and what is too long loses whole directories at its left.
+/// Without it, for a program, every path is written in full.
+pub(in crate::cli) fn list(
+    rows: &[(InstanceRow, State, Tally)],
+    now: Time,
+    columns: usize,
+    home: Option<&Path>,
+) -> String {
     let mut table = Table::new([
         Column::new("INSTANCE").fit(Fit::Keep),
         Column::new("STATUS"),
         Column::new("BEGAN"),
         Column::new("SNAPSHOTS").right(),
         Column::new("SIZE").right(),
-        Column::new("MOUNTS").fit(Fit::Cut),
+        Column::new("MOUNTS"),
     ]);
+    let mut others = Vec::new();
     for (row, state, tally) in rows {
         let more = match row.mounts.len() {
             0 | 1 => String::new(),
             some => format!(" and {} more", some - 1),
         };
-        let first = row.mounts.first().map(changes::host).unwrap_or_default();
-        table.row([
+        let cells = [
             row.id.to_string().into(),
             Cell::new(role(state), state.word()),
             size::age(row.started_at, now).into(),
             size::count(tally.snapshots).into(),
             size::bytes(tally.bytes).into(),
-            format!("{first}{more}").into(),
-        ]);
+        ];
+        table.row(cells.clone());
+        others.push((cells, row.mounts.first(), more));
     }
-    table.render(columns)
+    // What the other columns leave; a path stands in the last one.
+    let taken = table.render(usize::MAX);
+    let taken = taken.lines().map(width::of).max().unwrap_or(0);
+    let room = columns.saturating_sub(taken + 2);
+    let mut table = table.emptied();
+    for (cells, first, more) in others {
+        let first = first.map(|mount| match home {
+            Some(home) => place(&mount.root.to_path(), home, room.saturating_sub(width::of(&more))),
+            None => changes::host(mount),
+        });
+        let first = first.unwrap_or_default();
+        table.row(cells.into_iter().chain([format!("{first}{more}").into()]));
+    }
+    table.render(usize::MAX)
+}
+
+/// A path for a terminal: below the home as `~/…`, and without as many directories at its left as do not fit.
+fn place(path: &Path, home: &Path, room: usize) -> String {
+    let (mut shown, parts) = match path.strip_prefix(home) {
+        Ok(rest) if home.parent().is_some() => (Path::new("~").join(rest), rest),
+        _ => (path.to_path_buf(), path),
+    };
+    let mut parts = parts.components();
+    while width::of(&sanitize::path(&shown)) > room && parts.clone().count() > 1 {
+        parts.next();
+        shown = Path::new("…").join(parts.as_path());
+    }
+    sanitize::path(&shown)
 }
 
 /// jackin's own instances, one line each.

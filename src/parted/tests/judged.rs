@@ -11,7 +11,7 @@ fn formats_are_told_by_name() {
         ("config.toml", Some(Format::Toml)),
         ("hosts.yml", Some(Format::Yaml)),
         ("a.yaml", Some(Format::Yaml)),
-        ("a.jsonc", None),
+        ("a.jsonc", Some(Format::Json)),
         ("json", None),
         ("", None),
     ] {

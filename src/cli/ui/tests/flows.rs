@@ -66,6 +66,41 @@ fn a_moment_or_a_restore_is_gone_back_to() {
 }
 
 #[test]
+fn after_a_restore_the_new_one_is_chosen_and_else_what_was_chosen_before() {
+    use crate::cli::ui::data::What;
+    let mut played = in_timeline();
+    // The baseline is chosen; a restore of it puts two moments on top.
+    played.press(KeyCode::End);
+    let new = |number| {
+        let mut timeline = made::timeline(false);
+        let mut restore = timeline.moments[0].clone();
+        restore.what = What::Restore {
+            number,
+            emergency: "sn-emergency0001".to_owned(),
+        };
+        let mut emergency = timeline.moments[2].clone();
+        emergency.what = What::Snapshot {
+            id: "sn-emergency0001".to_owned(),
+            before: None,
+        };
+        timeline.moments.splice(0..0, [restore, emergency]);
+        timeline
+    };
+    played.tell(Answer::Timeline(new(40)));
+    played.keys("r");
+    assert_eq!(
+        planned(&mut played).0,
+        Goal::Snapshot("sn-baseline00000".to_owned())
+    );
+    played.tell(Answer::Done("Done".to_owned()));
+    played.press(KeyCode::Enter);
+    assert_eq!(played.app.view(), View::Timeline);
+    played.tell(Answer::Timeline(new(63)));
+    played.keys("u");
+    assert_eq!(planned(&mut played).0, Goal::Undo(Some(63)));
+}
+
+#[test]
 fn only_what_is_marked_or_chosen_is_restored() {
     let mut played = in_changes();
     // The first row stands for no path.
@@ -266,6 +301,11 @@ fn filters_are_typed_and_taken_off() {
         (played.app.view(), played.app.filter().cloned()),
         (View::Changes, Some(String::new()))
     );
+    // The filter by kind comes off by itself, before the screen is left.
+    assert_eq!(played.app.compared.as_ref().unwrap().tree.kind, Kind::Added);
+    played.press(KeyCode::Esc);
+    assert_eq!(played.app.view(), View::Changes);
+    assert_eq!(played.app.compared.as_ref().unwrap().tree.kind, Kind::All);
     played.press(KeyCode::Esc);
     assert_eq!(played.app.view(), View::Timeline);
     // Nothing is left: no row, no lines, no harm.
