@@ -159,7 +159,7 @@ fn that_only_a_credential_changed_is_a_difference_and_a_path_is_found_from_elsew
     sandbox.jackin(["restore", "@latest", "--dry-run"]).ok();
     // Without the key nothing can be said, and that is said.
     fs::remove_file(sandbox.store().join("digest.key")).unwrap();
-    let told = sandbox.jackin(["diff", "@latest", "--json"]).ok().json();
+    let told = sandbox.jackin(["diff", "@latest", "--now", "--json"]).ok().json();
     let reasons: Vec<&str> = told["withheld"]
         .as_array()
         .unwrap()
