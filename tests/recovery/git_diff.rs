@@ -98,7 +98,7 @@ fn commits_branches_and_the_index_are_told() {
     assert_eq!(back[0]["commits_lost"], told["commits_made"]);
     // After a restore nothing of it is told.
     let run = sandbox.jackin(["restore", &id, "--yes"]).ok();
-    assert!(repositories(&sandbox, &id, &[]).is_empty());
+    assert!(repositories(&sandbox, &id, &["--now"]).is_empty());
     // The commits are not lost: the restore says where they are, and how to get at them.
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(
@@ -233,7 +233,7 @@ fn a_hostile_repository_is_told_without_harm() {
     assert!(shown.contains("not told:") && !shown.contains("root:"), "{shown}");
     sandbox.jackin(["diff", &id, "--json"]).ok();
     sandbox.restore(&id, &[]);
-    assert!(repositories(&sandbox, &id, &[]).is_empty());
+    assert!(repositories(&sandbox, &id, &["--now"]).is_empty());
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn settings_that_every_form_hides_are_shown_in_every_form() {
         "config.toml",
         "[recovery]\nsnapshot = \"project-and-state\"\n[recovery.state]\nhome = true\n",
     );
-    // A file that is not known to be settings: those are stored without their secrets.
+    // Every file of this form in an agent's home is stored without its secrets.
     Build::at(&sandbox.home()).file(".claude/tool.json", "{}");
     Build::at(&project).file(".env", "KEY=hunter1\n").aged();
     let target = project.to_str().unwrap();
@@ -103,10 +103,10 @@ fn settings_that_every_form_hides_are_shown_in_every_form() {
     for form in ["--name-status", "--stat", "--json"] {
         let diff = ["diff", "@latest", form];
         let run = sandbox.jackin(diff).ok().hides("hunter");
-        run.shows("apiToken").shows("(hidden; --show-secrets shows it)");
+        run.shows("apiToken").shows("(withheld by jackin recovery)");
         let run = sandbox.jackin(diff.into_iter().chain(["--show-secrets"])).ok();
-        // What a file holds is content: that is what a patch is for.
-        run.shows("hunter2").hides("hunter1").hides("hunter3");
+        // No snapshot holds the value, so no flag shows it. What a file holds is content: that is what a patch is for.
+        run.shows("apiToken").hides("hunter");
     }
     let patch = ["diff", "@latest", "--patch"];
     sandbox.jackin(patch).ok().hides("hunter1").hides("hunter3");
