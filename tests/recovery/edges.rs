@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::archives::{archives, assert_unpacked, baseline_archive, unpacked};
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
-use crate::support::machine::{is_root, run_tool, skip};
+use crate::support::machine::{is_root, skip};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
