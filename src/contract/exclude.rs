@@ -95,12 +95,8 @@ impl Matcher {
             Some(ExcludeRule {
                 private: Some(reason),
                 ..
-            }) if inside => {
                 // Directories are looked into: each file in them is judged by itself.
-                if !is_dir {
-                    return Verdict::Withheld(*reason);
-                }
-            }
+            }) if inside && !is_dir => return Verdict::Withheld(*reason),
             Some(rule) if rule.private.is_none() => return Verdict::Excluded(rule),
             _ => {}
         }

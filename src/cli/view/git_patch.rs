@@ -246,7 +246,7 @@ fn of_section(
     let is_large = old.len().max(new.len()) as u64 > MAX_TEXT;
     if is_binary(&old) || is_binary(&new) || is_large {
         if !form.binary || form.words {
-            let differ = format!("Binary files {} and {} differ", names.old(), names.new());
+            let differ = format!("Binary files {} and {} differ", names.old(), names.later());
             let (old, new) = (size::bytes(old.len() as u64), size::bytes(new.len() as u64));
             return Err(Lacking {
                 why: format!("binary: {old} -> {new} (--binary includes it)"),
@@ -258,7 +258,7 @@ fn of_section(
                 .to_owned()
                 .into());
         }
-        lines.push(ids.line(true).ok_or_else(|| collides())?);
+        lines.push(ids.line(true).ok_or_else(collides)?);
         lines.extend(binary_patch(&old, &new));
         return Ok((Vec::new(), lines));
     }
@@ -297,7 +297,7 @@ fn of_section(
                 lines: hunks(&body, false),
             });
         }
-        lines.push(ids.line(true).ok_or_else(|| collides())?);
+        lines.push(ids.line(true).ok_or_else(collides)?);
         lines.extend(binary_patch(&old, &new));
         let mut told =
             vec!["  encoded, for it holds bytes that a terminal must not get; made visible:".to_owned()];
@@ -423,7 +423,7 @@ impl Names {
         }
     }
 
-    fn new(&self) -> String {
+    fn later(&self) -> String {
         match self.went {
             true => "/dev/null".to_owned(),
             false => Self::with(b"b/", &self.after),
@@ -463,7 +463,7 @@ impl Names {
             };
             style::paint(Role::Heading, &format!("{sign} {name}")) + end
         };
-        vec![line("---", self.old()), line("+++", self.new())]
+        vec![line("---", self.old()), line("+++", self.later())]
     }
 }
 
