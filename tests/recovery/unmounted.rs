@@ -125,7 +125,8 @@ fn a_late_closing_snapshot_without_the_disk_records_no_deletion() {
 
 #[test]
 fn another_disk_in_its_place_is_refused() {
-    let made: [&dyn Fn(&PathBuf) -> Option<Volume>; 4] = [
+    type Make<'a> = &'a dyn Fn(&PathBuf) -> Option<Volume>;
+    let made: [Make<'_>; 4] = [
         &|at| Volume::tmpfs(at),
         &|at| Volume::image(at, "ext4", 32 << 20, &["mkfs.ext4", "-q"]),
         &|at| Volume::image(at, "xfs", 320 << 20, &["mkfs.xfs", "-q"]),
