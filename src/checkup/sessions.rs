@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{Finding, Group, Severity, counted, shell};
 use crate::config::{self, settle, shown};
 use crate::contract::STAGING_PREFIX;
-use crate::platform::remote::is_elsewhere;
+use crate::platform::remote::{above, is_elsewhere, upwards};
 use crate::restore::hurt_papers;
 use crate::session::{Reason, State, state};
 use crate::snapshot::{AsideChange, InstanceId, StagePlace};
@@ -258,8 +258,10 @@ impl Roots {
         let beside = self
             .all()
             .into_iter()
-            .filter_map(|root| root.parent().map(Path::to_path_buf));
-        let places: BTreeSet<PathBuf> = beside.chain(self.all().into_iter().cloned()).collect();
+            .filter_map(|root| above(root).map(Path::to_path_buf));
+        // On another machine nothing is looked for: it may not answer for a while.
+        let places = beside.chain(self.all().into_iter().cloned());
+        let places: BTreeSet<PathBuf> = places.filter(|place| !is_elsewhere(place)).collect();
         let is_staging = |name: &OsStr| name.as_bytes().starts_with(STAGING_PREFIX.as_bytes());
         let entries = places
             .iter()
@@ -280,7 +282,7 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
             .iter()
             .filter(|lock| !lock.shared)
             .any(|lock| match &lock.name {
-                LockName::Root(root) => path.parent() == Some(root) || path.parent() == root.parent(),
+                LockName::Root(root) => above(path) == Some(root) || above(path) == above(root),
                 _ => false,
             })
     };
@@ -320,7 +322,7 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
         .filter(gone)
         .partition(|root| root.is_file());
     // With the directory that another mount is, it is covered.
-    let alone = |file: &&PathBuf| !file.ancestors().skip(1).any(|dir| roots.configured.contains(dir));
+    let alone = |file: &&PathBuf| !upwards(file).skip(1).any(|dir| roots.configured.contains(dir));
     for root in files.into_iter().filter(alone) {
         let what = format!(
             "{}: a workspace mounts it, and it is a single file, which no snapshot holds",

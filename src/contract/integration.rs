@@ -9,6 +9,7 @@ use super::terms::{KeptExclude, StackWarning};
 use super::{Matcher, PatternError, Verdict};
 use crate::config::{BUILT_IN_INTEGRATIONS, Integration};
 use crate::platform::NodeKind;
+use crate::platform::remote::above;
 use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
 
 /// What is automatic about a mount.
@@ -91,7 +92,7 @@ pub(super) fn keep_tracked(
 /// Whether there is something at `path` that is no directory, and so is not what the tool would make.
 fn is_something_else(path: &Path) -> bool {
     // Without a trailing slash, which would follow a link; and not by its parts, which would change an address.
-    let path = match (path.parent(), path.file_name()) {
+    let path = match (above(path), path.file_name()) {
         (Some(above), Some(name)) => above.join(name),
         _ => path.to_path_buf(),
     };

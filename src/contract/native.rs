@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{NativeTerms, staging_prefix};
-use crate::platform::remote::{Address, Spot};
+use crate::platform::remote::{Address, Spot, above};
 use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind, Stat};
 use crate::process::Freezer;
 use crate::snapshot::{ByteString, Coverage, NativeUse, RelPath};
@@ -253,7 +253,7 @@ fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource
     };
     // The store need not be there yet.
     let store = store.and_then(|store| store.ancestors().find(|path| facts(path).is_some()));
-    let place = match (store, root.parent()) {
+    let place = match (store, above(root)) {
         (Some(store), _) if fits(store) => FrozenPlace::Store,
         (_, Some(parent)) if fits(parent) && is_ours(parent) => FrozenPlace::Beside(parent.to_path_buf()),
         _ => {

@@ -199,6 +199,7 @@ impl<'e> Carrier<'e> {
         };
         let program = find(OsStr::new(name), &path, mounts)
             .ok_or_else(|| io::Error::other(format!("{name} is not installed here, or not in PATH")))?;
+        let kubectl = |spot| Kubectl::new(&program, &path, spot).map_err(io::Error::other);
         let reach = match address {
             Address::Ssh { host, user, port } => {
                 let mut words: Vec<OsString> = SSH.iter().map(OsString::from).collect();
@@ -209,10 +210,8 @@ impl<'e> Carrier<'e> {
             }
             Address::Docker { container: name } => container(&program, &path, environment, name)?,
             Address::Volume { name } => volume(&program, &path, environment, name)?,
-            Address::Pod(spot) => kubernetes::pod(&Kubectl::new(&program, &path, spot))?,
-            Address::Claim(spot) => {
-                kubernetes::claim(&Kubectl::new(&program, &path, spot), environment, entropy, stop)?
-            }
+            Address::Pod(spot) => kubernetes::pod(&kubectl(spot)?)?,
+            Address::Claim(spot) => kubernetes::claim(&kubectl(spot)?, environment, entropy, stop)?,
         };
         Ok(Self {
             entropy,

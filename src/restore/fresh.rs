@@ -10,7 +10,7 @@ use super::stage::make_private;
 use crate::clock::letters;
 use crate::contract::STAGING_PREFIX;
 use crate::mount::Dir;
-use crate::platform::remote::is_elsewhere;
+use crate::platform::remote::{above, is_elsewhere};
 use crate::platform::{self, NodeKind};
 
 /// What lies in a directory that was there already until everything is written into it. No snapshot holds such a name.
@@ -65,7 +65,7 @@ impl Fresh {
                 done: false,
             });
         }
-        let above = directory.parent().unwrap_or(directory);
+        let above = above(directory).unwrap_or(directory);
         let naming = Naming {
             parent: Dir::open(above).map_err(fail)?,
             draft: OsString::from(draft),
@@ -155,7 +155,7 @@ pub(super) fn there(directory: &Path) -> io::Result<Option<Dir>> {
             other => other.map(Some),
         };
     }
-    let parent = Dir::open(directory.parent().unwrap_or(directory))?;
+    let parent = Dir::open(above(directory).unwrap_or(directory))?;
     let name = directory.file_name().unwrap_or_default();
     match parent.look(name)? {
         Some(_) => parent.dir(name).map(Some),

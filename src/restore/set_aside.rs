@@ -14,6 +14,7 @@ use crate::clock::{Entropy, random};
 use crate::contract::{Matcher, Verdict, is_staging_place};
 use crate::diff::{Change, ChangeKind};
 use crate::mount::{Dir, Root};
+use crate::platform::remote::above;
 use crate::platform::{NodeKind, Stat, is_through_link};
 use crate::snapshot::{AsideAct, AsideChange, AsideStep, ByteString, Identity, RelPath, StagePlace};
 
@@ -313,7 +314,7 @@ fn is_gone(error: &io::Error) -> bool {
 /// The directory of ours that a receipt names, when it is one.
 fn place_of(change: &AsideChange, host: &Path) -> Option<StagePlace> {
     let place = change.directory()?;
-    let directory = place.parent()?;
+    let directory = above(&place)?;
     let found = StagePlace {
         directory: ByteString::from(directory),
         name: place.file_name()?.to_str()?.to_owned(),

@@ -15,7 +15,7 @@ use super::work::left;
 use super::{RestoreError, fresh};
 use crate::mount::{Dir, Root};
 use crate::observer::{Observer, Phase};
-use crate::platform;
+use crate::platform::{self, remote::above};
 use crate::snapshot::{Entry, Kind, Manifest, RelPath, add_sizes};
 use crate::store::Blobs;
 
@@ -70,7 +70,7 @@ pub fn write_verified(
 pub fn take_away(directory: &Path, manifest: &Manifest, scope: &Scope) -> Result<(), RestoreError> {
     let gone = || {
         let name = directory.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let parent = Dir::open(directory.parent().unwrap_or(directory))?;
+        let parent = Dir::open(above(directory).unwrap_or(directory))?;
         clear(&parent.dir(name)?, &wanted(manifest, scope))?;
         platform::remove_dir(&parent, name)
     };
@@ -99,7 +99,7 @@ fn write(
             let name = directory
                 .file_name()
                 .ok_or_else(|| fail(io::ErrorKind::InvalidInput.into()))?;
-            let parent = Dir::open(directory.parent().unwrap_or(directory)).map_err(fail)?;
+            let parent = Dir::open(above(directory).unwrap_or(directory)).map_err(fail)?;
             platform::make_dir(&parent, name).map_err(fail)?;
             (parent.dir(name).map_err(fail)?, Some((parent, name)))
         }

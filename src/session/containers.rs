@@ -13,6 +13,7 @@ use crate::config::{
     Config, ConfigError, Isolation, JackinInstance, MountConfig, isolated, jackin_instances, settle,
 };
 use crate::environment::Environment;
+use crate::platform::remote::upwards;
 use crate::process;
 use crate::snapshot::Coverage;
 use crate::store::InstanceRow;
@@ -118,7 +119,7 @@ fn works_on(
         // What is known of its mounts is enough; without any it may be anywhere.
         return is_unplaced.then(|| "where it works cannot be told: jackin does not say it".to_owned());
     };
-    let hit = roots.iter().flat_map(|root| root.ancestors());
+    let hit = roots.iter().flat_map(|root| upwards(root));
     let hit = hit.into_iter().find(|place| fingerprint(place) == written)?;
     Some(format!("it works on {}", hit.display()))
 }

@@ -17,7 +17,7 @@ pub(super) use held::{held, is_held};
 
 use super::{Layout, LockedObject, Patience, StoreError, durable, layout};
 use crate::environment::Operator;
-use crate::platform::remote::Address;
+use crate::platform::remote::{Address, upwards};
 use crate::platform::{self, File, Handle};
 use crate::snapshot::{Digest, InstanceId};
 
@@ -211,11 +211,7 @@ fn root_name(root: &Path) -> String {
 pub(super) fn restore(layout: &Layout, roots: &[PathBuf], reach: Reach) -> Result<LockGuard, StoreError> {
     let mut wanted: BTreeMap<&Path, (Mode, &Path)> = BTreeMap::new();
     for root in roots {
-        for above in root
-            .ancestors()
-            .skip(1)
-            .filter(|path| !path.as_os_str().is_empty())
-        {
+        for above in upwards(root).skip(1) {
             wanted.entry(above).or_insert((Mode::Shared, root));
         }
     }

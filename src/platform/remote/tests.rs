@@ -12,6 +12,7 @@ use super::agent::Wire;
 use super::connection::{Channel, Listener};
 use super::message::{receive, send};
 use super::protocol::{Answer, Bytes, Call, Request};
+use super::upwards;
 use super::{Address, serve, set_carrier};
 use crate::platform::{self, Opening};
 
@@ -392,4 +393,50 @@ fn whoever_waits_for_an_agent_that_ends_is_told() {
     assert!(told.iter().filter(|told| **told).count() <= 5);
     assert!(wire.is_broken());
     assert!(wire.ask(Vec::new(), Call::Clock { fine: true }).is_err());
+}
+
+#[test]
+fn what_lies_above_a_path_has_the_same_address() {
+    for (path, tops) in [
+        (
+            "ssh://me@host:22/srv/app",
+            &[
+                "ssh://me@host:22/srv/app",
+                "ssh://me@host:22/srv",
+                "ssh://me@host:22/",
+            ][..],
+        ),
+        ("docker://web/srv", &["docker://web/srv", "docker://web/"]),
+        (
+            "docker-volume://data/a",
+            &["docker-volume://data/a", "docker-volume://data"],
+        ),
+        ("docker-volume://data", &["docker-volume://data"]),
+        (
+            "k8s://dev/default/gnu:/work",
+            &["k8s://dev/default/gnu:/work", "k8s://dev/default/gnu:/"],
+        ),
+        (
+            "k8s://dev/default/gnu:main/work",
+            &["k8s://dev/default/gnu:main/work", "k8s://dev/default/gnu:main/"],
+        ),
+        ("k8s-pvc://dev/default/data:", &["k8s-pvc://dev/default/data:"]),
+        (
+            "k8s-pvc://dev/default/data:/a/b",
+            &[
+                "k8s-pvc://dev/default/data:/a/b",
+                "k8s-pvc://dev/default/data:/a",
+                "k8s-pvc://dev/default/data:",
+            ],
+        ),
+        ("/srv/app", &["/srv/app", "/srv", "/"]),
+    ] {
+        let above: Vec<&Path> = upwards(Path::new(path)).collect();
+        assert_eq!(above, tops.iter().map(Path::new).collect::<Vec<_>>(), "{path}");
+        let machine = |path: &Path| Address::split(path).map(|(address, _)| address);
+        assert!(
+            above.iter().all(|at| machine(at) == machine(Path::new(path))),
+            "{path}"
+        );
+    }
 }

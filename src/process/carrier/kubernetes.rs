@@ -56,8 +56,23 @@ pub(super) struct Kubectl<'a> {
 }
 
 impl<'a> Kubectl<'a> {
-    pub(super) fn new(program: &'a Path, path: &'a OsStr, spot: &'a Spot) -> Self {
-        Self { program, path, spot }
+    /// Whoever acts there acts where the operator meant: in the context that is written down. One that is current now may be another
+    /// cluster tomorrow, and an address without one may be a part of another address.
+    ///
+    /// # Errors
+    /// No context is named where `kubectl` has some, or no `:` ends the name.
+    pub(super) fn new(program: &'a Path, path: &'a OsStr, spot: &'a Spot) -> Result<Self, String> {
+        if spot.container.is_none() {
+            return Err(format!(
+                "{spot} has no : behind the name: write {spot}: so that it is clear where the name ends"
+            ));
+        }
+        if spot.context.is_none() && contexts::any(program, path)? {
+            return Err(format!(
+                "{spot} names no context of kubectl: write CONTEXT/{spot}; `kubectl config get-contexts -o name` lists them"
+            ));
+        }
+        Ok(Self { program, path, spot })
     }
 
     fn ask(&self, words: &[&str], input: Option<Vec<u8>>) -> Result<String, String> {
@@ -189,7 +204,10 @@ pub fn permissions(
     let Some(program) = find(OsStr::new("kubectl"), &path, mounts) else {
         return Some(Err("kubectl is not installed here, or not in PATH".to_owned()));
     };
-    let kubectl = Kubectl::new(&program, &path, spot);
+    let kubectl = match Kubectl::new(&program, &path, spot) {
+        Ok(kubectl) => kubectl,
+        Err(why) => return Some(Err(why)),
+    };
     let one = |(verb, resource): &(&'static str, &'static str)| {
         Ok(Permission {
             verb,

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Mode, STORE, attempt, root_name};
+use crate::platform::remote::upwards;
 use crate::platform::{AsHandle as _, File, HandleRef};
 use crate::snapshot::InstanceId;
 use crate::store::draft::DRAFTS;
@@ -112,7 +113,7 @@ fn name(file: &str, roots: &[PathBuf]) -> LockName {
         .strip_prefix("instance-")
         .and_then(|id| InstanceId::parse(id).ok());
     let root = || {
-        let above = roots.iter().flat_map(|root| root.ancestors());
+        let above = roots.iter().flat_map(|root| upwards(root));
         above.map(Path::to_path_buf).find(|root| root_name(root) == file)
     };
     match (file, instance) {

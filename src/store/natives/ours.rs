@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::contract::{FROZEN_SUFFIX, frozen_name};
-use crate::platform::remote::{Address, Spot};
+use crate::platform::remote::{Address, Spot, above};
 use crate::snapshot::{FrozenPaper, NativePlace, SnapshotId};
 use crate::store::papers::Paper;
 
@@ -88,7 +88,7 @@ impl Paper for FrozenPaper {
         }
         let letters = letters_of(&self.id);
         let roots = || self.mounts.iter().map(|mount| mount.coverage.root.to_path());
-        let beside = |root: PathBuf| Some(root.parent()?.join(frozen_name(&root, letters)));
+        let beside = |root: PathBuf| Some(above(&root)?.join(frozen_name(&root, letters)));
         let ours: Vec<PathBuf> = roots().filter_map(beside).collect();
         for made in &self.directories {
             if !ours

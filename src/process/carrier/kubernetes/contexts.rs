@@ -29,6 +29,12 @@ pub fn settle(
     meant(known, address, path)
 }
 
+/// Whether `kubectl` has any context; none: this program runs in the cluster that is meant.
+pub(super) fn any(kubectl: &Path, path: &OsStr) -> Result<bool, String> {
+    let told = asked(kubectl, path).ask(&["config", "get-contexts", "-o", "name"], None)?;
+    Ok(!told.trim().is_empty())
+}
+
 fn contexts(environment: &Environment, mounts: &[PathBuf]) -> Option<Contexts> {
     let path = path_outside(environment, mounts);
     let kubectl = find(OsStr::new("kubectl"), &path, mounts)?;

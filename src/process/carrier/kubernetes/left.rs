@@ -31,7 +31,9 @@ pub fn left_behind(environment: &Environment, mounts: &[PathBuf], spot: &Spot) -
     let Some(program) = find(OsStr::new("kubectl"), &path, mounts) else {
         return Vec::new();
     };
-    let kubectl = Kubectl::new(&program, &path, spot);
+    let Ok(kubectl) = Kubectl::new(&program, &path, spot) else {
+        return Vec::new();
+    };
     let ours = format!("--selector={OWNER}={OURS}");
     let kinds = [
         ("pod", "pods"),

@@ -35,7 +35,7 @@ impl Freezer {
         like: Option<&Spot>,
         bytes: u64,
     ) -> Result<Option<NewClaim>, String> {
-        let kubectl = self.kubectl(spot);
+        let kubectl = self.kubectl(spot)?;
         if kubectl.claim(&spot.name)?.is_some() {
             return Ok(None);
         }
@@ -66,7 +66,7 @@ impl Freezer {
     /// Why not, in words.
     pub fn make_claim(&self, spot: &Spot, made: &NewClaim) -> Result<(), String> {
         let object = made.object.to_string().into_bytes();
-        self.kubectl(spot)
+        self.kubectl(spot)?
             .ask(&["create", "-f", "-"], Some(object))
             .map(drop)
     }

@@ -79,7 +79,7 @@ pub enum Cut {
 static PLANS: Mutex<Option<HashMap<Spot, VolumePlan>>> = Mutex::new(None);
 
 impl Freezer {
-    pub(super) fn kubectl<'a>(&'a self, spot: &'a Spot) -> Kubectl<'a> {
+    pub(super) fn kubectl<'a>(&'a self, spot: &'a Spot) -> Result<Kubectl<'a>, String> {
         Kubectl::new(&self.program, &self.path, spot)
     }
 
@@ -93,7 +93,7 @@ impl Freezer {
         if let Some(known) = plans.get(spot) {
             return Ok(known.clone());
         }
-        let kubectl = self.kubectl(spot);
+        let kubectl = self.kubectl(spot)?;
         if !kubectl.has_snapshots()? {
             return Err(format!("the cluster has no VolumeSnapshot ({VERSION})"));
         }
@@ -125,7 +125,7 @@ impl Freezer {
     /// # Errors
     /// Why there is none, in words.
     pub fn snapshot_volume(&self, spot: &Spot, name: &str, class: Option<&str>) -> Result<(), String> {
-        let kubectl = self.kubectl(spot);
+        let kubectl = self.kubectl(spot)?;
         let claim = kubectl.object(&["get", "persistentvolumeclaim", &spot.name]);
         let claim = claim.map_err(|error| error.to_string())?;
         let made = snapshot(spot, name, class, &claim);
@@ -149,7 +149,7 @@ impl Freezer {
             Cut::Taken => CUT,
             Cut::Ready => READY,
         };
-        let kubectl = self.kubectl(spot);
+        let kubectl = self.kubectl(spot)?;
         let (mut waited, mut complained, mut nap) = (Duration::ZERO, Duration::ZERO, NAP);
         let mut silent = Silence::default();
         loop {
@@ -190,7 +190,7 @@ impl Freezer {
     /// # Errors
     /// Why that cannot be told, in words.
     pub fn is_ready(&self, spot: &Spot, name: &str) -> Result<bool, String> {
-        let found = self.kubectl(spot).object(&["get", SNAPSHOTS, name]);
+        let found = self.kubectl(spot)?.object(&["get", SNAPSHOTS, name]);
         let found = found.map_err(|error| error.to_string())?;
         Ok(found.pointer("/status/readyToUse") == Some(&Value::Bool(true)))
     }
@@ -200,7 +200,7 @@ impl Freezer {
     /// # Errors
     /// Why that cannot be told, in words: whatever answers may be another cluster.
     pub fn has_volume_snapshot(&self, spot: &Spot, name: &str, uid: &str) -> Result<bool, String> {
-        let kubectl = self.kubectl(spot);
+        let kubectl = self.kubectl(spot)?;
         let words = ["get", SNAPSHOTS, name, "--ignore-not-found", "-o", "name"];
         if !kubectl.ask(&words, None)?.trim().is_empty() {
             return Ok(true);
@@ -219,7 +219,7 @@ impl Freezer {
     /// Why not, in words.
     pub fn delete_volume_snapshot(&self, spot: &Spot, name: &str) -> Result<(), String> {
         let words = ["delete", SNAPSHOTS, name, "--ignore-not-found", "--wait=false"];
-        self.kubectl(spot).ask(&words, None).map(drop)
+        self.kubectl(spot)?.ask(&words, None).map(drop)
     }
 }
 

@@ -74,3 +74,14 @@ impl Cluster {
         ("PATH".to_owned(), format!("{}:{search}", self.place.display()))
     }
 }
+
+impl Drop for Cluster {
+    /// No command may go where the current context leads.
+    fn drop(&mut self) {
+        let astray = fs::read_to_string(self.place.join("astray")).unwrap_or_default();
+        assert!(
+            astray.is_empty() || std::thread::panicking(),
+            "kubectl without --context: {astray}"
+        );
+    }
+}
