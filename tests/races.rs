@@ -185,6 +185,7 @@ impl Place {
             by_commit: false,
             state: false,
             recipients: Vec::new(),
+            guarded: Vec::new(),
             machine: None,
             native: None,
         }

@@ -239,6 +239,7 @@ fn matcher(excludes: Vec<ExcludeRule>) -> Result<Matcher, jackin_recovery::contr
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        guarded: Vec::new(),
         machine: None,
         native: None,
     })

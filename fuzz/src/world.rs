@@ -186,6 +186,7 @@ pub fn coverage(root: &Path) -> Coverage {
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        guarded: Vec::new(),
         machine: None,
         native: None,
     }

@@ -37,7 +37,7 @@ pub(crate) fn record(
     manifest: &Manifest,
 ) -> MountRecord {
     let (entries, bytes) = manifest.totals();
-    let lacks = manifest.lacks();
+    let lacks = manifest.lacks(&coverage.withheld);
     MountRecord {
         manifest: Some(list),
         entries,

@@ -202,7 +202,7 @@ impl<'a> Capture<'a> {
             archives.extend(older.cloned());
             archives.extend(packer.finish()?);
         }
-        let complete = manifests.iter().flatten().all(Manifest::is_complete);
+        let complete = mounts.iter().all(|mount| mount.gap_count == 0);
         let record = self.record(id, mounts, archives, complete);
         let told = Told {
             step: self.step(&record, &manifests),

@@ -259,6 +259,7 @@ pub(crate) fn coverage(root: &Path, label: &str) -> Coverage {
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        guarded: Vec::new(),
         machine: None,
         native: None,
     }

@@ -2,6 +2,7 @@
 //! snapshot proves unchanged keeps its content digest; the rest is pending.
 
 mod crew;
+mod guard;
 mod known;
 mod scan;
 mod tally;

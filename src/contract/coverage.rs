@@ -91,6 +91,7 @@ pub(super) fn build(
         by_commit: resolved.git_clean.value == GitClean::Commit,
         state: false,
         recipients: Vec::new(),
+        guarded: places.guarded(root, keep_secrets),
         machine: machine_of(root),
         native: None,
     };

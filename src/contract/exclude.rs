@@ -7,7 +7,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::STAGING_PREFIX;
-use crate::snapshot::{Coverage, ExcludeRule, RelPath, WithheldPath, WithheldReason};
+use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath, WithheldPath, WithheldReason};
 
 /// What a coverage says about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,7 @@ pub struct Matcher {
     rules: Vec<ExcludeRule>,
     tracked: Vec<RelPath>,
     withheld: Vec<WithheldPath>,
+    guarded: Vec<PathBuf>,
 }
 
 impl Matcher {
@@ -77,6 +78,7 @@ impl Matcher {
             rules: coverage.excludes.clone(),
             tracked: coverage.tracked.clone(),
             withheld: coverage.withheld.clone(),
+            guarded: coverage.guarded.iter().map(ByteString::to_path).collect(),
         })
     }
 
@@ -130,6 +132,12 @@ impl Matcher {
         self.tracked
             .iter()
             .any(|tracked| tracked != path && tracked.is_within(path))
+    }
+
+    /// The places that are withheld by what they are, under whatever name they are met.
+    #[must_use]
+    pub fn guarded(&self) -> &[PathBuf] {
+        &self.guarded
     }
 
     fn withheld(&self, path: &RelPath, is_dir: bool) -> Option<WithheldReason> {

@@ -8,8 +8,9 @@ use super::{BroadReason, state};
 use crate::config::settle;
 use crate::environment::Environment;
 use crate::platform::remote::{Address, home_near};
-use crate::snapshot::{RelPath, WithheldPath, WithheldReason};
+use crate::snapshot::{ByteString, RelPath, WithheldPath, WithheldReason};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 
 /// Below the home directory: the operator's own secrets.
 const SECRETS: &[&str] = &[
@@ -25,6 +26,9 @@ const SECRETS: &[&str] = &[
     ".git-credentials",
     ".config/op",
 ];
+
+/// So many directories of one secret place are compared with a root.
+const MAX_INSIDE: usize = 1000;
 
 /// More links in one secret directory than anybody plants by hand.
 const MAX_LINKED: usize = 1000;
@@ -98,7 +102,7 @@ impl Places {
     pub(super) fn credential_around(&self, root: &Path) -> Option<PathBuf> {
         let all = self.credentials_for(root).into_iter();
         let mut all = all.filter(|place| Some(place) != self.data.as_ref());
-        all.find(|place| root.starts_with(place))
+        all.find(|place| root.starts_with(place) || is_inside(root, place))
     }
 
     /// Where the store is or will be.
@@ -114,12 +118,19 @@ impl Places {
     pub(super) fn secret_around(&self, root: &Path) -> Option<PathBuf> {
         let there = secrets_near(root);
         let mut all = self.secrets.iter().chain(&there);
-        all.find(|place| root.starts_with(place)).cloned()
+        all.find(|place| root.starts_with(place) || is_inside(root, place))
+            .cloned()
     }
 
     /// Why `root` is more than anybody means to hand over.
     pub(super) fn broad(&self, root: &Path) -> Vec<BroadReason> {
-        let holds = |place: &Option<PathBuf>| place.as_deref().is_some_and(|place| place.starts_with(root));
+        let own = Identity::of(root);
+        let is_same = |at: &Path| own.is_some_and(|own| Identity::of(at) == Some(own));
+        let holds = |place: &Option<PathBuf>| {
+            place
+                .as_deref()
+                .is_some_and(|place| place.starts_with(root) || place.ancestors().any(is_same))
+        };
         let within = |place: &Option<PathBuf>| place.as_deref().is_some_and(|place| root.starts_with(place));
         let reasons = [
             (is_top(root), BroadReason::FileSystemRoot),
@@ -135,6 +146,22 @@ impl Places {
             .filter(|(applies, _)| *applies)
             .map(|(_, reason)| reason)
             .collect()
+    }
+
+    /// What is withheld by what it is, under whatever name it is met below a root of this machine.
+    pub(super) fn guarded(&self, root: &Path, keep_secrets: bool) -> Vec<ByteString> {
+        if Address::split(root).is_some() {
+            return Vec::new();
+        }
+        let secrets = self.secrets.iter().chain(&self.linked).filter(|_| !keep_secrets);
+        let all = secrets.chain(&self.credentials);
+        let mut there: Vec<_> = all
+            .filter(|place| fs::symlink_metadata(place).is_ok())
+            .map(|place| ByteString::from(place.as_path()))
+            .collect();
+        there.sort();
+        there.dedup();
+        there
     }
 
     /// What lies strictly below `root` and must not enter an archive, sorted.
@@ -153,16 +180,61 @@ impl Places {
         let sensitive = secrets
             .chain(&credentials)
             .map(|place| (place, WithheldReason::Sensitive));
+        let own = Identity::of(root);
         for (place, reason) in store.chain(sensitive) {
-            if let Some(path) = below(root, place)
-                && !withheld.iter().any(|known| known.path == path)
-            {
-                withheld.push(WithheldPath { path, reason });
+            for path in below(root, place).into_iter().chain(shown_below(own, place)) {
+                if !withheld.iter().any(|known| known.path == path) {
+                    withheld.push(WithheldPath { path, reason });
+                }
             }
         }
         withheld.sort_by(|a, b| a.path.cmp(&b.path));
         withheld
     }
+}
+
+/// What a path is, whatever it is called: file system and inode number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity(u64, u64);
+
+impl Identity {
+    /// Of what lies at a path of this machine; `None` when nothing does, or on another machine.
+    fn of(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok().filter(|_| path.is_absolute())?;
+        Some(Self(found.dev(), found.ino()))
+    }
+}
+
+/// Whether `root` is `place` or lies in it under another path, as a bind mount shows it. The mount may also begin within the place.
+fn is_inside(root: &Path, place: &Path) -> bool {
+    let mut above: Vec<Identity> = root.ancestors().filter_map(Identity::of).collect();
+    // The top of this machine holds everything.
+    above.retain(|above| Identity::of(Path::new("/")) != Some(*above));
+    if above.is_empty() {
+        return false;
+    }
+    let mut waiting = vec![place.to_path_buf()];
+    let mut left = MAX_INSIDE;
+    while let (Some(at), Some(fewer)) = (waiting.pop(), left.checked_sub(1)) {
+        left = fewer;
+        if Identity::of(&at).is_some_and(|at| above.contains(&at)) {
+            return true;
+        }
+        let entries = fs::read_dir(&at).into_iter().flatten().flatten();
+        let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(inner.map(|entry| entry.path()));
+    }
+    false
+}
+
+/// Where a root that is another name of a directory above `place` has it.
+fn shown_below(root: Option<Identity>, place: &Path) -> Option<RelPath> {
+    let root = root?;
+    let above = place
+        .ancestors()
+        .skip(1)
+        .find(|above| Identity::of(above) == Some(root))?;
+    below(above, place)
 }
 
 /// The secret places of who acts on the other machine that `root` lies on.

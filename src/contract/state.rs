@@ -301,6 +301,7 @@ pub(super) fn terms(
         withheld: places.withheld(&root, false),
         state: true,
         recipients: recipients(resolved),
+        guarded: places.guarded(&root, false),
         ..Coverage::of_rules(&[])
     };
     let site = Site {

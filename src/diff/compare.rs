@@ -128,7 +128,7 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
             path,
             reason: gap.reason.words(),
         }));
-        let lacks = side.manifest.into_iter().flat_map(Manifest::lacks);
+        let lacks = side.manifest.into_iter().flat_map(|manifest| manifest.lacks(&[]));
         unknown.extend(lacks.map(|(path, reason)| NotCovered { path, reason }));
     }
     let roots = (from.manifest.map(|m| &m.root), to.manifest.map(|m| &m.root));

@@ -204,6 +204,7 @@ fn coverage() -> Coverage {
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        guarded: Vec::new(),
         machine: None,
         native: None,
     }

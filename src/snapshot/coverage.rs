@@ -117,6 +117,10 @@ pub struct Coverage {
     /// Public keys that agents' credentials are encrypted to; without any they are withheld.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<String>,
+    /// Places of this machine that are withheld by what they are: a file or directory below the root that is one of them, or lies in one,
+    /// under another name too (a hard link, a bind mount).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guarded: Vec<ByteString>,
     /// Which machine the root lies on, when it is another one, in letters that say nothing else: the same directory may have several
     /// addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,6 +202,7 @@ impl Coverage {
             by_commit: false,
             state: false,
             recipients: Vec::new(),
+            guarded: Vec::new(),
             machine: None,
             native: None,
         }

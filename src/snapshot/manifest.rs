@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Entry, Name, RelPath};
+use super::{Entry, Name, RelPath, WithheldPath};
 
 /// How far the list of a directory's entries can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +169,7 @@ impl Manifest {
     /// What keeps this from being everything inside the coverage, each path with the reason in words. What was agreed
     /// to be left out (the operator's secrets, the store) is not in it.
     #[must_use]
-    pub fn lacks(&self) -> Vec<(RelPath, String)> {
+    pub fn lacks(&self, agreed: &[WithheldPath]) -> Vec<(RelPath, String)> {
         let mut lacks = Vec::new();
         for dir in &self.directories {
             match dir.listing {
@@ -180,11 +180,15 @@ impl Manifest {
                 Listing::Unreadable => lacks.push((dir.path.clone(), "cannot be listed".to_owned())),
             }
             for gap in &dir.gaps {
-                if !matches!(
-                    gap.reason,
-                    GapReason::Sensitive | GapReason::Store | GapReason::Readonly
-                ) {
-                    lacks.push((dir.path.join(&gap.name), gap.reason.words()));
+                let path = dir.path.join(&gap.name);
+                let is_agreed = match gap.reason {
+                    GapReason::Store | GapReason::Readonly => true,
+                    // Another name of a secret, which nobody was told of.
+                    GapReason::Sensitive => agreed.iter().any(|agreed| agreed.path == path),
+                    _ => false,
+                };
+                if !is_agreed {
+                    lacks.push((path, gap.reason.words()));
                 }
             }
             for entry in dir.entries.iter().filter(|entry| entry.unstable) {
@@ -193,13 +197,6 @@ impl Manifest {
             }
         }
         lacks
-    }
-
-    /// Whether everything inside the coverage is held: no gap but the agreed ones, no listing in doubt, no file
-    /// that moved while it was read.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.lacks().is_empty()
     }
 }
 

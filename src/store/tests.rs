@@ -75,6 +75,7 @@ pub(in crate::store) fn coverage(root: &str) -> Coverage {
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        guarded: Vec::new(),
         machine: None,
         native: None,
     }

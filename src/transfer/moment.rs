@@ -297,7 +297,6 @@ impl Moment {
             archives.extend(self.archive(draft, (id, state), known, &mut mounts, observer)?);
         }
         observer.end();
-        let manifests = || self.manifests.iter().flatten();
         Ok(SnapshotRecord {
             format: SnapshotRecord::FORMAT,
             id: landed.snapshot.clone(),
@@ -308,7 +307,7 @@ impl Moment {
             name: landed.name.map(str::to_owned),
             message: self.record.message.clone(),
             taken_at: self.record.taken_at,
-            complete: manifests().all(Manifest::is_complete),
+            complete: mounts.iter().flatten().all(|mount| mount.gap_count == 0),
             mounts: mounts.into_iter().flatten().collect(),
             archives,
             written_by: concat!("jackin-recovery ", env!("CARGO_PKG_VERSION")).to_owned(),

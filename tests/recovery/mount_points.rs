@@ -298,3 +298,128 @@ fn single_file_beside_a_directory_is_named_as_not_covered() {
     sandbox.restore("files", &[]).touched(&["a", "inside.txt"]);
     assert_eq!(fs::read_to_string(notes).unwrap(), "agent\n");
 }
+
+/// The operator's secrets, each with the canary.
+fn secrets(sandbox: &Sandbox) {
+    for path in [
+        ".ssh/id_ed25519",
+        ".ssh/inner/key",
+        ".config/gh/hosts.yml",
+        ".netrc",
+        ".npmrc",
+        ".git-credentials",
+        ".claude/.credentials.json",
+    ] {
+        crate::agent_state::write(&sandbox.home(), path, SECRET);
+    }
+}
+
+const SECRET: &str = "canary-7f3a9c1e5b";
+
+#[test]
+fn a_bind_mount_of_a_secret_place_is_refused() {
+    let sandbox = Sandbox::new();
+    secrets(&sandbox);
+    let (home, shown) = (sandbox.home(), sandbox.project("shown"));
+    for (from, target, word) in [
+        (".ssh", "", ".ssh"),
+        (".ssh", "inner", ".ssh"),
+        // Within the place: nothing above the mount point is the place.
+        (".ssh/inner", "", ".ssh"),
+        (".config/gh", "", ".config/gh"),
+    ] {
+        let Some(bound) = Bound::new(
+            &sandbox,
+            "bind mounts of secrets",
+            &[(&home.join(from), shown.clone())],
+        ) else {
+            return;
+        };
+        let target = shown.join(target);
+        for mode in ["project", "project-and-state"] {
+            let run = bound.run(&["begin", "--snapshot", mode, target.to_str().unwrap()]);
+            run.refused().shows(word).shows("own secrets");
+        }
+    }
+    // The home itself, by another name: it is as broad, and with the operator's word its secrets stay out.
+    let Some(bound) = Bound::new(&sandbox, "a bind mount of the home", &[(&home, shown.clone())]) else {
+        return;
+    };
+    let target = shown.to_str().unwrap();
+    let refused = bound.run(&["begin", "--snapshot", "project", target]);
+    refused.refused().shows("--allow-broad");
+    let id = begin(
+        &bound
+            .run(&["begin", "--allow-broad", "--snapshot", "project", target])
+            .ok(),
+    );
+    bound.run(&["end", &id]).ok();
+    crate::agent_state::has_no_canary(&sandbox, &[]);
+    let Some(bound) = Bound::new(
+        &sandbox,
+        "a bind mount within",
+        &[(&home.join(".config"), shown.clone())],
+    ) else {
+        return;
+    };
+    let id = begin(
+        &bound
+            .run(&["begin", "--allow-broad", "--snapshot", "project", target])
+            .ok(),
+    );
+    bound.run(&["end", &id]).ok().code(0);
+    let words = ["explain", "--allow-broad", "--snapshot", "project", target];
+    bound.run(&words).ok().shows("gcloud, gh, op");
+    crate::agent_state::has_no_canary(&sandbox, &[]);
+}
+
+#[test]
+fn a_hard_link_to_a_secret_is_left_out_and_named() {
+    let sandbox = Sandbox::new();
+    secrets(&sandbox);
+    let (home, project) = (sandbox.home(), sandbox.project("linked"));
+    fs::write(project.join("a"), "ordinary").unwrap();
+    fs::create_dir(project.join("deep")).unwrap();
+    let links = [
+        (".ssh/id_ed25519", "deep/key"),
+        (".ssh/inner/key", "inner"),
+        (".netrc", "netrc"),
+        (".npmrc", "npmrc"),
+        (".git-credentials", "deep/git"),
+        (".claude/.credentials.json", "agent"),
+    ];
+    for (from, to) in links {
+        fs::hard_link(home.join(from), project.join(to)).unwrap();
+    }
+    let target = project.to_str().unwrap();
+    let script = "ln ~/.ssh/id_ed25519 later; echo changed > a";
+    sandbox
+        .command([
+            "launch",
+            "--snapshot",
+            "project",
+            target,
+            "--",
+            "sh",
+            "-c",
+            script,
+        ])
+        .inside(&project)
+        .run()
+        .ok();
+    let id = sandbox.newest();
+    let shown = links
+        .iter()
+        .fold(sandbox.jackin(["show", &id]).ok(), |run, (_, name)| {
+            run.shows(name)
+        });
+    crate::agent_state::has_no_canary(&sandbox, &[shown]);
+    // What is not captured is not touched either: it may be anything.
+    sandbox.jackin(["restore", &id, "--yes"]).code_in(&[0, 6]);
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "ordinary");
+    for name in [
+        "deep/key", "inner", "netrc", "npmrc", "deep/git", "agent", "later",
+    ] {
+        assert_eq!(fs::read_to_string(project.join(name)).unwrap(), SECRET, "{name}");
+    }
+}

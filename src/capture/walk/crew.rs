@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
+use super::guard::Guard;
 use super::scan::{Job, Scan, Scanned};
 use super::tally::Tally;
 use super::{Skipped, Walk};
@@ -33,6 +34,7 @@ pub(super) fn run(
         walk,
         tally,
         unchanged,
+        guard: Guard::of(walk.root, walk.matcher.guarded()),
     };
     let failed: Mutex<Option<CaptureError>> = Mutex::new(None);
     let fail = |error| {

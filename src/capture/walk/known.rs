@@ -44,7 +44,7 @@ impl Scan<'_> {
         let stats = dir.look_at(names).ok()?;
         for ((index, old), stat) in before.entries.iter().enumerate().zip(stats) {
             let stat = stat.ok()?;
-            if !stat.is_on(self.walk.root.place()) {
+            if !stat.is_on(self.walk.root.place()) || self.guard.holds(&stat) {
                 return None;
             }
             share.count(&stat);

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::guard::Guard;
 use super::tally::{Share, Tally};
 use super::{Reference, Skipped, Walk};
 use crate::capture::CaptureError;
@@ -54,6 +55,8 @@ pub(super) struct Scan<'w> {
     pub(super) tally: &'w Tally,
     /// Directories of the reference, by their number, that another machine told to hold what the reference says.
     pub(super) unchanged: Vec<bool>,
+    /// What is withheld by what it is.
+    pub(super) guard: Guard,
 }
 
 impl Scan<'_> {
@@ -127,6 +130,11 @@ impl Scan<'_> {
             }
             if !stat.is_on(walk.root.place()) {
                 let reason = GapReason::MountPoint;
+                directory.gaps.push(Gap { name, reason });
+                continue;
+            }
+            if self.guard.holds(&stat) {
+                let reason = withheld(WithheldReason::Sensitive);
                 directory.gaps.push(Gap { name, reason });
                 continue;
             }

@@ -29,6 +29,7 @@ fn coverage(patterns: &[&str], tracked: &[&str], withheld: &[(&str, WithheldReas
         by_commit: false,
         state: false,
         recipients: Vec::new(),
+        guarded: Vec::new(),
         machine: None,
         native: None,
     }

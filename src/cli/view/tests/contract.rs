@@ -107,6 +107,7 @@ fn captured(root: &str, label: &str, excludes: Vec<ExcludeRule>) -> MountTerms {
             by_commit: false,
             state: false,
             recipients: Vec::new(),
+            guarded: Vec::new(),
             machine: None,
             native: None,
         }),
