@@ -43,7 +43,9 @@ fn launch(sandbox: &Sandbox, project: &std::path::Path, script: &str) -> Started
         "-c",
         script,
     ];
-    sandbox.command(words).inside(project).start()
+    // Whoever runs the tests may ignore the signal, which is inherited.
+    let hears = ["env", "--default-signal=HUP,INT,QUIT"];
+    sandbox.command(words).inside(project).through(&hears).start()
 }
 
 #[track_caller]

@@ -95,7 +95,7 @@ fn what_the_binary_makes_of_a_session_is_what_the_model_says() {
                 .map(|path| path["path"].as_str().unwrap().to_owned())
                 .collect();
             let wanted = case.expected(&before, &ended, &now);
-            let shown = sandbox.diff(&id, &["--no-renames"]).touched();
+            let shown = sandbox.diff(&id, &["--now", "--no-renames"]).touched();
             prop_assert_eq!(&texts(&shown), &wanted.differs, "what a diff shows");
             let run = sandbox.jackin(&args).code_in(&[0, 6]);
             let restored = Restored::of(&run);

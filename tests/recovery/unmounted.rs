@@ -54,12 +54,17 @@ fn a_disk_that_is_not_mounted_is_no_deletion_and_nothing_is_restored_below_it() 
         .refused()
         .has("nothing is mounted at");
     sandbox
-        .jackin(["diff", &id])
+        .jackin(["diff", &id, "--now"])
         .refused()
         .has("nothing is mounted at");
     assert_untouched(&below, &Tree::read(&project));
     // What the session did is known all the same.
-    sandbox.diff(&id, &["--to", "closing"]).are(&[("deleted", "f1")]);
+    sandbox.diff(&id, &[]).are(&[("deleted", "f1")]);
+    sandbox
+        .jackin(["diff", &id])
+        .ok()
+        .shows("what was edited since cannot be told")
+        .hides("changed since the session ended");
 }
 
 #[test]
@@ -146,7 +151,7 @@ fn another_disk_in_its_place_is_refused() {
             .refused()
             .has("another file system is mounted at");
         sandbox
-            .jackin(["diff", &id])
+            .jackin(["diff", &id, "--now"])
             .refused()
             .has("another file system is mounted at");
         assert_untouched(&there, &Tree::read(&project));

@@ -266,17 +266,24 @@ pub(in crate::cli) fn differences(
                     written_back: mount.written_back,
                     same_rules: true,
                 });
-                let live = live(context, store, &mount.coverage, earlier, question.check_content);
-                let mut found = live
-                    .map(|now| {
-                        since(
-                            (before.as_ref(), after.manifest.as_ref()),
-                            now,
-                            &mut reveal,
-                            mount,
-                        )
-                    })
-                    .unwrap_or_default();
+                // Where nothing is mounted now everything would look deleted.
+                let live = check_mount(mount)
+                    .map_err(|error| CliError::from(CaptureError::from(error)))
+                    .and_then(|()| live(context, store, &mount.coverage, earlier, question.check_content));
+                let mut found = match live {
+                    Ok(now) => since(
+                        (before.as_ref(), after.manifest.as_ref()),
+                        now,
+                        &mut reveal,
+                        mount,
+                    ),
+                    Err(error) => {
+                        context
+                            .terminal
+                            .warn(&format!("what was edited since cannot be told: {error}"));
+                        BTreeMap::new()
+                    }
+                };
                 found.retain(|path, _| scope.holds(path));
                 found
             }
