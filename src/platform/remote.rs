@@ -17,8 +17,8 @@ pub(crate) mod tests;
 
 pub use address::{Address, Spot, VOLUME_PLACE};
 pub use connection::{
-    Carry, Channel, Helper, Listener, Lost, Settle, hang_up, hang_up_where, lost, set_carrier, set_settler,
-    settled,
+    Carry, Channel, Helper, Listener, Lost, Patience, Settle, TIMEOUT_VARIABLE, hang_up, hang_up_where, lost,
+    set_carrier, set_settler, settled,
 };
 pub use far::Far;
 pub use serve::{Knows, serve};

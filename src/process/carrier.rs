@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use self::channel::{Patient, ended, listen, listener, wait};
+use self::channel::{Patient, cut, ended, listen, listener, wait};
 use self::container::{container, volume};
 use self::kubernetes::Kubectl;
 use self::lifeline::Lifeline;
@@ -23,7 +24,7 @@ use super::own;
 use super::search::{find, path_outside};
 use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
-use crate::platform::remote::{Address, Channel, Helper};
+use crate::platform::remote::{Address, Channel, Helper, Patience, TIMEOUT_VARIABLE};
 
 pub use kubernetes::{
     Cut, LeftBehind, NewClaim, Permission, VolumePlan, give_up_waiting, left_behind, permissions,
@@ -38,6 +39,8 @@ const HELPER: &str = "busybox";
 /// The variable that says which agent serves on other machines.
 pub const AGENT_VARIABLE: &str = "JACKIN_RECOVERY_AGENT";
 
+/// How long another machine may be silent.
+const SILENCE: Duration = Duration::from_secs(60);
 /// Room between a carrier and this program (bytes).
 #[cfg(target_os = "linux")]
 const PIPE: usize = 1 << 20;
@@ -55,6 +58,10 @@ const SSH: [&str; 11] = [
     "-oServerAliveCountMax=4",
     "-oConnectTimeout=20",
 ];
+/// Ends what runs there when the connection is gone: what hangs or never ends would not notice. A command that sshd runs leads a session of
+/// its own, and its parent is the connection.
+const WATCH: &str = "if kill -0 $PPID && read -r _ _ _ _ G _ </proc/$$/stat && [ \"$G\" = $$ ]; then \
+    (while kill -0 $PPID && kill -0 $$; do sleep 2; done; kill -9 0) </dev/null >/dev/null 2>&1 & fi 2>/dev/null; ";
 /// Starts what is installed there, under either of its names. Each tells who listens, behind words that nothing else there says.
 const INSTALLED: &str = "if command -v jackin-recovery >/dev/null 2>&1; then echo \"$T agent\"; exec jackin-recovery __agent; \
     elif jackin recovery --version >/dev/null 2>&1; then echo \"$T agent\"; exec jackin recovery __agent; fi; ";
@@ -86,6 +93,20 @@ impl AgentSource {
             Some("shell") => Ok(Self::Shell),
             Some(_) => Err(format!("{AGENT_VARIABLE} is none of auto, copy and shell")),
         }
+    }
+}
+
+/// How long another machine may be silent, as [`TIMEOUT_VARIABLE`] says; a minute when nobody sets it.
+fn timeout(environment: &Environment) -> io::Result<Duration> {
+    let Some(told) = environment.get(TIMEOUT_VARIABLE).filter(|told| !told.is_empty()) else {
+        return Ok(SILENCE);
+    };
+    let seconds = told.to_str().and_then(|told| told.parse().ok());
+    match seconds.filter(|seconds| (1..=86_400).contains(seconds)) {
+        Some(seconds) => Ok(Duration::from_secs(seconds)),
+        None => Err(io::Error::other(format!(
+            "{TIMEOUT_VARIABLE} is no number of seconds between 1 and 86400"
+        ))),
     }
 }
 
@@ -181,6 +202,7 @@ struct Carrier<'e> {
     /// The other side takes a line for its shell, not words.
     by_line: bool,
     stop: Arc<AtomicBool>,
+    patience: Arc<Patience>,
 }
 
 impl<'e> Carrier<'e> {
@@ -220,6 +242,7 @@ impl<'e> Carrier<'e> {
             reach,
             by_line: matches!(address, Address::Ssh { .. }),
             stop: Arc::clone(stop),
+            patience: Arc::new(Patience::new(timeout(environment)?)),
         })
     }
 
@@ -250,7 +273,8 @@ impl<'e> Carrier<'e> {
     /// Starts what listens on its standard input and answers on its output.
     fn start(mut self, script: &str) -> io::Result<Channel> {
         let (token, mark) = (unguessable(self.entropy), unguessable(self.entropy));
-        let mut child = self.spawn(&mut self.command(&format!("T={token}; {script}")))?;
+        let watch = if self.by_line { WATCH } else { "" };
+        let mut child = self.spawn(&mut self.command(&format!("T={token}; {watch}{script}")))?;
         let (from, to) = (child.stdout.take(), child.stdin.take());
         let complaint = listen(child.stderr.take());
         let mut lifeline = self.reach.lifeline.take();
@@ -269,12 +293,21 @@ impl<'e> Carrier<'e> {
         let mut from = Patient {
             pipe: from,
             stop: Arc::clone(&self.stop),
+            patience: Arc::clone(&self.patience),
         };
+        self.patience.begin();
         let listener = match listener(&mut from, &token, mark) {
             Ok(listener) => listener,
-            Err(error) => return Err(why().map_or(error, io::Error::other)),
+            Err(error) => {
+                let error = why().map_or(error, io::Error::other);
+                cut(&child);
+                return Err(error);
+            }
         };
+        // What is sent there first may be much.
+        self.patience.flow();
         let mut after = self.reach.after.take();
+        let carrying = Arc::clone(&child);
         let end = lifeline.map(|mut lifeline| -> Box<dyn FnMut() + Send> {
             Box::new(move || {
                 wait(&child);
@@ -295,8 +328,11 @@ impl<'e> Carrier<'e> {
             to: Box::new(Patient {
                 pipe: to,
                 stop: Arc::clone(&self.stop),
+                patience: Arc::clone(&self.patience),
             }),
+            patience: Arc::clone(&self.patience),
             why: Box::new(why),
+            cut: Box::new(move || cut(&carrying)),
         })
     }
 }

@@ -140,6 +140,7 @@ mod second_names;
 mod set_aside;
 mod set_aside_killed;
 mod set_aside_where;
+mod silent_machine;
 mod slips;
 mod steps_back;
 mod sudo;

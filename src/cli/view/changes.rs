@@ -81,7 +81,7 @@ pub(in crate::cli) fn line(change: &Change) -> String {
     text
 }
 
-/// [`line`] with what became of the path after the later snapshot.
+/// [`line()`] with what became of the path after the later snapshot.
 pub(in crate::cli) fn marked(change: &Change, now: Option<Since>) -> String {
     let text = line(change);
     let Some(word) = since(now) else {

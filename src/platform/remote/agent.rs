@@ -104,7 +104,12 @@ impl Wire {
         if self.is_broken() {
             return Err(io::ErrorKind::NotConnected.into());
         }
-        let answer = receive(&mut answering.from)?.ok_or_else(end)?;
+        let answer = loop {
+            match receive(&mut answering.from)?.ok_or_else(end)? {
+                Answer::AtWork => {}
+                answer => break answer,
+            }
+        };
         answering.turn += 1;
         self.turned.notify_all();
         Ok(answer)

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use schemars::JsonSchema;
@@ -13,9 +15,7 @@ use super::agent::Wire;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
 use super::shell::{Lack, Shell};
 use super::{Address, machine_id};
-use crate::platform::fine_clock;
 use crate::platform::kernel::Result;
-use crate::snapshot::Time;
 
 /// Who listens at the other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,12 +50,80 @@ pub struct Channel {
     pub from: Box<dyn Read + Send>,
     /// What is said to it.
     pub to: Box<dyn Write + Send>,
+    /// How long it is waited for.
+    pub patience: Arc<Patience>,
     /// Why it ended, as the program that carried it told; asked once it has.
     pub why: Box<dyn FnMut() -> Option<String> + Send>,
+    /// Ends what carries at once: nobody listens to it any more.
+    pub cut: Box<dyn FnMut() + Send>,
     /// What serves there, when it was started for this alone.
     pub helper: Option<Helper>,
     /// Ends it, where the closed pipe may go unnoticed or something has to be removed; asked once nothing more is said.
     pub end: Option<Box<dyn FnMut() + Send>>,
+}
+
+/// How long the other end of a channel may be silent. A change of it holds for whoever waits already.
+#[derive(Debug)]
+pub struct Patience {
+    limit: Duration,
+    /// What is waited for now has to be there by then, whatever flows.
+    by: Mutex<Option<Instant>>,
+    /// A shell cannot say that it is at work, and what it syncs or sums up may be much.
+    shell: AtomicBool,
+}
+
+/// The variable that says how long another machine may be silent (seconds).
+pub const TIMEOUT_VARIABLE: &str = "JACKIN_RECOVERY_TIMEOUT";
+/// A shell may be silent for so many times as long as an agent.
+const SHELL_TIMES: u32 = 5;
+
+impl Patience {
+    /// One that gives up after so long a silence.
+    #[must_use]
+    pub fn new(limit: Duration) -> Self {
+        Self {
+            limit,
+            by: Mutex::default(),
+            shell: AtomicBool::default(),
+        }
+    }
+
+    /// Somebody has to say who is there, within the limit, whatever else it says.
+    pub fn begin(&self) {
+        *locked(&self.by) = Some(Instant::now() + self.limit);
+    }
+
+    /// From now on whatever flows is a sign of life.
+    pub fn flow(&self) {
+        *locked(&self.by) = None;
+    }
+
+    fn flow_from(&self, listener: &Listener) {
+        self.flow();
+        self.shell
+            .store(matches!(listener, Listener::Shell(_)), Ordering::Relaxed);
+    }
+
+    /// Why nobody waits any more when nothing came for so long.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn check(&self, silent: Duration) -> std::result::Result<(), String> {
+        let (limit, by) = (self.limit, *locked(&self.by));
+        let limit = match self.shell.load(Ordering::Relaxed) && by.is_none() {
+            true => limit * SHELL_TIMES,
+            false => limit,
+        };
+        let why = match by {
+            Some(by) if Instant::now() >= by => "did not say who it is within",
+            _ if silent >= limit => "has not answered for",
+            _ => return Ok(()),
+        };
+        Err(format!(
+            "it {why} {} seconds ({TIMEOUT_VARIABLE} sets the limit)",
+            limit.as_secs()
+        ))
+    }
 }
 
 /// Begins to carry to an address: an agent listens at the other end of what it gives.
@@ -76,15 +144,16 @@ pub struct Lost {
 /// What became of the last attempt to reach an address.
 enum Reached {
     Open(Arc<Connection>),
-    /// It failed at this moment; whoever asks again soon is not made to wait for the same.
-    Failed(Time),
+    /// It failed, and whoever asks again before this moment is not made to wait for the same.
+    Failed(Instant),
 }
 
 /// Held by who reaches it: to start what serves there may take minutes, and nobody who wants another address waits for it.
 type Slot = Arc<Mutex<Option<Reached>>>;
 
-/// So long the answer of a failed attempt stands (nanoseconds).
-const STANDS: i128 = 10_000_000_000;
+/// So long the answer of a failed attempt stands, and longer when it took long: a command asks several times.
+const STANDS: Duration = Duration::from_secs(10);
+const STANDS_TIMES: u32 = 10;
 
 #[derive(Default)]
 struct Registry {
@@ -175,11 +244,12 @@ pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
         Some(Reached::Open(known)) if known.call(Call::Clock { fine: false }).is_ok() => {
             return Ok(Arc::clone(known));
         }
-        Some(Reached::Failed(at)) if fine_clock().nanos() - at.nanos() < STANDS => {
+        Some(Reached::Failed(until)) if Instant::now() < *until => {
             return Err(Errno::HOSTUNREACH);
         }
         _ => {}
     }
+    let began = Instant::now();
     let made = match registry.carry.get() {
         Some(carry) => carry(address).and_then(|channel| Connection::greet(address, channel)),
         None => Err(io::ErrorKind::Unsupported.into()),
@@ -192,7 +262,8 @@ pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
         }
         Err(error) => {
             lose(address, error.to_string());
-            *reached = Some(Reached::Failed(fine_clock()));
+            let stands = STANDS.max(began.elapsed() * STANDS_TIMES);
+            *reached = Some(Reached::Failed(Instant::now() + stands));
             Err(Errno::HOSTUNREACH)
         }
     }
@@ -219,6 +290,7 @@ pub(super) struct Connection {
     greeting: Greeting,
     way: Way,
     why: Mutex<Reason>,
+    cut: Mutex<End>,
     helper: Option<Helper>,
     end: Option<Mutex<End>>,
     /// The only directories that can be reached; none: all can.
@@ -264,24 +336,31 @@ impl Connection {
             listener,
             from,
             to,
+            patience,
             mut why,
+            mut cut,
             helper,
             end,
         } = channel;
-        let greeted = match listener {
+        patience.begin();
+        let greeted = match &listener {
             Listener::Agent => {
                 let wire = Wire::new(from, to);
                 introduced(&wire).map(|greeting| (Way::Agent(wire), greeting))
             }
-            Listener::Shell(mark) => {
-                Shell::new(from, to, mark).map(|(shell, greeting)| (Way::Shell(Box::new(shell)), greeting))
-            }
+            Listener::Shell(mark) => Shell::new(from, to, mark.clone())
+                .map(|(shell, greeting)| (Way::Shell(Box::new(shell)), greeting)),
         };
-        let (way, mut greeting) = greeted.map_err(|error| match error.kind() {
-            // What it says itself is the reason.
-            io::ErrorKind::Other => error,
-            _ => reason(&mut why, &error),
+        let (way, mut greeting) = greeted.map_err(|error| {
+            let error = match error.kind() {
+                // What it says itself is the reason.
+                io::ErrorKind::Other => error,
+                _ => reason(&mut why, &error),
+            };
+            cut();
+            error
         })?;
+        patience.flow_from(&listener);
         if greeting.system != std::env::consts::OS {
             return Err(io::Error::other(format!(
                 "it runs {}, this machine {}",
@@ -305,6 +384,7 @@ impl Connection {
             way,
             only,
             why: Mutex::new(why),
+            cut: Mutex::new(cut),
             helper,
             end: end.map(Mutex::new),
             closed: Mutex::default(),
@@ -324,6 +404,7 @@ impl Connection {
             Err(error) => {
                 let why = reason(&mut locked(&self.why), &error);
                 lose(&self.address, why.to_string());
+                locked(&self.cut)();
                 Err(Errno::IO)
             }
         }

@@ -384,6 +384,8 @@ pub(super) enum Answer {
     Objects(Vec<Each<Told>>),
     /// The system's number.
     Failed(i32),
+    /// The answer takes a while, and comes yet.
+    AtWork,
 }
 
 /// A call, and handles that are not needed any more.

@@ -6,8 +6,10 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{
     AtFlags, CWD, FileType, FlockOperation, IFlags, Mode, RenameFlags, SeekFrom, Timespec, Timestamps,
@@ -27,6 +29,8 @@ pub type Knows<'k> = &'k dyn Fn(&[u8]) -> Option<Vec<u8>>;
 
 /// So many answers wait for the wire while the next one is found.
 const AHEAD: usize = 4;
+/// So often an agent says that it is at work.
+const BEAT: Duration = Duration::from_millis(500);
 
 /// Answers on `to` what is asked on `from`, until it ends. Nothing is done that is not asked.
 ///
@@ -34,9 +38,24 @@ const AHEAD: usize = 4;
 /// What the two pipes say; an error of a call is its answer.
 pub fn serve(mut from: impl Read, mut to: impl Write + Send, knows: Knows<'_>) -> io::Result<()> {
     let (say, said) = mpsc::sync_channel::<Vec<u8>>(AHEAD);
+    let at_work = written(&Answer::AtWork)?;
+    let busy = AtomicBool::new(false);
+    let is_busy = &busy;
     thread::scope(|scope| {
         // What it cannot say it says no more: then nobody takes the next answer.
-        let talks = scope.spawn(move || said.iter().try_for_each(|message| tell(&mut to, &message)));
+        let talks = scope.spawn(move || {
+            loop {
+                match said.recv_timeout(BEAT) {
+                    Ok(message) => tell(&mut to, &message)?,
+                    // Whoever waits gives up what is silent.
+                    Err(RecvTimeoutError::Timeout) if is_busy.load(Ordering::Relaxed) => {
+                        tell(&mut to, &at_work)?;
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                }
+            }
+        });
         let mut agent = Agent::default();
         let mut heard = || -> io::Result<()> {
             while let Some(Request { closed, call }) = receive(&mut from)? {
@@ -44,6 +63,7 @@ pub fn serve(mut from: impl Read, mut to: impl Write + Send, knows: Knows<'_>) -
                     agent.held.remove(&handle);
                 }
                 let leaves = matches!(call, Call::Leave);
+                busy.store(true, Ordering::Relaxed);
                 let answer = match call {
                     Call::Leave => Ok(Answer::Done),
                     Call::Ask { question } => knows(&question.0)
@@ -52,6 +72,7 @@ pub fn serve(mut from: impl Read, mut to: impl Write + Send, knows: Knows<'_>) -
                         .ok_or(Errno::NOSYS),
                     call => agent.answer(call),
                 };
+                busy.store(false, Ordering::Relaxed);
                 let answer = answer.unwrap_or_else(|error| Answer::Failed(error.raw_os_error()));
                 if say.send(written(&answer)?).is_err() || leaves {
                     break;

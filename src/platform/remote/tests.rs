@@ -7,9 +7,11 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::agent::Wire;
-use super::connection::{Channel, Listener};
+use super::connection::{Channel, Listener, Patience};
 use super::message::{receive, send};
 use super::protocol::{Answer, Bytes, Call, Request};
 use super::upwards;
@@ -50,6 +52,10 @@ pub(crate) fn set_knows(answer: Answering) {
     let _ = KNOWS.set(answer);
 }
 
+fn patience() -> Arc<Patience> {
+    Arc::new(Patience::new(Duration::from_secs(60)))
+}
+
 fn agent() -> io::Result<Channel> {
     let (ours, theirs) = UnixStream::pair()?;
     let again = theirs.try_clone()?;
@@ -60,6 +66,8 @@ fn agent() -> io::Result<Channel> {
         listener: Listener::Agent,
         from: Box::new(ours.try_clone()?),
         to: Box::new(ours),
+        patience: patience(),
+        cut: Box::new(|| ()),
         why: Box::new(|| None),
         helper: None,
         end: None,
@@ -88,6 +96,8 @@ fn shell_of(shell: &str) -> io::Result<Channel> {
         listener: Listener::Shell("0123456789abcdef".to_owned()),
         from: Box::new(from),
         to: Box::new(child.stdin.take().unwrap()),
+        patience: patience(),
+        cut: Box::new(|| ()),
         why: Box::new(move || child.wait().ok().map(|status| format!("it ended: {status}"))),
         helper: None,
         end: None,
@@ -439,4 +449,33 @@ fn what_lies_above_a_path_has_the_same_address() {
             "{path}"
         );
     }
+}
+
+#[test]
+fn an_agent_says_that_it_is_at_work() {
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let again = theirs.try_clone().unwrap();
+    let knows = |_: &[u8]| {
+        std::thread::sleep(Duration::from_millis(1_600));
+        Some(b"done".to_vec())
+    };
+    let agent = std::thread::spawn(move || serve(again, theirs, &knows));
+    let request = Request {
+        closed: Vec::new(),
+        call: Call::Ask {
+            question: Bytes(b"how long".to_vec()),
+        },
+    };
+    send(&mut ours, &request).unwrap();
+    let mut beats = 0;
+    let answer = loop {
+        match receive(&mut ours).unwrap().unwrap() {
+            Answer::AtWork => beats += 1,
+            answer => break answer,
+        }
+    };
+    assert!(matches!(answer, Answer::Bytes(Bytes(bytes)) if bytes == b"done"));
+    assert!((1..=4).contains(&beats), "{beats}");
+    drop(ours);
+    let _ = agent.join();
 }

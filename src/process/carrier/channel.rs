@@ -6,23 +6,23 @@ use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::lock;
-use crate::platform::remote::Listener;
+use crate::platform::remote::{Listener, Patience};
 use crate::process::own;
 
 /// What a carrier said last is kept (bytes).
 const KEPT: u64 = 4 << 10;
 /// How long a carrier that closed its end may take to say why.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long an answer may take: what is synced may be much (seconds).
-const SILENCE: i64 = 300;
-/// So long it is waited before anybody looks whether the operator wants to stop (seconds).
-const STEP: i64 = 5;
+/// So long it is waited before anybody looks whether that is long enough, and whether the operator wants to stop.
+const STEP: Duration = Duration::from_millis(500);
+/// So long what is asked may take when the operator wants to stop.
+const STOPPED: Duration = Duration::from_secs(5);
 const NAP: Duration = Duration::from_millis(10);
 /// What another machine's start-up files may say before (bytes).
 const CHATTER: usize = 64 << 10;
@@ -59,32 +59,30 @@ pub(super) fn listener(from: &mut impl Read, token: &str, mark: String) -> io::R
 pub(super) struct Patient<T> {
     pub(super) pipe: T,
     pub(super) stop: Arc<AtomicBool>,
+    pub(super) patience: Arc<Patience>,
 }
 
 impl<T: AsFd> Patient<T> {
     fn wait(&self, wanted: PollFlags) -> io::Result<()> {
         let step = Timespec {
-            tv_sec: STEP,
-            tv_nsec: 0,
+            tv_sec: 0,
+            tv_nsec: i64::from(STEP.subsec_nanos()),
         };
-        for _ in 0..SILENCE / STEP {
+        let began = Instant::now();
+        loop {
+            let late = |why: String| io::Error::new(io::ErrorKind::TimedOut, why);
+            // What flows in time does not count when it never says who it is.
+            self.patience.check(began.elapsed()).map_err(late)?;
             let mut ready = [PollFd::new(&self.pipe, wanted)];
             match poll(&mut ready, Some(&step)) {
-                Ok(0) if self.stop.load(Ordering::Relaxed) => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::TimedOut,
-                        "it did not answer, and was given up",
-                    ));
+                Ok(0) if self.stop.load(Ordering::Relaxed) && began.elapsed() >= STOPPED => {
+                    return Err(late("it did not answer, and was given up".to_owned()));
                 }
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            "it has not answered for five minutes",
-        ))
     }
 }
 
@@ -132,6 +130,16 @@ pub(super) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
 /// Waits a short time for a carrier to end by itself.
 pub(super) fn wait(child: &Mutex<Child>) {
     until_ended(&mut lock(child), PATIENCE);
+}
+
+/// Ends a carrier that nobody listens to any more.
+pub(super) fn cut(child: &Mutex<Child>) {
+    let mut child = lock(child);
+    // One that ended is nobody's by now.
+    if let Ok(None) = child.try_wait() {
+        let _ = child.kill();
+    }
+    until_ended(&mut child, PATIENCE);
 }
 
 /// Waits until a process of ours ends, so long at most. `None`: it has not, or cannot be told.
