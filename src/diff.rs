@@ -13,7 +13,7 @@ mod withheld;
 mod words;
 
 pub use commits::{CommitLine, Commits};
-pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare, count_changes};
+pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare, count, count_changes};
 pub use git_format::{binary_patch, git_mode, is_refused_by_git, quoted_name};
 pub use patch::{
     Body, Content, Contents, Line, MAX_TEXT, Patch, PatchOptions, contents, holds_passwords, is_binary,

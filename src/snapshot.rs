@@ -46,7 +46,7 @@ pub use path::{Name, PathError, RelPath};
 pub use pruned::{PruneReason, PrunedSnapshot};
 pub use receipt::{
     Act, AgentRef, CallRef, ContainerRef, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind,
-    StepRef, WatchedMount,
+    StepRef, WatchedMount, count_paths,
 };
 pub use record::{
     ArchiveRef, FileSystemId, Kind as SnapshotKind, MountRecord, RecordedGap, SealedRef, SecretFact,

@@ -269,6 +269,7 @@ fn receipts() -> Vec<u8> {
             step: Some(Step {
                 since: target.clone(),
                 counts: StepCounts {
+                    renamed: 0,
                     added: 1,
                     changed: 2,
                     deleted: 3,
@@ -306,6 +307,7 @@ fn receipts() -> Vec<u8> {
                 act: PathAct::Replaced,
                 overrode: true,
                 inexact: false,
+                counted_with: None,
             }],
             conflicts: 1,
             failed: 0,

@@ -316,7 +316,7 @@ impl Source {
         restores
             .iter()
             .map(|restore| {
-                let paths = size::counted(restore.changed.len() as u64, "path", "paths");
+                let paths = size::counted(restore.paths(), "path", "paths");
                 candidate(
                     restore.number.to_string(),
                     format!("{paths}, {}", size::age(restore.at, self.now)),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::rename::pair_renames;
 use crate::capture::Skipped;
 use crate::snapshot::{Directory, Entry, Kind, Listing, Manifest, Name, RelPath, StepCounts};
 
@@ -106,12 +107,20 @@ pub fn count_changes(from: Option<&Manifest>, to: Option<&Manifest>) -> StepCoun
         manifest,
         skipped: &[],
     };
+    count(&pair_renames(compare(&side(from), &side(to)).changes))
+}
+
+/// Counts changes as every command tells them: a path that was renamed is one.
+pub fn count<'a>(changes: impl IntoIterator<Item = &'a Change>) -> StepCounts {
     let mut counts = StepCounts::default();
-    for change in compare(&side(from), &side(to)).changes {
+    for change in changes {
         match change.kind {
             ChangeKind::Added => counts.added += 1,
             ChangeKind::Deleted => counts.deleted += 1,
-            _ => counts.changed += 1,
+            ChangeKind::Renamed => counts.renamed += 1,
+            ChangeKind::Modified | ChangeKind::Type | ChangeKind::Mode | ChangeKind::Metadata => {
+                counts.changed += 1;
+            }
         }
     }
     counts

@@ -11,6 +11,7 @@ use super::flags;
 use super::plan::Step;
 use super::propose::Proposal;
 use super::work::{Job, report, settle_times};
+use crate::diff::{Change, renames};
 use crate::mount::MountError;
 use crate::observer::Phase;
 use crate::platform::remote::lost_near;
@@ -289,7 +290,16 @@ impl Conclusion<'_> {
         for (mount, report) in proposal.mounts.iter().zip(mounts) {
             let label = &mount.request.coverage.label;
             let applied = report.applied(&mount.plan);
-            changed.extend(applied.iter().map(|step| change(label, step, false)));
+            let changes: Vec<&Change> = applied.iter().map(|step| &step.change).collect();
+            let partner = renames(&changes);
+            changed.extend(applied.iter().enumerate().map(|(at, step)| {
+                PathChange {
+                    counted_with: partner
+                        .get(&at)
+                        .and_then(|old| Some(changes.get(*old)?.path.clone())),
+                    ..change(label, step, false)
+                }
+            }));
             changed.extend(report.inexact.iter().map(|step| change(label, step, true)));
             aside.extend(report.aside.iter().map(|step| AsideChange::of(label, step)));
         }
@@ -321,5 +331,6 @@ fn change(label: &str, step: &Step, inexact: bool) -> PathChange {
         act: step.action.into(),
         overrode: step.overrode,
         inexact,
+        counted_with: None,
     }
 }

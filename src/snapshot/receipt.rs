@@ -121,6 +121,18 @@ pub struct PathChange {
     /// It was changed, but is not exactly what the target snapshot shows: an owner that could not be set, for example.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inexact: bool,
+    /// The other path of a rename that was taken back, which is an entry of its own: both count as one path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_with: Option<RelPath>,
+}
+
+/// How many paths were changed, as every command tells it: both sides of a rename are one.
+#[must_use]
+pub fn count_paths(changed: &[PathChange]) -> u64 {
+    changed
+        .iter()
+        .filter(|change| change.counted_with.is_none())
+        .count() as u64
 }
 
 /// A step of a session, by the snapshot that it led to.

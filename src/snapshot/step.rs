@@ -14,6 +14,13 @@ pub struct StepCounts {
     pub changed: u64,
     /// Paths that are gone.
     pub deleted: u64,
+    /// Renamed files, each counted here alone. In steps that were recorded before this field each counts as one added and one deleted path.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub renamed: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl std::ops::AddAssign for StepCounts {
@@ -21,6 +28,7 @@ impl std::ops::AddAssign for StepCounts {
         self.added += other.added;
         self.changed += other.changed;
         self.deleted += other.deleted;
+        self.renamed += other.renamed;
     }
 }
 

@@ -43,6 +43,7 @@ mod completing;
 mod configured;
 mod content;
 mod contract;
+mod counts;
 mod crashing;
 mod damage;
 mod damaged_witness;

@@ -400,7 +400,7 @@ impl RestoredDocument {
             only_changes_of: row.only_changes_of.clone(),
             inside: row.inside,
             uid: row.uid,
-            changed: row.changed.len() as u64,
+            changed: row.paths(),
             conflicts: row.conflicts,
             failed: row.failed,
             aside: row.aside.clone(),

@@ -160,7 +160,7 @@ pub(super) fn restores(known: &Known) -> Markup {
                                     td { (view::instances::act_words(row, &known.restores)) }
                                     td { (size::moment(row.at)) }
                                     td class="mono" { (row.target) }
-                                    td class="number" { (size::count(row.changed.len() as u64)) }
+                                    td class="number" { (size::count(row.paths())) }
                                     td class="number" { (size::count(row.conflicts)) }
                                     td class="mono" { (row.emergency) }
                                 }

@@ -144,6 +144,7 @@ pub(super) struct PathChange {
     pub(super) names: Vec<String>,
     pub(super) is_directory: bool,
     pub(super) kind: Kind,
+    pub(super) is_renamed: bool,
     pub(super) letter: &'static str,
     pub(super) role: Role,
     /// What the letter does not tell.

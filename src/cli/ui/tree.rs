@@ -3,18 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::data::{Changes, Kind, PathChange};
+use crate::snapshot::StepCounts;
 
 /// With so many changes every directory is open at first.
 const ALL_OPEN: usize = 200;
-
-/// How many changes of each kind lie in and below a directory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) added: u64,
-    pub(super) modified: u64,
-    pub(super) deleted: u64,
-    pub(super) other: u64,
-}
 
 #[derive(Debug)]
 struct Node {
@@ -26,7 +18,7 @@ struct Node {
     is_directory: bool,
     is_open: bool,
     /// Those below that are shown.
-    counts: Counts,
+    counts: StepCounts,
     shown: bool,
 }
 
@@ -91,7 +83,7 @@ impl Tree {
                         change: None,
                         is_directory: true,
                         is_open: is_open || length == 0,
-                        counts: Counts::default(),
+                        counts: StepCounts::default(),
                         shown: false,
                     });
                     match parent.and_then(|parent: usize| tree.nodes.get_mut(parent)) {
@@ -136,23 +128,23 @@ impl Tree {
         self.left = shown.iter().filter(|shown| **shown).count() as u64;
         // Children come behind their parents.
         for node in &mut self.nodes {
-            (node.counts, node.shown) = (Counts::default(), false);
+            (node.counts, node.shown) = (StepCounts::default(), false);
         }
         for at in (0..self.nodes.len()).rev() {
             let Some(node) = self.nodes.get(at) else { continue };
-            let mut counts = Counts::default();
+            let mut counts = StepCounts::default();
             let own = node.change.filter(|change| shown.get(*change) == Some(&true));
             let mut is_shown = own.is_some();
             for child in node.children.iter().filter_map(|child| self.nodes.get(*child)) {
                 is_shown |= child.shown;
-                counts.add(&child.counts);
+                counts += child.counts;
             }
             if let Some(change) = own.and_then(|at| changes.all.get(at)) {
                 match change.kind {
                     Kind::Added => counts.added += 1,
-                    Kind::Modified => counts.modified += 1,
                     Kind::Deleted => counts.deleted += 1,
-                    _ => counts.other += 1,
+                    _ if change.is_renamed => counts.renamed += 1,
+                    _ => counts.changed += 1,
                 }
             }
             if let Some(node) = self.nodes.get_mut(at) {
@@ -319,14 +311,5 @@ pub(super) struct Place<'a> {
     pub(super) opens: bool,
     pub(super) is_open: bool,
     pub(super) is_directory: bool,
-    pub(super) counts: Counts,
-}
-
-impl Counts {
-    fn add(&mut self, other: &Self) {
-        self.added += other.added;
-        self.modified += other.modified;
-        self.deleted += other.deleted;
-        self.other += other.other;
-    }
+    pub(super) counts: StepCounts,
 }

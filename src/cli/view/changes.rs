@@ -1,7 +1,7 @@
 //! Changes, one line each.
 
 use crate::cli::commands::Since;
-use crate::diff::{Change, ChangeKind, WithheldChange};
+use crate::diff::{Change, ChangeKind, WithheldChange, count};
 use crate::snapshot::{Coverage, Entry, RelPath};
 use crate::terminal::{Role, sanitize, size, style};
 
@@ -41,20 +41,13 @@ pub(in crate::cli) fn letter(kind: ChangeKind) -> (&'static str, Role) {
 }
 
 /// How many changes there are of each kind, in words.
-pub(in crate::cli) fn counts<'a>(changes: impl Iterator<Item = &'a Change> + Clone) -> Vec<String> {
-    let count = |kinds: &[ChangeKind]| {
-        let of_kind = changes.clone().filter(|change| kinds.contains(&change.kind));
-        of_kind.count() as u64
-    };
+pub(in crate::cli) fn counts<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<String> {
+    let counts = count(changes);
     let parts = [
-        ("added", count(&[ChangeKind::Added])),
-        ("modified", count(&[ChangeKind::Modified, ChangeKind::Type])),
-        ("deleted", count(&[ChangeKind::Deleted])),
-        ("renamed", count(&[ChangeKind::Renamed])),
-        (
-            "with other mode or owner",
-            count(&[ChangeKind::Mode, ChangeKind::Metadata]),
-        ),
+        ("added", counts.added),
+        ("modified", counts.changed),
+        ("deleted", counts.deleted),
+        ("renamed", counts.renamed),
     ];
     let told = parts.iter().filter(|(_, count)| *count > 0);
     told.map(|(word, count)| format!("{} {word}", size::count(*count)))

@@ -139,7 +139,12 @@ pub(in crate::cli) struct Imported {
 
 /// How many paths a step changed, in words.
 pub(in crate::cli) fn step_words(counts: StepCounts) -> String {
-    let parts = [('+', counts.added), ('~', counts.changed), ('-', counts.deleted)];
+    let parts = [
+        ('+', counts.added),
+        ('~', counts.changed),
+        ('-', counts.deleted),
+        ('R', counts.renamed),
+    ];
     let told = parts.iter().filter(|(_, count)| *count > 0);
     let told: Vec<String> = told
         .map(|(sign, count)| format!("{sign}{}", size::count(*count)))
@@ -423,7 +428,7 @@ fn restores(rows: &[RestoreRow], now: Time, columns: usize) -> String {
             row.number.to_string().into(),
             act_words(row, rows).into(),
             size::age(row.at, now).into(),
-            size::count(row.changed.len() as u64).into(),
+            size::count(row.paths()).into(),
             size::count(row.conflicts).into(),
             row.emergency.to_string().into(),
         ]);

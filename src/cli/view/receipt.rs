@@ -6,7 +6,7 @@ use super::aside;
 use super::instances::step_words;
 use crate::platform;
 use crate::snapshot::{
-    Act, Ending, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, StepRef, Time,
+    Act, Ending, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, StepRef, Time, count_paths,
 };
 use crate::store::SnapshotRow;
 use crate::terminal::table::{Column, Fit, Table};
@@ -208,7 +208,7 @@ impl Telling {
                     (RestoreKind::Undo, Some(number), _) => format!("undid {number}, back to {to}"),
                     (RestoreKind::Undo, None, _) => format!("undone, back to {to}"),
                 };
-                let mut told = vec![size::counted(changed.len() as u64, "path", "paths")];
+                let mut told = vec![size::counted(count_paths(changed), "path", "paths")];
                 if *conflicts > 0 {
                     told.push(size::counted(*conflicts, "conflict kept", "conflicts kept"));
                 }

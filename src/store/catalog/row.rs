@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use crate::snapshot::{
     Act, AsideChange, CallRef, Coverage, Ending, InstanceId, PathChange, ProcessRef, Receipt, RestoreKind,
-    SnapshotId, SnapshotKind, Step, StepRef, Time,
+    SnapshotId, SnapshotKind, Step, StepRef, Time, count_paths,
 };
 
 /// The mode of a session that came from a file.
@@ -124,6 +124,12 @@ pub struct RestoreRow {
 }
 
 impl RestoreRow {
+    /// How many paths it changed, as [`count_paths`] counts.
+    #[must_use]
+    pub fn paths(&self) -> u64 {
+        count_paths(&self.changed)
+    }
+
     /// The number of the receipt that took it back, among all restores of its instance.
     #[must_use]
     pub fn taken_back_by(&self, all: &[Self]) -> Option<u64> {

@@ -213,6 +213,7 @@ fn restores_are_told_newest_first() {
             act: crate::snapshot::PathAct::Deleted,
             overrode: true,
             inexact: false,
+            counted_with: None,
         }],
         conflicts: 0,
         failed: 0,

@@ -9,10 +9,11 @@ use ratatui::widgets::Paragraph;
 use super::super::app::App;
 use super::super::data::{Kind, PatchLine};
 use super::super::paint;
-use super::super::tree::{Counts, Marks, Row};
+use super::super::tree::{Marks, Row};
 use super::super::views::Compared;
 use super::{WIDE, row, said, seen};
 use crate::diff;
+use crate::snapshot::StepCounts;
 use crate::terminal::{Role, size, width};
 
 pub(super) fn changes(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
@@ -124,12 +125,12 @@ fn spans(compared: &Compared, at: usize, columns: usize) -> Vec<Span<'static>> {
     spans
 }
 
-fn counts(counts: Counts) -> String {
+fn counts(counts: StepCounts) -> String {
     let parts = [
         ('+', counts.added),
-        ('~', counts.modified),
+        ('~', counts.changed),
         ('-', counts.deleted),
-        ('\u{b1}', counts.other),
+        ('R', counts.renamed),
     ];
     let told = parts.iter().filter(|(_, count)| *count > 0);
     told.map(|(sign, count)| format!("  {sign}{}", size::count(*count)))

@@ -144,6 +144,7 @@ pub(super) fn timeline(active: bool) -> Timeline {
 
 pub(super) fn change(path: &str, kind: Kind, letter: &'static str, runs: bool) -> PathChange {
     PathChange {
+        is_renamed: letter == "R",
         root: 0,
         names: path.trim_end_matches('/').split('/').map(str::to_owned).collect(),
         is_directory: path.ends_with('/'),

@@ -148,7 +148,7 @@ fn of_restore(known: &Known, restore: &RestoreRow) -> Moment {
         (RestoreKind::Restore, _, Some(step)) => format!("only the step {}", view::receipt::step(step)),
         _ => format!("to {target}"),
     }];
-    note.push(size::counted(restore.changed.len() as u64, "path", "paths"));
+    note.push(size::counted(restore.paths(), "path", "paths"));
     if restore.conflicts > 0 {
         note.push(size::counted(restore.conflicts, "conflict", "conflicts"));
     }
@@ -247,6 +247,7 @@ fn path(mount: &Compared, root: usize, change: &Change) -> PathChange {
             ChangeKind::Deleted => Kind::Deleted,
             ChangeKind::Type | ChangeKind::Mode | ChangeKind::Metadata | ChangeKind::Renamed => Kind::Other,
         },
+        is_renamed: change.kind == ChangeKind::Renamed,
         letter,
         role,
         detail: detail.join(", "),
