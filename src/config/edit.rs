@@ -20,7 +20,7 @@ pub struct Wanted {
     pub mode: String,
     /// What is left out, in gitignore syntax.
     pub exclude: Vec<String>,
-    /// Why that is proposed, for the comment beside it; one line. Empty: nothing was detected.
+    /// What is left out without being named, for the comment beside it; one line. Empty: nothing is.
     pub because: String,
 }
 

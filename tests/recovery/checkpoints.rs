@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::Restored;
 use crate::support::machine::binary;
@@ -371,4 +372,24 @@ fn a_name_that_is_written_as_an_id_or_was_given_up_is_no_name_for_a_checkpoint()
         .ok();
     let other = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
     sandbox.jackin(["checkpoint", &other, "--name", "k1"]).ok();
+}
+
+#[test]
+fn inside_a_session_a_difference_needs_no_name() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("inside");
+    Build::at(&project).file("a", "before\n").aged();
+    sandbox
+        .jackin(["diff"])
+        .code(2)
+        .shows("which session is meant")
+        .shows("jackin recovery list");
+    let said = sandbox.scratch("said");
+    let script = format!(
+        "echo agent > a; '{}' recovery diff > '{}'",
+        binary().display(),
+        said.display()
+    );
+    sandbox.launch(&project, &script);
+    assert_eq!(fs::read_to_string(said).unwrap(), "M a\n");
 }

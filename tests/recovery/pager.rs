@@ -171,3 +171,20 @@ fn planted(sandbox: &Sandbox, project: &Path, script: &Path, path: &str) {
         .run()
         .ok();
 }
+
+#[test]
+fn a_manual_page_is_set_for_a_terminal_and_raw_for_a_file() {
+    let sandbox = Sandbox::new();
+    sandbox.jackin(["man", "restore"]).ok().shows(".SH NAME");
+    if tool("man").is_none() {
+        return skip("manual pages on a terminal", "man is not installed");
+    }
+    let project = sandbox.project("p");
+    let Some(run) = on_a_terminal(&sandbox, &["man", "restore"], "cat", &project) else {
+        return;
+    };
+    run.ok()
+        .shows("NAME")
+        .shows("jackin-recovery-restore")
+        .hides(".SH");
+}

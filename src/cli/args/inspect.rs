@@ -48,9 +48,9 @@ const NO_PATCH: [&str; 5] = ["name_only", "name_status", "stat", "json", "html"]
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["name_only", "name_status", "stat", "patch", "json", "html"]))]
 pub struct DiffArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest
+    /// The session: an id or its prefix, a workspace, a container, or @latest; inside a session it may be left out
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: String,
+    pub instance: Option<String>,
     /// Only these paths and what lies below them
     #[arg(value_name = "PATH", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
     pub paths: Vec<OsString>,

@@ -284,6 +284,9 @@ fn unknown(error: &clap::Error, what: &str, prefix: &str) -> CliError {
         .unwrap_or_default();
     let mut made = CliError::new(ErrorKind::Usage, format!("there is no {what} `{given}`"));
     if let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) {
+        // What begins so was typed in part, and is nearer than what only holds the same letters.
+        let mut near: Vec<&String> = near.iter().collect();
+        near.sort_by_key(|near| !near.starts_with(&given));
         made.hints
             .extend(near.iter().map(|near| format!("did you mean {prefix} {near}?")));
     }

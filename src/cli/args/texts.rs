@@ -306,8 +306,8 @@ pub(super) fn long_about(verb: &str) -> Option<&'static str> {
         }
         "init" => {
             "Adds a [recovery] table to the file that defines the workspace, shows what is added, and asks. Every other byte of the file \
-            stays as it is. Excludes are proposed for what the detected stack makes again. A workspace that has such a table is left \
-            alone."
+            stays as it is. What is excluded automatically for the detected stack is named in a comment. A workspace that has such a table \
+            is left alone."
         }
         "hook" => {
             "`install` adds our hooks to the settings of an agent (claude, codex, gemini, opencode, cursor, copilot), shows what is \

@@ -1,7 +1,7 @@
 //! `checkpoint`: a named snapshot inside a running session.
 
 use super::begin::tell_notes;
-use super::diff::no_store;
+use super::diff::{no_store, own_or};
 use super::replicate::behind;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
@@ -11,23 +11,12 @@ use crate::cli::context::Context;
 use crate::cli::document::{CheckpointDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::process::INSTANCE_VARIABLE;
 use crate::session::{Allowed, Mark, check_name, checkpoint, find_called, is_active, refuse_inside};
 use crate::snapshot::{InstanceId, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
-    let own = context
-        .environment
-        .get(INSTANCE_VARIABLE)
-        .map(|id| id.to_string_lossy().into_owned());
-    let wanted = args.instance.clone().or(own).ok_or_else(|| {
-        CliError::new(
-            ErrorKind::Usage,
-            "which session is meant? Inside a session it is known; here name it",
-        )
-        .command("the sessions", "list")
-    })?;
+    let wanted = own_or(context, args.instance.as_deref())?;
     if let Some(name) = &args.name {
         check_name(name)?;
     }

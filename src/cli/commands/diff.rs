@@ -12,6 +12,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::{html, view};
 use crate::config::Mode;
 use crate::diff::PatchOptions;
+use crate::process::INSTANCE_VARIABLE;
 use crate::session::{find_called, find_instance, find_snapshot, is_active, settle_lost};
 use crate::snapshot::{RelPath, SnapshotKind};
 use crate::store::{InstanceRow, Store};
@@ -40,7 +41,7 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
     let page = page
         .map(|file| Output::settle(context, file, Kind::Page))
         .transpose()?;
-    let (store, row) = open(context, &args.instance)?;
+    let (store, row) = open(context, &own_or(context, args.instance.as_deref())?)?;
     let store = store.unlocked_by(identities(context, &args.unlock)?);
     // Archives must not go while they are read.
     let _needed = store.share()?;
@@ -180,6 +181,20 @@ fn aside(context: &Context<'_>, args: &DiffArgs, text: &str) {
 }
 
 /// Opens the store and closes the instance when it is found dead.
+/// The session that is named, or the one that this runs in.
+pub(super) fn own_or(context: &Context<'_>, named: Option<&str>) -> Result<String, CliError> {
+    let own = || context.environment.get(INSTANCE_VARIABLE);
+    let wanted = named.map(str::to_owned);
+    let wanted = wanted.or_else(|| own().map(|id| id.to_string_lossy().into_owned()));
+    wanted.ok_or_else(|| {
+        CliError::new(
+            ErrorKind::Usage,
+            "which session is meant? Inside a session it is known; here name it",
+        )
+        .command("the sessions", "list")
+    })
+}
+
 pub(super) fn open(context: &Context<'_>, instance: &str) -> Result<(Store, InstanceRow), CliError> {
     let reading = context.store_for_reading()?.ok_or_else(|| no_store(instance))?;
     let row = find_called(&reading, context.environment, instance)?;

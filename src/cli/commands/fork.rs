@@ -294,8 +294,10 @@ fn tell(context: &Context<'_>, args: &ForkArgs, forked: Forked) -> Status {
             "{count} not as the snapshot has them; each is named above"
         ));
     }
-    // The reference alone, so that a script can keep what it reads.
-    terminal.json(&reference);
+    // The reference alone, so that a script can keep what it reads; nobody reads it on a screen.
+    if !terminal.is_tty_out() {
+        terminal.json(&reference);
+    }
     let words = Words::new("launch")
         .plain("--snapshot project")
         .arg(&directory)

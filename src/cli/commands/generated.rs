@@ -6,6 +6,8 @@ use crate::cli::document::FileDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::generate;
+use crate::process::set_manual;
+use crate::session::recorded_mounts;
 
 pub(super) fn completions(context: &Context<'_>, args: &CompletionsArgs) -> Result<Status, CliError> {
     let file = generate::completions(args.shell, context.called_as);
@@ -14,7 +16,23 @@ pub(super) fn completions(context: &Context<'_>, args: &CompletionsArgs) -> Resu
 
 pub(super) fn man(context: &Context<'_>, args: &ManArgs) -> Result<Status, CliError> {
     let file = generate::man(args.verb.as_deref()).map_err(|error| failed(&error))?;
-    print(context, &file, args.json)
+    if args.json || !context.terminal.is_tty_out() {
+        return print(context, &file, args.json);
+    }
+    let mounts = recorded_mounts(context.environment).map_err(|error| failed(&error))?;
+    match set_manual(context.environment, &mounts, &file.contents) {
+        Ok(text) => context.terminal.out(text.trim_end()),
+        Err(why) => {
+            let message = format!("the page cannot be shown on a terminal: {why}");
+            let made = CliError::new(ErrorKind::Failed, message);
+            let help = args
+                .verb
+                .as_ref()
+                .map_or_else(String::new, |verb| format!("{verb} "));
+            return Err(made.command("the same in short", format!("{help}--help")));
+        }
+    }
+    Ok(ExitCode::Done.into())
 }
 
 fn failed(error: &std::io::Error) -> CliError {

@@ -16,7 +16,6 @@ use crate::clock::random;
 use crate::config::{Config, ConfigError, Edit, Flags, Wanted, settle};
 use crate::contract::{Target, automatic_excludes};
 use crate::session::{Allowed, refuse_inside};
-use crate::snapshot::ExcludeSource;
 use crate::terminal::sanitize;
 use clap::ValueEnum as _;
 
@@ -98,7 +97,7 @@ fn workspace(context: &Context<'_>, config: &Config, target: Option<&OsStr>) -> 
     })
 }
 
-/// The mode that was asked for, and what the stacks in the workspace's mounts can make again.
+/// The mode that was asked for, and what is left out of the workspace's mounts without being named.
 fn wanted(config: &Config, workspace: &str, args: &InitArgs) -> Wanted {
     let mode = args.snapshot.to_possible_value();
     let mut wanted = Wanted {
@@ -115,22 +114,15 @@ fn wanted(config: &Config, workspace: &str, args: &InitArgs) -> Wanted {
         .filter(|mount| !mount.readonly)
         .map(|mount| settle(&mount.src))
         .collect();
+    // What is left out by itself is not written again.
     let mut because = Vec::new();
     for rule in roots
         .iter()
         .flat_map(|root| automatic_excludes(root, &[]).excludes)
     {
-        if let ExcludeSource::Integration {
-            name, because: file, ..
-        } = &rule.source
-        {
-            let reason = format!("{name} ({file})");
-            if !because.contains(&reason) {
-                because.push(reason);
-            }
-        }
-        if !wanted.exclude.contains(&rule.pattern) {
-            wanted.exclude.push(rule.pattern);
+        let pattern = sanitize::text(&rule.pattern);
+        if !because.contains(&pattern) {
+            because.push(pattern);
         }
     }
     wanted.because = because.join(", ");

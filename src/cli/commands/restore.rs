@@ -130,6 +130,7 @@ fn how(args: &RestoreArgs, row: &InstanceRow, asked: Asked) -> How {
         json: args.json,
         yes: args.yes,
         dry_run: args.dry_run,
+        is_refused: false,
         patch: args.patch,
         asked,
         exact_mtimes: args.mtimes == Mtimes::Exact,
@@ -173,7 +174,22 @@ fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Res
     let Opened { reading, row, asked } = opened;
     let identities = identities(context, &args.unlock)?;
     refuse_imported(&row)?;
-    asked.refuse_living(context, &reading, &row)?;
+    let living = asked.refuse_living(context, &reading, &row);
+    let is_refused = match living {
+        // A look changes nothing.
+        Err(refused)
+            if args.dry_run
+                && matches!(refused.kind, ErrorKind::RefusedActive | ErrorKind::RefusedOverlap) =>
+        {
+            let why = refused.message;
+            context.terminal.note(&format!(
+                "{why}: a restore is refused until then; this is what it would do if all ended now"
+            ));
+            true
+        }
+        living => living.map(|()| false)?,
+    };
+    let is_own_work = is_refused && state(&reading, &row).is_active();
     let roots = roots(&row.mounts);
     // Looking keeps nobody from working, and writes nothing; only archives must not go meanwhile.
     let (store, locks) = if args.dry_run {
@@ -215,8 +231,8 @@ fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Res
             }
             None => (of_instance(&store, &row, &coverage)?, scope),
         };
-        // What came after a checkpoint is what a session wants gone that goes back to it.
-        witness.owned = asked == Asked::Inside && step.is_none();
+        // What came after a checkpoint is what a session wants gone that goes back to it; and what an active one left so far is its work.
+        witness.owned = (asked == Asked::Inside || is_own_work) && step.is_none();
         for (id, why) in &witness.unreadable {
             context.terminal.warn(&format!(
                 "snapshot {id} cannot be read, so it vouches for nothing and what only it shows is a conflict: {why}"
@@ -240,7 +256,10 @@ fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Res
     }
     set_aside::add(context, &mut proposal, args)?;
     Ok(Planned {
-        how: how(args, &row, asked),
+        how: How {
+            is_refused,
+            ..how(args, &row, asked)
+        },
         store,
         row,
         proposal,

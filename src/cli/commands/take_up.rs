@@ -306,6 +306,7 @@ fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> How {
         json,
         yes,
         dry_run: false,
+        is_refused: false,
         patch: false,
         asked: Asked::Outside,
         exact_mtimes: intent.exact_mtimes,

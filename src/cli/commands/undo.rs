@@ -83,6 +83,7 @@ pub(in crate::cli) fn plan(context: &Context<'_>, args: &UndoArgs) -> Result<Pla
         json: args.json,
         yes: args.yes,
         dry_run: args.dry_run,
+        is_refused: false,
         patch: false,
         asked: Asked::Outside,
         exact_mtimes: false,

@@ -15,7 +15,7 @@ fn wanted() -> Wanted {
     Wanted {
         mode: "project".to_owned(),
         exclude: vec!["/target/".to_owned(), "a \"b\"/".to_owned()],
-        because: "rust (Cargo.toml)".to_owned(),
+        because: "node_modules/".to_owned(),
     }
 }
 
@@ -30,7 +30,7 @@ const TABLE: &str = "# What jackin recovery does for sessions of this workspace;
                      # `jackin recovery explain` shows what it amounts to.\n\
                      [recovery]\n\
                      snapshot = \"project\"  # off | metadata | project\n\
-                     exclude = [\"/target/\", 'a \"b\"/']  # gitignore syntax; proposed because of rust (Cargo.toml)\n";
+                     exclude = [\"/target/\", 'a \"b\"/']  # gitignore syntax; node_modules/ are left out anyway\n";
 
 #[test]
 fn the_table_comes_last_behind_every_comment() {

@@ -29,6 +29,8 @@ pub(in crate::cli::commands) struct How {
     pub(in crate::cli::commands) json: bool,
     pub(in crate::cli::commands) yes: bool,
     pub(in crate::cli::commands) dry_run: bool,
+    /// With `dry_run`: it would be refused as things are, so no command follows from it.
+    pub(in crate::cli::commands) is_refused: bool,
     /// With `dry_run`: the lines that would be taken back are shown.
     pub(in crate::cli::commands) patch: bool,
     pub(in crate::cli::commands) asked: Asked,
@@ -271,6 +273,9 @@ pub(in crate::cli) fn flags(proposal: &Proposal) -> (bool, bool) {
 
 /// The commands that follow from a proposal: carry it out, and give the conflicts up.
 fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How) {
+    if how.is_refused {
+        return;
+    }
     let allow = proposal.allow;
     let say = |purpose: &str, overwrite: bool, delete: bool| {
         let words = how.again.clone();
