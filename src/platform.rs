@@ -41,7 +41,7 @@ pub use change::{
 pub use file::{File, try_lock, unlock};
 pub use file_system::{
     FileSystem, FileSystemFacts, clock_of, data_segments, file_clock, file_system, file_system_facts,
-    fine_clock, free_bytes, may_write, write_back,
+    fine_clock, free_bytes, may_write, uptime, write_back,
 };
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;

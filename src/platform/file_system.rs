@@ -204,6 +204,14 @@ pub fn fine_clock() -> Time {
     read(rustix::time::ClockId::Realtime)
 }
 
+/// How long this machine has been running, which nobody sets: for what must not take longer than so long.
+#[must_use]
+pub fn uptime() -> std::time::Duration {
+    let now = read(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(now.sec).unwrap_or_default();
+    std::time::Duration::new(seconds, now.nsec)
+}
+
 fn read(id: rustix::time::ClockId) -> Time {
     let now = kernel::clock(id);
     Time {

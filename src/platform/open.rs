@@ -90,10 +90,39 @@ pub fn open_beneath(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
         path
     };
     match resolve(&root, path) {
-        // Older kernels, some sandboxes, and paths that are longer than one call takes.
-        Err(Errno::NOSYS | Errno::PERM | Errno::NAMETOOLONG) => step_by_step(root, path),
+        // Older kernels and some sandboxes.
+        Err(Errno::NOSYS | Errno::PERM) => step_by_step(root, path),
+        Err(Errno::NAMETOOLONG) if path.as_os_str().len() >= AT_ONCE => piece_by_piece(root, path),
         other => Ok(other?),
     }
+}
+
+/// A path that one call takes is shorter (bytes, `PATH_MAX` in path_resolution(7)).
+const AT_ONCE: usize = 4096;
+
+/// Opens a path that is longer than one call takes, by as few calls as it has pieces that are not.
+fn piece_by_piece(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
+    let mut rest = path.as_os_str().as_bytes();
+    let mut here: Option<Handle> = None;
+    while !rest.is_empty() {
+        let longest = rest.get(..AT_ONCE - 1).unwrap_or(rest);
+        let end = match longest.len() == rest.len() {
+            true => rest.len(),
+            // A name that is longer than that is refused by the call.
+            false => longest
+                .iter()
+                .rposition(|byte| *byte == b'/')
+                .unwrap_or(longest.len()),
+        };
+        let (piece, more) = rest.split_at_checked(end).unwrap_or((rest, b""));
+        let piece = Path::new(OsStr::from_bytes(piece));
+        here = Some(match &here {
+            Some(here) => resolve(here, piece)?,
+            None => resolve(&root, piece)?,
+        });
+        rest = more.strip_prefix(b"/").unwrap_or(more);
+    }
+    here.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
 #[cfg(target_os = "linux")]
@@ -167,4 +196,52 @@ pub fn is_bound(error: &io::Error) -> bool {
 #[must_use]
 pub fn is_sync_unsupported(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt as _;
+    use std::path::PathBuf;
+
+    use rustix::fs::{CWD, Mode};
+
+    use super::{DIRECTORY, Handle, kernel, open_beneath, openat, stat_handle, step_by_step};
+
+    /// A directory so deep that no call takes its path, and what its parts are called.
+    fn deep(top: &std::path::Path) -> (Handle, PathBuf) {
+        let root = openat(CWD, top, DIRECTORY, Mode::empty()).unwrap();
+        let mut here = openat(&root, ".", DIRECTORY, Mode::empty()).unwrap();
+        let mut parts: Vec<Vec<u8>> = Vec::new();
+        // Names of every length, so that a piece ends anywhere.
+        for length in (1..=255).chain((1..=255).rev()).step_by(3) {
+            let name = vec![b'a' + u8::try_from(parts.len() % 26).unwrap(); length];
+            let name = OsString::from_vec(name);
+            kernel::mkdirat(&here, name.as_os_str(), Mode::RWXU).unwrap();
+            let below = openat(&here, &name, DIRECTORY, Mode::empty()).unwrap();
+            here = below;
+            parts.push(name.into_vec());
+        }
+        kernel::symlinkat(b".", &here, "link").unwrap();
+        (root, PathBuf::from(OsString::from_vec(parts.join(&b'/'))))
+    }
+
+    #[test]
+    fn a_path_that_no_call_takes_is_opened_in_pieces() {
+        let top = tempfile::tempdir().unwrap();
+        let (root, path) = deep(top.path());
+        assert!(path.as_os_str().len() > 4 * super::AT_ONCE);
+        let wanted = stat_handle(step_by_step(&root, &path).unwrap()).unwrap();
+        let found = stat_handle(open_beneath(&root, &path).unwrap()).unwrap();
+        assert_eq!((found.place, found.ino), (wanted.place, wanted.ino));
+        // What is refused in one call is refused in several.
+        for wrong in ["link", "../x", "missing", &"n".repeat(256), &"n".repeat(5000)] {
+            let wrong = path.join(wrong);
+            assert!(open_beneath(&root, &wrong).is_err(), "{}", wrong.display());
+        }
+        let above: PathBuf = ["..", top.path().file_name().unwrap().to_str().unwrap()]
+            .iter()
+            .collect();
+        assert!(open_beneath(&root, &above.join(&path)).is_err());
+    }
 }

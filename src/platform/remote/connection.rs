@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use schemars::JsonSchema;
@@ -16,6 +16,7 @@ use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
 use super::shell::{Lack, Shell};
 use super::{Address, machine_id};
 use crate::platform::kernel::Result;
+use crate::platform::uptime;
 
 /// Who listens at the other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub struct Channel {
 pub struct Patience {
     limit: Duration,
     /// What is waited for now has to be there by then, whatever flows.
-    by: Mutex<Option<Instant>>,
+    by: Mutex<Option<Duration>>,
     /// A shell cannot say that it is at work, and what it syncs or sums up may be much.
     shell: AtomicBool,
 }
@@ -90,7 +91,7 @@ impl Patience {
 
     /// Somebody has to say who is there, within the limit, whatever else it says.
     pub fn begin(&self) {
-        *locked(&self.by) = Some(Instant::now() + self.limit);
+        *locked(&self.by) = Some(uptime() + self.limit);
     }
 
     /// From now on whatever flows is a sign of life.
@@ -115,7 +116,7 @@ impl Patience {
             false => limit,
         };
         let why = match by {
-            Some(by) if Instant::now() >= by => "did not say who it is within",
+            Some(by) if uptime() >= by => "did not say who it is within",
             _ if silent >= limit => "has not answered for",
             _ => return Ok(()),
         };
@@ -144,8 +145,8 @@ pub struct Lost {
 /// What became of the last attempt to reach an address.
 enum Reached {
     Open(Arc<Connection>),
-    /// It failed, and whoever asks again before this moment is not made to wait for the same.
-    Failed(Instant),
+    /// It failed, and whoever asks again before this moment ([`uptime`]) is not made to wait for the same.
+    Failed(Duration),
 }
 
 /// Held by who reaches it: to start what serves there may take minutes, and nobody who wants another address waits for it.
@@ -244,12 +245,12 @@ pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
         Some(Reached::Open(known)) if known.call(Call::Clock { fine: false }).is_ok() => {
             return Ok(Arc::clone(known));
         }
-        Some(Reached::Failed(until)) if Instant::now() < *until => {
+        Some(Reached::Failed(until)) if uptime() < *until => {
             return Err(Errno::HOSTUNREACH);
         }
         _ => {}
     }
-    let began = Instant::now();
+    let began = uptime();
     let made = match registry.carry.get() {
         Some(carry) => carry(address).and_then(|channel| Connection::greet(address, channel)),
         None => Err(io::ErrorKind::Unsupported.into()),
@@ -262,8 +263,8 @@ pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
         }
         Err(error) => {
             lose(address, error.to_string());
-            let stands = STANDS.max(began.elapsed() * STANDS_TIMES);
-            *reached = Some(Reached::Failed(Instant::now() + stands));
+            let stands = STANDS.max(uptime().saturating_sub(began) * STANDS_TIMES);
+            *reached = Some(Reached::Failed(uptime() + stands));
             Err(Errno::HOSTUNREACH)
         }
     }

@@ -6,13 +6,14 @@ use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::lock;
 use crate::platform::remote::{Listener, Patience};
+use crate::platform::uptime;
 use crate::process::own;
 
 /// What a carrier said last is kept (bytes).
@@ -68,14 +69,16 @@ impl<T: AsFd> Patient<T> {
             tv_sec: 0,
             tv_nsec: i64::from(STEP.subsec_nanos()),
         };
-        let began = Instant::now();
+        let began = uptime();
         loop {
             let late = |why: String| io::Error::new(io::ErrorKind::TimedOut, why);
             // What flows in time does not count when it never says who it is.
-            self.patience.check(began.elapsed()).map_err(late)?;
+            self.patience
+                .check(uptime().saturating_sub(began))
+                .map_err(late)?;
             let mut ready = [PollFd::new(&self.pipe, wanted)];
             match poll(&mut ready, Some(&step)) {
-                Ok(0) if self.stop.load(Ordering::Relaxed) && began.elapsed() >= STOPPED => {
+                Ok(0) if self.stop.load(Ordering::Relaxed) && uptime().saturating_sub(began) >= STOPPED => {
                     return Err(late("it did not answer, and was given up".to_owned()));
                 }
                 Ok(0) | Err(Errno::INTR) => {}
