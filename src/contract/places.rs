@@ -117,8 +117,11 @@ impl Places {
     /// The secret that `root` is, or lies within.
     pub(super) fn secret_around(&self, root: &Path) -> Option<PathBuf> {
         let there = secrets_near(root);
-        let mut all = self.secrets.iter().chain(&there);
-        all.find(|place| root.starts_with(place) || is_inside(root, place))
+        let all = || self.secrets.iter().chain(&there);
+        // The path that people know it by is named, where there is one.
+        let by_path = all().find(|place| root.starts_with(place));
+        by_path
+            .or_else(|| all().find(|place| is_inside(root, place)))
             .cloned()
     }
 

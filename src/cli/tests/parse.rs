@@ -126,6 +126,11 @@ fn list_show_and_diff() {
     assert!(
         matches!(understood("jackin recovery show @latest").verb, Verb::Show(args) if args.instance == "@latest")
     );
+    // Inside a session its own.
+    let Verb::Diff(args) = understood("jackin recovery diff").verb else {
+        panic!()
+    };
+    assert_eq!(args.instance, None);
     let Verb::Diff(args) = understood("jackin recovery diff shop").verb else {
         panic!()
     };
@@ -156,7 +161,6 @@ fn list_show_and_diff() {
         assert!(matches!(understood(&line).verb, Verb::Diff(args) if args.show_secrets));
     }
     for line in [
-        "diff",
         "diff x --stat --patch",
         "diff x --stat --json",
         "diff x --check all",

@@ -5,6 +5,7 @@
 
 mod case;
 mod expected;
+mod mapper;
 mod rules;
 mod seen;
 mod steps;
@@ -41,6 +42,7 @@ struct Session {
 impl Session {
     fn of(case: &Case) -> Self {
         let place = Place::new();
+        mapper::forget();
         apply(&place.root, &case.building);
         let patterns: Vec<&str> = case.rules.iter().map(|rule| rule.text).collect();
         let mut coverage = excluding(coverage(&place.root, "project"), &patterns);
@@ -144,6 +146,16 @@ impl Session {
 
     fn look(&self) -> Seen {
         look(&self.place.root)
+    }
+
+    /// The names beside the mount, with what they hold: nothing is ever written through one.
+    fn beside(&self) -> Vec<(String, Vec<u8>)> {
+        let names = (0..3).map(|number| format!("outside-{number}"));
+        let held = names.filter_map(|name| {
+            let content = std::fs::read(self.place.base.join(&name)).ok()?;
+            Some((name, content))
+        });
+        held.collect()
     }
 }
 
@@ -249,9 +261,11 @@ fn names_of_one_file_come_back_as_names_of_one_file() {
     runner(60, 400)
         .run(&case(true), |case| {
             let session = Session::of(&case);
+            let beside = session.beside();
             let proposal = session.restore(&case);
             let report = session.execute(&proposal);
             let after = session.look();
+            prop_assert_eq!(&session.beside(), &beside, "what lies beside the mount");
             let everything = case.rules.is_empty() && case.tracked.is_empty() && case.scope.is_none();
             let whole = everything && (case.later.is_empty() || case.overwrite && case.delete);
             if whole {
@@ -287,6 +301,7 @@ fn names_of_one_file_come_back_as_names_of_one_file() {
                     true,
                     &format!("after the undo of {round}"),
                 )?;
+                prop_assert_eq!(&session.beside(), &beside, "what lies beside the mount");
             }
             Ok(())
         })

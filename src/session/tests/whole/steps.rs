@@ -33,7 +33,13 @@ impl fmt::Debug for Spot {
 }
 
 pub(super) fn spot() -> impl Strategy<Value = Spot> {
-    prop::collection::vec(0_u8..4, 1..=3).prop_map(Spot)
+    spot_of(false)
+}
+
+/// With `links` few, so that steps meet the names of one file.
+fn spot_of(links: bool) -> impl Strategy<Value = Spot> {
+    let (names, depth) = if links { (0_u8..3, 1..=2) } else { (0_u8..4, 1..=3) };
+    prop::collection::vec(names, depth).prop_map(Spot)
 }
 
 /// One step. What the tree does not allow (a file as parent, a name taken) does nothing.
@@ -48,6 +54,10 @@ pub(super) enum Step {
     Rename(Spot, Spot),
     Mode(Spot, u8),
     Attribute(Spot, u8),
+    /// Through a shared mapping, which stays: a second one meets a page that is dirty already.
+    Store(Spot, u8),
+    /// A further name beside the mount.
+    Outside(Spot, u8),
 }
 
 impl fmt::Debug for Step {
@@ -62,6 +72,8 @@ impl fmt::Debug for Step {
             Self::Rename(from, to) => write!(f, "mv -T {from:?} {to:?}"),
             Self::Mode(at, number) => write!(f, "chmod {:o} {at:?}", mode(*number)),
             Self::Attribute(at, number) => write!(f, "setfattr -n user.drawn -v {number} {at:?}"),
+            Self::Store(at, number) => write!(f, "store {number} through a mapping of {at:?}"),
+            Self::Outside(at, number) => write!(f, "ln {at:?} ../outside-{number}"),
         }
     }
 }
@@ -73,7 +85,13 @@ fn mode(number: u8) -> u32 {
 
 /// Any step; those that build are more likely than those that remove.
 fn step(links: bool) -> impl Strategy<Value = Step> {
-    let linking = if links { 3 } else { 0 };
+    let spot = move || spot_of(links);
+    let linking = if links { 12 } else { 0 };
+    let linked = prop_oneof![
+        5 => (spot(), spot()).prop_map(|(at, old)| Step::HardLink(at, old)),
+        3 => (spot(), 0_u8..6).prop_map(|(at, number)| Step::Store(at, number)),
+        2 => (spot(), 0_u8..3).prop_map(|(at, number)| Step::Outside(at, number)),
+    ];
     prop_oneof![
         7 => (spot(), 0_u8..6).prop_map(|(at, number)| Step::Write(at, number)),
         3 => spot().prop_map(Step::Directory),
@@ -83,7 +101,7 @@ fn step(links: bool) -> impl Strategy<Value = Step> {
         2 => (spot(), spot()).prop_map(|(from, to)| Step::Rename(from, to)),
         2 => (spot(), any::<u8>()).prop_map(|(at, number)| Step::Mode(at, number)),
         1 => (spot(), 0_u8..2).prop_map(|(at, number)| Step::Attribute(at, number)),
-        linking => (spot(), spot()).prop_map(|(at, old)| Step::HardLink(at, old)),
+        linking => linked,
     ]
 }
 
@@ -142,6 +160,21 @@ fn apply_one(root: &Path, step: &Step) -> io::Result<()> {
             let path = at(spot)?;
             let flags = rustix::fs::XattrFlags::empty();
             Ok(rustix::fs::lsetxattr(path, "user.drawn", &[*number], flags)?)
+        }
+        Step::Store(spot, number) => {
+            let path = at(spot)?;
+            let found = path.symlink_metadata()?;
+            if !found.is_file() || found.len() == 0 {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            super::mapper::store(&path, *number)
+        }
+        Step::Outside(spot, number) => {
+            let path = at(spot)?;
+            if !path.symlink_metadata()?.is_file() {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            fs::hard_link(path, root.with_file_name(format!("outside-{number}")))
         }
     }
 }
