@@ -140,6 +140,13 @@ impl Matcher {
         &self.guarded
     }
 
+    /// Whether a path lies where private files are judged one by one, so that its directories are held.
+    #[must_use]
+    pub fn is_among_private(&self, path: &RelPath) -> bool {
+        let mut private = self.withheld.iter().filter(|place| place.reason.is_private());
+        private.any(|place| path.is_within(&place.path))
+    }
+
     fn withheld(&self, path: &RelPath, is_dir: bool) -> Option<WithheldReason> {
         if path
             .parts()

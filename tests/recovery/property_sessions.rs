@@ -12,6 +12,8 @@ use crate::support::sandbox::Sandbox;
 mod case;
 #[path = "../../src/session/tests/whole/expected.rs"]
 mod expected;
+#[path = "../../src/session/tests/whole/mapper.rs"]
+mod mapper;
 #[path = "../../src/session/tests/whole/rules.rs"]
 mod rules;
 #[path = "../../src/session/tests/whole/seen.rs"]
@@ -54,6 +56,7 @@ fn what_the_binary_makes_of_a_session_is_what_the_model_says() {
         .run(&case(false), |mut case| {
             let sandbox = Sandbox::new();
             let project = sandbox.project("drawn");
+            mapper::forget();
             apply(&project, &case.building);
             let before = look(&project);
             sandbox.configure(

@@ -44,7 +44,8 @@ impl Scan<'_> {
         let stats = dir.look_at(names).ok()?;
         for ((index, old), stat) in before.entries.iter().enumerate().zip(stats) {
             let stat = stat.ok()?;
-            if !stat.is_on(self.walk.root.place()) || self.guard.holds(&stat) {
+            let is_guarded = || self.is_guarded(&before.path.join(&old.name), &stat);
+            if !stat.is_on(self.walk.root.place()) || self.guard.holds(&stat) && is_guarded() {
                 return None;
             }
             share.count(&stat);

@@ -60,6 +60,11 @@ pub(super) struct Scan<'w> {
 }
 
 impl Scan<'_> {
+    /// Whether an object is one of the operator's secrets under another name. Those of an agent's own state are judged by their paths.
+    pub(super) fn is_guarded(&self, at: &RelPath, stat: &Stat) -> bool {
+        self.guard.holds(stat) && !self.walk.matcher.is_among_private(at)
+    }
+
     /// Looks at one directory.
     ///
     /// # Errors
@@ -133,7 +138,7 @@ impl Scan<'_> {
                 directory.gaps.push(Gap { name, reason });
                 continue;
             }
-            if self.guard.holds(&stat) {
+            if self.is_guarded(&at, &stat) {
                 let reason = withheld(WithheldReason::Sensitive);
                 directory.gaps.push(Gap { name, reason });
                 continue;
