@@ -41,7 +41,6 @@ impl Node {
 
 pub(super) fn look(root: &Path) -> Seen {
     let mut seen = Seen::new();
-    let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for entry in walkdir::WalkDir::new(root).min_depth(1) {
         let entry = entry.unwrap();
         let path = entry
@@ -61,9 +60,6 @@ pub(super) fn look(root: &Path) -> Seen {
         } else {
             What::File(fs::read(entry.path()).unwrap())
         };
-        if !found.is_dir() && found.nlink() > 1 {
-            names.entry(found.ino()).or_default().push(path.clone());
-        }
         let mut value = [0; 64];
         let length = rustix::fs::lgetxattr(entry.path(), "user.drawn", &mut value[..]);
         let node = Node {
@@ -76,13 +72,24 @@ pub(super) fn look(root: &Path) -> Seen {
         };
         seen.insert(path, node);
     }
-    for paths in names.values().filter(|paths| paths.len() > 1) {
-        let first = paths.iter().min().unwrap();
+    regroup(&mut seen);
+    seen
+}
+
+/// Says which names belong together.
+pub(super) fn regroup(seen: &mut Seen) {
+    let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for (path, node) in seen.iter().filter(|(_, node)| !node.is_dir()) {
+        names.entry(node.ino).or_default().push(path.clone());
+    }
+    for paths in names.values() {
+        let first = paths.iter().min().filter(|_| paths.len() > 1);
         for path in paths {
-            seen.get_mut(path).unwrap().group = Some(first.clone());
+            if let Some(node) = seen.get_mut(path) {
+                node.group = first.cloned();
+            }
         }
     }
-    seen
 }
 
 /// One line for each path that is another thing; `groups` also counts which names belong together.
