@@ -41,7 +41,7 @@ fn s31_running_instance_is_refused_with_its_processes() {
     sandbox.jackin(["show", &id]).ok().shows(&id);
     let plan = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
     plan.shows("1 to create, 1 to replace")
-        .shows("a restore is refused until then")
+        .shows("so a restore is refused")
         .hides("carry it out");
     sandbox.plan(&id, &[]).touched(&["a", "gone"]);
     assert_untouched(&damaged, &Tree::read(&project));

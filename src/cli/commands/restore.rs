@@ -176,14 +176,11 @@ fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Res
     refuse_imported(&row)?;
     let living = asked.refuse_living(context, &reading, &row);
     let is_refused = match living {
-        // A look changes nothing.
-        Err(refused)
-            if args.dry_run
-                && matches!(refused.kind, ErrorKind::RefusedActive | ErrorKind::RefusedOverlap) =>
-        {
+        // A look changes nothing. Who else may be at work there is refused with what ends that.
+        Err(refused) if args.dry_run && refused.kind == ErrorKind::RefusedActive => {
             let why = refused.message;
             context.terminal.note(&format!(
-                "{why}: a restore is refused until then; this is what it would do if all ended now"
+                "{why}, so a restore is refused; this is what one would do if it ended now"
             ));
             true
         }
