@@ -116,7 +116,7 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
         let _needed = reading.share()?;
         return to::to_directory(context, &reading, &opened.row, args, directory);
     }
-    carry_out(context, &plan_opened(context, opened, args)?)
+    carry_out(context, &plan_opened(context, opened, args, args.dry_run)?)
 }
 
 fn how(args: &RestoreArgs, row: &InstanceRow, asked: Asked) -> How {
@@ -151,7 +151,8 @@ fn how(args: &RestoreArgs, row: &InstanceRow, asked: Asked) -> How {
 
 /// Plans a restore in place, without a word about it. With `dry_run` nothing is locked or written.
 pub(in crate::cli) fn plan(context: &Context<'_>, args: &RestoreArgs) -> Result<Planned, CliError> {
-    plan_opened(context, open(context, args)?, args)
+    // What is asked next may carry it out.
+    plan_opened(context, open(context, args)?, args, false)
 }
 
 fn open(context: &Context<'_>, args: &RestoreArgs) -> Result<Opened, CliError> {
@@ -170,14 +171,20 @@ fn open(context: &Context<'_>, args: &RestoreArgs) -> Result<Opened, CliError> {
     Ok(Opened { reading, row, asked })
 }
 
-fn plan_opened(context: &Context<'_>, opened: Opened, args: &RestoreArgs) -> Result<Planned, CliError> {
+/// `looks`: it is shown and never carried out, so that the session may be active.
+fn plan_opened(
+    context: &Context<'_>,
+    opened: Opened,
+    args: &RestoreArgs,
+    looks: bool,
+) -> Result<Planned, CliError> {
     let Opened { reading, row, asked } = opened;
     let identities = identities(context, &args.unlock)?;
     refuse_imported(&row)?;
     let living = asked.refuse_living(context, &reading, &row);
     let is_refused = match living {
         // A look changes nothing. Who else may be at work there is refused with what ends that.
-        Err(refused) if args.dry_run && refused.kind == ErrorKind::RefusedActive => {
+        Err(refused) if looks && refused.kind == ErrorKind::RefusedActive => {
             let why = refused.message;
             context.terminal.note(&format!(
                 "{why}, so a restore is refused; this is what one would do if it ended now"
