@@ -270,7 +270,7 @@ pub fn plan(
     })
 }
 
-/// What may go.
+/// Sessions and snapshots eligible for deletion.
 fn scope(store: &Store, rules: &Rules<'_>, field: &Field) -> Result<Scope, StoreError> {
     let Some(own) = rules.own else {
         return Ok(Scope::All);
@@ -279,7 +279,7 @@ fn scope(store: &Store, rules: &Rules<'_>, field: &Field) -> Result<Scope, Store
     Ok(Scope::Group(row.and_then(|row| field.group_of(&row))))
 }
 
-/// How much has to become free, in bytes.
+/// Space to free, in bytes.
 struct Need {
     too_large: u64,
     too_full: u64,

@@ -31,9 +31,9 @@ const MOST: usize = 1000;
 const DEEPEST: usize = 16;
 /// A larger file that only a rule found is known by its size and times alone.
 const LARGEST_FOUND: u64 = 4 << 20;
-/// So many bytes of such files are held in memory at once.
+/// Most bytes of private files held in memory at once.
 const MOST_BYTES_FOUND: u64 = 64 << 20;
-/// So many of them are recorded.
+/// Most private files in one record.
 const MOST_FOUND: usize = 2000;
 /// How often a file that moves while it is read is read again.
 const ATTEMPTS: usize = 3;
@@ -167,7 +167,7 @@ struct Look<'a> {
     /// So many more of this credential.
     left: usize,
     reason: WithheldReason,
-    /// So many more bytes of what only a rule finds; `None` for the places that the coverage names.
+    /// Bytes left for files found by a rule; `None` for paths that the coverage names.
     room: Option<u64>,
 }
 
@@ -221,7 +221,7 @@ impl Look<'_> {
         }
     }
 
-    /// Whether a file of this size is read. What a rule finds is bounded together, so that a large state fits into memory.
+    /// Returns true if a file of this size fits into the memory budget. Files found by rules share one budget.
     fn has_room(&mut self, size: u64) -> bool {
         let Some(room) = self.room else {
             return size <= LARGEST;

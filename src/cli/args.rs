@@ -230,7 +230,7 @@ impl Verb {
         reads && !self.json()
     }
 
-    /// Whether its work is a change of files, of the store, or of settings. What it prints only says how that went.
+    /// Returns true if the command changes files, the store or settings; its output then only reports the result.
     #[must_use]
     pub fn changes_something(&self) -> bool {
         match self {

@@ -195,7 +195,7 @@ impl ChangeDocument {
         }
     }
 
-    /// What became of it after the later snapshot.
+    /// State of the path after the later snapshot.
     pub(in crate::cli) fn since(mut self, since: Option<Since>) -> Self {
         self.edited_since = (since == Some(Since::Edited)).then_some(true);
         self.reverted_since = (since == Some(Since::Reverted)).then_some(true);

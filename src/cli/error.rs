@@ -248,22 +248,22 @@ struct Described<'a> {
     hints: &'a [String],
 }
 
-/// What stands on stderr when a verb with `--json` did its work, and stdout did not take the result.
+/// Document on stderr if a `--json` command succeeded but stdout failed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct LostResult {
     #[serde(flatten)]
     head: Head,
     warning: DescribedWarning,
-    /// What would have stood on stdout.
+    /// The document meant for stdout.
     result: Option<serde_json::Value>,
 }
 
-/// What went wrong beside the work.
+/// A problem beside the work itself.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Warning")]
 struct DescribedWarning {
     kind: WarningKind,
-    /// What happened.
+    /// Description of the problem.
     message: String,
     /// Why.
     causes: Vec<String>,

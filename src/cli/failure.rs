@@ -55,7 +55,7 @@ impl From<StoreError> for CliError {
     }
 }
 
-/// What to do about processes that hold a lock.
+/// Hints about processes that hold a lock.
 pub(in crate::cli) fn wait_for(holders: &[Holder]) -> String {
     let pids: Vec<String> = holders.iter().map(|holder| holder.pid.to_string()).collect();
     match pids.is_empty() {
@@ -67,7 +67,7 @@ pub(in crate::cli) fn wait_for(holders: &[Holder]) -> String {
     }
 }
 
-/// Whether a file would have become larger than the process may write.
+/// Returns true if a write exceeded the file size limit (EFBIG).
 fn is_beyond_limit(error: &StoreError) -> bool {
     match error {
         StoreError::Io { source, .. } | StoreError::Create { source, .. } => {

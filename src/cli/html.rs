@@ -18,7 +18,7 @@ use crate::snapshot::Time;
 use crate::store::Store;
 use crate::terminal::size;
 
-/// How each page begins: by it `--html` recognizes a page that may be replaced.
+/// First bytes of each page, by which `--html` recognizes a page it may replace.
 pub(in crate::cli) const MARK: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
     <meta name=\"generator\" content=\"jackin recovery\">";
 

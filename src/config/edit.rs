@@ -20,7 +20,7 @@ pub struct Wanted {
     pub mode: String,
     /// What is left out, in gitignore syntax.
     pub exclude: Vec<String>,
-    /// What is left out without being named, for the comment beside it; one line. Empty: nothing is.
+    /// Patterns excluded automatically, for the comment; one line, may be empty.
     pub because: String,
 }
 

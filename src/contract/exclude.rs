@@ -134,13 +134,13 @@ impl Matcher {
             .any(|tracked| tracked != path && tracked.is_within(path))
     }
 
-    /// The places that are withheld by what they are, under whatever name they are met.
+    /// Returns the secret places that are skipped under any name.
     #[must_use]
     pub fn guarded(&self) -> &[PathBuf] {
         &self.guarded
     }
 
-    /// Whether a path lies where private files are judged one by one, so that its directories are held.
+    /// Returns true for a path in a private place, whose files are judged one by one.
     #[must_use]
     pub fn is_among_private(&self, path: &RelPath) -> bool {
         let mut private = self.withheld.iter().filter(|place| place.reason.is_private());
@@ -214,13 +214,13 @@ impl PrivateFiles {
         }
     }
 
-    /// Whether the file at a path is private.
+    /// Returns true if the file at a path is private.
     #[must_use]
     pub fn holds(&self, path: &RelPath) -> bool {
         self.reason(path).is_some()
     }
 
-    /// Whether the file at a path is stored without the secrets in it.
+    /// Returns true if the file at a path is stored redacted.
     #[must_use]
     pub fn is_by_key(&self, path: &RelPath) -> bool {
         self.reason(path).is_some_and(WithheldReason::is_by_key)

@@ -27,7 +27,7 @@ const SECRETS: &[&str] = &[
     ".config/op",
 ];
 
-/// So many directories of one secret place are compared with a root.
+/// Most directories of one secret place that are compared with a root.
 const MAX_INSIDE: usize = 1000;
 
 /// More links in one secret directory than anybody plants by hand.
@@ -151,7 +151,7 @@ impl Places {
             .collect()
     }
 
-    /// What is withheld by what it is, under whatever name it is met below a root of this machine.
+    /// Returns the existing secret places, which are skipped under any name below a local root.
     pub(super) fn guarded(&self, root: &Path, keep_secrets: bool) -> Vec<ByteString> {
         if Address::split(root).is_some() {
             return Vec::new();
@@ -196,19 +196,19 @@ impl Places {
     }
 }
 
-/// What a path is, whatever it is called: file system and inode number.
+/// Device and inode number of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity(u64, u64);
 
 impl Identity {
-    /// Of what lies at a path of this machine; `None` when nothing does, or on another machine.
+    /// Reads the identity of a local path; `None` if it is missing or remote.
     fn of(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok().filter(|_| path.is_absolute())?;
         Some(Self(found.dev(), found.ino()))
     }
 }
 
-/// Whether `root` is `place` or lies in it under another path, as a bind mount shows it. The mount may also begin within the place.
+/// Returns true if `root` is in `place` under another path (a bind mount of it or of a directory in it).
 fn is_inside(root: &Path, place: &Path) -> bool {
     let mut above: Vec<Identity> = root.ancestors().filter_map(Identity::of).collect();
     // The top of this machine holds everything.
@@ -230,7 +230,7 @@ fn is_inside(root: &Path, place: &Path) -> bool {
     false
 }
 
-/// Where a root that is another name of a directory above `place` has it.
+/// Returns the path of `place` below a root that is a bind mount of one of its parents.
 fn shown_below(root: Option<Identity>, place: &Path) -> Option<RelPath> {
     let root = root?;
     let above = place

@@ -107,7 +107,7 @@ const AGENTS: &[Agent] = &[
     },
 ];
 
-/// What becomes of a file in the state of agents that the table of agents does not name. The last rule that matches counts.
+/// Rules for files in agents' state that the agent table does not name. The last match wins.
 struct Rule {
     /// Patterns as in gitignore, below a home.
     patterns: &'static [&'static str],

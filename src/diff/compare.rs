@@ -110,7 +110,7 @@ pub fn count_changes(from: Option<&Manifest>, to: Option<&Manifest>) -> StepCoun
     count(&pair_renames(compare(&side(from), &side(to)).changes))
 }
 
-/// Counts changes as every command tells them: a path that was renamed is one.
+/// Counts changes for every command; a renamed path counts once.
 pub fn count<'a>(changes: impl IntoIterator<Item = &'a Change>) -> StepCounts {
     let mut counts = StepCounts::default();
     for change in changes {

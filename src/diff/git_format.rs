@@ -1,4 +1,4 @@
-//! What git's extended patch format is made of: quoted names, modes, names that `git apply` refuses, and encoded binary content.
+//! Parts of git's extended patch format: quoted names, modes, refused names, encoded binary content.
 
 use std::io::Write as _;
 

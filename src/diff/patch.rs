@@ -118,7 +118,7 @@ pub fn is_secret(path: &RelPath, entry: Option<&Entry>) -> bool {
             .any(|part| PLACES.iter().any(|place| part == place.as_bytes()))
 }
 
-/// What is to be shown of the content of a change.
+/// Options for showing the content of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// Nothing: a directory, or only metadata differ.

@@ -81,7 +81,7 @@ pub fn renames(changes: &[&Change]) -> HashMap<usize, usize> {
     partner
 }
 
-/// How a deleted file is told to be the one that was added.
+/// Criteria that match a deleted file with an added one.
 #[derive(Clone, Copy)]
 enum Alike {
     Inode,

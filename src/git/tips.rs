@@ -1,4 +1,4 @@
-//! What holds commits here beside branches: tags, notes, a detached HEAD, other work trees, ORIG_HEAD and its like.
+//! Refs other than branches: tags, notes, a detached HEAD, other work trees, ORIG_HEAD and similar.
 
 use super::reading::{below, whole};
 use super::refs::Refs;
@@ -9,12 +9,12 @@ use crate::snapshot::RelPath;
 /// Bytes of one such file: `FETCH_HEAD` has a line for each branch that was fetched.
 const MOST_LINES: u64 = 4 << 20;
 
-/// What holds a commit, and its object.
+/// A ref and the object it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tip {
     /// A ref's name, or a file in the git directory, e.g. `refs/tags/v1`, `HEAD`, `worktrees/side/ORIG_HEAD`.
     pub name: Vec<u8>,
-    /// What it names.
+    /// The object it names.
     pub oid: Oid,
     /// Git keeps what it names from being removed. It does not for `ORIG_HEAD` and its like, whose object may be gone.
     pub is_kept: bool,

@@ -9,7 +9,7 @@ use super::repository::Repository;
 use super::tips::Tip;
 use super::{GitError, Oid};
 
-/// What a branch, or another thing that holds commits, has and no remote branch.
+/// Commits of a branch or other ref that no remote branch has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unpushed {
     /// The branch (`refs/heads/main`), or the name of a [`Tip`].
@@ -53,7 +53,7 @@ struct Walk<'w> {
     /// All that remote branches reach, as far as it was followed, and where to follow it from.
     pushed: HashSet<Oid>,
     frontier: Queue,
-    /// What was counted already, so that no commit is told of twice: the branches come first.
+    /// Commits already counted; branches are counted first.
     counted: HashSet<Oid>,
     is_exhausted: bool,
 }
@@ -109,7 +109,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a tip holds; `None` when it names nothing that is here.
+    /// Returns the commit of a tip; `None` if its object is missing.
     fn tip(&mut self, tip: &Tip) -> Option<Unpushed> {
         if self.pushed.contains(&tip.oid) || self.counted.contains(&tip.oid) {
             return None;

@@ -69,7 +69,7 @@ pub enum MountError {
 }
 
 impl MountError {
-    /// Whether something was mounted or unmounted at the root since.
+    /// Returns true if a file system was mounted or unmounted at the root since.
     #[must_use]
     pub fn is_about_mounting(&self) -> bool {
         matches!(
@@ -201,7 +201,7 @@ impl Root {
         })
     }
 
-    /// Whether it can be told at all that a file system begins at the root.
+    /// Returns true if the mount at the root can be identified.
     fn tells_mounts(&self) -> bool {
         remote::above(&self.path).is_none_or(|above| Dir::open(above).is_ok())
     }

@@ -94,14 +94,14 @@ pub fn write_back(file: impl AsHandle) -> bool {
     }
 }
 
-/// What tells a file system from another one of the same machine, and stays when it is mounted again.
+/// Properties that identify a file system and survive a remount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystemFacts {
     /// Its number of `statfs(2)`.
     pub kind: u64,
-    /// What it derives from its UUID, when it does.
+    /// Id derived from its UUID, if any.
     pub id: Option<u64>,
-    /// Whether its root keeps inode and time of birth, and there is no such number.
+    /// True if the root's inode and birth time identify it instead.
     pub by_root: bool,
 }
 
@@ -115,7 +115,7 @@ pub fn file_system_facts(handle: impl AsHandle) -> io::Result<Option<FileSystemF
     const BTRFS: u64 = 0x9123_683e;
     /// Their number is that of the device, and changes with every mount.
     const XFS: u64 = 0x5846_5342;
-    /// What is in it is gone when it is unmounted, so a new one is another one.
+    /// True if unmounting loses its contents, so that a new one is another.
     const TMPFS: u64 = 0x0102_1994;
     let handle = handle.as_handle();
     let number = match kernel::file_system_number(handle) {
@@ -204,7 +204,7 @@ pub fn fine_clock() -> Time {
     read(rustix::time::ClockId::Realtime)
 }
 
-/// How long this machine has been running, which nobody sets: for what must not take longer than so long.
+/// Returns the monotonic time since boot, for timeouts.
 #[must_use]
 pub fn uptime() -> std::time::Duration {
     let now = read(rustix::time::ClockId::Monotonic);

@@ -97,10 +97,10 @@ pub fn open_beneath(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
     }
 }
 
-/// A path that one call takes is shorter (bytes, `PATH_MAX` in path_resolution(7)).
+/// Path length at which the kernel answers ENAMETOOLONG, in bytes (`PATH_MAX`, path_resolution(7)).
 const AT_ONCE: usize = 4096;
 
-/// Opens a path that is longer than one call takes, by as few calls as it has pieces that are not.
+/// Opens a path beyond `PATH_MAX` in as few calls as possible.
 fn piece_by_piece(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
     let mut rest = path.as_os_str().as_bytes();
     let mut here: Option<Handle> = None;

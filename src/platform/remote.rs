@@ -69,7 +69,7 @@ pub fn above(path: &Path) -> Option<&Path> {
     path.parent().filter(|_| !is_top)
 }
 
-/// A path and the directories that it lies in, upwards. Those of an address end at the top of its machine or volume: what is left of
+/// Returns a path and its parents. Those of an address end at the top of its machine or volume: what is left of
 /// an address that is cut further would be another one.
 pub fn upwards(path: &Path) -> impl Iterator<Item = &Path> {
     std::iter::successors(Some(path), |at| above(at)).filter(|at| !at.as_os_str().is_empty())

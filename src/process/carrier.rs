@@ -39,7 +39,7 @@ const HELPER: &str = "busybox";
 /// The variable that says which agent serves on other machines.
 pub const AGENT_VARIABLE: &str = "JACKIN_RECOVERY_AGENT";
 
-/// How long another machine may be silent.
+/// Default time limit for remote machines.
 const SILENCE: Duration = Duration::from_secs(60);
 /// Room between a carrier and this program (bytes).
 #[cfg(target_os = "linux")]
@@ -58,7 +58,7 @@ const SSH: [&str; 11] = [
     "-oServerAliveCountMax=4",
     "-oConnectTimeout=20",
 ];
-/// Ends what runs there when the connection is gone: what hangs or never ends would not notice. A command that sshd runs leads a session of
+/// Kills remote processes once the connection is gone, as a hanging process would not notice. A command that sshd runs leads a session of
 /// its own, and its parent is the connection.
 const WATCH: &str = "if kill -0 $PPID && read -r _ _ _ _ G _ </proc/$$/stat && [ \"$G\" = $$ ]; then \
     (while kill -0 $PPID && kill -0 $$; do sleep 2; done; kill -9 0) </dev/null >/dev/null 2>&1 & fi 2>/dev/null; ";
@@ -96,7 +96,7 @@ impl AgentSource {
     }
 }
 
-/// How long another machine may be silent, as [`TIMEOUT_VARIABLE`] says; a minute when nobody sets it.
+/// Reads the time limit from [`TIMEOUT_VARIABLE`]; 60 seconds by default.
 fn timeout(environment: &Environment) -> io::Result<Duration> {
     let Some(told) = environment.get(TIMEOUT_VARIABLE).filter(|told| !told.is_empty()) else {
         return Ok(SILENCE);

@@ -1,4 +1,4 @@
-//! Has the operator's `man` set a manual page as text.
+//! Formats manual pages with the operator's `man`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use super::asking::Asked;
 use super::search::{find, path_outside};
 use crate::environment::Environment;
 
-/// How long setting a page may take.
+/// Time limit for `man`.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A page in the language of manual pages, as text. What lies in one of `mounts` is never started.
+/// Formats roff as text. Programs inside `mounts` are never run.
 ///
 /// # Errors
 /// Why it cannot be set, in words.

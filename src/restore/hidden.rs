@@ -10,7 +10,7 @@ use crate::mount::{Dir, Root};
 use crate::platform::{self, NodeKind};
 use crate::snapshot::{Entry, Kind, Name, RelPath};
 
-/// How many entries are looked at, at most.
+/// Most entries that are inspected.
 const ENOUGH: usize = 2_000_000;
 
 /// One name below `root` of each wanted inode. Snapshots do not show all that is there: what they exclude is looked at as well.

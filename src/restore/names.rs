@@ -35,8 +35,8 @@ pub(super) fn hopeless(
 pub struct Others {
     /// Names inside the snapshot that stay with the file that is there, while the path of the step gets another one.
     pub parted_from: Vec<RelPath>,
-    /// How many names no snapshot shows: excluded, or outside the mount. A replaced file is parted from them; metadata that are set
-    /// in place are theirs as well.
+    /// Number of names in no snapshot: excluded, or outside the mount. Replacing the file unlinks it from them; metadata set in place
+    /// changes for them as well.
     pub outside: u32,
 }
 

@@ -94,7 +94,7 @@ impl Scope {
     }
 }
 
-/// Whether a path is one of these or lies below one.
+/// Returns true if a path is one of these or below one.
 fn is_held(tops: &BTreeSet<RelPath>, path: &RelPath) -> bool {
     tops.contains(path) || path.ancestors().any(|above| tops.contains(&above))
 }

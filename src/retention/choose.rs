@@ -8,7 +8,7 @@ use crate::snapshot::{PruneReason, PrunedSnapshot, SnapshotId, SnapshotKind, Tim
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// What may be chosen.
+/// Candidates for deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Everything: the operator asked.

@@ -88,7 +88,7 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
     Ok(closed)
 }
 
-/// Whether every mount is on the file system that the baseline was taken of. A baseline that cannot be read says nothing.
+/// Checks that each mount is still on the baseline's file system. An unreadable baseline passes.
 ///
 /// # Errors
 /// [`SessionError::Store`].

@@ -43,7 +43,7 @@ pub struct ExcludeRule {
 }
 
 impl ExcludeRule {
-    /// Whether what matches is in no snapshot at all.
+    /// Returns true if matching files are in no snapshot.
     #[must_use]
     pub fn leaves_out(&self) -> bool {
         let is_state = matches!(self.source, ExcludeSource::State(_));
@@ -78,7 +78,7 @@ impl WithheldReason {
         matches!(self, Self::Settings | Self::Account)
     }
 
-    /// Whether it is a file of an agent's that is recorded, by key or by a keyed digest.
+    /// Returns true for an agent's file that is recorded by key or keyed digest.
     #[must_use]
     pub fn is_private(self) -> bool {
         self.is_by_key() || self == Self::Credential
@@ -117,8 +117,8 @@ pub struct Coverage {
     /// Public keys that agents' credentials are encrypted to; without any they are withheld.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<String>,
-    /// Places of this machine that are withheld by what they are: a file or directory below the root that is one of them, or lies in one,
-    /// under another name too (a hard link, a bind mount).
+    /// Secret places of this machine, compared by device and inode: a file or directory below the root that is one of them, or lies in one,
+    /// is skipped under any name (a hard link, a bind mount).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guarded: Vec<ByteString>,
     /// Which machine the root lies on, when it is another one, in letters that say nothing else: the same directory may have several

@@ -121,12 +121,12 @@ pub struct PathChange {
     /// It was changed, but is not exactly what the target snapshot shows: an owner that could not be set, for example.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inexact: bool,
-    /// The other path of a rename that was taken back, which is an entry of its own: both count as one path.
+    /// The other path of a reverted rename, which has an entry of its own; both count as one path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_with: Option<RelPath>,
 }
 
-/// How many paths were changed, as every command tells it: both sides of a rename are one.
+/// Counts changed paths; both paths of a rename count once.
 #[must_use]
 pub fn count_paths(changed: &[PathChange]) -> u64 {
     changed

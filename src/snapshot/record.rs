@@ -98,7 +98,7 @@ pub struct MountRecord {
 /// Facts that a file system keeps when it is mounted again, on this machine or after a reboot. Device numbers are none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystemId {
-    /// Whether the root had a mount of its own; a btrfs subvolume is another file system without one.
+    /// True if the root was a mount point; a btrfs subvolume need not be one.
     pub own_mount: bool,
     /// The number that `statfs(2)` gives this type of file system.
     pub kind: u64,
@@ -111,7 +111,7 @@ pub struct FileSystemId {
 }
 
 impl FileSystemId {
-    /// Whether both are certainly different file systems.
+    /// Returns true if both are certainly different file systems.
     #[must_use]
     pub fn differs(&self, other: &Self) -> bool {
         let differ = |ours: Option<u64>, theirs: Option<u64>| ours.zip(theirs).is_some_and(|(a, b)| a != b);

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{json, sanitize};
 
-/// So many lines are kept of what is written.
+/// Most lines kept of the output.
 const KEPT: usize = 20;
 
 /// A writer that remembers its first failure instead of returning it at every line.

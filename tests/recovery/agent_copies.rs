@@ -24,7 +24,7 @@ const HOMES: [(&str, &str); 10] = [
     (".config/gh", "hosts.yml"),
 ];
 
-/// What editors, agents and people call a copy of `name`, and files that hold secrets by design.
+/// Names of copies of `name`, and of files that hold secrets by design.
 fn names(name: &str) -> Vec<String> {
     let (stem, end) = name.rsplit_once('.').unwrap();
     let mut all: Vec<String> = [
@@ -80,7 +80,7 @@ fn names(name: &str) -> Vec<String> {
     all
 }
 
-/// What such files hold: by key, and as no key can be read.
+/// Contents of such files, with and without readable keys.
 fn texts(number: usize) -> [String; 5] {
     [
         format!(

@@ -1,4 +1,4 @@
-//! How much changed is said with the same numbers everywhere: a renamed file is one path.
+//! Every command reports the same counts; a renamed file is one path.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -13,7 +13,7 @@ use crate::support::machine::{run_tool, skip, tool};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
-/// What git keeps of a tree: files with content and whether they can be run, links with their targets.
+/// The part of a tree that git records: file contents, executable bits, link targets.
 fn tree(root: &Path) -> BTreeMap<Vec<u8>, (String, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut left = vec![root.to_path_buf()];

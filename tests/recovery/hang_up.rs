@@ -195,7 +195,7 @@ fn a_terminal_that_is_closed_leaves_a_closing_snapshot() {
     is_whole(&sandbox, &project, &before);
 }
 
-/// Whoever stops the next command while that takes a dead session's snapshot does not lose it: the one after takes it.
+/// A late closing snapshot that is interrupted is taken by the next command.
 #[test]
 fn a_late_closing_snapshot_that_is_interrupted_is_taken_by_the_next_command() {
     let sandbox = Sandbox::new();

@@ -100,7 +100,7 @@ fn an_interrupted_restore_is_taken_up_all_the_same() {
     }
 }
 
-/// Whoever asked to see something did not see it.
+/// A command that only prints fails if stdout fails.
 #[test]
 fn what_only_prints_fails_when_it_cannot() {
     let sandbox = Sandbox::new();

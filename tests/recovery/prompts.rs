@@ -68,7 +68,7 @@ fn a_restore_goes_through_beside_one_that_waits_for_an_answer() {
     assert_same_tree(&before, &Tree::read(&project));
 }
 
-/// What others do elsewhere is nothing to this plan.
+/// Changes elsewhere do not invalidate the plan.
 #[test]
 fn an_answer_counts_although_others_worked_elsewhere() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Machines that answer badly: not at all, without end, or so slowly that it says nothing.
+//! Remote machines that hang, never stop sending, or send too slowly to connect.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -72,7 +72,7 @@ impl Machine {
     }
 }
 
-/// Whether a process has this word on its command line.
+/// Returns true if a process has this word on its command line.
 fn runs(word: &str) -> bool {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());

@@ -1,4 +1,4 @@
-//! Knows the operator's secret places by what they are: a bind mount or a hard link shows the same object under another path.
+//! Recognizes the operator's secret files by device and inode, under any path (hard link, bind mount).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::mount::Root;
 use crate::platform::remote::is_elsewhere;
 use crate::platform::{self, NodeKind, Stat};
 
-/// So many files and directories of one place are known: secrets are few, and what a place holds beside them may be many.
+/// Most entries known of one secret directory, which may also hold caches and logs.
 const MOST: usize = 5000;
 
 /// The objects, by file system and inode number.
@@ -15,7 +15,7 @@ const MOST: usize = 5000;
 pub(super) struct Guard(HashSet<(u64, u64)>);
 
 impl Guard {
-    /// Looks at the places and at what lies below them now. A root on another machine shows none of them.
+    /// Reads the device and inode numbers of the places and the entries below them. A remote root has none of them.
     pub(super) fn of(root: &Root, places: &[PathBuf]) -> Self {
         let mut known = HashSet::new();
         if is_elsewhere(root.path()) {
@@ -27,28 +27,27 @@ impl Guard {
         }
         // A frozen state has the inode numbers of its root, and a device of its own.
         let live = platform::stat_path(root.path()).ok().flatten();
-        if let Some(live) = live
-            .map(|live| live.place.0)
-            .filter(|live| *live != root.place().0)
+        if let Some((live, _)) = live.map(|live| live.place)
+            && live != root.place().0
         {
-            let frozen: Vec<_> = known.iter().filter(|(device, _)| *device == live).collect();
-            let frozen: Vec<_> = frozen
-                .into_iter()
-                .map(|(_, ino)| (root.place().0, *ino))
+            let there: Vec<_> = known
+                .iter()
+                .filter(|(device, _)| *device == live)
+                .copied()
                 .collect();
-            known.extend(frozen);
+            known.extend(there.into_iter().map(|(_, ino)| (root.place().0, ino)));
         }
         Self(known)
     }
 
-    /// Whether an object is one of them. Only files and directories hold anything.
+    /// Returns true for a file or directory that is in a secret place.
     pub(super) fn holds(&self, stat: &Stat) -> bool {
         matches!(stat.kind, NodeKind::File | NodeKind::Directory)
             && self.0.contains(&(stat.place.0, stat.ino))
     }
 }
 
-/// Adds what lies at a path, and below it. No link is followed.
+/// Adds the entry at a path and everything below it, without following links.
 fn add(path: &Path, left: &mut usize, known: &mut HashSet<(u64, u64)>) {
     let mut waiting = vec![path.to_path_buf()];
     while let Some(path) = waiting.pop() {

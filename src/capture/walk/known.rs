@@ -44,8 +44,8 @@ impl Scan<'_> {
         let stats = dir.look_at(names).ok()?;
         for ((index, old), stat) in before.entries.iter().enumerate().zip(stats) {
             let stat = stat.ok()?;
-            let is_guarded = || self.is_guarded(&before.path.join(&old.name), &stat);
-            if !stat.is_on(self.walk.root.place()) || self.guard.holds(&stat) && is_guarded() {
+            let at = || before.path.join(&old.name);
+            if !stat.is_on(self.walk.root.place()) || self.is_guarded(&stat, at) {
                 return None;
             }
             share.count(&stat);

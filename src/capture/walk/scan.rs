@@ -55,14 +55,14 @@ pub(super) struct Scan<'w> {
     pub(super) tally: &'w Tally,
     /// Directories of the reference, by their number, that another machine told to hold what the reference says.
     pub(super) unchanged: Vec<bool>,
-    /// What is withheld by what it is.
+    /// Secret files that are skipped under any name.
     pub(super) guard: Guard,
 }
 
 impl Scan<'_> {
-    /// Whether an object is one of the operator's secrets under another name. Those of an agent's own state are judged by their paths.
-    pub(super) fn is_guarded(&self, at: &RelPath, stat: &Stat) -> bool {
-        self.guard.holds(stat) && !self.walk.matcher.is_among_private(at)
+    /// Returns true for a secret under another name. Files in agents' private places are judged by path instead.
+    pub(super) fn is_guarded(&self, stat: &Stat, at: impl FnOnce() -> RelPath) -> bool {
+        self.guard.holds(stat) && !self.walk.matcher.is_among_private(&at())
     }
 
     /// Looks at one directory.
@@ -138,7 +138,7 @@ impl Scan<'_> {
                 directory.gaps.push(Gap { name, reason });
                 continue;
             }
-            if self.is_guarded(&at, &stat) {
+            if self.is_guarded(&stat, || at.clone()) {
                 let reason = withheld(WithheldReason::Sensitive);
                 directory.gaps.push(Gap { name, reason });
                 continue;

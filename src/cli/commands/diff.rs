@@ -135,7 +135,7 @@ fn tell(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differe
     propose(context, store, row, found, args);
 }
 
-/// What to type next: only what does something.
+/// Suggests the next commands, if they would do anything.
 fn propose(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differences, args: &DiffArgs) {
     // Of two snapshots that were named no restore is meant, and nothing is restored while the session lives.
     if args.to.as_ref().is_some_and(|to| *to != Until::Now) || row.ended_at.is_none() && is_active(store, row)
@@ -181,7 +181,7 @@ fn aside(context: &Context<'_>, args: &DiffArgs, text: &str) {
 }
 
 /// Opens the store and closes the instance when it is found dead.
-/// The session that is named, or the one that this runs in.
+/// Returns the named session, or the one this process runs in.
 pub(super) fn own_or(context: &Context<'_>, named: Option<&str>) -> Result<String, CliError> {
     let own = || context.environment.get(INSTANCE_VARIABLE);
     let wanted = named.map(str::to_owned);

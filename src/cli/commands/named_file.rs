@@ -68,7 +68,7 @@ impl NamedFile {
 pub(super) enum Kind {
     /// A page of `diff --html` or `show --html`.
     Page,
-    /// What `launch --report` wrote.
+    /// A report of `launch --report`.
     Report,
 }
 
@@ -91,7 +91,7 @@ impl Kind {
     }
 }
 
-/// What lies under the name.
+/// The file that exists under the name.
 enum Found {
     Nothing,
     /// A file that jackin wrote; its inode and time of birth.

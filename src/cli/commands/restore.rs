@@ -46,7 +46,7 @@ pub(in crate::cli) struct Planned {
 /// The locks of a restore. Nobody else is kept waiting while the operator thinks about a plan.
 pub(super) struct Locks {
     held: RefCell<Option<(Option<LockGuard>, LockGuard)>>,
-    /// What is locked again after the answer; none: the locks are held all the time.
+    /// Roots to lock again after the answer; `None` if the locks are held throughout.
     roots: Option<Vec<PathBuf>>,
 }
 
@@ -171,7 +171,7 @@ fn open(context: &Context<'_>, args: &RestoreArgs) -> Result<Opened, CliError> {
     Ok(Opened { reading, row, asked })
 }
 
-/// `looks`: it is shown and never carried out, so that the session may be active.
+/// Plans a restore. With `looks` the plan is only shown, so the session may be active.
 fn plan_opened(
     context: &Context<'_>,
     opened: Opened,

@@ -64,7 +64,7 @@ pub(super) struct Kept {
     lacking: u64,
     /// Too little is free on the disk, and nothing went for that.
     shortage: Option<Shortage>,
-    /// What the store takes.
+    /// Disk space used by the store, in bytes.
     size: u64,
     /// Others use the store, so nothing was done.
     is_busy: bool,

@@ -236,11 +236,11 @@ impl From<&Chosen> for PrunedDocument {
 pub(in crate::cli) struct ShortageDocument {
     /// Free now.
     free: u64,
-    /// What has to stay free.
+    /// Free space required, in bytes.
     floor: u64,
-    /// What is missing after everything that goes for other reasons.
+    /// Bytes missing after deletions for other reasons.
     missing: u64,
-    /// What would become free if everything went that may go.
+    /// Bytes freed if everything eligible were deleted.
     within_reach: u64,
 }
 

@@ -47,7 +47,7 @@ impl From<CaptureError> for CliError {
     }
 }
 
-/// What to do when a disk is not mounted, or another one is.
+/// Hints for an unmounted disk, or another disk in its place.
 pub(super) const REMOUNT: &str = "mount the file systems as they were and repeat the command; `restore --to DIR` writes the files elsewhere";
 
 /// What to do without snapshots of file systems.

@@ -93,7 +93,7 @@ pub(in crate::cli) fn marked(change: &Change, now: Option<Since>) -> String {
     }
 }
 
-/// What became of a path after the later snapshot, in words.
+/// Describes the state of a path after the later snapshot.
 pub(in crate::cli) fn since(now: Option<Since>) -> Option<&'static str> {
     match now? {
         Since::Edited => Some("edited since"),

@@ -14,10 +14,10 @@ use crate::terminal::{Role, sanitize, size, style};
 /// The largest file, in bytes, that is encoded.
 const MAX_BINARY: u64 = 64 << 20;
 
-/// How a patch is written.
+/// Options of a patch.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cli) struct Form {
-    /// What is shown of contents.
+    /// Which contents are shown.
     pub(in crate::cli) options: PatchOptions,
     /// Binary content is encoded, not left out.
     pub(in crate::cli) binary: bool,
@@ -147,7 +147,7 @@ fn sections(change: &Change) -> Vec<Change> {
     }
 }
 
-/// What git does not record of this change, in words.
+/// Describes parts of the change that git does not record.
 fn inexpressible(change: &Change) -> Option<&'static str> {
     let sides = || [&change.from, &change.to].into_iter().flatten();
     if sides().any(|entry| git_mode(entry).is_none()) {
@@ -177,7 +177,7 @@ fn is_git_own(section: &Change) -> bool {
     is_refused_by_git(before, section.from.as_ref()) || is_refused_by_git(&section.path, section.to.as_ref())
 }
 
-/// What lies in a `.git`: shown, as far as it may be, and never applied.
+/// Writes changes inside `.git` as comments, which are never applied.
 fn of_git(
     coverage: &Coverage,
     section: &Change,
@@ -394,7 +394,7 @@ fn marked(before: &str, after: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// How git names both sides.
+/// Returns both names as git writes them.
 struct Names {
     before: RelPath,
     after: RelPath,

@@ -203,7 +203,7 @@ fn reversed_detail(change: &Change) -> String {
     }
 }
 
-/// What becomes of the other names of the file that is there.
+/// Describes the effect on the existing file's other names.
 fn other_names(step: &Step) -> Option<String> {
     const SHOWN: usize = 5;
     let others = &step.others;

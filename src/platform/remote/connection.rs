@@ -51,11 +51,11 @@ pub struct Channel {
     pub from: Box<dyn Read + Send>,
     /// What is said to it.
     pub to: Box<dyn Write + Send>,
-    /// How long it is waited for.
+    /// Time limits of the channel.
     pub patience: Arc<Patience>,
     /// Why it ended, as the program that carried it told; asked once it has.
     pub why: Box<dyn FnMut() -> Option<String> + Send>,
-    /// Ends what carries at once: nobody listens to it any more.
+    /// Kills the carrier process.
     pub cut: Box<dyn FnMut() + Send>,
     /// What serves there, when it was started for this alone.
     pub helper: Option<Helper>,
@@ -63,23 +63,23 @@ pub struct Channel {
     pub end: Option<Box<dyn FnMut() + Send>>,
 }
 
-/// How long the other end of a channel may be silent. A change of it holds for whoever waits already.
+/// Time limits of a channel. Changes apply to reads and writes in progress.
 #[derive(Debug)]
 pub struct Patience {
     limit: Duration,
-    /// What is waited for now has to be there by then, whatever flows.
+    /// Deadline for the handshake, in time since boot; `None` once it is done.
     by: Mutex<Option<Duration>>,
-    /// A shell cannot say that it is at work, and what it syncs or sums up may be much.
+    /// True for a shell, which sends nothing while it hashes or syncs a large file.
     shell: AtomicBool,
 }
 
-/// The variable that says how long another machine may be silent (seconds).
+/// Environment variable with the time limit for remote machines, in seconds.
 pub const TIMEOUT_VARIABLE: &str = "JACKIN_RECOVERY_TIMEOUT";
-/// A shell may be silent for so many times as long as an agent.
+/// Factor on the limit for a shell.
 const SHELL_TIMES: u32 = 5;
 
 impl Patience {
-    /// One that gives up after so long a silence.
+    /// Creates limits of this duration.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self {
@@ -89,12 +89,12 @@ impl Patience {
         }
     }
 
-    /// Somebody has to say who is there, within the limit, whatever else it says.
+    /// Starts the handshake deadline. Data that arrives does not extend it.
     pub fn begin(&self) {
         *locked(&self.by) = Some(uptime() + self.limit);
     }
 
-    /// From now on whatever flows is a sign of life.
+    /// Ends the handshake deadline. From now on the limit applies to time without data.
     pub fn flow(&self) {
         *locked(&self.by) = None;
     }
@@ -105,7 +105,7 @@ impl Patience {
             .store(matches!(listener, Listener::Shell(_)), Ordering::Relaxed);
     }
 
-    /// Why nobody waits any more when nothing came for so long.
+    /// Checks the limits after `silent` without data.
     ///
     /// # Errors
     /// In words.
@@ -145,14 +145,14 @@ pub struct Lost {
 /// What became of the last attempt to reach an address.
 enum Reached {
     Open(Arc<Connection>),
-    /// It failed, and whoever asks again before this moment ([`uptime`]) is not made to wait for the same.
+    /// The connection failed; it is not tried again before this [`uptime`].
     Failed(Duration),
 }
 
 /// Held by who reaches it: to start what serves there may take minutes, and nobody who wants another address waits for it.
 type Slot = Arc<Mutex<Option<Reached>>>;
 
-/// So long the answer of a failed attempt stands, and longer when it took long: a command asks several times.
+/// Shortest time before a failed connection is tried again.
 const STANDS: Duration = Duration::from_secs(10);
 const STANDS_TIMES: u32 = 10;
 

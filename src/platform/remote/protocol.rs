@@ -384,7 +384,7 @@ pub(super) enum Answer {
     Objects(Vec<Each<Told>>),
     /// The system's number.
     Failed(i32),
-    /// The answer takes a while, and comes yet.
+    /// Keep-alive: the answer follows.
     AtWork,
 }
 

@@ -29,7 +29,7 @@ pub type Knows<'k> = &'k dyn Fn(&[u8]) -> Option<Vec<u8>>;
 
 /// So many answers wait for the wire while the next one is found.
 const AHEAD: usize = 4;
-/// So often an agent says that it is at work.
+/// Interval of [`Answer::AtWork`] while a request is being answered.
 const BEAT: Duration = Duration::from_millis(500);
 
 /// Answers on `to` what is asked on `from`, until it ends. Nothing is done that is not asked.

@@ -20,9 +20,9 @@ use crate::process::own;
 const KEPT: u64 = 4 << 10;
 /// How long a carrier that closed its end may take to say why.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// So long it is waited before anybody looks whether that is long enough, and whether the operator wants to stop.
+/// Interval at which the time limits and the stop flag are checked.
 const STEP: Duration = Duration::from_millis(500);
-/// So long what is asked may take when the operator wants to stop.
+/// Time left for an answer once the operator asked to stop.
 const STOPPED: Duration = Duration::from_secs(5);
 const NAP: Duration = Duration::from_millis(10);
 /// What another machine's start-up files may say before (bytes).
@@ -135,7 +135,7 @@ pub(super) fn wait(child: &Mutex<Child>) {
     until_ended(&mut lock(child), PATIENCE);
 }
 
-/// Ends a carrier that nobody listens to any more.
+/// Kills a carrier process.
 pub(super) fn cut(child: &Mutex<Child>) {
     let mut child = lock(child);
     // One that ended is nobody's by now.

@@ -56,11 +56,12 @@ pub(super) struct Kubectl<'a> {
 }
 
 impl<'a> Kubectl<'a> {
-    /// Whoever acts there acts where the operator meant: in the context that is written down. One that is current now may be another
-    /// cluster tomorrow, and an address without one may be a part of another address.
+    /// Creates a client for the context that the address names.
+    ///
+    /// The current context may be another cluster tomorrow, and an address without a context may be a truncated one.
     ///
     /// # Errors
-    /// No context is named where `kubectl` has some, or no `:` ends the name.
+    /// The address names no context although `kubectl` has some, or has no `:` after the name.
     pub(super) fn new(program: &'a Path, path: &'a OsStr, spot: &'a Spot) -> Result<Self, String> {
         if spot.container.is_none() {
             return Err(format!(

@@ -149,7 +149,7 @@ impl Session {
         look(&self.place.root)
     }
 
-    /// What of a tree the session covers. Names that lie elsewhere belong to no group: nobody can find them again.
+    /// Returns the covered part of a tree, with link groups among covered names only.
     fn covered(&self, case: &Case, seen: &Seen) -> Seen {
         let mut covered = seen.clone();
         let tracked: Vec<String> = self.coverage.tracked.iter().map(text).collect();
@@ -162,7 +162,7 @@ impl Session {
         covered
     }
 
-    /// The names beside the mount, with what they hold: nothing is ever written through one.
+    /// Returns the names outside the mount with their contents, which must never change.
     fn beside(&self) -> Vec<(String, Vec<u8>)> {
         let names = (0..3).map(|number| format!("outside-{number}"));
         let held = names.filter_map(|name| {

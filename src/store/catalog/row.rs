@@ -124,7 +124,7 @@ pub struct RestoreRow {
 }
 
 impl RestoreRow {
-    /// How many paths it changed, as [`count_paths`] counts.
+    /// Returns the number of changed paths ([`count_paths`]).
     #[must_use]
     pub fn paths(&self) -> u64 {
         count_paths(&self.changed)

@@ -39,7 +39,7 @@ pub(in crate::cli) struct Compared {
     since: BTreeMap<RelPath, Since>,
 }
 
-/// What became of a path after the later snapshot.
+/// State of a path after the later snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Since {
     /// It is as neither snapshot has it.
@@ -49,7 +49,7 @@ pub(in crate::cli) enum Since {
 }
 
 impl Compared {
-    /// What became of a change after the later snapshot. A rename was edited when one of its paths was.
+    /// Returns the state of a change after the later snapshot; a rename is edited if either path is.
     pub(in crate::cli) fn since(&self, change: &Change) -> Option<Since> {
         let paths = [Some(&change.path), change.from_path.as_ref()];
         let found = || {
@@ -119,7 +119,7 @@ impl Differences {
         self.mounts.iter().any(edited)
     }
 
-    /// How many paths that are no change between both snapshots differ from the later one now.
+    /// Counts paths unchanged between both snapshots that differ from the later one now.
     pub(super) fn edited_elsewhere(&self) -> u64 {
         let elsewhere = |mount: &Compared| {
             let changes = mount.comparison.changes.iter();
@@ -321,7 +321,7 @@ pub(in crate::cli) fn differences(
     })
 }
 
-/// What became of each path after the later of two snapshots. A path that cannot be seen now is not in it.
+/// Compares live files with the later snapshot. Paths that cannot be read now are not included.
 fn since(
     (before, after): (Option<&Manifest>, Option<&Manifest>),
     mut now: Seen,

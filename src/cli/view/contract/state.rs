@@ -35,7 +35,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
     }
 }
 
-/// What becomes of which files: each reason once, with all its patterns.
+/// Lists each reason once, with all its patterns.
 fn left_out(sheet: &mut Sheet, coverage: &Coverage) {
     let mut groups: Vec<(&str, &str, Vec<Part<'_>>)> = Vec::new();
     for rule in &coverage.excludes {

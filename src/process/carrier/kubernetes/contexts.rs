@@ -29,7 +29,7 @@ pub fn settle(
     meant(known, address, path)
 }
 
-/// Whether `kubectl` has any context; none: this program runs in the cluster that is meant.
+/// Returns true if `kubectl` has any context. Inside a cluster it has none.
 pub(super) fn any(kubectl: &Path, path: &OsStr) -> Result<bool, String> {
     let told = asked(kubectl, path).ask(&["config", "get-contexts", "-o", "name"], None)?;
     Ok(!told.trim().is_empty())

@@ -20,7 +20,7 @@ pub(super) struct Case {
     pub(super) rules: Vec<Rule>,
     pub(super) tracked: Vec<Spot>,
     pub(super) scope: Option<Vec<Spot>>,
-    /// What the scope means beside that.
+    /// Paths selected in addition to the scope.
     pub(super) also: Vec<String>,
     pub(super) overwrite: bool,
     pub(super) delete: bool,
