@@ -374,6 +374,38 @@ fn a_bind_mount_of_a_secret_place_is_refused() {
 }
 
 #[test]
+fn a_secret_place_that_is_mounted_from_the_target_is_skipped() {
+    let sandbox = Sandbox::new();
+    let (home, project) = (sandbox.home(), sandbox.project("vault"));
+    fs::write(project.join("a"), "ordinary").unwrap();
+    for path in ["dotfiles/ssh/key", "inner/key", "netrc"] {
+        crate::agent_state::write(&project, path, SECRET);
+    }
+    fs::create_dir_all(home.join(".ssh")).unwrap();
+    fs::create_dir_all(project.join("dotfiles/ssh/inner")).unwrap();
+    fs::write(home.join(".netrc"), "").unwrap();
+    let Some(bound) = Bound::new(
+        &sandbox,
+        "secret places that are mounted",
+        &[
+            (&project.join("dotfiles/ssh"), home.join(".ssh")),
+            (&project.join("inner"), home.join(".ssh/inner")),
+            (&project.join("netrc"), home.join(".netrc")),
+        ],
+    ) else {
+        return;
+    };
+    let target = project.to_str().unwrap();
+    let id = begin(&bound.run(&["begin", "--snapshot", "project", target]).ok());
+    bound.run(&["end", &id]).ok();
+    let shown = bound.run(&["show", &id]).ok();
+    let shown = ["dotfiles/ssh", "inner", "netrc"]
+        .iter()
+        .fold(shown, |run, name| run.shows(name));
+    crate::agent_state::has_no_canary(&sandbox, &[shown]);
+}
+
+#[test]
 fn a_hard_link_to_a_secret_is_left_out_and_named() {
     let sandbox = Sandbox::new();
     secrets(&sandbox);

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::mount::Root;
 use crate::platform::remote::is_elsewhere;
@@ -10,54 +11,100 @@ use crate::platform::{self, NodeKind, Stat};
 /// Most entries known of one secret directory, which may also hold caches and logs.
 const MOST: usize = 5000;
 
-/// The objects, by file system and inode number.
-#[derive(Default)]
-pub(super) struct Guard(HashSet<(u64, u64)>);
+/// A device and an inode number.
+type Id = (u64, u64);
+
+/// The operator's secret places.
+///
+/// Below the root, an object of a secret place has another path in two cases only. Either a mount shows it in both, and then
+/// its highest entry in the root is the place itself or a mount point below the place; or it is a file with several names. So
+/// `tops` is checked for each entry, and `files` is read for the first file with several names.
+pub(super) struct Guard {
+    places: Vec<PathBuf>,
+    /// The device of the live root and the device under which this capture reads it, if they differ.
+    moved: Option<(u64, u64)>,
+    tops: HashSet<Id>,
+    files: OnceLock<HashSet<Id>>,
+}
 
 impl Guard {
-    /// Reads the device and inode numbers of the places and the entries below them. A remote root has none of them.
+    /// Reads the device and inode numbers of the places. A remote root has none of them.
     pub(super) fn of(root: &Root, places: &[PathBuf]) -> Self {
-        let mut known = HashSet::new();
-        if is_elsewhere(root.path()) {
-            return Self(known);
-        }
-        for place in places {
-            let mut left = MOST;
-            add(place, &mut left, &mut known);
+        let places = if is_elsewhere(root.path()) { &[] } else { places };
+        let mut guard = Self {
+            places: places.to_vec(),
+            moved: None,
+            tops: HashSet::new(),
+            files: OnceLock::new(),
+        };
+        if places.is_empty() {
+            return guard;
         }
         // A frozen state has the inode numbers of its root, and a device of its own.
         let live = platform::stat_path(root.path()).ok().flatten();
-        if let Some((live, _)) = live.map(|live| live.place)
-            && live != root.place().0
-        {
-            let there: Vec<_> = known
-                .iter()
-                .filter(|(device, _)| *device == live)
-                .copied()
-                .collect();
-            known.extend(there.into_iter().map(|(_, ino)| (root.place().0, ino)));
-        }
-        Self(known)
+        let live = live.map(|live| live.place.0);
+        let read = root.place().0;
+        guard.moved = live.filter(|live| *live != read).map(|live| (live, read));
+        let mounted = places
+            .iter()
+            .flat_map(|place| platform::mounts_below(place).unwrap_or_default());
+        let tops = places.iter().cloned().chain(mounted);
+        let known = tops.filter_map(|top| platform::stat_path(&top).ok().flatten());
+        guard.tops = guard.with_moved(known.filter(is_content).map(|stat| id(&stat)).collect());
+        guard
     }
 
     /// Returns true for a file or directory that is in a secret place.
     pub(super) fn holds(&self, stat: &Stat) -> bool {
-        matches!(stat.kind, NodeKind::File | NodeKind::Directory)
-            && self.0.contains(&(stat.place.0, stat.ino))
+        if self.tops.is_empty() || !is_content(stat) {
+            return false;
+        }
+        let has_names = stat.kind == NodeKind::File && stat.nlink > 1;
+        self.tops.contains(&id(stat)) || (has_names && self.files().contains(&id(stat)))
+    }
+
+    /// The files in the places, read at the first call.
+    fn files(&self) -> &HashSet<Id> {
+        self.files.get_or_init(|| {
+            let mut known = HashSet::new();
+            for place in &self.places {
+                add_files(place, &mut known);
+            }
+            self.with_moved(known)
+        })
+    }
+
+    fn with_moved(&self, mut known: HashSet<Id>) -> HashSet<Id> {
+        if let Some((live, read)) = self.moved {
+            let there = known.iter().filter(|(device, _)| *device == live);
+            let there: Vec<_> = there.map(|(_, ino)| (read, *ino)).collect();
+            known.extend(there);
+        }
+        known
     }
 }
 
-/// Adds the entry at a path and everything below it, without following links.
-fn add(path: &Path, left: &mut usize, known: &mut HashSet<(u64, u64)>) {
-    let mut waiting = vec![path.to_path_buf()];
+fn is_content(stat: &Stat) -> bool {
+    matches!(stat.kind, NodeKind::File | NodeKind::Directory)
+}
+
+fn id(stat: &Stat) -> Id {
+    (stat.place.0, stat.ino)
+}
+
+/// Adds the files at and below a path, without following links.
+fn add_files(place: &Path, known: &mut HashSet<Id>) {
+    let mut left = MOST;
+    let mut waiting = vec![place.to_path_buf()];
     while let Some(path) = waiting.pop() {
         let Some(fewer) = left.checked_sub(1) else { return };
-        *left = fewer;
+        left = fewer;
         let Ok(Some(stat)) = platform::stat_path(&path) else {
             continue;
         };
-        if matches!(stat.kind, NodeKind::File | NodeKind::Directory) {
-            known.insert((stat.place.0, stat.ino));
+        // Also those with one name: another name may be made while the capture runs.
+        if stat.kind == NodeKind::File {
+            known.insert(id(&stat));
         }
         if stat.kind == NodeKind::Directory {
             let names = platform::names_at(&path).unwrap_or_default();
