@@ -11,11 +11,17 @@ pub mod exit_code;
 mod fail_point;
 mod failure;
 pub mod generate;
+#[cfg(feature = "html")]
 mod html;
+#[cfg(not(feature = "html"))]
+#[path = "cli/html_absent.rs"]
+mod html;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod schema;
 mod streams;
 mod sudo;
+#[cfg(feature = "tui")]
 mod ui;
 mod view;
 

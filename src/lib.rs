@@ -1,8 +1,23 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
 //! Data flows one way, and a lower layer never imports a higher one:
-//! `snapshot` (nouns), `parted` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` < `session` < `retention` < `agents` < `checkup` < `cli`.
+//! `snapshot` (nouns), `parted`, `features` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` < `session` < `retention` < `agents` < `checkup` < `cli`.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
+
+#![cfg_attr(
+    not(all(
+        feature = "encrypt",
+        feature = "html",
+        feature = "mcp",
+        feature = "s3",
+        feature = "tui"
+    )),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "some of what optional parts use is used by nothing else"
+    )
+)]
 
 pub mod agents;
 pub mod capture;
@@ -13,6 +28,7 @@ pub mod config;
 pub mod contract;
 pub mod diff;
 pub mod environment;
+pub mod features;
 pub mod git;
 pub mod mount;
 pub mod observer;

@@ -9,17 +9,21 @@ mod pull;
 mod push;
 mod put;
 mod removal;
+#[cfg(feature = "s3")]
+mod s3;
+#[cfg(not(feature = "s3"))]
+#[path = "replica/s3_absent.rs"]
 mod s3;
 
 #[cfg(test)]
 mod tests;
 
-pub use bucket::{Bucket, BucketError, BucketErrorKind, Listed, Put, Tag};
+pub use bucket::{Bucket, BucketError, BucketErrorKind, Listed, Put, Stop, Tag};
 pub use chain::{Chain, Told};
 pub use name::Name;
 pub use pull::{Index, Remote, by_instance, stores};
 pub use push::{Copied, Copying, Waiting, waiting};
-pub use s3::{S3, Stop};
+pub use s3::S3;
 
 use crate::snapshot::StoreId;
 use crate::store::StoreError;

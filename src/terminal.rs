@@ -14,6 +14,7 @@ mod sink;
 pub mod size;
 pub mod style;
 pub mod table;
+#[cfg(feature = "tui")]
 mod tty;
 pub mod width;
 
@@ -27,6 +28,7 @@ pub use facts::{ColorMode, Facts, Verbosity};
 pub use log::Log;
 pub use screen::Screen;
 pub use style::Role;
+#[cfg(feature = "tui")]
 pub use tty::Tty;
 
 use crate::environment::Environment;

@@ -24,6 +24,7 @@ mod launch;
 mod lifeline;
 mod list;
 mod log;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod named_file;
 mod paths;
@@ -40,6 +41,7 @@ pub(super) mod show;
 mod steadfast;
 pub(super) mod steps;
 mod take_up;
+#[cfg(feature = "tui")]
 mod ui;
 pub(super) mod undo;
 mod unlock;
@@ -48,6 +50,8 @@ mod words;
 
 pub(super) use diff::{Compared, Since};
 pub(super) use frozen::{settle_frozen_and_say, warn_of_frozen};
+#[cfg(all(test, feature = "html"))]
+pub(super) use named_file::PAGE_MARK;
 pub(super) use pending::warn_of_pending;
 
 use super::args::{Invocation, Verb};
@@ -55,6 +59,8 @@ use super::context::{Context, SystemEntropy};
 use super::error::CliError;
 use super::exit_code::Status;
 use crate::environment::Environment;
+#[cfg(not(all(feature = "mcp", feature = "tui")))]
+use crate::features::Feature;
 use crate::platform::remote::{Lost, MISSING, hang_up, lost, set_carrier, set_settler};
 use crate::process::{AGENT_VARIABLE, carry, freeze_with, settle_cluster};
 use crate::session::recorded_mounts;
@@ -162,9 +168,16 @@ fn carry_out(invocation: &Invocation, mut context: Context<'_>) -> Result<Status
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Init(args) => init::run(&context, args),
         Verb::Hook(args) => hook::run(context, args),
+        #[cfg(feature = "mcp")]
         Verb::Mcp(args) => mcp::run(&context, args),
+        #[cfg(not(feature = "mcp"))]
+        Verb::Mcp(_) => Err(CliError::not_built(Feature::Mcp)),
+        #[cfg(feature = "tui")]
         Verb::Ui(args) => ui::run(&context, args),
+        #[cfg(feature = "tui")]
         Verb::Screen(args) => ui::draw(&context, args),
+        #[cfg(not(feature = "tui"))]
+        Verb::Ui(_) | Verb::Screen(_) => Err(CliError::not_built(Feature::Tui)),
         Verb::AgentThere(args) => agent_there::run(&context, args),
         Verb::Lifeline(args) => lifeline::run(&context, args),
         Verb::Completions(args) => generated::completions(&context, args),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::args::CalledAs;
 use super::document::Head;
 use super::exit_code::ExitCode;
+use crate::features::{Feature, NotBuilt};
 use crate::terminal::style::{self, Role};
 use crate::terminal::{Terminal, sanitize};
 
@@ -145,6 +146,26 @@ impl CliError {
         let mut made = Self::new(kind, error.to_string());
         made.add_causes(error.source());
         made
+    }
+
+    /// Refuses what needs an optional part that this build lacks.
+    ///
+    /// # Errors
+    /// [`NotBuilt`], with what to install.
+    pub fn require(feature: Feature) -> Result<(), Self> {
+        match feature.is_built() {
+            true => Ok(()),
+            false => Err(Self::not_built(feature)),
+        }
+    }
+
+    /// The refusal of a command that needs an optional part that this build lacks.
+    #[must_use]
+    pub fn not_built(feature: Feature) -> Self {
+        let name = feature.name();
+        Self::from_error(ErrorKind::Usage, &NotBuilt(feature)).hint(format!(
+            "install a released binary, which has all features, or build with `--features {name}`"
+        ))
     }
 
     /// Adds `cause`, and every error behind it.

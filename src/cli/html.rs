@@ -18,10 +18,6 @@ use crate::snapshot::Time;
 use crate::store::Store;
 use crate::terminal::size;
 
-/// First bytes of each page, by which `--html` recognizes a page it may replace.
-pub(in crate::cli) const MARK: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-    <meta name=\"generator\" content=\"jackin recovery\">";
-
 const STYLE: &str = include_str!("html/style.css");
 
 /// The page of a session, with what differs between two sides when that is asked for.
@@ -98,7 +94,7 @@ mod tests {
         let hostile = "</title><script>alert(1)</script>\"'&";
         let page = document(hostile, &html! { p title=(hostile) { (hostile) } }).into_string();
         assert!(!page.contains("<script"), "{page}");
-        assert!(page.starts_with(super::MARK), "{page}");
+        assert!(page.starts_with(crate::cli::commands::PAGE_MARK), "{page}");
         assert_eq!(page.matches("&lt;/title&gt;&lt;script&gt;").count(), 3);
         assert!(page.contains("default-src 'none'; style-src 'sha256-"));
         // The style holds nothing that would end it.

@@ -1,6 +1,11 @@
 //! What is asked of an object store: very little, so that any will do, and a test can be one.
 
+use std::sync::Arc;
+
 use crate::snapshot::Digest;
+
+/// Returns true when the caller wants the work to stop; called often.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// What stands beside an object, readable for whoever may read the bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +49,8 @@ pub enum BucketErrorKind {
     Skew,
     /// The operator stopped it.
     Interrupted,
+    /// This build has no client for it.
+    NotBuilt,
     /// Anything else.
     Odd,
 }

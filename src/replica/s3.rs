@@ -2,7 +2,6 @@
 //! and at which endpoint, is found where AWS's own tools find it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use aws_config::{BehaviorVersion, SdkConfig};
@@ -19,12 +18,9 @@ use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_http_client::{Builder, Connector};
 use tokio::runtime::Runtime;
 
-use super::bucket::{Bucket, BucketError, BucketErrorKind as Kind, Listed, Put, Tag};
+use super::bucket::{Bucket, BucketError, BucketErrorKind as Kind, Listed, Put, Stop, Tag};
 use crate::config::BucketPlace;
 use crate::snapshot::Digest;
-
-/// Asked often: whether to give up.
-pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -4,7 +4,14 @@ use crate::source::{Named, Source};
 
 /// The layers, lowest first; those of one row may see each other. A file sees its own row and the rows before it.
 const LAYERS: &[&[&str]] = &[
-    &["snapshot", "clock", "observer", "environment", "parted"],
+    &[
+        "snapshot",
+        "clock",
+        "observer",
+        "environment",
+        "parted",
+        "features",
+    ],
     &["platform", "process"],
     &["config"],
     &["contract", "mount"],

@@ -16,13 +16,16 @@
 
 mod active;
 mod adversary;
+#[cfg(feature = "encrypt")]
 mod agent_by_key;
 mod agent_canary;
 mod agent_copies;
+#[cfg(feature = "encrypt")]
 mod agent_encrypted;
 mod agent_homes;
 mod agent_settings;
 mod agent_state;
+#[cfg(feature = "encrypt")]
 mod agent_unlocked;
 mod archives;
 mod asking;
@@ -79,6 +82,7 @@ mod hang_up;
 mod hook_files;
 mod hooks;
 mod hostile_ids;
+#[cfg(feature = "html")]
 mod html;
 mod imports;
 mod init;
@@ -96,10 +100,15 @@ mod links;
 mod log_file;
 mod lost_result;
 mod mapped;
+#[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "mcp")]
 mod mcp_bound;
+#[cfg(feature = "mcp")]
 mod mcp_clients;
+#[cfg(feature = "mcp")]
 mod mcp_refused;
+#[cfg(feature = "mcp")]
 mod mcp_sdk;
 mod metadata;
 mod mistakes;
@@ -129,8 +138,11 @@ mod real_scenarios;
 mod real_tree;
 mod renamed_paths;
 mod repeat;
+#[cfg(feature = "s3")]
 mod replicas;
+#[cfg(feature = "s3")]
 mod replicas_killed;
+#[cfg(feature = "s3")]
 mod replicas_told;
 mod retention;
 mod retention_ceiling;
@@ -151,7 +163,9 @@ mod support_trees;
 mod targets;
 mod terminal;
 mod tracked;
+#[cfg(feature = "tui")]
 mod ui;
+#[cfg(feature = "tui")]
 mod ui_ends;
 mod unmounted;
 mod unreadable;

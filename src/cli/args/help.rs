@@ -181,7 +181,7 @@ fn version_flag() -> Arg {
         .short('V')
         .long("version")
         .action(ArgAction::Version)
-        .help("Print the version")
+        .help("Print the version (with -v: commit, target and features)")
         .help_heading("Output")
         .display_order(911)
 }

@@ -9,6 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use super::help::{VERBS, command_for};
 use super::{GlobalArgs, Verb, typed};
 use crate::cli::error::{CliError, ErrorKind};
+use crate::features::Feature;
 use crate::terminal::{ColorMode, sanitize, shell};
 
 /// The name that the program was called by: it decides where the verb stands.
@@ -108,13 +109,48 @@ pub fn parse(args: Vec<OsString>, columns: usize) -> Result<Invocation, ParseOut
             ),
             CalledAs::JackinRecovery => typed(&matches),
         });
-    let recovery = understood.map_err(|error| told(&error, called_as, verb, &mut command))?;
+    let recovery = understood.map_err(|error| match error.kind() {
+        ClapKind::DisplayVersion if words.iter().any(|word| is_verbose(word)) => {
+            ParseOutcome::Asked(format!("{}{}", error.render(), build()))
+        }
+        _ => told(&error, called_as, verb, &mut command),
+    })?;
     Ok(Invocation {
         called_as,
         global: recovery.global,
         verb: recovery.verb,
         words,
     })
+}
+
+/// Returns true for `-v`, also in a group of short options.
+fn is_verbose(word: &OsStr) -> bool {
+    match word.to_str().and_then(|word| word.strip_prefix('-')) {
+        Some("-verbose") => true,
+        Some(short) => short.chars().all(char::is_alphabetic) && short.contains('v'),
+        None => false,
+    }
+}
+
+/// How this program was built, a line for each fact.
+fn build() -> String {
+    let names = |are_built: bool| {
+        let chosen = Feature::ALL
+            .into_iter()
+            .filter(|feature| feature.is_built() == are_built);
+        let names: Vec<_> = chosen.map(Feature::name).collect();
+        match names.is_empty() {
+            true => "none".to_owned(),
+            false => names.join(", "),
+        }
+    };
+    format!(
+        "commit: {}\ntarget: {}\nfeatures: {}\nwithout: {}",
+        env!("JACKIN_COMMIT"),
+        env!("JACKIN_TARGET"),
+        names(true),
+        names(false),
+    )
 }
 
 /// Whether `--json` stands among the arguments, apart from those of a command to launch. Works for wrong command lines too.

@@ -56,6 +56,11 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         marks_since: args.to.is_none(),
     };
     let found = differences(context, &store, &row, &question)?;
+    let code = if args.exit_code && found.are_any() {
+        ExitCode::Failed
+    } else {
+        ExitCode::Done
+    };
     if let Some(file) = &page {
         let known = Known::of(&store, row)?;
         let shown = html::Shown {
@@ -64,16 +69,13 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         };
         let page = html::page(&store, &known, Some(&shown), context.now())?;
         file.write_page(context, &page)?;
-    } else if args.json {
+        return Ok(code.into());
+    }
+    if args.json {
         context.terminal.json(&document(&row, &found));
     } else {
         tell(context, &store, &row, &found, args);
     }
-    let code = if args.exit_code && found.are_any() {
-        ExitCode::Failed
-    } else {
-        ExitCode::Done
-    };
     Ok(code.into())
 }
 

@@ -14,14 +14,18 @@ use crate::cli::context::{Context, settle_path};
 use crate::cli::document::ReportDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::html;
 use crate::clock::{letters, random};
+use crate::features::Feature;
 use crate::platform;
 use crate::snapshot::Time;
 use crate::terminal::{sanitize, shell};
 
 /// Why a file that was replaceable a moment ago is left alone.
 const MEANWHILE: &str = "another file took its name in the meantime";
+
+/// First bytes of each page, by which `--html` recognizes a page it may replace.
+pub(in crate::cli) const PAGE_MARK: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+    <meta name=\"generator\" content=\"jackin recovery\">";
 
 /// A file that may be written: its directory is there, it is no directory itself, and it does not lie in the store.
 pub(super) struct NamedFile {
@@ -78,7 +82,7 @@ impl Kind {
 
     fn is_begun_by(self, first: &[u8]) -> bool {
         match self {
-            Self::Page => first.starts_with(html::MARK.as_bytes()),
+            Self::Page => first.starts_with(PAGE_MARK.as_bytes()),
             Self::Report => ReportDocument::is_begun_by(first),
         }
     }
@@ -111,6 +115,9 @@ pub(super) enum Output {
 impl Output {
     /// Checks the place before the work.
     pub(super) fn settle(context: &Context<'_>, path: &OsStr, kind: Kind) -> Result<Self, CliError> {
+        if kind == Kind::Page {
+            CliError::require(Feature::Html)?;
+        }
         if path == "-" {
             return Ok(Self::Stdout);
         }

@@ -13,6 +13,7 @@ use crate::cli::document::{Head, HurtDocument, ReplicateDocument, ReplicateOutco
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::config::{Config, Replication};
+use crate::features::Feature;
 use crate::replica::{Copied, Copying, ReplicaError, S3, Stop, Waiting, waiting};
 use crate::session::{Allowed, World, refuse_inside};
 use crate::snapshot::Digest;
@@ -21,6 +22,7 @@ use crate::store::{Patience, ReplicaOutcome, Store};
 use crate::terminal::{sanitize, size};
 
 pub(super) fn run(context: &Context<'_>, args: &ReplicateArgs) -> Result<Status, CliError> {
+    CliError::require(Feature::S3)?;
     let replication = Config::load(context.environment)?
         .replication()
         .ok_or_else(nowhere)?;

@@ -63,6 +63,6 @@ fn hint(error: &ReplicaError) -> Option<&'static str> {
         ),
         BucketErrorKind::Skew => Some("set the clock of this machine"),
         BucketErrorKind::Odd => Some("look at AWS_REGION and AWS_ENDPOINT_URL"),
-        BucketErrorKind::Interrupted => None,
+        BucketErrorKind::Interrupted | BucketErrorKind::NotBuilt => None,
     }
 }

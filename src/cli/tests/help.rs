@@ -96,6 +96,21 @@ fn help_and_version_are_asked_for_under_either_name() {
         asked("jackin -V", 80),
         concat!("jackin ", env!("CARGO_PKG_VERSION"))
     );
+    for typed in [
+        "jackin --version -v",
+        "jackin recovery -vV",
+        "jackin-recovery -V --verbose",
+    ] {
+        let said = asked(typed, 80);
+        let lines: Vec<_> = said.lines().collect();
+        assert!(lines[0].ends_with(env!("CARGO_PKG_VERSION")), "{said}");
+        assert_eq!(lines.len(), 5, "{said}");
+        assert_eq!(lines[2], concat!("target: ", env!("JACKIN_TARGET")));
+        assert!(
+            lines[1].starts_with("commit: ") && lines[3].starts_with("features: "),
+            "{said}"
+        );
+    }
     assert!(bare(&asked("jackin-recovery undo -h", 80)).contains("Usage: jackin-recovery undo"));
     assert!(bare(&asked("jackin recovery undo -h", 80)).contains("Usage: jackin recovery undo"));
 }

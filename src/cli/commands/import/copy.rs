@@ -11,6 +11,7 @@ use crate::cli::document::{AdoptDocument, AdoptOutcome, Head, HurtDocument, Lost
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::config::BucketPlace;
+use crate::features::Feature;
 use crate::platform;
 use crate::replica::{Bucket, BucketError, Chain, Index, Remote, ReplicaError, S3, Stop, stores};
 use crate::session::{AdoptError, AdoptRequest, Adopted, adopt};
@@ -29,6 +30,7 @@ struct Found {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Result<Status, CliError> {
+    CliError::require(Feature::S3)?;
     let usage = |message: String| CliError::new(ErrorKind::Usage, message);
     let place =
         BucketPlace::parse(from).map_err(|why| usage(format!("--from {}: {why}", sanitize::text(from))))?;

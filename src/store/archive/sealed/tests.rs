@@ -1,10 +1,11 @@
 //! Tests of sealing and opening, with keys made for the test.
 
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::process::{Command, Stdio};
 
 use age::secrecy::ExposeSecret;
 
+use super::bundle::{HEADER_LINES, HEADER_MOST, decrypt};
 use super::*;
 
 mod hostile;

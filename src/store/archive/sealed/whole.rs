@@ -2,7 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 
-use super::{Identities, OpenError, Recipients, SealError, decrypt};
+use super::bundle::decrypt;
+use super::{Identities, OpenError, Recipients, SealError};
 
 /// Encrypts bytes to an age file (binary) that any one of the recipients can open.
 ///

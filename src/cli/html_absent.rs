@@ -1,0 +1,24 @@
+//! Stands in for pages in a build without them.
+
+use super::commands::diff::Differences;
+use super::commands::show::Known;
+use super::error::CliError;
+use crate::features::Feature;
+use crate::snapshot::Time;
+use crate::store::Store;
+
+/// What a page would show of a comparison.
+pub(in crate::cli) struct Shown<'a> {
+    pub(in crate::cli) found: &'a Differences,
+    pub(in crate::cli) show_secrets: bool,
+}
+
+/// Refuses.
+pub(in crate::cli) fn page(
+    _store: &Store,
+    _known: &Known,
+    _shown: Option<&Shown<'_>>,
+    _now: Time,
+) -> Result<String, CliError> {
+    Err(CliError::not_built(Feature::Html))
+}

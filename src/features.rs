@@ -1,0 +1,61 @@
+//! The optional parts of this build, each a Cargo feature.
+
+/// An optional part of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// Encryption of credentials to the operator's own keys.
+    Encrypt,
+    /// Pages of `--html`.
+    Html,
+    /// The server for agents.
+    Mcp,
+    /// The copy in an object store.
+    S3,
+    /// The screen of `ui`.
+    Tui,
+}
+
+/// An optional part that this build lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this build of jackin cannot {}: it was built without the feature `{}`", .0.work(), .0.name())]
+pub struct NotBuilt(pub Feature);
+
+impl Feature {
+    /// All optional parts, sorted by name.
+    pub const ALL: [Self; 5] = [Self::Encrypt, Self::Html, Self::Mcp, Self::S3, Self::Tui];
+
+    /// The name in Cargo.toml.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Encrypt => "encrypt",
+            Self::Html => "html",
+            Self::Mcp => "mcp",
+            Self::S3 => "s3",
+            Self::Tui => "tui",
+        }
+    }
+
+    /// What the part does, in words that follow "can".
+    const fn work(self) -> &'static str {
+        match self {
+            Self::Encrypt => "encrypt or decrypt",
+            Self::Html => "write pages",
+            Self::Mcp => "serve the Model Context Protocol",
+            Self::S3 => "reach an object store",
+            Self::Tui => "draw a screen",
+        }
+    }
+
+    /// Returns true if this build includes the part.
+    #[must_use]
+    pub const fn is_built(self) -> bool {
+        match self {
+            Self::Encrypt => cfg!(feature = "encrypt"),
+            Self::Html => cfg!(feature = "html"),
+            Self::Mcp => cfg!(feature = "mcp"),
+            Self::S3 => cfg!(feature = "s3"),
+            Self::Tui => cfg!(feature = "tui"),
+        }
+    }
+}

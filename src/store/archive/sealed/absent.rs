@@ -1,0 +1,58 @@
+//! Stands in for encryption in a build without it. No key can be read, so nothing is encrypted or decrypted.
+
+use std::convert::Infallible;
+
+use super::{OpenError, SealError, SealedFile};
+use crate::features::{Feature, NotBuilt};
+
+/// Public keys, of which no value exists.
+#[derive(Debug)]
+pub struct Recipients(Infallible);
+
+/// Private keys, of which no value exists.
+#[derive(Debug)]
+pub struct Identities(Infallible);
+
+/// Why the recipients cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub struct RecipientError(NotBuilt);
+
+/// Why a private key cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub struct IdentityError(NotBuilt);
+
+impl Recipients {
+    /// Refuses.
+    pub fn parse(_texts: &[String]) -> Result<Self, RecipientError> {
+        Err(RecipientError(NotBuilt(Feature::Encrypt)))
+    }
+}
+
+impl Identities {
+    /// Refuses.
+    pub fn parse(_content: &[u8], _ask: &dyn Fn() -> Option<String>) -> Result<Self, IdentityError> {
+        Err(IdentityError(NotBuilt(Feature::Encrypt)))
+    }
+}
+
+/// Encrypts files to one bundle.
+pub fn seal(_files: &[SealedFile], recipients: &Recipients) -> Result<Vec<u8>, SealError> {
+    match recipients.0 {}
+}
+
+/// Opens a bundle.
+pub fn open(_bundle: &[u8], identities: &Identities, _most: u64) -> Result<Vec<SealedFile>, OpenError> {
+    match identities.0 {}
+}
+
+/// Encrypts bytes.
+pub fn seal_bytes(_bytes: &[u8], recipients: &Recipients) -> Result<Vec<u8>, SealError> {
+    match recipients.0 {}
+}
+
+/// Decrypts bytes.
+pub fn open_bytes(_sealed: &[u8], identities: &Identities, _most: u64) -> Result<Vec<u8>, OpenError> {
+    match identities.0 {}
+}
