@@ -42,6 +42,7 @@ fn members(sandbox: &Sandbox) -> BTreeSet<(String, &'static str)> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn s43_no_canary_is_found_but_in_its_own_file_of_the_project() {
     let plain = "[recovery.state]\nhome = true\n".to_owned();
     for (mode, state) in [

@@ -94,6 +94,7 @@ fn texts(number: usize) -> [String; 5] {
 }
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn no_copy_of_a_settings_file_enters_the_store_readably() {
     for secrets in [None, Some(KEY)] {
         for turn in 0..5 {

@@ -91,6 +91,7 @@ pub(crate) const HARM: &str = r#"cd "$HOME" && echo other > .claude/.credentials
     sed -i 's/canary-7f3a9c1e5b-account/another/' .claude.json && mkdir -p .config/amp && echo new > .local/share/amp/secrets.json"#;
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn credentials_come_back_with_the_right_key_and_with_no_other() {
     let sandbox = Sandbox::new();
     configure(&sandbox, &state(&[RECIPIENT, SSH_RECIPIENT]));
@@ -166,6 +167,7 @@ fn credentials_come_back_with_the_right_key_and_with_no_other() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn a_bundle_of_what_did_not_change_is_not_stored_again() {
     let sandbox = Sandbox::new();
     configure(&sandbox, &state(&[RECIPIENT]));
@@ -188,6 +190,7 @@ fn a_bundle_of_what_did_not_change_is_not_stored_again() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn keys_that_cannot_be_used_are_refused_with_what_to_type() {
     let sandbox = Sandbox::new();
     let project = configure(&sandbox, &state(&[]));
@@ -236,6 +239,7 @@ fn keys_that_cannot_be_used_are_refused_with_what_to_type() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn killed_at_every_point_credentials_are_the_old_or_the_new_ones() {
     let Harmed {
         sandbox,
@@ -277,6 +281,7 @@ fn killed_at_every_point_credentials_are_the_old_or_the_new_ones() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn what_lies_in_the_place_of_a_private_file_goes_and_comes_back_with_an_undo() {
     let harm = "cd ~ && ln -sf /etc/hostname .codex/auth.json && ln -sf /tmp/evil .codex/config.toml && \
                 rm .kimi-code/deep/token .claude/settings.json && mkfifo .kimi-code/deep/token .claude/settings.json";
@@ -310,6 +315,7 @@ fn what_lies_in_the_place_of_a_private_file_goes_and_comes_back_with_an_undo() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn a_key_that_was_given_once_is_asked_for_again() {
     let Harmed {
         sandbox,

@@ -20,6 +20,7 @@ NssKN6Vqk9r3upyA==
 const PASSPHRASE: &str = "sesame-91";
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn a_passphrase_is_asked_for_on_a_terminal_and_does_not_show() {
     let sandbox = Sandbox::new();
     configure(&sandbox, &state(&[LOCKED_RECIPIENT]));
@@ -53,6 +54,7 @@ fn a_passphrase_is_asked_for_on_a_terminal_and_does_not_show() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn elsewhere_a_snapshot_is_written_with_its_credentials_when_there_is_a_key() {
     let Harmed {
         sandbox,

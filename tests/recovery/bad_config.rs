@@ -104,6 +104,7 @@ fn a_workspace_does_not_say_where_the_store_is_copied_to() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn places_that_are_none_are_told_without_what_could_be_a_secret() {
     for (place, why) in [
         ("https://bucket/x", "s3://bucket/prefix"),

@@ -9,6 +9,7 @@ use crate::support::build::Build;
 use crate::support::sandbox::Sandbox;
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn a_session_and_its_restore_are_counted_alike_everywhere() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("counted");

@@ -145,6 +145,7 @@ fn a_damaged_archive_is_not_exported() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
 fn no_credential_is_in_an_export() {
     const CANARY: &str = "canary-7f3a9c1e5b";
     const KEY: &str = "age1pv3t7xy42wx35l0gvyn29t475hgukr2cut2e9dtmcwe5ggrk7s2sjs9uq3";

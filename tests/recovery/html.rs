@@ -68,6 +68,7 @@ fn written(sandbox: &Sandbox, args: &[&str]) -> (PathBuf, String) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn a_page_says_what_changed_what_is_covered_and_what_was_done() {
     let (sandbox, project, id) = attacked(1);
     sandbox.jackin(["restore", &id, "--yes"]).ok();
@@ -130,6 +131,7 @@ fn a_page_says_what_changed_what_is_covered_and_what_was_done() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn a_page_goes_where_it_was_asked_for_and_nowhere_else() {
     let (sandbox, project, id) = attacked(1);
     let directory = sandbox.scratch("pages");
@@ -227,6 +229,7 @@ impl Asked {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn a_browser_runs_nothing_of_it_and_asks_for_nothing() {
     let browsers = ["chromium", "chromium-browser", "google-chrome"];
     let Some(browser) = browsers.into_iter().find_map(tool) else {
@@ -254,6 +257,7 @@ fn a_browser_runs_nothing_of_it_and_asks_for_nothing() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn what_root_writes_for_the_operator_is_the_operators() {
     let Some(sandbox) = Sandbox::unprivileged() else {
         return skip("sudo", "only root can play both the operator and root");
@@ -297,6 +301,7 @@ fn what_root_writes_for_the_operator_is_the_operators() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn words_that_differ_are_marked() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");
@@ -316,6 +321,7 @@ fn words_that_differ_are_marked() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn a_page_is_read_by_keys_in_the_dark_and_on_paper() {
     let (sandbox, _, id) = attacked(1);
     let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);

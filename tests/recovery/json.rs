@@ -10,6 +10,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::schema::{check, names, printed_by};
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn every_document_of_the_schema_is_printed_and_valid() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");

@@ -16,16 +16,13 @@
 
 mod active;
 mod adversary;
-#[cfg(feature = "encrypt")]
 mod agent_by_key;
 mod agent_canary;
 mod agent_copies;
-#[cfg(feature = "encrypt")]
 mod agent_encrypted;
 mod agent_homes;
 mod agent_settings;
 mod agent_state;
-#[cfg(feature = "encrypt")]
 mod agent_unlocked;
 mod archives;
 mod asking;
@@ -82,7 +79,6 @@ mod hang_up;
 mod hook_files;
 mod hooks;
 mod hostile_ids;
-#[cfg(feature = "html")]
 mod html;
 mod imports;
 mod init;
@@ -100,15 +96,10 @@ mod links;
 mod log_file;
 mod lost_result;
 mod mapped;
-#[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(feature = "mcp")]
 mod mcp_bound;
-#[cfg(feature = "mcp")]
 mod mcp_clients;
-#[cfg(feature = "mcp")]
 mod mcp_refused;
-#[cfg(feature = "mcp")]
 mod mcp_sdk;
 mod metadata;
 mod mistakes;
@@ -138,11 +129,8 @@ mod real_scenarios;
 mod real_tree;
 mod renamed_paths;
 mod repeat;
-#[cfg(feature = "s3")]
 mod replicas;
-#[cfg(feature = "s3")]
 mod replicas_killed;
-#[cfg(feature = "s3")]
 mod replicas_told;
 mod retention;
 mod retention_ceiling;
@@ -163,9 +151,7 @@ mod support_trees;
 mod targets;
 mod terminal;
 mod tracked;
-#[cfg(feature = "tui")]
 mod ui;
-#[cfg(feature = "tui")]
 mod ui_ends;
 mod unmounted;
 mod unreadable;

@@ -175,16 +175,19 @@ fn every_tool(era: Era) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn every_tool_after_a_handshake() {
     every_tool(Era::Initialize);
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn every_tool_without_one() {
     every_tool(Era::Stateless);
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn each_tool_says_what_it_takes_gives_and_does() {
     let (sandbox, project) = workspace(ALLOWED);
     for era in [Era::Initialize, Era::Stateless] {
@@ -218,6 +221,7 @@ fn each_tool_says_what_it_takes_gives_and_does() {
 
 /// What each tool gives is what it said that it gives.
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn results_fit_their_schemas() {
     let (sandbox, project) = workspace(ALLOWED);
     let mut client = Client::start(&sandbox, &project, &[], Era::Stateless);
@@ -255,6 +259,7 @@ fn hook(sandbox: &Sandbox, project: &Path, event: &str, tool: &str) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn a_hook_joins_the_session_that_the_tools_began() {
     let (sandbox, project) = workspace(ALLOWED);
     let mut client = Client::start(&sandbox, &project, &[], Era::Stateless);
@@ -273,6 +278,7 @@ fn a_hook_joins_the_session_that_the_tools_began() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn a_session_that_a_hook_began_is_the_one() {
     let (sandbox, project) = workspace(ALLOWED);
     let hook = |event: &str, tool: &str| hook(&sandbox, &project, event, tool);

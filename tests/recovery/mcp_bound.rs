@@ -11,6 +11,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn the_session_is_the_one_that_the_agent_runs_in_and_no_other() {
     let (sandbox, project) = workspace(ALLOWED);
     let other = sandbox.project("other");
@@ -61,6 +62,7 @@ fn the_session_is_the_one_that_the_agent_runs_in_and_no_other() {
 
 /// A session of somebody else's that lives, named on the command line by whoever lives in none.
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn a_session_that_the_agent_does_not_run_in_is_only_read() {
     let (sandbox, project) = workspace(ALLOWED);
     let begun = sandbox.command(["begin"]).inside(&project).run().ok();
@@ -108,6 +110,7 @@ fn a_session_that_the_agent_does_not_run_in_is_only_read() {
 
 /// A session that the server's environment names, and that was begun for another process or for none.
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn no_second_session_begins_beside_the_one_that_the_environment_names() {
     let mut other = std::process::Command::new("sleep").arg("120").spawn().unwrap();
     let pid = other.id().to_string();
@@ -141,6 +144,7 @@ fn no_second_session_begins_beside_the_one_that_the_environment_names() {
 
 /// One process of an agent, and two directories that it works in.
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn each_directory_has_a_session_of_its_own_and_its_own_rights() {
     let (sandbox, project) = workspace(ALLOWED);
     let other = sandbox.captured("other", "");
@@ -176,6 +180,7 @@ fn each_directory_has_a_session_of_its_own_and_its_own_rights() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn a_server_that_a_session_started_elsewhere_without_its_name_works_for_that_session() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");

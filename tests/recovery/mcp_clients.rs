@@ -14,6 +14,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn two_clients_at_once_take_their_snapshots_side_by_side() {
     let (sandbox, project) = workspace(ALLOWED);
     // Neither finds a session, and both need one.
@@ -102,6 +103,7 @@ fn leave(mut client: Client, by_signal: bool) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn a_client_that_goes_away_leaves_the_old_tree_or_the_new_one() {
     let (sandbox, project) = workspace(ALLOWED);
     let (good, bad) = spoiled(&sandbox, &project);
@@ -132,6 +134,7 @@ fn a_client_that_goes_away_leaves_the_old_tree_or_the_new_one() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn a_server_killed_in_a_restore_leaves_it_to_resume_or_abort() {
     let (sandbox, project) = workspace(ALLOWED);
     let (good, bad) = spoiled(&sandbox, &project);
@@ -183,6 +186,7 @@ fn a_server_killed_in_a_restore_leaves_it_to_resume_or_abort() {
 
 /// More is asked than can be done before the client goes away: the server goes, too, and with it what had not begun.
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn a_server_with_much_to_do_ends_when_it_is_asked_to() {
     let (sandbox, project) = workspace(ALLOWED);
     for by_signal in [true, false] {

@@ -10,6 +10,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn wrong_calls_are_refused_in_words_and_change_nothing() {
     let (sandbox, project) = workspace(ALLOWED);
     let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);
@@ -133,6 +134,7 @@ fn wrong_calls_are_refused_in_words_and_change_nothing() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn what_the_operator_does_not_allow_is_not_offered_and_not_done() {
     for (agent, args, allowed) in [
         (
@@ -188,6 +190,7 @@ fn what_the_operator_does_not_allow_is_not_offered_and_not_done() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn what_goes_wrong_is_said_in_few_words_and_without_advice_for_operators() {
     let (sandbox, project) = workspace(ALLOWED);
     // Somebody else is at work there.
@@ -230,6 +233,7 @@ fn what_goes_wrong_is_said_in_few_words_and_without_advice_for_operators() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn where_nothing_is_captured_nothing_begins() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("loose");
@@ -255,6 +259,7 @@ fn where_nothing_is_captured_nothing_begins() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn a_snapshot_that_was_pruned_is_named_as_such() {
     let (sandbox, project) = workspace(&format!("{ALLOWED}[recovery.retention]\ncheckpoints = 1\n"));
     let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);

@@ -20,6 +20,7 @@ fn python() -> Option<OsString> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn the_official_client_goes_through_every_tool() {
     let Some(python) = python() else {
         return skip(

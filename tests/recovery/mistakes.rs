@@ -15,6 +15,10 @@ use crate::support::git::{HeldLock, Repository};
 use crate::support::sandbox::Sandbox;
 
 #[test]
+#[cfg_attr(
+    not(all(feature = "html", feature = "mcp", feature = "s3", feature = "tui")),
+    ignore = "an optional feature is not built"
+)]
 fn each_leads_back() {
     let sandbox = Sandbox::new();
     let shop = sandbox.project("shop");

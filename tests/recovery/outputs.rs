@@ -59,6 +59,7 @@ impl Shop {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn a_file_that_jackin_did_not_write_is_never_replaced() {
     let shop = shop();
     let victim = shop.pages.join("LICENSE");
@@ -85,6 +86,7 @@ fn a_file_that_jackin_did_not_write_is_never_replaced() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn links_and_pipes_are_never_written_through_or_replaced() {
     let shop = shop();
     let page = shop.pages.join("page.html");
@@ -118,6 +120,7 @@ fn links_and_pipes_are_never_written_through_or_replaced() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn a_page_and_a_report_replace_their_own_kind_and_not_the_other() {
     let shop = shop();
     let (page, report) = (shop.pages.join("page.html"), shop.pages.join("report.json"));
@@ -144,6 +147,7 @@ fn a_page_and_a_report_replace_their_own_kind_and_not_the_other() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn a_written_file_is_its_owners_whatever_the_umask() {
     let shop = shop();
     for mask in ["0777", "0000", "0277"] {
@@ -177,6 +181,7 @@ fn a_written_file_is_its_owners_whatever_the_umask() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn a_dash_is_standard_output() {
     let shop = shop();
     let here = shop.pages.clone();

@@ -131,6 +131,7 @@ pub(crate) fn comes_back(sandbox: &Sandbox, id: &str, snapshot: &str, expected: 
 }
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_store_comes_back_on_another_machine() {
     let Some(bucket) = Bucket::start() else { return };
     let sandbox = copied("");
@@ -188,6 +189,7 @@ fn a_store_comes_back_on_another_machine() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_trusted_copy_is_this_machines_own() {
     let Some(bucket) = Bucket::start() else { return };
     let sandbox = copied("");
@@ -205,6 +207,7 @@ fn a_trusted_copy_is_this_machines_own() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn rights_are_dropped_without_trust() {
     use std::os::unix::fs::PermissionsExt as _;
     let Some(bucket) = Bucket::start() else { return };
@@ -228,6 +231,7 @@ fn rights_are_dropped_without_trust() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn nothing_in_the_bucket_can_be_read() {
     let Some(bucket) = Bucket::start() else { return };
     let sandbox = copied("");

@@ -9,6 +9,7 @@ use crate::support::sandbox::Sandbox;
 
 /// What is said when it cannot be done, and that nothing is lost by it.
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn what_cannot_be_copied_is_told_and_stops_nothing() {
     let Some(mut bucket) = Bucket::start() else { return };
     let sandbox = copied("");
@@ -58,6 +59,7 @@ fn what_cannot_be_copied_is_told_and_stops_nothing() {
 
 /// What copies beside a session is nobody's work in it, and is not waited for longer than a while.
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_service_that_says_nothing_holds_no_session_up() {
     let Some(bucket) = Bucket::start() else { return };
     let sandbox = copied("");
@@ -97,6 +99,7 @@ fn a_service_that_says_nothing_holds_no_session_up() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn credentials_come_from_a_profile_too() {
     let Some(bucket) = Bucket::start() else { return };
     let sandbox = copied("");
@@ -126,6 +129,7 @@ fn credentials_come_from_a_profile_too() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn without_recipients_it_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.configure(
@@ -146,6 +150,7 @@ fn without_recipients_it_is_refused() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_copy_that_was_tampered_with_is_told() {
     let Some(bucket) = Bucket::start() else { return };
     let sandbox = copied("");
@@ -196,6 +201,7 @@ fn a_copy_that_was_tampered_with_is_told() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn what_is_given_up_here_stays_there_unless_it_is_asked_for() {
     let Some(bucket) = Bucket::start() else { return };
     for (more, stays) in [("", true), ("prune_replica = true\n", false)] {
@@ -228,6 +234,7 @@ fn what_is_given_up_here_stays_there_unless_it_is_asked_for() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_clock_that_is_wrong_is_told_or_does_no_harm() {
     let Some(bucket) = Bucket::start() else { return };
     if tool("faketime").is_none() {

@@ -42,6 +42,7 @@ fn opened(sandbox: &Sandbox, project: &Path, id: &str) -> Option<Tmux> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     let (sandbox, project, id) = damaged();
     let bad = Tree::read(&project);
@@ -107,6 +108,7 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn what_changed_between_plan_and_yes_is_shown_and_not_done() {
     let (sandbox, project, id) = damaged();
     let Some(tmux) = opened(&sandbox, &project, &id) else {
@@ -128,6 +130,7 @@ fn what_changed_between_plan_and_yes_is_shown_and_not_done() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn a_session_that_lives_is_looked_at_and_not_touched() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");
@@ -157,6 +160,7 @@ fn a_session_that_lives_is_looked_at_and_not_touched() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn a_wide_screen_shows_the_lines_beside_the_tree_and_follows_its_size() {
     let (sandbox, project, id) = damaged();
     let Some(tmux) = opened(&sandbox, &project, &id) else {
@@ -182,6 +186,7 @@ fn a_wide_screen_shows_the_lines_beside_the_tree_and_follows_its_size() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn no_color_is_heard() {
     let (sandbox, project, id) = damaged();
     let script = format!("jackin recovery ui {id}");
@@ -202,6 +207,7 @@ fn no_color_is_heard() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn without_a_terminal_or_a_session_it_says_so() {
     let (sandbox, project, _) = damaged();
     sandbox

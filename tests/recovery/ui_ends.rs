@@ -69,6 +69,7 @@ fn one(word: &str, sandbox: &Sandbox) -> Pid {
 }
 
 #[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn a_panic_in_the_middle_leaves_the_terminal_as_it_was() {
     if !has_points() {
         return;
@@ -96,6 +97,7 @@ fn a_panic_in_the_middle_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn signals_to_it_and_to_its_child_leave_the_terminal_as_it_was() {
     for (word, signal, code) in [
         ("ui", Signal::TERM, "code="),
@@ -119,6 +121,7 @@ fn signals_to_it_and_to_its_child_leave_the_terminal_as_it_was() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn it_is_suspended_and_goes_on() {
     let (sandbox, project, id) = session();
     let Some(tmux) = Tmux::start(
@@ -141,6 +144,7 @@ fn it_is_suspended_and_goes_on() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn a_terminal_that_goes_away_takes_it_along() {
     let (sandbox, project, id) = session();
     let Some(tmux) = Tmux::start(&sandbox, &project, (80, 24), "jackin recovery ui", &[]) else {

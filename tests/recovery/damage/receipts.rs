@@ -5,6 +5,7 @@ use std::fs;
 use super::{HARMS, Harm, Sessions, another, hurt, of_another};
 
 #[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn receipts_that_are_hurt_are_named_stop_no_look_and_come_back() {
     let all = Sessions::new();
     let theirs = another();
