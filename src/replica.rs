@@ -16,6 +16,7 @@ mod s3;
 mod s3;
 
 #[cfg(test)]
+#[cfg(feature = "encrypt")]
 mod tests;
 
 pub use bucket::{Bucket, BucketError, BucketErrorKind, Listed, Put, Stop, Tag};

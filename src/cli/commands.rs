@@ -50,7 +50,8 @@ mod words;
 
 pub(super) use diff::{Compared, Since};
 pub(super) use frozen::{settle_frozen_and_say, warn_of_frozen};
-#[cfg(all(test, feature = "html"))]
+#[cfg(test)]
+#[cfg(feature = "html")]
 pub(super) use named_file::PAGE_MARK;
 pub(super) use pending::warn_of_pending;
 

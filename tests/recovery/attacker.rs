@@ -41,57 +41,68 @@ fn judge(name: &str, tally: &Tally) {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn a_session_begins_under_attack() {
     stands(Verb::Begin, "begin");
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn a_checkpoint_is_taken_under_attack() {
     stands(Verb::Checkpoint, "checkpoint");
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn a_session_ends_under_attack() {
     stands(Verb::End, "end");
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn a_diff_looks_under_attack() {
     stands(Verb::Diff, "diff");
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn a_snapshot_is_written_elsewhere_under_attack() {
     stands(Verb::To, "to");
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn a_restore_goes_on_under_attack() {
     stands(Verb::Restore, "restore");
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn an_undo_goes_on_under_attack() {
     stands(Verb::Undo, "undo");
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn an_interrupted_restore_is_finished_under_attack() {
     stands(Verb::Resume, "resume");
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn an_interrupted_restore_is_taken_back_under_attack() {
     stands(Verb::Abort, "abort");
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn no_mode_is_set_on_what_came_into_the_place_of_a_file() {
     let campaign = Campaign::with(Verb::Restore, Blow::HardLink, &["kept-mode", "a/two"]);
     judge("modes", &campaign.fight(rounds()));
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn no_mode_is_set_back_on_what_came_into_the_place_of_a_file() {
     let campaign = Campaign::with(Verb::Abort, Blow::HardLink, &["kept-mode", "a/two"]);
     judge("modes back", &campaign.fight(rounds()));

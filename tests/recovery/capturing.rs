@@ -66,6 +66,7 @@ fn large_tree(root: &Path) {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn s38_three_hundred_thousand_entries_and_an_interrupt() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("huge");

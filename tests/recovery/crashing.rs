@@ -280,6 +280,7 @@ fn kills() -> u32 {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn s29_killed_at_random_moments() {
     let mut wreck = Wreck::with(Sandbox::new(), 400);
     // From outside, whatever the program is doing just then. The first one stores more than those that follow.

@@ -284,6 +284,7 @@ fn owned(directory: &Path) {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn postgresql_under_load_starts_again() {
     let Some(bin) = postgres() else { return };
     let sandbox = Sandbox::new();
@@ -432,6 +433,7 @@ fn git_gc_leaves_a_repository_that_git_finds_whole() {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn npm_install_is_captured_with_its_lock_file() {
     let Some(npm) = tool("npm") else {
         return skip("npm install at work", "npm is not installed");

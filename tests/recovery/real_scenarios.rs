@@ -117,6 +117,7 @@ pub(crate) fn furnish(project: &Path) {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn real_source_tree_survives_every_damage() {
     let sandbox = Sandbox::new();
     let project = project(&sandbox);

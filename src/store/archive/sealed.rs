@@ -22,7 +22,8 @@ mod whole;
 #[cfg(feature = "encrypt")]
 mod wire;
 
-#[cfg(all(test, feature = "encrypt"))]
+#[cfg(test)]
+#[cfg(feature = "encrypt")]
 mod tests;
 
 #[cfg(not(feature = "encrypt"))]

@@ -300,6 +300,7 @@ fn metadata_that_are_set_one_after_the_other_may_be_killed_in_between() {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn what_takes_a_directory_apart_or_puts_it_together_may_meet_a_power_loss() {
     let depth = Depth {
         losses: Losses::Kill,
@@ -314,6 +315,7 @@ fn what_takes_a_directory_apart_or_puts_it_together_may_meet_a_power_loss() {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
     let depth = Depth {
         losses: Losses::Power {
@@ -326,6 +328,7 @@ fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn a_power_loss_in_any_small_tree_leaves_the_old_tree_or_the_new_one() {
     let depth = Depth {
         losses: Losses::Power {

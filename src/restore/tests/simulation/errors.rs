@@ -198,6 +198,7 @@ fn taken_up(session: &Session) -> Counts {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn what_takes_up_a_restore_and_meets_an_error_can_be_tried_again() {
     let mut counts = Counts::default();
     for session in [cases::busy(), cases::busy().in_steps(), cases::busy().layered()] {

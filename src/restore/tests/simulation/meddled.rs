@@ -298,6 +298,7 @@ fn meddled(session: &Session, every: usize, back: bool) -> Counts {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn what_somebody_writes_between_a_crash_and_its_taking_up_survives() {
     // The middle of an exchange in steps is a moment or two.
     for (session, every) in [
@@ -319,6 +320,7 @@ fn what_somebody_writes_between_a_crash_and_its_taking_up_survives() {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn what_somebody_writes_while_a_restore_is_taken_back_survives() {
     for (session, every) in [
         (cases::busy(), 6),

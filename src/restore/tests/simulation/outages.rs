@@ -181,6 +181,7 @@ fn all(name: &str, every: u64, faults: &(dyn Fn(u64) -> Vec<Fault> + Sync)) {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn a_disk_that_is_shut_down_and_then_the_power_fails() {
     all("shut down", 127, &|at| {
         OUTAGES.map(|devices| Fault::outage(devices, at)).to_vec()
@@ -188,6 +189,7 @@ fn a_disk_that_is_shut_down_and_then_the_power_fails() {
 }
 
 #[test]
+#[ignore = "long: .ci/nightly runs it"]
 fn a_call_that_fails_and_then_the_power_fails() {
     all("a call fails", 61, &|at| {
         [Errno::IO, Errno::NOSPC]
