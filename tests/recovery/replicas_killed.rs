@@ -63,7 +63,7 @@ fn trouble(sandbox: &Sandbox, bucket: &mut Bucket, dice: &mut Dice, kills: &mut 
 
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
-#[ignore = "long: .ci/nightly runs it"]
+#[cfg_attr(feature = "s3", ignore = "long: .ci/nightly runs it")]
 fn two_hundred_snapshots_survive_kills_and_refusals() {
     let Some(mut bucket) = Bucket::start() else { return };
     let sandbox = copied("[recovery.retention]\ninstances = 0\ncheckpoints = 0\n");
