@@ -34,6 +34,11 @@ pub(crate) fn tool(name: &str) -> Option<PathBuf> {
         })
 }
 
+/// Whether everything is tried that the ordinary run spreads over its cases; `.ci/nightly` asks for it.
+pub(crate) fn is_nightly() -> bool {
+    std::env::var_os("JACKIN_NIGHTLY").is_some()
+}
+
 /// Says that a test, or a part of one, does not run here. Shown with `--nocapture`; CI greps for it.
 pub(crate) fn skip(what: &str, because: &str) {
     eprintln!("SKIPPED: {what}: {because}");
