@@ -22,8 +22,9 @@ fn everywhere(test: impl Fn(&Sandbox)) {
 /// Runs a test everywhere and tells it which cases are its own: at night all of them, otherwise each case in one place.
 fn shared(test: impl Fn(&Sandbox, &dyn Fn(usize) -> bool)) {
     let kinds = [Kind::Local].into_iter().chain(Kind::ELSEWHERE);
-    let there: Vec<(Kind, Sandbox)> =
-        kinds.filter_map(|kind| Some((kind, Sandbox::carried(kind)?))).collect();
+    let there: Vec<(Kind, Sandbox)> = kinds
+        .filter_map(|kind| Some((kind, Sandbox::carried(kind)?)))
+        .collect();
     let places = there.len();
     for (place, (kind, sandbox)) in there.into_iter().enumerate() {
         eprintln!("{kind:?}");
