@@ -7,8 +7,12 @@ pub enum Feature {
     Encrypt,
     /// Pages of `--html`.
     Html,
+    /// Pods and claims of clusters.
+    Kubernetes,
     /// The server for agents.
     Mcp,
+    /// Other machines through their shell alone.
+    RemoteShell,
     /// The copy in an object store.
     S3,
     /// The screen of `ui`.
@@ -22,7 +26,15 @@ pub struct NotBuilt(pub Feature);
 
 impl Feature {
     /// All optional parts, sorted by name.
-    pub const ALL: [Self; 5] = [Self::Encrypt, Self::Html, Self::Mcp, Self::S3, Self::Tui];
+    pub const ALL: [Self; 7] = [
+        Self::Encrypt,
+        Self::Html,
+        Self::Kubernetes,
+        Self::Mcp,
+        Self::RemoteShell,
+        Self::S3,
+        Self::Tui,
+    ];
 
     /// The name in Cargo.toml.
     #[must_use]
@@ -30,7 +42,9 @@ impl Feature {
         match self {
             Self::Encrypt => "encrypt",
             Self::Html => "html",
+            Self::Kubernetes => "kubernetes",
             Self::Mcp => "mcp",
+            Self::RemoteShell => "remote-shell",
             Self::S3 => "s3",
             Self::Tui => "tui",
         }
@@ -41,7 +55,9 @@ impl Feature {
         match self {
             Self::Encrypt => "encrypt or decrypt",
             Self::Html => "write pages",
+            Self::Kubernetes => "reach a cluster",
             Self::Mcp => "serve the Model Context Protocol",
+            Self::RemoteShell => "work through the shell of another machine",
             Self::S3 => "reach an object store",
             Self::Tui => "draw a screen",
         }
@@ -53,7 +69,9 @@ impl Feature {
         match self {
             Self::Encrypt => cfg!(feature = "encrypt"),
             Self::Html => cfg!(feature = "html"),
+            Self::Kubernetes => cfg!(feature = "kubernetes"),
             Self::Mcp => cfg!(feature = "mcp"),
+            Self::RemoteShell => cfg!(feature = "remote-shell"),
             Self::S3 => cfg!(feature = "s3"),
             Self::Tui => cfg!(feature = "tui"),
         }

@@ -8,7 +8,9 @@
     not(all(
         feature = "encrypt",
         feature = "html",
+        feature = "kubernetes",
         feature = "mcp",
+        feature = "remote-shell",
         feature = "s3",
         feature = "tui"
     )),

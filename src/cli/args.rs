@@ -217,6 +217,9 @@ pub struct AgentThereArgs {
     /// Remove this copy of the program, and the directory that it lies in alone
     #[arg(long, value_name = "DIR")]
     pub remove: Option<std::path::PathBuf>,
+    /// Print this line before anything else
+    #[arg(long, value_name = "LINE")]
+    pub listening: Option<String>,
 }
 
 impl Verb {

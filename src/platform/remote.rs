@@ -8,9 +8,14 @@ mod agent;
 mod connection;
 mod far;
 mod greeting;
+mod lack;
 mod message;
 mod protocol;
 mod serve;
+#[cfg(feature = "remote-shell")]
+mod shell;
+#[cfg(not(feature = "remote-shell"))]
+#[path = "remote/shell_absent.rs"]
 mod shell;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -21,8 +26,8 @@ pub use connection::{
     set_carrier, set_settler, settled,
 };
 pub use far::Far;
+pub use lack::{Lack, MISSING};
 pub use serve::{Knows, serve};
-pub use shell::{Lack, MISSING};
 
 pub(super) use far::{Pair, pair};
 use protocol::Locking;

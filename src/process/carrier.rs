@@ -3,12 +3,16 @@
 
 mod channel;
 mod container;
+#[cfg(feature = "kubernetes")]
+mod kubernetes;
+#[cfg(not(feature = "kubernetes"))]
+#[path = "carrier/kubernetes_absent.rs"]
 mod kubernetes;
 mod lifeline;
+mod program;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,15 +20,17 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use self::channel::{Patient, cut, ended, listen, listener, wait};
+use self::channel::{Heard, Patient, cut, ended, hear, listen, wait};
 use self::container::{container, volume};
 use self::kubernetes::Kubectl;
 use self::lifeline::Lifeline;
+use self::program::Program;
 use super::own;
 use super::search::{find, path_outside};
 use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
-use crate::platform::remote::{Address, Channel, Helper, Patience, TIMEOUT_VARIABLE};
+use crate::features::{Feature, NotBuilt};
+use crate::platform::remote::{Address, Channel, Helper, Listener, Patience, TIMEOUT_VARIABLE};
 
 pub use kubernetes::{
     Cut, LeftBehind, NewClaim, Permission, VolumePlan, give_up_waiting, left_behind, permissions,
@@ -65,6 +71,21 @@ const WATCH: &str = "if kill -0 $PPID && read -r _ _ _ _ G _ </proc/$$/stat && [
 /// Starts what is installed there, under either of its names. Each tells who listens, behind words that nothing else there says.
 const INSTALLED: &str = "if command -v jackin-recovery >/dev/null 2>&1; then echo \"$T agent\"; exec jackin-recovery __agent; \
     elif jackin recovery --version >/dev/null 2>&1; then echo \"$T agent\"; exec jackin recovery __agent; fi; ";
+/// Takes a copy of this program in and runs it, if a directory can be made in which programs may run. It says which machine it is, reads
+/// the length of the copy (0: there is none for it), then the copy. The copy removes itself and its directory when it starts, and says
+/// who listens. Where it cannot be executed, the script goes on.
+const OFFER: &str = "for D in \"${TMPDIR:-/tmp}\" /var/tmp /dev/shm; do \
+    if d=$(mktemp -d \"$D/jackin-recovery.XXXXXXXXXX\"); then trap \"rm -rf \\\"\\$d\\\"\" 0 1 2 15; \
+    echo exit >\"$d/agent\" && chmod 700 \"$d/agent\" && \"$d/agent\" && break; rm -rf \"$d\"; fi 2>/dev/null; d=; done; \
+    if [ -n \"$d\" ]; then echo \"$T wants $(uname -sm)\"; IFS= read -r N; \
+    if [ \"${N:-0}\" -gt 0 ] && head -c \"$N\" >\"$d/agent\" && \"$d/agent\" recovery --version </dev/null >/dev/null 2>&1; then \
+    \"$d/agent\" recovery __agent --remove \"$d\" --listening \"$T agent\"; exit; fi; rm -rf \"$d\"; trap - 0 1 2 15; fi; ";
+/// Ends a script whose copy of this program cannot run.
+const NO_COPY: &str =
+    "echo \"there is no directory in which it can run (TMPDIR, /tmp, /var/tmp, /dev/shm)\" >&2; exit 1";
+/// Ends a script for a build that cannot work through a shell.
+const NO_SHELL: &str = "echo \"this program is not installed there, cannot be copied there, and was built without the feature remote-shell\" >&2; \
+    exit 1";
 /// A shell that runs what is said to it, when it begins with the mark that it was told first.
 pub(crate) const SHELL: &str = "echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
     IFS= read -r M; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; *) exit 1;; esac; done";
@@ -122,40 +143,23 @@ pub fn carry(
     entropy: &dyn Entropy,
     address: &Address,
 ) -> io::Result<Channel> {
-    let carrier = Carrier::new(environment, mounts, stop, entropy, address)?;
-    match AgentSource::of(environment).map_err(io::Error::other)? {
-        AgentSource::Auto => carrier.start(&[INSTALLED, SHELL].concat()),
-        AgentSource::Shell => carrier.start(SHELL),
-        AgentSource::Copy => {
-            let mut own = File::open(std::env::current_exe()?)?;
-            let size = own.metadata()?.len();
-            let mut channel = carrier.start(&take(size))?;
-            let sent = io::copy(&mut own, &mut channel.to).and_then(|_| channel.to.flush());
-            match sent {
-                Ok(()) => Ok(channel),
-                Err(error) => {
-                    let why = (channel.why)().unwrap_or_else(|| error.to_string());
-                    Err(io::Error::other(format!(
-                        "this program cannot be copied there: {why}"
-                    )))
-                }
-            }
-        }
+    let source = AgentSource::of(environment).map_err(io::Error::other)?;
+    let has_shell = Feature::RemoteShell.is_built();
+    if source == AgentSource::Shell && !has_shell {
+        return Err(io::Error::other(NotBuilt(Feature::RemoteShell)));
     }
+    let carrier = Carrier::new(environment, mounts, stop, entropy, address)?;
+    let script = match source {
+        AgentSource::Auto => [INSTALLED, OFFER, if has_shell { SHELL } else { NO_SHELL }].concat(),
+        AgentSource::Copy => [OFFER, NO_COPY].concat(),
+        AgentSource::Shell => SHELL.to_owned(),
+    };
+    carrier.start(&script, |machine| program::for_machine(machine, mounts, source))
 }
 
 /// Letters and digits that nobody can guess.
 fn unguessable(entropy: &dyn Entropy) -> String {
     [letters(random(entropy)), letters(random(entropy))].concat()
-}
-
-/// Takes a copy of this program in, in a directory that nobody else may look into, runs it, and removes it, whatever comes.
-fn take(size: u64) -> String {
-    format!(
-        "echo \"$T agent\"; umask 077 && d=$(mktemp -d \"${{TMPDIR:-/tmp}}/jackin-recovery.XXXXXXXXXX\") || exit 1; \
-         trap \"rm -rf \\\"$d\\\"\" 0 1 2 15; head -c {size} >\"$d/agent\" && chmod 700 \"$d/agent\" && \
-         \"$d/agent\" recovery __agent --remove \"$d\""
-    )
 }
 
 /// Words up to the script, and what else a way has to a place.
@@ -270,8 +274,45 @@ impl<'e> Carrier<'e> {
         own::start(command).map_err(named)
     }
 
-    /// Starts what listens on its standard input and answers on its output.
-    fn start(mut self, script: &str) -> io::Result<Channel> {
+    /// Finds out who listens. Sends a copy of this program to a machine that takes one.
+    fn introduced(
+        &self,
+        from: &mut impl Read,
+        to: &mut impl Write,
+        token: &str,
+        mark: String,
+        copy: impl FnOnce(&str) -> io::Result<Option<Program>>,
+    ) -> io::Result<Listener> {
+        self.patience.begin();
+        let mut heard = hear(from, token)?;
+        if let Heard::Wants(machine) = heard {
+            match copy(&machine)? {
+                Some(Program { file, size }) => {
+                    writeln!(to, "{size}")?;
+                    // The time it takes depends on the line, as long as something is sent.
+                    self.patience.flow();
+                    io::copy(&mut file.take(size), to)?;
+                }
+                None => writeln!(to, "0")?,
+            }
+            to.flush()?;
+            self.patience.begin();
+            heard = hear(from, token)?;
+        }
+        match heard {
+            Heard::Agent => Ok(Listener::Agent),
+            Heard::Shell => Ok(Listener::Shell(mark)),
+            Heard::Wants(_) => Err(io::Error::other("it asks for a copy of this program again")),
+        }
+    }
+
+    /// Starts what listens on its standard input and answers on its output. `copy` finds the build of this program for a machine that
+    /// takes a copy.
+    fn start(
+        mut self,
+        script: &str,
+        copy: impl FnOnce(&str) -> io::Result<Option<Program>>,
+    ) -> io::Result<Channel> {
         let (token, mark) = (unguessable(self.entropy), unguessable(self.entropy));
         let watch = if self.by_line { WATCH } else { "" };
         let mut child = self.spawn(&mut self.command(&format!("T={token}; {watch}{script}")))?;
@@ -295,8 +336,12 @@ impl<'e> Carrier<'e> {
             stop: Arc::clone(&self.stop),
             patience: Arc::clone(&self.patience),
         };
-        self.patience.begin();
-        let listener = match listener(&mut from, &token, mark) {
+        let mut to = Patient {
+            pipe: to,
+            stop: Arc::clone(&self.stop),
+            patience: Arc::clone(&self.patience),
+        };
+        let listener = match self.introduced(&mut from, &mut to, &token, mark, copy) {
             Ok(listener) => listener,
             Err(error) => {
                 let error = why().map_or(error, io::Error::other);
@@ -304,8 +349,6 @@ impl<'e> Carrier<'e> {
                 return Err(error);
             }
         };
-        // What is sent there first may be much.
-        self.patience.flow();
         let mut after = self.reach.after.take();
         let carrying = Arc::clone(&child);
         let end = lifeline.map(|mut lifeline| -> Box<dyn FnMut() + Send> {
@@ -325,11 +368,7 @@ impl<'e> Carrier<'e> {
             only: std::mem::take(&mut self.reach.only),
             listener,
             from: Box::new(from),
-            to: Box::new(Patient {
-                pipe: to,
-                stop: Arc::clone(&self.stop),
-                patience: Arc::clone(&self.patience),
-            }),
+            to: Box::new(to),
             patience: Arc::clone(&self.patience),
             why: Box::new(why),
             cut: Box::new(move || cut(&carrying)),

@@ -25,7 +25,8 @@ pub(super) fn path_outside(environment: &Environment, mounts: &[PathBuf]) -> OsS
     std::env::join_paths(outside).unwrap_or_default()
 }
 
-fn is_outside(place: &Path, mounts: &[PathBuf]) -> bool {
+/// Returns true if `place` exists and neither it nor what it links to lies in one of `mounts`.
+pub(super) fn is_outside(place: &Path, mounts: &[PathBuf]) -> bool {
     // What cannot be looked at is not started, either.
     let real = place.canonicalize();
     real.is_ok_and(|real| {

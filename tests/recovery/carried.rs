@@ -272,11 +272,7 @@ fn what_is_lost_on_a_machine_without_the_program_is_told_and_a_copy_loses_nothin
         copied(&["restore", &id, "--yes"]).ok();
         assert_same_tree(&before, &sandbox.tree(&project));
         // Nothing of it stays.
-        let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
-        let ours = |name: &str| name.starts_with("jackin-recovery.");
-        let left: Vec<_> = left
-            .filter(|entry| ours(&entry.file_name().to_string_lossy()))
-            .collect();
+        let left: Vec<_> = fs::read_dir(sandbox.machine().temporary()).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");
     }
 }

@@ -34,6 +34,7 @@ mod carried;
 mod carried_bounds;
 mod carried_claims;
 mod carried_cluster;
+mod carried_copied;
 mod carried_frozen;
 mod carried_frozen_slow;
 mod carried_inside;

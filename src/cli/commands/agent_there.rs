@@ -1,5 +1,7 @@
 //! `__agent`: what other machines run for this program there.
 
+use std::io::Write as _;
+
 use crate::capture::{UNCHANGED, answer};
 use crate::cli::args::AgentThereArgs;
 use crate::cli::context::Context;
@@ -14,7 +16,10 @@ pub(super) fn run(context: &Context<'_>, args: &AgentThereArgs) -> Result<Status
     if let Some(directory) = &args.remove {
         remove_copy(directory).map_err(failed)?;
     }
-    let (from, to) = context.terminal.pipes().map_err(failed)?;
+    let (from, mut to) = context.terminal.pipes().map_err(failed)?;
+    if let Some(line) = &args.listening {
+        writeln!(to, "{line}").and_then(|()| to.flush()).map_err(failed)?;
+    }
     serve(from, to, &knows).map_err(failed)?;
     Ok(ExitCode::Done.into())
 }

@@ -12,8 +12,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::agent::Wire;
+use super::lack::Lack;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
-use super::shell::{Lack, Shell};
+use super::shell::Shell;
 use super::{Address, machine_id};
 use crate::platform::kernel::Result;
 use crate::platform::uptime;

@@ -33,8 +33,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use self::clock::Clock;
 use self::content::Outcome;
@@ -44,29 +42,9 @@ use self::line::{Line, words};
 use self::listing::{Ahead, Lister};
 use self::mounts::Mounts;
 use super::flags_of;
+use super::lack::{Lack, MISSING};
 use super::protocol::{Answer, Bytes, Call, Greeting, NOWHERE};
 use crate::snapshot::Time;
-
-/// What a machine says that has not the tools.
-pub const MISSING: &str = "these tools are missing";
-
-/// What is lost on a machine without this program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Lack {
-    /// Extended attributes, ACLs and the flags of `chattr` are neither recorded nor put back.
-    Attributes,
-    /// Files with holes come back without them.
-    Holes,
-    /// What is replaced is missing for a moment, for two names cannot be exchanged in one step.
-    Exchange,
-    /// Times of files are recorded and put back in whole seconds.
-    FineTimes,
-    /// A restore takes no lock there.
-    Locks,
-    /// Where a directory is mounted a second time cannot be told.
-    Mounts,
-}
 
 /// The shell of another machine.
 pub(super) struct Shell {

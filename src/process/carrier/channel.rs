@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::lock;
-use crate::platform::remote::{Listener, Patience};
+use crate::platform::remote::Patience;
 use crate::platform::uptime;
 use crate::process::own;
 
@@ -30,8 +30,22 @@ const CHATTER: usize = 64 << 10;
 /// What `kubectl` says when nobody names a container; no reason for anything.
 const CHOICE: &str = "Defaulted container";
 
-/// Who listens, as its first line tells. What start-up files say before is passed over.
-pub(super) fn listener(from: &mut impl Read, token: &str, mark: String) -> io::Result<Listener> {
+/// What another machine says of itself in its first line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// This program listens.
+    Agent,
+    /// A shell listens.
+    Shell,
+    /// A copy of this program could run there. The value is what `uname -sm` prints.
+    Wants(String),
+}
+
+/// Reads the line that begins with `token`. Output of start-up files before it is skipped.
+///
+/// # Errors
+/// The machine closed the connection, or sent [`CHATTER`] bytes without such a line.
+pub(super) fn hear(from: &mut impl Read, token: &str) -> io::Result<Heard> {
     let mut said = Vec::new();
     while said.len() < CHATTER {
         let mut byte = [0];
@@ -42,13 +56,17 @@ pub(super) fn listener(from: &mut impl Read, token: &str, mark: String) -> io::R
         if said.last() != Some(&b'\n') {
             continue;
         }
-        let line = said.trim_ascii_end();
-        let word = line.strip_suffix(b" agent").map(|rest| (rest, true));
-        let word = word.or_else(|| line.strip_suffix(b" shell").map(|rest| (rest, false)));
-        match word {
-            Some((rest, true)) if rest.ends_with(token.as_bytes()) => return Ok(Listener::Agent),
-            Some((rest, false)) if rest.ends_with(token.as_bytes()) => return Ok(Listener::Shell(mark)),
-            _ => {}
+        let line = String::from_utf8_lossy(said.trim_ascii_end());
+        // The output of a start-up file may end without a newline.
+        match line.rsplit_once(token).map(|(_, rest)| rest.trim_start()) {
+            Some("agent") => return Ok(Heard::Agent),
+            Some("shell") => return Ok(Heard::Shell),
+            Some(rest) => {
+                if let Some(machine) = rest.strip_prefix("wants ") {
+                    return Ok(Heard::Wants(machine.to_owned()));
+                }
+            }
+            None => {}
         }
     }
     Err(io::Error::other(

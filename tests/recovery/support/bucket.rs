@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use super::invocation::Invocation;
-use super::machine::{skip, tool};
+use super::machine::{skip, tool, workplace};
 
 /// Who signs in.
 pub(crate) const USER: &str = "canary-access-key";
@@ -81,7 +81,7 @@ impl Bucket {
     /// Starts one. `None`, and said why, where it cannot be had.
     pub(crate) fn start() -> Option<Self> {
         let program = program()?;
-        let root = tempfile::TempDir::with_prefix("jr-bucket-").unwrap();
+        let root = tempfile::TempDir::with_prefix_in("jr-bucket-", workplace()).unwrap();
         fs::create_dir(root.path().join("bucket")).unwrap();
         let mut bucket = Self {
             program,

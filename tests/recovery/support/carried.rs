@@ -116,6 +116,11 @@ impl Carried {
         fs::remove_file(self.own.path().join("there/jackin-recovery")).unwrap();
     }
 
+    /// Where programs on a machine by ssh make what is temporary.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.own.path().join("tmp")
+    }
+
     /// Stops a container.
     pub(crate) fn stop(&self) {
         if let Machine::Container(name) = &self.machine {
@@ -218,11 +223,13 @@ fn sshd() -> Result<Carried, String> {
     let search = std::env::var("PATH").unwrap_or_default();
     let configuration = format!(
         "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\n\
-         StrictModes no\nPasswordAuthentication no\nMaxStartups 100\nSetEnv PATH={}:/usr/bin:/bin\n",
+         StrictModes no\nPasswordAuthentication no\nMaxStartups 100\nSetEnv PATH={}:/usr/bin:/bin TMPDIR={}\n",
         at("host"),
         at("key.pub"),
-        there.display()
+        there.display(),
+        at("tmp")
     );
+    fs::create_dir(place.join("tmp")).unwrap();
     fs::write(place.join("sshd.conf"), configuration).unwrap();
     let log = fs::File::create(place.join("log")).unwrap();
     let child = Command::new(&sshd)

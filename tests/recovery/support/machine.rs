@@ -39,6 +39,39 @@ pub(crate) fn is_nightly() -> bool {
     std::env::var_os("JACKIN_NIGHTLY").is_some()
 }
 
+/// Returns the directory for what a test makes: in memory where programs may run there and much room is left, else the temporary one.
+///
+/// A third of the time of a test on a disk goes by until it says that everything is written. The nightly run is on the disk.
+pub(crate) fn workplace() -> PathBuf {
+    use rustix::fs::{StatVfsMountFlags, statfs, statvfs};
+    /// From linux/magic.h.
+    const TMPFS: i64 = 0x0102_1994;
+    const ROOM: u64 = 6 << 30;
+    static CHOSEN: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    let choose = || {
+        let memory = Path::new("/dev/shm");
+        let told = statvfs(memory).ok()?;
+        let free: u64 = fs::read_to_string("/proc/meminfo")
+            .ok()?
+            .lines()
+            .find_map(|line| {
+                line.strip_prefix("MemAvailable:")?
+                    .split_whitespace()
+                    .next()?
+                    .parse()
+                    .ok()
+            })?;
+        let is_chosen = std::env::var_os("TMPDIR").is_some() || is_nightly();
+        let may_run = !told.f_flag.contains(StatVfsMountFlags::NOEXEC);
+        let has_room = told.f_bavail * told.f_frsize >= ROOM && free * 1024 >= 2 * ROOM;
+        let is_memory = statfs(memory).ok()?.f_type == TMPFS;
+        (!is_chosen && may_run && has_room && is_memory).then(|| memory.to_path_buf())
+    };
+    CHOSEN
+        .get_or_init(|| choose().unwrap_or_else(std::env::temp_dir))
+        .clone()
+}
+
 /// Says that a test, or a part of one, does not run here. Shown with `--nocapture`; CI greps for it.
 pub(crate) fn skip(what: &str, because: &str) {
     eprintln!("SKIPPED: {what}: {because}");

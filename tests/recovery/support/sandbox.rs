@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::carried::{Carried, Kind};
 use super::documents::{Changes, Restored, instances};
 use super::invocation::Invocation;
-use super::machine::{NOBODY, binary, is_root, skip, tool};
+use super::machine::{NOBODY, binary, is_root, skip, tool, workplace};
 use super::run::Run;
 use super::tree::Tree;
 
@@ -37,8 +37,8 @@ impl Sandbox {
     /// A new one for the user who runs the tests.
     pub(crate) fn new() -> Self {
         let sandbox = Self {
-            world: TempDir::with_prefix("jr-").unwrap(),
-            scratch: TempDir::with_prefix("jr-scratch-").unwrap(),
+            world: TempDir::with_prefix_in("jr-", workplace()).unwrap(),
+            scratch: TempDir::with_prefix_in("jr-scratch-", workplace()).unwrap(),
             binary: binary(),
             unprivileged: false,
             counter: AtomicU32::new(0),
@@ -111,14 +111,9 @@ impl Sandbox {
             fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
         }
         // The build directory may lie where nobody may not go.
-        let copy = sandbox.scratch.path().join("jackin");
-        if fs::hard_link(&sandbox.binary, &copy).is_err() {
-            fs::copy(&sandbox.binary, &copy).unwrap();
-        }
-        sandbox.binary = copy;
-        sandbox.give(&sandbox.home());
-        let reached = Command::new("setpriv")
-            .args([
+        let reaches = |program: &Path| {
+            let mut command = Command::new("setpriv");
+            command.args([
                 "--reuid",
                 "65534",
                 "--regid",
@@ -126,10 +121,33 @@ impl Sandbox {
                 "--clear-groups",
                 "test",
                 "-x",
-            ])
-            .arg(&sandbox.binary)
-            .status();
-        reached.is_ok_and(|status| status.success()).then_some(sandbox)
+            ]);
+            command.arg(program).status().is_ok_and(|status| status.success())
+        };
+        sandbox.give(&sandbox.home());
+        if !reaches(&sandbox.binary) {
+            let copy = sandbox.scratch.path().join("jackin");
+            fs::copy(&sandbox.binary, &copy).unwrap();
+            sandbox.binary = copy;
+        }
+        reaches(&sandbox.binary).then_some(sandbox)
+    }
+
+    /// Installs the program below a prefix as a package does, with a build beside it that can be copied to machines of this
+    /// architecture, and runs that from now on.
+    pub(crate) fn install_with(&mut self, build: &Path) {
+        let prefix = self.scratch.path().join("prefix");
+        let beside = prefix.join("lib/jackin-recovery");
+        fs::create_dir_all(prefix.join("bin")).unwrap();
+        fs::create_dir_all(&beside).unwrap();
+        let program = prefix.join("bin/jackin");
+        fs::copy(&self.binary, &program).unwrap();
+        fs::copy(
+            build,
+            beside.join(format!("jackin-{}-linux", std::env::consts::ARCH)),
+        )
+        .unwrap();
+        self.binary = program;
     }
 
     /// Makes the sandbox's own user the owner of `top` and all below it.

@@ -1,0 +1,104 @@
+//! A static build that was installed beside the program serves on machines where the program is not installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::build::Build;
+use crate::support::carried::Kind;
+use crate::support::compare::assert_same_tree;
+use crate::support::machine::{binary, skip};
+use crate::support::sandbox::Sandbox;
+
+/// A machine without the program; `build` is what could be copied to it.
+fn without(kind: Kind, build: &Path) -> Option<(Sandbox, PathBuf)> {
+    let mut sandbox = Sandbox::carried(kind)?;
+    if kind == Kind::Docker {
+        sandbox.machine().uninstall();
+    }
+    sandbox.install_with(build);
+    let project = sandbox.project("project");
+    Build::at(&project)
+        .file(".env", "SECRET=1\n")
+        .file("src/main.rs", "fn main() {}\n")
+        .attribute(".env", "user.kept", b"value");
+    Some((sandbox, project))
+}
+
+/// A session that loses something, and comes back exactly: attributes too, which a shell cannot read.
+#[track_caller]
+fn is_exact(sandbox: &Sandbox, project: &Path) {
+    let before = sandbox.tree(project);
+    let target = sandbox.target(project);
+    let begun = sandbox.jackin(["begin", "--snapshot", "project", &target]).ok();
+    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    fs::remove_file(project.join(".env")).unwrap();
+    sandbox.jackin(["end", &id]).ok();
+    sandbox.jackin(["restore", &id, "--yes"]).ok();
+    assert_same_tree(&before, &sandbox.tree(project));
+}
+
+#[test]
+fn a_build_beside_the_program_serves_where_it_is_not_installed() {
+    // The one that was built for this machine runs there as well: both are the same machine.
+    for kind in [Kind::Shell, Kind::Docker] {
+        let Some((sandbox, project)) = without(kind, &binary()) else {
+            continue;
+        };
+        let target = sandbox.target(&project);
+        let explained = sandbox.jackin(["explain", "--snapshot", "project", &target]).ok();
+        assert!(!explained.text().contains("is not installed"), "{explained}");
+        is_exact(&sandbox, &project);
+        if kind == Kind::Shell {
+            let left: Vec<_> = fs::read_dir(sandbox.machine().temporary()).unwrap().collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+        // Who asks for the shell gets it.
+        let command = sandbox.command(["explain", "--snapshot", "project", &target]);
+        let explained = command.with("JACKIN_RECOVERY_AGENT", "shell").run().ok();
+        assert!(explained.text().contains("is not installed"), "{explained}");
+    }
+}
+
+#[test]
+fn a_build_that_does_not_run_there_leaves_the_work_to_the_shell() {
+    let place = tempfile::TempDir::with_prefix("jr-build-").unwrap();
+    let build = place.path().join("build");
+    // What a shell takes for a script of its own, and what nothing can run.
+    for bytes in [
+        b"exit 0\nexec sleep 1000\n".as_slice(),
+        b"\x7fELF\x02\x01\x01\0(\0\0;\n",
+    ] {
+        // The first one says that it runs, and then says nothing of itself.
+        let is_silent = bytes.starts_with(b"exit 0");
+        fs::write(&build, bytes).unwrap();
+        let Some((sandbox, project)) = without(Kind::Shell, &build) else {
+            return;
+        };
+        let target = sandbox.target(&project);
+        let command = sandbox.command(["explain", "--snapshot", "project", &target]);
+        let explained = command.with("JACKIN_RECOVERY_TIMEOUT", "5").run();
+        match is_silent {
+            true => drop(explained.code(2)),
+            false => drop(explained.ok().shows("is not installed")),
+        }
+        let left: Vec<_> = fs::read_dir(sandbox.machine().temporary()).unwrap().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+#[test]
+fn the_static_build_serves_where_there_is_nothing_but_busybox() {
+    let built = std::env::var_os("JACKIN_STATIC").map(PathBuf::from);
+    let built = built.map(|place| place.join(format!("jackin-{}-linux", std::env::consts::ARCH)));
+    let Some(built) = built.filter(|path| path.is_file()) else {
+        skip(
+            "the static build in a container",
+            "packaging/build was not run, or JACKIN_STATIC does not name its directory",
+        );
+        return;
+    };
+    let Some((sandbox, project)) = without(Kind::Busybox, &built) else {
+        return;
+    };
+    is_exact(&sandbox, &project);
+}
