@@ -44,7 +44,6 @@
         default = pkgs.mkShell {
           packages = [
             pkgs.cargo
-            pkgs.cargo-nextest
             pkgs.clippy
             pkgs.rustc
             pkgs.rustfmt

@@ -41,6 +41,9 @@ pub mod replica;
 pub mod restore;
 pub mod retention;
 pub mod session;
+#[cfg(test)]
+#[path = "../tests/recovery/support/skipped.rs"]
+mod skipped;
 pub mod snapshot;
 pub mod store;
 pub mod terminal;

@@ -82,33 +82,22 @@ fn nothing_steers_a_terminal_and_no_date_creeps_in() {
 }
 
 #[test]
-fn the_package_takes_files_that_are_there() {
-    let manifest = fs::read_to_string(top().join("Cargo.toml")).unwrap();
-    let manifest: toml::Table = manifest.parse().unwrap();
-    let assets = manifest["package"]["metadata"]["deb"]["assets"]
-        .as_array()
-        .unwrap();
-    for asset in assets {
-        let source = asset[0].as_str().unwrap();
-        if source == "target/release/jackin" {
-            continue;
-        }
-        let (directory, name) = source.rsplit_once('/').unwrap_or((".", source));
-        let (before, after) = name.split_once('*').unwrap_or((name, ""));
-        let fits = |file: &str| file.starts_with(before) && file.ends_with(after);
-        let found = fs::read_dir(top().join(directory))
-            .unwrap()
-            .filter(|entry| fits(entry.as_ref().unwrap().file_name().to_str().unwrap()));
-        assert!(found.count() > 0, "{source} is nowhere");
-    }
-    // Every page goes into the package.
-    let pages = fs::read_dir(top().join("man")).unwrap();
-    for page in pages {
-        let name = page.unwrap().file_name().into_string().unwrap();
-        let pattern = format!("man/*.{}", name.rsplit('.').next().unwrap());
+fn packages_take_every_page_and_every_completion() {
+    let script = fs::read_to_string(top().join("packaging/package")).unwrap();
+    let names = |below: &str| -> Vec<String> {
+        let all = fs::read_dir(top().join(below)).unwrap();
+        all.map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    };
+    assert!(script.contains("man/*.[15]"));
+    for page in names("man") {
         assert!(
-            assets.iter().any(|asset| asset[0].as_str() == Some(&pattern)),
-            "{name} is not in the package"
+            page.ends_with(".1") || page.ends_with(".5"),
+            "{page} is in no package"
         );
+    }
+    for completion in names("completions") {
+        let path = format!("completions/{completion}");
+        assert!(script.contains(&path), "{path} is in no package");
     }
 }

@@ -10,7 +10,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The blocks of the README that are marked with `kind`, in order.
@@ -23,16 +23,45 @@ fn blocks(kind: &str) -> Vec<String> {
         .collect()
 }
 
+/// A copy of the sources with a build directory of its own: the first command builds other features than the tests, under the same name.
+/// It stays, so that only what changed is built again.
+fn checked_out() -> PathBuf {
+    let (from, to) = (
+        Path::new(env!("CARGO_MANIFEST_DIR")),
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("clone"),
+    );
+    fs::create_dir_all(&to).unwrap();
+    for name in [
+        "src",
+        "tests",
+        "Cargo.toml",
+        "Cargo.lock",
+        "build.rs",
+        "README.md",
+    ] {
+        // What did not change keeps its time, and is not built again.
+        let copied = Command::new("cp")
+            .args(["-pRT"])
+            .arg(from.join(name))
+            .arg(to.join(name))
+            .status();
+        assert!(copied.unwrap().success(), "{name}");
+    }
+    to
+}
+
 #[test]
 fn the_first_command_builds_wrecks_and_restores() {
     let home = tempfile::tempdir().unwrap();
+    let clone = checked_out();
     let real_home = std::env::var_os("HOME").unwrap_or_default();
     let kept = |name: &str, below: &str| {
         std::env::var_os(name).unwrap_or_else(|| Path::new(&real_home).join(below).into_os_string())
     };
     let run = Command::new("bash")
         .args(["-euo", "pipefail", "-c", &blocks("sh")[0]])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(&clone)
+        .env_remove("CARGO_TARGET_DIR")
         .env("CARGO_HOME", kept("CARGO_HOME", ".cargo"))
         .env("RUSTUP_HOME", kept("RUSTUP_HOME", ".rustup"))
         .env("HOME", home.path())

@@ -95,7 +95,7 @@ pub struct GlobalArgs {
         display_order = 904
     )]
     pub log_file: Option<OsString>,
-    /// What serves on other machines: auto (this program where it is installed, else the shell), copy, or shell
+    /// What serves on other machines: auto (this program if installed there, else a copy, else the shell), copy, or shell
     #[arg(
         long = "agent",
         global = true,

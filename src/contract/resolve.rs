@@ -13,7 +13,7 @@ use super::terms::{
 use super::{ContractError, Verdict, coverage, native, overlap, state};
 use crate::config::{Isolation, Mode, MountConfig, Native, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
-use crate::platform::remote::{helper_near, lacks_near};
+use crate::platform::remote::{copied_near, helper_near, lacks_near};
 use crate::snapshot::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 
 /// Gives the paths below a directory that git tracks, when it is the work tree of a repository; `None` when it cannot tell.
@@ -365,6 +365,7 @@ fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
         foreign: None,
         lacks: lacks_near(&mount.root),
         helper: helper_near(&mount.root),
+        copied_bytes: copied_near(&mount.root),
         native: None,
         git: None,
     }

@@ -229,6 +229,9 @@ pub struct MountTerms {
     pub lacks: Vec<Lack>,
     /// What was started to reach it, and is removed again; none where nothing has to be.
     pub helper: Option<Helper>,
+    /// Size of the copy of this program that is sent to the mount's machine for each command (bytes); none where it is installed
+    /// or a shell serves.
+    pub copied_bytes: Option<u64>,
     /// How captures freeze it, or why they do not; none where its file system makes no snapshots of itself.
     pub native: Option<NativeTerms>,
     /// The git repository whose work tree the mount is; none when there is none, or nobody looked. Whether all of it is

@@ -140,6 +140,13 @@ pub fn helper_near(path: &Path) -> Option<Helper> {
     connection::to(&address).ok()?.helper().cloned()
 }
 
+/// Returns the size of the copy of this program that was sent to the machine a path leads to (bytes).
+#[must_use]
+pub fn copied_near(path: &Path) -> Option<u64> {
+    let (address, _) = Address::split(path)?;
+    connection::to(&address).ok()?.copied()
+}
+
 /// The home directory of who acts on the machine that a path leads to; `None` when it leads nowhere else, or nobody knows.
 #[must_use]
 pub fn home_near(path: &Path) -> Option<PathBuf> {

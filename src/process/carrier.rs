@@ -93,7 +93,7 @@ pub(crate) const SHELL: &str = "echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_
 /// Where the agent comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AgentSource {
-    /// This program, where it is installed there; else the shell and the tools there serve.
+    /// This program where it is installed; else a static copy; else the shell and the tools there.
     #[default]
     Auto,
     /// This program is copied there for as long as the command runs.
@@ -274,7 +274,7 @@ impl<'e> Carrier<'e> {
         own::start(command).map_err(named)
     }
 
-    /// Finds out who listens. Sends a copy of this program to a machine that takes one.
+    /// Finds out who listens. Sends a copy of this program to a machine that takes one, and returns its size if it serves.
     fn introduced(
         &self,
         from: &mut impl Read,
@@ -282,7 +282,8 @@ impl<'e> Carrier<'e> {
         token: &str,
         mark: String,
         copy: impl FnOnce(&str) -> io::Result<Option<Program>>,
-    ) -> io::Result<Listener> {
+    ) -> io::Result<(Listener, Option<u64>)> {
+        let mut copied = None;
         self.patience.begin();
         let mut heard = hear(from, token)?;
         if let Heard::Wants(machine) = heard {
@@ -292,6 +293,7 @@ impl<'e> Carrier<'e> {
                     // The time it takes depends on the line, as long as something is sent.
                     self.patience.flow();
                     io::copy(&mut file.take(size), to)?;
+                    copied = Some(size);
                 }
                 None => writeln!(to, "0")?,
             }
@@ -300,8 +302,8 @@ impl<'e> Carrier<'e> {
             heard = hear(from, token)?;
         }
         match heard {
-            Heard::Agent => Ok(Listener::Agent),
-            Heard::Shell => Ok(Listener::Shell(mark)),
+            Heard::Agent => Ok((Listener::Agent, copied)),
+            Heard::Shell => Ok((Listener::Shell(mark), None)),
             Heard::Wants(_) => Err(io::Error::other("it asks for a copy of this program again")),
         }
     }
@@ -341,8 +343,8 @@ impl<'e> Carrier<'e> {
             stop: Arc::clone(&self.stop),
             patience: Arc::clone(&self.patience),
         };
-        let listener = match self.introduced(&mut from, &mut to, &token, mark, copy) {
-            Ok(listener) => listener,
+        let (listener, copied) = match self.introduced(&mut from, &mut to, &token, mark, copy) {
+            Ok(introduced) => introduced,
             Err(error) => {
                 let error = why().map_or(error, io::Error::other);
                 cut(&child);
@@ -364,6 +366,7 @@ impl<'e> Carrier<'e> {
         });
         Ok(Channel {
             helper: self.reach.helper.take(),
+            copied,
             end,
             only: std::mem::take(&mut self.reach.only),
             listener,

@@ -11,6 +11,7 @@ const LAYERS: &[&[&str]] = &[
         "environment",
         "parted",
         "features",
+        "skipped",
     ],
     &["platform", "process"],
     &["config"],

@@ -158,7 +158,7 @@ fn tried(shape: &str, make: Shape, damages: &[(&str, &str)]) -> bool {
         .file("ignored.o", "o\n")
         .file("untracked", "u\n");
     if !make(&repository) {
-        eprintln!("skipped: {shape}: this git cannot make one");
+        crate::support::machine::skip(shape, "this git cannot make one");
         return false;
     }
     Build::at(project).aged();

@@ -34,7 +34,7 @@ fn has_holes(place: &Place, name: &str) -> bool {
     if meta.blocks() * 512 < meta.size() {
         return true;
     }
-    eprintln!("skipped: this file system keeps no holes");
+    crate::skipped::skipped("this file system keeps no holes");
     false
 }
 

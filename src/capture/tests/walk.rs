@@ -183,11 +183,11 @@ fn another_file_system_is_a_gap_and_is_not_entered() {
         Root::open(inner).map(|r| r.place()),
     );
     let (Ok(here), Ok(there)) = places else {
-        eprintln!("skipped: there is no /dev/pts");
+        crate::skipped::skipped("there is no /dev/pts");
         return;
     };
     if here == there {
-        eprintln!("skipped: /dev/pts is no mount point");
+        crate::skipped::skipped("/dev/pts is no mount point");
         return;
     }
     let mut coverage = coverage(outer, "dev");
@@ -205,7 +205,7 @@ fn another_file_system_is_a_gap_and_is_not_entered() {
 #[test]
 fn what_cannot_be_read_is_named_and_the_rest_is_kept() {
     if platform::is_privileged() {
-        eprintln!("skipped: nothing is unreadable to root");
+        crate::skipped::skipped("nothing is unreadable to root");
         return;
     }
     let place = Place::with(&[("shut/in", "i"), ("secret", "s"), ("open", "o")]);

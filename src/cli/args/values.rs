@@ -60,9 +60,9 @@ pub enum Check {
 /// What serves on other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AgentThere {
-    /// This program, where it is installed there; else the shell and the tools there
+    /// This program if installed there, else a static copy, else the shell and its tools
     Auto,
-    /// This program, copied there for as long as the command runs
+    /// A copy of this program, for as long as the command runs
     Copy,
     /// The shell and the tools there, whatever is installed
     Shell,

@@ -60,6 +60,8 @@ pub struct Channel {
     pub cut: Box<dyn FnMut() + Send>,
     /// What serves there, when it was started for this alone.
     pub helper: Option<Helper>,
+    /// Size of the copy of this program that was sent there (bytes); `None`: none was.
+    pub copied: Option<u64>,
     /// Ends it, where the closed pipe may go unnoticed or something has to be removed; asked once nothing more is said.
     pub end: Option<Box<dyn FnMut() + Send>>,
 }
@@ -294,6 +296,7 @@ pub(super) struct Connection {
     why: Mutex<Reason>,
     cut: Mutex<End>,
     helper: Option<Helper>,
+    copied: Option<u64>,
     end: Option<Mutex<End>>,
     /// The only directories that can be reached; none: all can.
     only: Vec<PathBuf>,
@@ -342,6 +345,7 @@ impl Connection {
             mut why,
             mut cut,
             helper,
+            copied,
             end,
         } = channel;
         patience.begin();
@@ -388,6 +392,7 @@ impl Connection {
             why: Mutex::new(why),
             cut: Mutex::new(cut),
             helper,
+            copied,
             end: end.map(Mutex::new),
             closed: Mutex::default(),
         })
@@ -446,6 +451,11 @@ impl Connection {
     /// What was started to reach it.
     pub(super) fn helper(&self) -> Option<&Helper> {
         self.helper.as_ref()
+    }
+
+    /// Returns the size of the copy of this program that was sent there (bytes).
+    pub(super) fn copied(&self) -> Option<u64> {
+        self.copied
     }
 
     /// What cannot be done there.

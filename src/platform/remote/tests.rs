@@ -70,6 +70,7 @@ fn agent() -> io::Result<Channel> {
         cut: Box::new(|| ()),
         why: Box::new(|| None),
         helper: None,
+        copied: None,
         end: None,
     })
 }
@@ -100,6 +101,7 @@ fn shell_of(shell: &str) -> io::Result<Channel> {
         cut: Box::new(|| ()),
         why: Box::new(move || child.wait().ok().map(|status| format!("it ended: {status}"))),
         helper: None,
+        copied: None,
         end: None,
     })
 }
@@ -126,7 +128,7 @@ pub(crate) fn shells() -> Vec<&'static str> {
             shell => Command::new(shell).args(["-c", "true"]).status().is_ok(),
         };
         if !found {
-            eprintln!("skipped: {shell} is not installed");
+            crate::skipped::skipped(&format!("{shell} is not installed"));
         }
         found
     };

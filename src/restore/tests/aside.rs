@@ -102,7 +102,7 @@ fn what_is_older_than_the_staging_directory_came_from_elsewhere() {
     let dir = Dir::open(top.path()).unwrap();
     let born = |name: &str| dir.look(OsStr::new(name)).unwrap().unwrap().born;
     if born("file").is_none() {
-        eprintln!("skipped: the file system tells no birth times");
+        crate::skipped::skipped("the file system tells no birth times");
         return;
     }
     // Births are as coarse as the kernel's clock ticks.

@@ -54,7 +54,7 @@ fn everything(place: &Place) {
     };
     for name in ["00", "holes"] {
         if let Err(error) = platform::set_attribute(&top, OsStr::new(name), &note) {
-            eprintln!("skipped: attributes: {error}");
+            crate::skipped::skipped(&format!("attributes: {error}"));
         }
     }
     place.write("shut/in/file", "f");

@@ -277,7 +277,7 @@ fn a_directory_that_its_owner_may_not_write_is_opened_and_shut_again() {
 #[test]
 fn a_path_that_cannot_be_changed_is_named_and_the_rest_is_done() {
     if !crate::platform::is_privileged() {
-        eprintln!("skipped: only root can make a directory immutable");
+        crate::skipped::skipped("only root can make a directory immutable");
         return;
     }
     let session = wrecked(&[("d/fixed", "before"), ("free", "before")], |place| {
@@ -287,11 +287,11 @@ fn a_path_that_cannot_be_changed_is_named_and_the_rest_is_done() {
     // By the operator, after the session: the flag is not taken off.
     let fixed = fs::File::open(session.place.at("d")).unwrap();
     let Ok(flags) = rustix::fs::ioctl_getflags(&fixed) else {
-        eprintln!("skipped: this file system has no such flag");
+        crate::skipped::skipped("this file system has no such flag");
         return;
     };
     if rustix::fs::ioctl_setflags(&fixed, flags | rustix::fs::IFlags::IMMUTABLE).is_err() {
-        eprintln!("skipped: this file system has no such flag");
+        crate::skipped::skipped("this file system has no such flag");
         return;
     }
     let proposal = session.propose();

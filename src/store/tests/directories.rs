@@ -103,7 +103,7 @@ fn a_store_that_others_may_write_to_is_refused() {
 #[test]
 fn a_store_of_another_user_is_refused() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root can give a directory away");
+        crate::skipped::skipped("only root can give a directory away");
         return;
     }
     let place = Place::new();
@@ -182,7 +182,7 @@ fn a_reader_makes_nothing() {
 #[test]
 fn an_unprivileged_reader_of_a_closed_directory_is_told() {
     if rustix::process::geteuid().is_root() {
-        println!("skipped: root may read everything");
+        crate::skipped::skipped("root may read everything");
         return;
     }
     let place = Place::new();

@@ -72,9 +72,9 @@ pub(crate) fn workplace() -> PathBuf {
         .clone()
 }
 
-/// Says that a test, or a part of one, does not run here. Shown with `--nocapture`; CI greps for it.
+/// Says that a test, or a part of one, does not run here. The summary at the end of `cargo test` names it.
 pub(crate) fn skip(what: &str, because: &str) {
-    eprintln!("SKIPPED: {what}: {because}");
+    super::skipped::skipped(&format!("{what}: {because}"));
 }
 
 /// Runs a tool that the test itself needs and insists on its success.

@@ -6,7 +6,7 @@ use crate::contract::{Contract, MountState, MountTerms, NativeTerms, NotCovered}
 use crate::platform::NativeKind;
 use crate::platform::remote::Helper;
 use crate::snapshot::RelPath;
-use crate::terminal::{Role, sanitize};
+use crate::terminal::{Role, sanitize, size};
 
 /// Width of the column that says what happens: its longest word and two blanks.
 const STATE: usize = 14;
@@ -35,6 +35,16 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
         }
         if let Some(helper) = &mount.helper {
             served(sheet, helper);
+        }
+        if let Some(bytes) = mount.copied_bytes {
+            let size = size::bytes(bytes);
+            sheet.below(&[
+                Part::Text("a copy of this program ("),
+                Part::Text(&size),
+                Part::Text(
+                    ") runs there for each command, in a temporary directory that it removes when it starts",
+                ),
+            ]);
         }
         state(sheet, contract, mount);
         if several && let Some(coverage) = &mount.coverage {

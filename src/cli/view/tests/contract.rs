@@ -90,6 +90,7 @@ fn mount(root: &str, state: MountState) -> MountTerms {
         foreign: None,
         lacks: vec![],
         helper: None,
+        copied_bytes: None,
         native: None,
         container: None,
         git: None,

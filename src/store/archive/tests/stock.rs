@@ -13,7 +13,7 @@ fn tar(locale: &str, arguments: &[&OsStr]) -> Option<Output> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let here = |program: &str| std::env::split_paths(&search).any(|dir| dir.join(program).is_file());
     if !here("tar") || !here("zstd") {
-        eprintln!("skipped: tar or zstd is not installed");
+        crate::skipped::skipped("tar or zstd is not installed");
         return None;
     }
     let mut command = Command::new("tar");
@@ -256,7 +256,7 @@ fn metadata_comes_out_as_it_is() {
         (1, 0o2700)
     );
     if said.contains("xattr") || said.contains("Cannot set") {
-        eprintln!("skipped: attributes, the temporary directory takes none");
+        crate::skipped::skipped("attributes, the temporary directory takes none");
         return;
     }
     for Xattr { name, value } in &xattrs {

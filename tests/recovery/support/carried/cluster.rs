@@ -20,11 +20,18 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// One without pods and claims, below `own`. `Err`: why there is none here.
     pub(crate) fn new(own: &Path) -> Result<Self, String> {
-        tool("python3").ok_or("python3 is not installed")?;
+        // The system's own begins at once; the one in `PATH` may be a script that looks for others.
+        let system = Some(PathBuf::from("/usr/bin/python3")).filter(|path| path.is_file());
+        let python = system
+            .or_else(|| tool("python3"))
+            .ok_or("python3 is not installed")?;
         let place = own.join("cluster");
         fs::create_dir(&place).unwrap();
         let kubectl = place.join("kubectl");
-        fs::write(&kubectl, include_str!("../kubectl.py")).unwrap();
+        // It needs nothing but Python itself: no packages, no variables.
+        let program = include_str!("../kubectl.py")
+            .replace("/usr/bin/env python3", &format!("{} -IS", python.display()));
+        fs::write(&kubectl, program).unwrap();
         fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
         let empty = json!({ "contexts": [CONTEXT], "current": CONTEXT, "pods": {}, "claims": {} });
         fs::write(place.join("cluster.json"), empty.to_string()).unwrap();
