@@ -73,17 +73,23 @@ fn skipped() -> BTreeMap<String, Vec<String>> {
 /// Processes of tests that are over: those that work in a directory of a test which is gone.
 fn left_behind() -> Vec<String> {
     let naps = 40;
-    for nap in 0.. {
-        let left: Vec<String> = processes()
+    let seen = || -> Vec<String> {
+        processes()
             .into_iter()
             .filter_map(|pid| of_a_test(&pid))
-            .collect();
-        if left.is_empty() || nap == naps {
-            return left;
+            .collect()
+    };
+    let mut left = seen();
+    for _ in 0..naps {
+        if left.is_empty() {
+            break;
         }
         std::thread::sleep(GRACE / naps);
+        // Only what was there all the time.
+        let now = seen();
+        left.retain(|known| now.contains(known));
     }
-    Vec::new()
+    left
 }
 
 fn processes() -> Vec<PathBuf> {
@@ -98,8 +104,10 @@ fn processes() -> Vec<PathBuf> {
 fn of_a_test(process: &Path) -> Option<String> {
     let read = |name: &str| fs::read(process.join(name)).unwrap_or_default();
     let (words, variables) = (read("cmdline"), read("environ"));
+    let directory = fs::read_link(process.join("cwd")).unwrap_or_default();
+    let directory = directory.as_os_str().as_bytes();
     let is_left = |text: &[u8]| directories(text).iter().any(|directory| !directory.exists());
-    if !is_left(&words) && !is_left(&variables) {
+    if !is_left(&words) && !is_left(&variables) && !is_left(directory) {
         return None;
     }
     let words = String::from_utf8_lossy(&words).replace('\0', " ");
@@ -113,14 +121,15 @@ fn of_a_test(process: &Path) -> Option<String> {
 
 /// Directories of tests that a text names, each up to its random name.
 fn directories(text: &[u8]) -> Vec<PathBuf> {
-    let parts = text.split(|byte| matches!(byte, 0 | b':' | b'=' | b' ' | b',' | b'\'' | b'"'));
+    let parts = text.split(|byte| *byte == 0 || b":= ,;'\"()<>\n\t".contains(byte));
     let mut found = Vec::new();
     for part in parts.filter(|part| part.first() == Some(&b'/')) {
         let Some(at) = part.windows(OURS.len()).position(|window| window == OURS) else {
             continue;
         };
         let rest = part.get(at + 1..).unwrap_or_default();
-        let name = rest.split(|byte| *byte == b'/').next().unwrap_or_default();
+        let is_of_a_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let name = rest.split(|byte| !is_of_a_name(byte)).next().unwrap_or_default();
         let end = at + 1 + name.len();
         let whole = part.get(..end).unwrap_or_default();
         found.push(PathBuf::from(std::ffi::OsStr::from_bytes(whole)));

@@ -16,7 +16,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -73,22 +73,25 @@ const INSTALLED: &str = "if command -v jackin-recovery >/dev/null 2>&1; then ech
     elif jackin recovery --version >/dev/null 2>&1; then echo \"$T agent\"; exec jackin recovery __agent; fi; ";
 /// Takes a copy of this program in and runs it, if a directory can be made in which programs may run. It says which machine it is, reads
 /// the length of the copy (0: there is none for it), then the copy. The copy removes itself and its directory when it starts, and says
-/// who listens. Where it cannot be executed, the script goes on.
-const OFFER: &str = "for D in \"${TMPDIR:-/tmp}\" /var/tmp /dev/shm; do \
-    if d=$(mktemp -d \"$D/jackin-recovery.XXXXXXXXXX\"); then trap \"rm -rf \\\"\\$d\\\"\" 0 1 2 15; \
-    echo exit >\"$d/agent\" && chmod 700 \"$d/agent\" && \"$d/agent\" && break; rm -rf \"$d\"; fi 2>/dev/null; d=; done; \
-    if [ -n \"$d\" ]; then echo \"$T wants $(uname -sm)\"; IFS= read -r N; \
-    if [ \"${N:-0}\" -gt 0 ] && head -c \"$N\" >\"$d/agent\" && \"$d/agent\" recovery --version </dev/null >/dev/null 2>&1; then \
-    \"$d/agent\" recovery __agent --remove \"$d\" --listening \"$T agent\"; exit; fi; rm -rf \"$d\"; trap - 0 1 2 15; fi; ";
+/// who listens. Where it cannot run, all of it was read, nothing of it stays, and the script goes on with the reason in `W`.
+const OFFER: &str = "W=\"no directory lets it run (TMPDIR, /tmp, /var/tmp, /dev/shm)\"; \
+    for D in \"${TMPDIR:-/tmp}\" /var/tmp /dev/shm; do \
+    if d=$(mktemp -d \"$D/jackin-recovery.XXXXXXXXXX\"); then trap \"rm -rf \\\"\\$d\\\"\" 0; trap \"exit 1\" 1 2 15; \
+    echo exit >\"$d/agent\" && chmod 700 \"$d/agent\" && \"$d/agent\" && break; rm -rf \"$d\"; trap - 0 1 2 15; fi 2>/dev/null; d=; done; \
+    if [ -n \"$d\" ]; then echo \"$T wants $(uname -sm)\"; IFS=\" \" read -r N V; W=\"there is no static build for $(uname -sm)\"; \
+    if [ \"${N:-0}\" -gt 0 ]; then W=\"it cannot be stored in $d\"; \
+    if head -c \"$N\" | { cat >\"$d/agent\" || { cat >/dev/null; false; }; } 2>/dev/null; then W=\"it does not run there\"; \
+    if [ \"$(\"$d/agent\" recovery --version </dev/null 2>/dev/null)\" = \"$V\" ]; then \
+    \"$d/agent\" recovery __agent --remove \"$d\" --listening \"$T agent\"; exit; fi; fi; fi; \
+    rm -rf \"$d\"; trap - 0 1 2 15; fi; ";
 /// Ends a script whose copy of this program cannot run.
-const NO_COPY: &str =
-    "echo \"there is no directory in which it can run (TMPDIR, /tmp, /var/tmp, /dev/shm)\" >&2; exit 1";
+const NO_COPY: &str = "echo \"this program cannot be copied there: $W\" >&2; exit 1";
 /// Ends a script for a build that cannot work through a shell.
 const NO_SHELL: &str = "echo \"this program is not installed there, cannot be copied there, and was built without the feature remote-shell\" >&2; \
     exit 1";
 /// A shell that runs what is said to it, when it begins with the mark that it was told first.
 pub(crate) const SHELL: &str = "echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
-    IFS= read -r M; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; *) exit 1;; esac; done";
+    IFS= read -r M; [ -n \"$M\" ] || exit 1; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; *) exit 1;; esac; done";
 
 /// Where the agent comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,7 +157,14 @@ pub fn carry(
         AgentSource::Copy => [OFFER, NO_COPY].concat(),
         AgentSource::Shell => SHELL.to_owned(),
     };
-    carrier.start(&script, |machine| program::for_machine(machine, mounts, source))
+    carrier.start(&script, |machine| {
+        let found = program::for_machine(machine, mounts, source);
+        match source {
+            AgentSource::Copy => found,
+            // The shell serves as well.
+            AgentSource::Auto | AgentSource::Shell => Ok(found.unwrap_or(None)),
+        }
+    })
 }
 
 /// Letters and digits that nobody can guess.
@@ -217,6 +227,9 @@ impl<'e> Carrier<'e> {
         entropy: &'e dyn Entropy,
         address: &Address,
     ) -> io::Result<Self> {
+        if matches!(address, Address::Pod(_) | Address::Claim(_)) && !Feature::Kubernetes.is_built() {
+            return Err(io::Error::other(NotBuilt(Feature::Kubernetes)));
+        }
         let path = path_outside(environment, mounts);
         let name = match address {
             Address::Ssh { .. } => "ssh",
@@ -289,10 +302,10 @@ impl<'e> Carrier<'e> {
         if let Heard::Wants(machine) = heard {
             match copy(&machine)? {
                 Some(Program { file, size }) => {
-                    writeln!(to, "{size}")?;
+                    writeln!(to, "{size} {}", program::version())?;
                     // The time it takes depends on the line, as long as something is sent.
                     self.patience.flow();
-                    io::copy(&mut file.take(size), to)?;
+                    self.send(&mut file.take(size), to, size)?;
                     copied = Some(size);
                 }
                 None => writeln!(to, "0")?,
@@ -306,6 +319,26 @@ impl<'e> Carrier<'e> {
             Heard::Shell => Ok((Listener::Shell(mark), None)),
             Heard::Wants(_) => Err(io::Error::other("it asks for a copy of this program again")),
         }
+    }
+
+    /// Sends `size` bytes, unless the operator stops it.
+    fn send(&self, from: &mut impl Read, to: &mut impl Write, size: u64) -> io::Result<()> {
+        const PIECE: u64 = 256 << 10;
+        let mut left = size;
+        while left > 0 {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(io::Error::other("interrupted"));
+            }
+            match io::copy(&mut from.by_ref().take(PIECE.min(left)), to)? {
+                0 => {
+                    return Err(io::Error::other(
+                        "this program was replaced while it was copied there",
+                    ));
+                }
+                sent => left -= sent,
+            }
+        }
+        Ok(())
     }
 
     /// Starts what listens on its standard input and answers on its output. `copy` finds the build of this program for a machine that

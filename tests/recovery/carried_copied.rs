@@ -1,12 +1,13 @@
 //! A static build that was installed beside the program serves on machines where the program is not installed.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::support::build::Build;
 use crate::support::carried::Kind;
 use crate::support::compare::assert_same_tree;
-use crate::support::machine::{binary, skip};
+use crate::support::machine::{SmallDisk, binary, skip};
 use crate::support::sandbox::Sandbox;
 
 /// A machine without the program; `build` is what could be copied to it.
@@ -64,27 +65,52 @@ fn a_build_beside_the_program_serves_where_it_is_not_installed() {
 fn a_build_that_does_not_run_there_leaves_the_work_to_the_shell() {
     let place = tempfile::TempDir::with_prefix("jr-build-").unwrap();
     let build = place.path().join("build");
-    // What a shell takes for a script of its own, and what nothing can run.
-    for bytes in [
-        b"exit 0\nexec sleep 1000\n".as_slice(),
+    // What a shell takes for a script of its own, what nothing can run, and a build of another version.
+    let scripts = [
+        b"exit 0\n".as_slice(),
         b"\x7fELF\x02\x01\x01\0(\0\0;\n",
-    ] {
-        // The first one says that it runs, and then says nothing of itself.
-        let is_silent = bytes.starts_with(b"exit 0");
+        b"#!/bin/sh\necho jackin-recovery 0.0.0\n",
+    ];
+    for bytes in scripts {
         fs::write(&build, bytes).unwrap();
+        fs::set_permissions(&build, fs::Permissions::from_mode(0o755)).unwrap();
         let Some((sandbox, project)) = without(Kind::Shell, &build) else {
             return;
         };
         let target = sandbox.target(&project);
-        let command = sandbox.command(["explain", "--snapshot", "project", &target]);
-        let explained = command.with("JACKIN_RECOVERY_TIMEOUT", "5").run();
-        match is_silent {
-            true => drop(explained.code(2)),
-            false => drop(explained.ok().shows("is not installed")),
-        }
+        let words = ["explain", "--snapshot", "project", &target];
+        sandbox.jackin(words).ok().shows("is not installed");
         let left: Vec<_> = fs::read_dir(sandbox.machine().temporary()).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");
     }
+}
+
+#[test]
+fn a_full_disk_there_leaves_the_work_to_the_shell() {
+    let place = tempfile::TempDir::with_prefix("jr-build-").unwrap();
+    let build = place.path().join("build");
+    // What would be taken for commands if it were left to the shell.
+    let line = b"\n touch /tmp/jr-never\n\0\n echo never\n";
+    fs::write(&build, line.repeat(200_000)).unwrap();
+    let Some((sandbox, project)) = without(Kind::Shell, &build) else {
+        return;
+    };
+    let Some(disk) = SmallDisk::mount(&sandbox.machine().temporary(), 1 << 20) else {
+        skip("a full disk on another machine", "only root can mount one");
+        return;
+    };
+    let target = sandbox.target(&project);
+    let words = ["explain", "--snapshot", "project", &target];
+    sandbox.jackin(words).ok().shows("is not installed");
+    let left: Vec<_> = fs::read_dir(sandbox.machine().temporary()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    // Who insists on the copy hears why there is none.
+    let command = sandbox.command(words).with("JACKIN_RECOVERY_AGENT", "copy");
+    command
+        .run()
+        .code(2)
+        .shows("this program cannot be copied there: it cannot be stored in");
+    drop(disk);
 }
 
 #[test]
@@ -101,5 +127,10 @@ fn the_static_build_serves_where_there_is_nothing_but_busybox() {
     let Some((sandbox, project)) = without(Kind::Busybox, &built) else {
         return;
     };
+    let target = sandbox.target(&project);
+    sandbox
+        .jackin(["explain", "--snapshot", "project", &target])
+        .ok()
+        .shows("a copy of this program (");
     is_exact(&sandbox, &project);
 }

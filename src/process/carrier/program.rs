@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::AgentSource;
+use crate::platform;
 use crate::process::search::is_outside;
 
 /// Directory of the static builds, below the prefix that `bin/jackin` is installed in.
@@ -17,7 +19,20 @@ pub(super) struct Program {
     pub(super) size: u64,
 }
 
+/// What a build of the same version prints for `recovery --version`.
+pub(super) fn version() -> String {
+    format!("jackin-recovery {}", env!("CARGO_PKG_VERSION"))
+}
+
 impl Program {
+    /// This program, also after an upgrade replaced its file.
+    fn own(path: &Path) -> io::Result<Self> {
+        match cfg!(target_os = "linux") {
+            true => Self::open(Path::new("/proc/self/exe")),
+            false => Self::open(path),
+        }
+    }
+
     fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let size = file.metadata()?.len();
@@ -27,8 +42,8 @@ impl Program {
 
 /// Finds the build to copy to a machine. `machine` is what `uname -sm` prints there.
 ///
-/// A static build comes first: this program itself, or the one that was installed beside it. Builds below one of `mounts` do not
-/// count, since an agent can write there. This program is sent as it is only if the operator asked for a copy.
+/// A static build comes first: this program itself, or the one that was installed beside it. Builds below one of `mounts`, where an agent can
+/// write, do not count, nor do those that another user can replace. This program is sent as it is only if the operator asked for a copy.
 ///
 /// # Errors
 /// The build cannot be read.
@@ -43,14 +58,27 @@ pub(super) fn for_machine(
     let own = std::env::current_exe()?;
     let is_same = system == std::env::consts::OS && architecture == std::env::consts::ARCH;
     if is_same && cfg!(target_feature = "crt-static") {
-        return Program::open(&own).map(Some);
+        return Program::own(&own).map(Some);
     }
-    let beside = beside(&own, system, architecture).filter(|path| path.is_file() && is_outside(path, mounts));
+    let beside = beside(&own, system, architecture);
+    let beside = beside.filter(|path| path.is_file() && is_outside(path, mounts) && is_trusted(path));
     match beside {
         Some(path) => Program::open(&path).map(Some),
-        None if is_same && source == AgentSource::Copy => Program::open(&own).map(Some),
+        None if is_same && source == AgentSource::Copy => Program::own(&own).map(Some),
         None => Ok(None),
     }
+}
+
+/// Returns true if only the operator or root can replace the build: it, and the directories up to the prefix.
+fn is_trusted(build: &Path) -> bool {
+    const OTHERS_WRITE: u32 = 0o022;
+    let own = platform::own_ids().0;
+    let depth = Path::new(BESIDE).components().count() + 1;
+    build.ancestors().take(depth + 1).all(|place| {
+        place
+            .metadata()
+            .is_ok_and(|found| (found.uid() == 0 || found.uid() == own) && found.mode() & OTHERS_WRITE == 0)
+    })
 }
 
 /// The system and architecture, in the words of [`std::env::consts`].
@@ -78,7 +106,10 @@ fn beside(own: &Path, system: &str, architecture: &str) -> Option<PathBuf> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{beside, known};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::{beside, is_trusted, known};
 
     #[test]
     fn machines_are_known_by_what_uname_prints() {
@@ -87,6 +118,27 @@ mod tests {
         for other in ["", "Linux", "Linux riscv64", "Darwin arm64", "Linux x86_64 GNU"] {
             assert_eq!(known(other), None, "{other:?}");
         }
+    }
+
+    #[test]
+    fn a_build_that_others_can_replace_is_none() {
+        let place = tempfile::tempdir().unwrap();
+        let prefix = place.path().join("prefix");
+        let build = prefix.join("lib/jackin-recovery/jackin-x86_64-linux");
+        fs::create_dir_all(build.parent().unwrap()).unwrap();
+        fs::write(&build, "").unwrap();
+        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let all: Vec<&Path> = build.ancestors().take(4).collect();
+        all.iter().for_each(|path| mode(path, 0o755));
+        assert!(is_trusted(&build));
+        for path in all {
+            mode(path, 0o775);
+            assert!(!is_trusted(&build), "{}", path.display());
+            mode(path, 0o755);
+        }
+        // What lies above the prefix is not the package's.
+        mode(place.path(), 0o1777);
+        assert!(is_trusted(&build));
     }
 
     #[test]
