@@ -91,6 +91,10 @@ fn ends(word: &str) {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "remote-shell"),
+    ignore = "the feature remote-shell is not built"
+)]
 fn a_machine_that_never_says_who_it_is_is_given_up() {
     let word = format!("{}", 200_000 + std::process::id());
     let silent = format!("exec sleep {word}");
@@ -117,6 +121,10 @@ fn a_machine_that_never_says_who_it_is_is_given_up() {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "remote-shell"),
+    ignore = "the feature remote-shell is not built"
+)]
 fn a_machine_that_falls_silent_is_given_up() {
     let word = format!("{}", 300_000 + std::process::id());
     let machine = Machine::new();
@@ -136,6 +144,10 @@ fn a_machine_that_falls_silent_is_given_up() {
 
 /// Slow is not silent: whatever flows keeps a connection.
 #[test]
+#[cfg_attr(
+    not(feature = "remote-shell"),
+    ignore = "the feature remote-shell is not built"
+)]
 fn a_machine_that_is_slow_is_waited_for() {
     let machine = Machine::new();
     machine.tool("find", "sleep 0.3; exec /usr/bin/find \"$@\"");
@@ -149,6 +161,10 @@ fn a_machine_that_is_slow_is_waited_for() {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "remote-shell"),
+    ignore = "the feature remote-shell is not built"
+)]
 fn a_limit_that_is_none_is_named() {
     let machine = Machine::new();
     for limit in ["0", "-1", "soon", "1e9"] {

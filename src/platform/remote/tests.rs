@@ -122,6 +122,10 @@ fn busybox() -> Option<PathBuf> {
 
 /// The shells that there are here.
 pub(crate) fn shells() -> Vec<&'static str> {
+    if !cfg!(feature = "remote-shell") {
+        crate::skipped::skipped("the feature remote-shell is not built");
+        return Vec::new();
+    }
     let there = |shell: &&str| {
         let found = match *shell {
             "busybox" => busybox().is_some(),

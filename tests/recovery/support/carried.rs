@@ -65,6 +65,14 @@ impl Carried {
         if std::env::var("JACKIN_KIND").is_ok_and(|wanted| wanted != format!("{kind:?}")) {
             return Err("another one was asked for".to_owned());
         }
+        let needs = match kind {
+            Kind::Shell | Kind::Busybox => (cfg!(feature = "remote-shell"), "remote-shell"),
+            Kind::Pod => (cfg!(feature = "kubernetes"), "kubernetes"),
+            Kind::Local | Kind::Ssh | Kind::Docker => (true, ""),
+        };
+        if let (false, feature) = needs {
+            return Err(format!("the feature {feature} is not built"));
+        }
         match kind {
             Kind::Local => Ok(None),
             Kind::Ssh => sshd().map(Some),

@@ -20,6 +20,9 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// One without pods and claims, below `own`. `Err`: why there is none here.
     pub(crate) fn new(own: &Path) -> Result<Self, String> {
+        if !cfg!(feature = "kubernetes") {
+            return Err("the feature kubernetes is not built".to_owned());
+        }
         // The system's own begins at once; the one in `PATH` may be a script that looks for others.
         let system = Some(PathBuf::from("/usr/bin/python3")).filter(|path| path.is_file());
         let python = system
