@@ -43,7 +43,7 @@ impl Drop for Busy {
     }
 }
 
-fn is_unsteady(sandbox: &Sandbox, snapshot: &str) -> bool {
+pub(crate) fn is_unsteady(sandbox: &Sandbox, snapshot: &str) -> bool {
     let path = sandbox.store().join(format!("snapshots/{snapshot}.json"));
     let record: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     record["mounts"][0]["git"][0]["unsteady"].is_string()

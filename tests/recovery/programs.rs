@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::git_busy::is_unsteady;
 use crate::support::build::Build;
 use crate::support::machine::{is_root, skip, tool};
 use crate::support::sandbox::Sandbox;
@@ -89,7 +90,11 @@ fn each_snapshot_opens_or_is_named(
     };
     let is_named = |row: &Value| {
         let changed = shown["changed_meanwhile"].as_array().unwrap();
-        row["complete"] == false || changed.iter().any(|changed| changed["snapshot"] == row["id"])
+        // A repository that does not hold still in any round is flagged as a whole.
+        let is_flagged = is_unsteady(sandbox, row["id"].as_str().unwrap());
+        is_flagged
+            || row["complete"] == false
+            || changed.iter().any(|changed| changed["snapshot"] == row["id"])
     };
     names.extend(["baseline", "closing"].map(str::to_owned));
     for name in names {
