@@ -95,7 +95,7 @@ pub struct GlobalArgs {
         display_order = 904
     )]
     pub log_file: Option<OsString>,
-    /// What serves on other machines: auto (this program if installed there, else a copy, else the shell), copy, or shell
+    /// Choose the remote helper: auto (installed, else copied, else the shell), copy, or shell [default: auto]
     #[arg(
         long = "agent",
         global = true,

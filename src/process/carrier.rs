@@ -2,6 +2,7 @@
 //! contexts count. Nothing of a mount is ever part of a command; the words of one are fixed, but for an address that was checked.
 
 mod channel;
+mod cluster;
 mod container;
 #[cfg(feature = "kubernetes")]
 mod kubernetes;
@@ -32,10 +33,8 @@ use crate::environment::Environment;
 use crate::features::{Feature, NotBuilt};
 use crate::platform::remote::{Address, Channel, Helper, Listener, Patience, TIMEOUT_VARIABLE};
 
-pub use kubernetes::{
-    Cut, LeftBehind, NewClaim, Permission, VolumePlan, give_up_waiting, left_behind, permissions,
-    settle as settle_cluster,
-};
+pub use cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan};
+pub use kubernetes::{give_up_waiting, left_behind, permissions, settle as settle_cluster};
 pub use lifeline::hold;
 
 /// The variable that names the image of helpers, which are containers and pods.

@@ -54,7 +54,7 @@ fn a_build_beside_the_program_serves_where_it_is_not_installed() {
             let left: Vec<_> = fs::read_dir(sandbox.machine().temporary()).unwrap().collect();
             assert!(left.is_empty(), "{left:?}");
         }
-        // Who asks for the shell gets it.
+        // `--agent shell` turns the copy off.
         let command = sandbox.command(["explain", "--snapshot", "project", &target]);
         let explained = command.with("JACKIN_RECOVERY_AGENT", "shell").run().ok();
         assert!(explained.text().contains("is not installed"), "{explained}");

@@ -261,7 +261,7 @@ fn s24_nothing_to_do_issues_no_writing_call_below_the_mount() {
         // Writing back what others wrote changes no file.
         let asks = ["FS_IOC_GETFLAGS", "FS_IOC_FIEMAP"];
         let reads = |line: &str| opens(line) || asks.iter().any(|ask| line.contains(ask));
-        // The current directory is told with each path; what is written may name one.
+        // strace prints the current directory with each path. Written text may contain a path.
         let here = format!("AT_FDCWD<{root}>, ");
         let is_below = |line: &str| {
             let told = line.replace(&here, "");

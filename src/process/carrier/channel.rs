@@ -30,7 +30,7 @@ const CHATTER: usize = 64 << 10;
 /// What `kubectl` says when nobody names a container; no reason for anything.
 const CHOICE: &str = "Defaulted container";
 
-/// What another machine says of itself in its first line.
+/// The first line of another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     /// This program listens.

@@ -18,6 +18,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use self::volumes::FOR_SNAPSHOT;
+use super::cluster::Permission;
 use super::lifeline::Lifeline;
 use super::{Reach, words};
 use crate::environment::Environment;
@@ -28,9 +29,7 @@ use crate::process::search::{find, path_outside};
 pub(super) use self::claim::claim;
 pub use self::claim::give_up_waiting;
 pub use self::contexts::settle;
-pub use self::left::{LeftBehind, left_behind};
-pub use self::made::NewClaim;
-pub use self::volumes::{Cut, VolumePlan};
+pub use self::left::left_behind;
 
 /// A cluster may be far, and signing in to it slow.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -172,19 +171,6 @@ pub(super) fn pod(kubectl: &Kubectl<'_>) -> io::Result<Reach> {
         lifeline: Some(Lifeline::new(Vec::new(), kubectl.path)?),
         ..Reach::of(exec(spot, &spot.name, spot.container.as_deref()))
     })
-}
-
-/// What the operator needs to be allowed, and whether it is so.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Permission {
-    /// A verb of the cluster.
-    pub verb: &'static str,
-    /// What it is done with, and a part of that behind a `/`.
-    pub resource: &'static str,
-    /// Whether the cluster says yes.
-    pub granted: bool,
-    /// Nothing can be done there without it.
-    pub needed: bool,
 }
 
 /// Asks the cluster for each thing that an address needs. `None`: it is no address in a cluster.

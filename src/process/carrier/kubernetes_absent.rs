@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::Reach;
+use super::cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan};
 use crate::clock::Entropy;
 use crate::environment::Environment;
 use crate::features::{Feature, NotBuilt};
 use crate::platform::remote::{Address, Spot};
 use crate::process::Freezer;
-use crate::snapshot::Time;
 
 /// A client, of which no value exists.
 pub(super) enum Kubectl {}
@@ -56,19 +56,6 @@ pub fn settle(
     None
 }
 
-/// A right in a cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Permission {
-    /// A verb of the cluster.
-    pub verb: &'static str,
-    /// A resource of the cluster.
-    pub resource: &'static str,
-    /// True if the operator has it.
-    pub granted: bool,
-    /// True if nothing works without it.
-    pub needed: bool,
-}
-
 /// Refuses addresses in a cluster. Returns `None` for others.
 pub fn permissions(
     _environment: &Environment,
@@ -78,53 +65,9 @@ pub fn permissions(
     matches!(address, Address::Pod(_) | Address::Claim(_)).then(|| Err(refusal()))
 }
 
-/// An object of this program's that a command left in a cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftBehind {
-    /// Its kind and name, as `kubectl` takes them.
-    pub object: String,
-    /// Its name.
-    pub name: String,
-    /// True for a `VolumeSnapshot`.
-    pub is_snapshot: bool,
-    /// When it was made, if the cluster says so.
-    pub made: Option<Time>,
-}
-
 /// Returns nothing.
 pub fn left_behind(_environment: &Environment, _mounts: &[PathBuf], _spot: &Spot) -> Vec<LeftBehind> {
     Vec::new()
-}
-
-/// How far a snapshot of a claim is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// Later writes are not in it.
-    Taken,
-    /// It can be read.
-    Ready,
-}
-
-/// How a claim is snapshotted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VolumePlan {
-    /// The `VolumeSnapshotClass`; `None`: the cluster decides.
-    pub class: Option<String>,
-    /// The id of the claim.
-    pub uid: String,
-    /// Rights that the operator needs, as `kubectl auth can-i` takes them.
-    pub permissions: Vec<String>,
-}
-
-/// A claim that a restore makes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewClaim {
-    /// Its storage class; `None`: the cluster decides.
-    pub class: Option<String>,
-    /// Its size, as Kubernetes writes it.
-    pub size: String,
-    /// The claim that it resembles, if any.
-    pub like: Option<String>,
 }
 
 /// Each of these refuses.

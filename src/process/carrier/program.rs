@@ -19,7 +19,7 @@ pub(super) struct Program {
     pub(super) size: u64,
 }
 
-/// What a build of the same version prints for `recovery --version`.
+/// Returns the output of `recovery --version` for this version.
 pub(super) fn version() -> String {
     format!("jackin-recovery {}", env!("CARGO_PKG_VERSION"))
 }

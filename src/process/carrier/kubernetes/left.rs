@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use super::super::cluster::LeftBehind;
 use super::Kubectl;
 use super::claim::{OURS, OWNER, text};
 use super::volumes::SNAPSHOTS;
@@ -10,19 +11,6 @@ use crate::environment::Environment;
 use crate::platform::remote::Spot;
 use crate::process::search::{find, path_outside};
 use crate::snapshot::Time;
-
-/// An object of ours in a cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftBehind {
-    /// `KIND/NAME`, as `kubectl delete` takes it.
-    pub object: String,
-    /// Its name.
-    pub name: String,
-    /// It has contents, and is none of the helpers that show some.
-    pub is_snapshot: bool,
-    /// When it was made, by the cluster's clock.
-    pub made: Option<Time>,
-}
 
 /// The objects of ours in the namespace of a claim or a pod, whoever made them. What may not be listed is not told.
 #[must_use]

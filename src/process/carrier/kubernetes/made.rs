@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::cluster::NewClaim;
 use super::claim::text;
 use super::quantity::larger;
 use super::{Kubectl, volumes};
@@ -10,18 +11,6 @@ use crate::process::freeze::Freezer;
 
 /// What a claim is asked for at least, and in steps of how much (bytes).
 const STEP: u64 = 1 << 30;
-
-/// A claim that is not there yet.
-#[derive(Clone, Debug)]
-pub struct NewClaim {
-    /// Its `StorageClass`; none: the default one of the cluster.
-    pub class: Option<String>,
-    /// How large, as the cluster writes it.
-    pub size: String,
-    /// The name of the claim that it is like.
-    pub like: Option<String>,
-    pub(super) object: Value,
-}
 
 impl Freezer {
     /// The claim that has to be made before anything can be written there; `None` when it is there. It is like the claim `like`, when that

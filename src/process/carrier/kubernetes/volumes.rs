@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::super::cluster::{Cut, VolumePlan};
 use super::claim::text;
 use super::{ASKED, Kubectl, Silence};
 use crate::platform::remote::Spot;
@@ -41,17 +42,6 @@ const READY: Duration = Duration::from_secs(3600);
 /// How long a complaint stands that may pass.
 const COMPLAINT: Duration = Duration::from_secs(60);
 
-/// How a claim is frozen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VolumePlan {
-    /// The `VolumeSnapshotClass`; none: the cluster decides.
-    pub class: Option<String>,
-    /// The id of the claim: another cluster may have one of the same name.
-    pub uid: String,
-    /// What the operator has to be allowed to do, as `kubectl auth can-i` takes it.
-    pub permissions: Vec<String>,
-}
-
 /// Whether the cluster says that it does not take something: what it did not answer in time it may have made, and what it cannot try it may
 /// take.
 pub(super) fn is_refusal(why: &str) -> bool {
@@ -64,15 +54,6 @@ pub(super) fn is_refusal(why: &str) -> bool {
         "denied request",
     ];
     words.iter().any(|word| why.contains(word))
-}
-
-/// How far a snapshot of a claim is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// Its moment is over: what is written from now on is not in it.
-    Taken,
-    /// It can be read.
-    Ready,
 }
 
 /// What was found out and does not change as long as this process lives.

@@ -1,0 +1,64 @@
+//! Answers of a cluster, as plain values. Builds with and without Kubernetes share them.
+
+use serde_json::Value;
+
+use crate::snapshot::Time;
+
+/// A right of the operator's in a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// A verb of the cluster.
+    pub verb: &'static str,
+    /// The resource, with a subresource after a `/`.
+    pub resource: &'static str,
+    /// True if the cluster grants it.
+    pub granted: bool,
+    /// True if nothing works without it.
+    pub needed: bool,
+}
+
+/// An object that jackin made in a cluster and did not delete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// `KIND/NAME`, as `kubectl delete` takes it.
+    pub object: String,
+    /// Its name.
+    pub name: String,
+    /// True for a `VolumeSnapshot`, which has contents; false for a helper.
+    pub is_snapshot: bool,
+    /// Creation time by the cluster's clock; `None` if the cluster does not report it.
+    pub made: Option<Time>,
+}
+
+/// The way to snapshot a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumePlan {
+    /// The `VolumeSnapshotClass`; `None`: the cluster decides.
+    pub class: Option<String>,
+    /// The id of the claim: another cluster may have one of the same name.
+    pub uid: String,
+    /// Rights that the operator needs, as `kubectl auth can-i` takes them.
+    pub permissions: Vec<String>,
+}
+
+/// A stage of a `VolumeSnapshot`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Later writes are not in it.
+    Taken,
+    /// It can be read.
+    Ready,
+}
+
+/// A claim that a restore creates.
+#[derive(Clone, Debug)]
+pub struct NewClaim {
+    /// Its `StorageClass`; `None`: the cluster's default.
+    pub class: Option<String>,
+    /// Its size, as the cluster writes it.
+    pub size: String,
+    /// The name of the claim that it resembles.
+    pub like: Option<String>,
+    /// The object to create.
+    pub(super) object: Value,
+}
