@@ -49,6 +49,8 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// Room between a carrier and this program (bytes).
 #[cfg(target_os = "linux")]
 const PIPE: usize = 1 << 20;
+/// Bytes that are sent at once of a copy, before a stop is looked for.
+const PIECE: usize = 256 << 10;
 /// Words for `ssh`: nobody is asked anything, nothing is forwarded, a machine that does not answer any more is given up.
 const SSH: [&str; 11] = [
     "-T",
@@ -322,20 +324,21 @@ impl<'e> Carrier<'e> {
 
     /// Sends `size` bytes, unless the operator stops it.
     fn send(&self, from: &mut impl Read, to: &mut impl Write, size: u64) -> io::Result<()> {
-        const PIECE: u64 = 256 << 10;
+        let mut piece = vec![0; PIECE];
         let mut left = size;
         while left > 0 {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(io::Error::other("interrupted"));
             }
-            match io::copy(&mut from.by_ref().take(PIECE.min(left)), to)? {
-                0 => {
-                    return Err(io::Error::other(
-                        "this program was replaced while it was copied there",
-                    ));
-                }
-                sent => left -= sent,
+            let count = from.read(&mut piece)?;
+            let read = piece.get(..count).unwrap_or_default();
+            if read.is_empty() {
+                return Err(io::Error::other(
+                    "this program was replaced while it was copied there",
+                ));
             }
+            to.write_all(read)?;
+            left = left.saturating_sub(count as u64);
         }
         Ok(())
     }
@@ -364,7 +367,12 @@ impl<'e> Carrier<'e> {
         };
         // What waits in a larger one wakes fewer processes; where it cannot be had the usual one does.
         #[cfg(target_os = "linux")]
-        let _ = rustix::pipe::fcntl_setpipe_size(&from, PIPE);
+        {
+            let _ = rustix::pipe::fcntl_setpipe_size(&from, PIPE);
+            let _ = rustix::pipe::fcntl_setpipe_size(&to, PIPE);
+        }
+        // Only this end: the carrier's own is another description of the pipe.
+        rustix::io::ioctl_fionbio(&to, true)?;
         let mut from = Patient {
             pipe: from,
             stop: Arc::clone(&self.stop),

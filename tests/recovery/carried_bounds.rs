@@ -261,7 +261,9 @@ fn an_address_that_is_no_machine_of_ours_is_no_path_here() {
             &["export", &id, address],
             &["show", &id, "--html", address],
         ];
-        for words in words {
+        // A build without pages refuses the last one for that.
+        let count = if cfg!(feature = "html") { 4 } else { 3 };
+        for words in words.into_iter().take(count) {
             let run = sandbox.jackin(words).code(2).shows("is an address");
             assert!(!run.text().contains("secret"), "{run}");
         }

@@ -116,10 +116,14 @@ impl Read for Patient<ChildStdout> {
 
 impl Write for Patient<ChildStdin> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A pipe that has room for something has room for so much (pipe(7)), and more would wait.
-        const SURE: usize = 4096;
-        self.wait(PollFlags::OUT)?;
-        self.pipe.write(bytes.get(..SURE).unwrap_or(bytes))
+        // The pipe does not block: it takes what it has room for.
+        loop {
+            self.wait(PollFlags::OUT)?;
+            match self.pipe.write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => return written,
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -12,6 +12,12 @@ mod session;
 
 use session::{Ended, Session, Verb, World};
 
+/// Stride of the longest simulations: 1 at night (`JACKIN_NIGHTLY`), so that they try all of their moments, and `usual` otherwise.
+fn stride(usual: usize) -> usize {
+    let is_nightly = std::env::var_os("JACKIN_NIGHTLY").is_some();
+    if is_nightly || wants_all() { 1 } else { usual }
+}
+
 /// How much is wanted: `JACKIN_SIMULATION=all` takes long and tries everything.
 fn wants_all() -> bool {
     std::env::var("JACKIN_SIMULATION").is_ok_and(|wanted| wanted == "all")

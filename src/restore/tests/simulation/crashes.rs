@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::cases::Make;
 use super::done::Done;
 use super::session::{left, within};
-use super::{Ended, Session, Verb, World, cases, wants_all};
+use super::{Ended, Session, Verb, World, cases, stride, wants_all};
 use crate::platform::simulated::{Disk, Losses, Moment, Object, Shared, Tree, outcomes};
 
 const VERBS: [Verb; 2] = [Verb::Resume, Verb::Abort];
@@ -58,6 +58,8 @@ struct Depth {
     nested: usize,
     /// What is lost then.
     again: Losses,
+    /// Crash at every n-th call of the restore.
+    every: usize,
 }
 
 /// One session, and the tree that its restore leads to.
@@ -103,6 +105,7 @@ impl Trial {
         for moment in moments
             .iter()
             .filter(|moment| wanted(&left(moment, &moment.disk())))
+            .step_by(depth.every)
         {
             trial.counts.points += 1;
             for disk in outcomes(moment, depth.losses) {
@@ -220,6 +223,7 @@ fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
         losses: Losses::Kill,
         nested: if wants_all() { 1 } else { 120 },
         again: Losses::Kill,
+        every: 1,
     };
     let mut sessions = cases::rich();
     sessions.push(Box::new(|| cases::busy().crowded()));
@@ -232,6 +236,7 @@ fn what_clears_up_after_a_decision_may_be_killed_anywhere_and_leaves_nothing_aro
         losses: Losses::Kill,
         nested: 1,
         again: Losses::Kill,
+        every: 1,
     };
     let counts = Trial::run_from(cases::busy(), depth, |world| {
         let papers = world.tree("/data/recovery/restores");
@@ -254,6 +259,7 @@ fn an_exchange_in_steps_may_be_killed_at_any_call_there_and_back() {
         losses: Losses::Kill,
         nested: 1,
         again: Losses::Kill,
+        every: 1,
     };
     let counts = Trial::run_from(cases::edited().in_steps(), depth, is_under_way);
     println!("killed, in steps: {counts:?}");
@@ -267,11 +273,13 @@ fn a_directory_that_its_owner_may_not_write_is_shut_again_wherever_a_crash_came(
         losses: Losses::Kill,
         nested: if wants_all() { 1 } else { 120 },
         again: Losses::Kill,
+        every: 1,
     };
     let power = Depth {
         losses: Losses::Power { most: 64 },
         nested: 0,
         again: Losses::Kill,
+        every: 1,
     };
     // Minutes, all of it; `bench/simulate` has them.
     if !wants_all() {
@@ -293,6 +301,7 @@ fn metadata_that_are_set_one_after_the_other_may_be_killed_in_between() {
         losses: Losses::Kill,
         nested: 1,
         again: Losses::Kill,
+        every: 1,
     };
     let counts = Trial::run_from(cases::dressed(), depth, is_under_way);
     println!("killed, dressed: {counts:?}");
@@ -300,7 +309,6 @@ fn metadata_that_are_set_one_after_the_other_may_be_killed_in_between() {
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn what_takes_a_directory_apart_or_puts_it_together_may_meet_a_power_loss() {
     let depth = Depth {
         losses: Losses::Kill,
@@ -308,6 +316,7 @@ fn what_takes_a_directory_apart_or_puts_it_together_may_meet_a_power_loss() {
         again: Losses::Power {
             most: if wants_all() { 64 } else { 2 },
         },
+        every: stride(8),
     };
     let counts = Trial::run_from(cases::nested().layered(), depth, is_under_way);
     println!("killed, then power, taken apart: {counts:?}");
@@ -315,7 +324,6 @@ fn what_takes_a_directory_apart_or_puts_it_together_may_meet_a_power_loss() {
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
     let depth = Depth {
         losses: Losses::Power {
@@ -323,12 +331,12 @@ fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
         },
         nested: 0,
         again: Losses::Kill,
+        every: stride(24),
     };
     all("power, rich", cases::rich(), depth);
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn a_power_loss_in_any_small_tree_leaves_the_old_tree_or_the_new_one() {
     let depth = Depth {
         losses: Losses::Power {
@@ -336,6 +344,7 @@ fn a_power_loss_in_any_small_tree_leaves_the_old_tree_or_the_new_one() {
         },
         nested: 0,
         again: Losses::Kill,
+        every: stride(8),
     };
     all("power, small", small(if wants_all() { 1 } else { 97 }), depth);
 }

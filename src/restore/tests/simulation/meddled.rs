@@ -2,7 +2,7 @@
 //! theirs is lost, nothing of theirs is taken for what the snapshot holds, and everything else is the old tree or the new one.
 
 use super::session::{ROOT, left, within};
-use super::{Ended, Session, Verb, World, cases, wants_all};
+use super::{Ended, Session, Verb, World, cases, stride, wants_all};
 use crate::platform::simulated::{Moment, Object, Tree};
 
 const TEXT: &str = "of somebody else";
@@ -298,7 +298,6 @@ fn meddled(session: &Session, every: usize, back: bool) -> Counts {
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn what_somebody_writes_between_a_crash_and_its_taking_up_survives() {
     // The middle of an exchange in steps is a moment or two.
     for (session, every) in [
@@ -310,7 +309,7 @@ fn what_somebody_writes_between_a_crash_and_its_taking_up_survives() {
         (cases::linked(), 6),
         (cases::shut(), 6),
     ] {
-        let counts = meddled(&session, if wants_all() { 1 } else { every }, false);
+        let counts = meddled(&session, if wants_all() { 1 } else { every * stride(8) }, false);
         println!("meddled with: {counts:?}");
         assert!(
             counts.old > 0 && counts.new > 0 && counts.refused > 0,
@@ -320,7 +319,6 @@ fn what_somebody_writes_between_a_crash_and_its_taking_up_survives() {
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn what_somebody_writes_while_a_restore_is_taken_back_survives() {
     for (session, every) in [
         (cases::busy(), 6),
@@ -328,7 +326,7 @@ fn what_somebody_writes_while_a_restore_is_taken_back_survives() {
         (cases::rooms().layered(), 2),
         (cases::shut(), 6),
     ] {
-        let counts = meddled(&session, if wants_all() { 1 } else { every }, true);
+        let counts = meddled(&session, if wants_all() { 1 } else { every * stride(8) }, true);
         println!("meddled with on the way back: {counts:?}");
         assert!(counts.old > 0 && counts.refused > 0, "{counts:?}");
     }

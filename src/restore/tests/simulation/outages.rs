@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::done::Done;
 use super::judge::Verdict;
 use super::session::{left, within};
-use super::{Ended, Session, Verb, cases, wants_all};
+use super::{Ended, Session, Verb, cases, stride, wants_all};
 use crate::contract::STAGING_PREFIX;
 use crate::platform::simulated::{Fault, Losses, Moment, Tree, outcomes};
 
@@ -169,7 +169,9 @@ fn all(name: &str, every: u64, faults: &(dyn Fn(u64) -> Vec<Fault> + Sync)) {
         let mut trial = trial(&session);
         let kinds = faults(1).len();
         for kind in 0..kinds {
-            trial.run(if wants_all() { 1 } else { every }, |at| faults(at)[kind]);
+            trial.run(if wants_all() { 1 } else { every * stride(3) as u64 }, |at| {
+                faults(at)[kind]
+            });
         }
         trial.counts
     });
@@ -181,7 +183,6 @@ fn all(name: &str, every: u64, faults: &(dyn Fn(u64) -> Vec<Fault> + Sync)) {
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn a_disk_that_is_shut_down_and_then_the_power_fails() {
     all("shut down", 127, &|at| {
         OUTAGES.map(|devices| Fault::outage(devices, at)).to_vec()
@@ -189,7 +190,6 @@ fn a_disk_that_is_shut_down_and_then_the_power_fails() {
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn a_call_that_fails_and_then_the_power_fails() {
     all("a call fails", 61, &|at| {
         [Errno::IO, Errno::NOSPC]
