@@ -5,7 +5,7 @@ use super::{Store, StoreError, directory, durable, log, moved};
 use crate::platform::File;
 use crate::snapshot::{ArchiveId, ArchiveRef, Digest, Hasher, SnapshotId};
 
-/// Records and `.moved` are read whole (bytes).
+/// Records are read whole (bytes).
 const LARGEST: u64 = 64 << 20;
 /// So much of an archive is hashed at once (bytes).
 const PIECE: usize = 1 << 20;
@@ -96,11 +96,10 @@ impl Store {
     /// [`StoreError::Io`].
     pub fn moved_to_copy(&self) -> Result<Vec<(ArchiveId, ArchiveRef, Vec<u8>)>, StoreError> {
         let _kept = self.layout().enter()?;
-        let mut found = Vec::new();
-        for (id, into) in moved::all(self.layout())? {
-            let bytes = durable::read(&self.layout().moved(&id), LARGEST)?;
-            found.extend(into.zip(bytes).map(|(into, bytes)| (id, into, bytes)));
-        }
+        let all = moved::with_bytes(self.layout())?.into_iter();
+        let mut found: Vec<_> = all
+            .filter_map(|(id, found)| found.map(|(into, bytes)| (id, into, bytes)))
+            .collect();
         found.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(found)
     }

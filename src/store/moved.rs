@@ -21,13 +21,16 @@ struct Moved {
     into: ArchiveRef,
 }
 
-/// The archive that took the place of `id`, when one did.
-fn read(layout: &Layout, id: &ArchiveId) -> Result<Option<ArchiveRef>, StoreError> {
+/// Reads the archive that took the place of `id`, with the bytes of the file. `None`: none did.
+///
+/// The file is read once. A repack may replace it at any time, so a second read can name another archive.
+fn read(layout: &Layout, id: &ArchiveId) -> Result<Option<(ArchiveRef, Vec<u8>)>, StoreError> {
     let path = layout.moved(id);
     let Some(bytes) = durable::read(&path, LIMIT)? else {
         return Ok(None);
     };
-    parse_moved(&bytes, &path).map(Some)
+    let into = parse_moved(&bytes, &path)?;
+    Ok(Some((into, bytes)))
 }
 
 /// The same from its bytes, wherever they come from; `path` is for messages.
@@ -85,7 +88,7 @@ pub(super) fn resolve(layout: &Layout, wanted: &ArchiveRef) -> Result<ArchiveRef
             return Ok(at);
         }
         match read(layout, &at.id)? {
-            Some(into) => at = into,
+            Some((into, _)) => at = into,
             // It is missing: whoever opens it says so by the name that the record has.
             None => break,
         }
@@ -108,12 +111,21 @@ pub(super) fn resolve_all(layout: &Layout, wanted: Vec<ArchiveRef>) -> Vec<Archi
 
 /// Every archive whose place another one took, and that one.
 pub(super) fn all(layout: &Layout) -> Result<HashMap<ArchiveId, Option<ArchiveRef>>, StoreError> {
-    let mut found = HashMap::new();
+    let all = with_bytes(layout)?.into_iter();
+    Ok(all.map(|(id, found)| (id, found.map(|(into, _)| into))).collect())
+}
+
+/// An archive whose place another one took, with that one and the bytes of the file; `None`: the file cannot be read.
+type WithBytes = (ArchiveId, Option<(ArchiveRef, Vec<u8>)>);
+
+/// The same, with the bytes of each file.
+pub(super) fn with_bytes(layout: &Layout) -> Result<Vec<WithBytes>, StoreError> {
+    let mut found = Vec::new();
     for name in directory::names(&layout.archives())? {
         let id = name.to_str().and_then(|name| name.strip_suffix(".moved"));
         if let Some(id) = id.and_then(|id| ArchiveId::parse(id).ok()) {
             let into = read(layout, &id).ok().flatten();
-            found.insert(id, into);
+            found.push((id, into));
         }
     }
     Ok(found)

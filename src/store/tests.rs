@@ -17,6 +17,7 @@ mod children;
 mod directories;
 mod drafts;
 mod locks;
+mod moved;
 mod papers;
 mod queries;
 mod receipts;
