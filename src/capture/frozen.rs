@@ -7,7 +7,7 @@ use crate::clock::{Entropy, random};
 use crate::contract::{FrozenPlace, NativePlan, NativeSource, frozen_name, plan_native};
 use crate::mount::{Frozen as FrozenFacts, MountError, Root};
 use crate::observer::{Observer, Phase};
-use crate::platform::remote::{Address, is_elsewhere};
+use crate::platform::remote::{Address, hang_up_where, is_elsewhere};
 use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
 use crate::snapshot::{
@@ -73,6 +73,19 @@ impl Frozen {
             Err(_) if observer.cancelled() => Err(CaptureError::Interrupted),
             other => Ok(other?),
         }
+    }
+
+    /// Ends the connections over which this was read, and removes the helpers that showed it. Other frozen claims stay connected: another
+    /// thread may be reading one of them.
+    pub(super) fn hang_up(&self) {
+        let read: Vec<Address> = self
+            .paper()
+            .natives
+            .iter()
+            .filter_map(|native| Address::split(&native.directory()))
+            .map(|(address, _)| address)
+            .collect();
+        hang_up_where(|address| read.contains(address));
     }
 
     /// The frozen state of a mount; `None` when it is not frozen.

@@ -234,7 +234,10 @@ fn required_snapshots_of_a_claim_keep_the_contents_until_they_are_pruned() {
         .code(2);
     refused.shows("it is not the whole claim");
     let script = format!("cd {}; rm -r many/1; echo agent >mode", claimed.project.display());
+    // The closing snapshot is being read when the baseline is stored.
+    claimed.cluster().change(|state| state["pause"] = 0.03.into());
     claimed.launch(&script).ok();
+    claimed.cluster().change(|state| state["pause"] = 0.into());
     claimed.left(2);
     let id = claimed.only().id;
     sandbox

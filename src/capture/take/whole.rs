@@ -62,11 +62,25 @@ pub fn take_with(
     Ok(captured)
 }
 
-/// The same from what was frozen for it, which stays.
+/// The same from what was frozen for it, which stays. No helper that showed it is left.
 ///
 /// # Errors
 /// [`CaptureError`].
 pub fn take_from(
+    store: &Store,
+    request: &Request<'_>,
+    frozen: Option<&Frozen>,
+    observer: &dyn Observer,
+    entropy: &dyn Entropy,
+) -> Result<Captured, CaptureError> {
+    let result = read_from(store, request, frozen, observer, entropy);
+    if let Some(frozen) = frozen {
+        frozen.hang_up();
+    }
+    result
+}
+
+fn read_from(
     store: &Store,
     request: &Request<'_>,
     frozen: Option<&Frozen>,

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 
 SNAPSHOTS = "volumesnapshots.snapshot.storage.k8s.io"
 CLASSES = "volumesnapshotclasses.snapshot.storage.k8s.io"
@@ -278,9 +279,10 @@ def get(state, kind, name):
     }
 
 
-def pump(source, target):
+def pump(source, target, pause):
     while True:
         data = os.read(source, 1 << 16)
+        time.sleep(pause)
         if not data:
             # The other side never hears of it.
             return
@@ -305,7 +307,7 @@ def execute(state, words):
     if "create pods/exec" in state.get("denied", []):
         fail('Error from server (Forbidden): User "ann" cannot create resource "pods/exec"')
     child = subprocess.Popen(["docker", "exec", "-i", "-u", "0:0", name, *command], stdin=subprocess.PIPE)
-    threading.Thread(target=pump, args=(0, child.stdin), daemon=True).start()
+    threading.Thread(target=pump, args=(0, child.stdin, state.get("pause", 0)), daemon=True).start()
     code = child.wait()
     if code:
         print(f"command terminated with exit code {code}", file=sys.stderr)

@@ -16,7 +16,7 @@ use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;
 use crate::environment::Environment;
 use crate::platform;
-use crate::platform::remote::{Address, hang_up_where};
+use crate::platform::remote::hang_up_where;
 use crate::process::give_up_waiting;
 use crate::session::{Begun, Closed, EndRequest, SessionError, World, end, find_instance, store_baseline};
 use crate::snapshot::{Act, Ending, InstanceId, ProcessRef, SnapshotKind};
@@ -62,8 +62,6 @@ pub(super) fn beside<T>(
             };
             let stored = store_or_record(desk.store, world, instance, frozen);
             is_ready.store(true, Ordering::Relaxed);
-            // A helper that showed what was frozen is not kept for as long as the command runs.
-            hang_up_where(Address::is_frozen);
             if stored.is_ok() {
                 // Whether that could be started shows when the session ends.
                 replicate::leave(desk.environment);
