@@ -14,20 +14,22 @@ use crate::support::machine::{has_points, is_nightly};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
-/// Runs a test on directories of this machine, and of others that are reached in every way: at night in all of them, otherwise in two
-/// that go by the test's name.
-fn everywhere(test: impl Fn(&Sandbox)) {
+/// The ways to other machines that a test takes: at night all of them, otherwise two that go by the test's name.
+fn chosen() -> Vec<Kind> {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     let first = name.bytes().map(usize::from).sum::<usize>() % Kind::ELSEWHERE.len();
-    let is_chosen = |place: usize| {
-        let distance = (place + Kind::ELSEWHERE.len() - first) % Kind::ELSEWHERE.len();
-        is_nightly() || distance < 2
-    };
-    let chosen = Kind::ELSEWHERE
+    let taken = if is_nightly() { Kind::ELSEWHERE.len() } else { 2 };
+    Kind::ELSEWHERE
         .into_iter()
-        .enumerate()
-        .filter(|(place, _)| is_chosen(*place));
-    for kind in [Kind::Local].into_iter().chain(chosen.map(|(_, kind)| kind)) {
+        .cycle()
+        .skip(first)
+        .take(taken)
+        .collect()
+}
+
+/// Runs a test on directories of this machine, and of others that are reached in the chosen ways.
+fn everywhere(test: impl Fn(&Sandbox)) {
+    for kind in [Kind::Local].into_iter().chain(chosen()) {
         if let Some(sandbox) = Sandbox::carried(kind) {
             eprintln!("{kind:?}");
             test(&sandbox);
@@ -51,7 +53,9 @@ fn shared(test: impl Fn(&Sandbox, &dyn Fn(usize) -> bool)) {
 pub(crate) fn project(sandbox: &Sandbox) -> PathBuf {
     let project = sandbox.project("tree");
     fs::create_dir_all(project.join("part-0/inner")).unwrap();
-    for number in 0..40 {
+    // Each file costs a shell on the other side several processes.
+    let files = if is_nightly() { 40 } else { 8 };
+    for number in 0..files {
         let build = Build::at(&project.join("part-0"));
         build.file(format!("inner/{number}.rs"), format!("fn f{number}() {{}}\n"));
         build.file(format!("{number}.md"), format!("# {number}\n"));
@@ -64,7 +68,7 @@ pub(crate) fn project(sandbox: &Sandbox) -> PathBuf {
 fn every_damage_is_undone_wherever_the_files_lie() {
     shared(|sandbox, is_ours| {
         let project = project(sandbox);
-        Build::at(&project).big("big.bin", 20 << 20);
+        Build::at(&project).big("big.bin", if is_nightly() { 20 << 20 } else { 2 << 20 });
         let before = sandbox.tree(&project);
         let ours = DAMAGES.iter().enumerate().filter(|(case, _)| is_ours(*case));
         for (_, damage) in ours {
@@ -178,7 +182,7 @@ fn a_restore_that_dies_is_finished_or_taken_back_wherever_the_files_lie() {
 fn a_connection_that_is_cut_loses_nothing() {
     let rounds: usize = std::env::var("JACKIN_CUTS")
         .map_or(if is_nightly() { 6 } else { 2 }, |rounds| rounds.parse().unwrap());
-    for kind in Kind::ELSEWHERE {
+    for kind in chosen() {
         let Some(sandbox) = Sandbox::carried(kind) else {
             continue;
         };
