@@ -23,7 +23,7 @@ fail() {
     exit 1
 }
 
-# A file in its place in one step: who has the old one open keeps it.
+# Replaces TARGET in one step; running programs keep the old file.
 place() { # FILE TARGET
     cp "$1" "$2.new"
     chmod 755 "$2.new"
@@ -87,24 +87,32 @@ main() {
     "$tree/bin/jackin" --version >/dev/null ||
         fail "the program does not run in ${work%/*}; nothing was installed" "set TMPDIR to a directory in which programs may run"
 
+    # jackin does not run a program that others may write.
+    umask 022
     mkdir -p "$prefix/bin" "$prefix/lib/jackin-recovery" "$prefix/share"
-    # jackin itself has the same name, and completions of its own; neither is ever replaced.
-    call="jackin-recovery"
+    chmod go-w "$prefix/lib/jackin-recovery"
+    # Another `jackin` and its completions are never replaced.
+    call="jackin recovery"
+    is_ours=
     if [ "$(readlink "$prefix/bin/jackin" 2>/dev/null)" = jackin-recovery ]; then
-        call="jackin recovery"
-    elif [ ! -e "$prefix/bin/jackin" ] && [ ! -L "$prefix/bin/jackin" ] && ! command -v jackin >/dev/null 2>&1; then
-        ln -s jackin-recovery "$prefix/bin/jackin"
-        call="jackin recovery"
-    else
-        rm "$tree/share/bash-completion/completions/jackin" "$tree/share/zsh/site-functions/_jackin" \
-            "$tree/share/fish/vendor_completions.d/jackin.fish"
+        is_ours=1
+    elif [ -e "$prefix/bin/jackin" ] || [ -L "$prefix/bin/jackin" ] || command -v jackin >/dev/null 2>&1; then
+        call="jackin-recovery"
     fi
+    for completion in bash-completion/completions/jackin zsh/site-functions/_jackin fish/vendor_completions.d/jackin.fish; do
+        if [ "$call" = jackin-recovery ] || { [ -z "$is_ours" ] && [ -e "$prefix/share/$completion" ]; }; then
+            rm "$tree/share/$completion"
+        fi
+    done
     cp -R "$tree/share/." "$prefix/share/"
     for helper in "$tree/lib/jackin-recovery"/*; do
         place "$helper" "$prefix/lib/jackin-recovery/${helper##*/}"
     done
-    # Last, as it is what everything else belongs to.
+    # Install the program last, after its files, and its second name after it.
     place "$tree/bin/jackin" "$prefix/bin/jackin-recovery"
+    if [ "$call" = "jackin recovery" ] && [ -z "$is_ours" ]; then
+        ln -s jackin-recovery "$prefix/bin/jackin"
+    fi
 
     echo "installed $("$prefix/bin/jackin-recovery" --version) in $prefix"
     case :${PATH:-}: in

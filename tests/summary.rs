@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The records of this `cargo test`: each reason with the tests that gave it. Removes them, and those of runs before.
+/// The records of this `cargo test`: each reason with the tests that gave it. Removes them, and those of runs that are over.
 fn skipped() -> BTreeMap<String, Vec<String>> {
     let mut skipped: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let place = std::env::current_exe().ok();
@@ -64,8 +64,13 @@ fn skipped() -> BTreeMap<String, Vec<String>> {
         }
     }
     let all = fs::read_dir(place).into_iter().flatten().flatten();
-    for entry in all.filter(|entry| entry.file_name().as_bytes().starts_with(b"skipped-")) {
-        let _ = fs::remove_file(entry.path());
+    for entry in all {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix("skipped-"));
+        let is_over = |pid: &str| pid == runner.to_string() || !Path::new("/proc").join(pid).exists();
+        if pid.is_some_and(is_over) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
     skipped
 }

@@ -95,7 +95,7 @@ pub struct GlobalArgs {
         display_order = 904
     )]
     pub log_file: Option<OsString>,
-    /// Choose the remote helper: auto (installed, else copied, else the shell), copy, or shell [default: auto]
+    /// Choose the remote helper: auto, copy or shell [default: auto]
     #[arg(
         long = "agent",
         global = true,

@@ -83,15 +83,15 @@ const OFFER: &str = "W=\"no directory lets it run (TMPDIR, /tmp, /var/tmp, /dev/
     if [ -n \"$d\" ]; then echo \"$T wants $(uname -sm)\"; IFS=\" \" read -r N V; W=\"there is no static build for $(uname -sm)\"; \
     if [ \"${N:-0}\" -gt 0 ]; then W=\"it cannot be stored in $d\"; \
     if { if echo ok | dd bs=3 count=1 iflag=fullblock >/dev/null; then dd bs=65536 count=$((N / 65536)) iflag=fullblock && \
-    head -c $((N % 65536)); else head -c \"$N\"; fi; } 2>/dev/null | { cat >\"$d/agent\" || { cat >/dev/null; false; }; } 2>/dev/null; then W=\"it does not run there\"; \
+    head -c $((N % 65536)); else head -c \"$N\"; fi; } 2>/dev/null | { cat >\"$d/agent\" || { cat >/dev/null; false; }; } 2>/dev/null; then W=\"it does not run there, or is another version\"; \
     if [ \"$(\"$d/agent\" recovery --version </dev/null 2>/dev/null)\" = \"$V\" ]; then \
     \"$d/agent\" recovery __agent --remove \"$d\" --listening \"$T agent\"; exit; fi; fi; fi; \
     rm -rf \"$d\"; trap - 0 1 2 15; fi; ";
 /// Ends a script whose copy of this program cannot run.
-const NO_COPY: &str = "echo \"this program cannot be copied there: $W\" >&2; exit 1";
+const NO_COPY: &str = "echo \"jackin cannot be copied there: $W\" >&2; exit 1";
 /// Ends a script for a build that cannot work through a shell.
-const NO_SHELL: &str = "echo \"this program is not installed there, cannot be copied there, and was built without the feature remote-shell\" >&2; \
-    exit 1";
+const NO_SHELL: &str = "echo \"jackin is not installed there, cannot be copied there ($W), and was built without the feature remote-shell\" \
+    >&2; exit 1";
 /// A shell that runs what is said to it, when it begins with the mark that it was told first.
 pub(crate) const SHELL: &str = "echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
     IFS= read -r M; [ -n \"$M\" ] || exit 1; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; *) exit 1;; esac; done";
@@ -163,9 +163,9 @@ pub fn carry(
     carrier.start(&script, |machine| {
         let found = program::for_machine(machine, mounts, source);
         match source {
-            AgentSource::Copy => found,
             // The shell serves as well.
-            AgentSource::Auto | AgentSource::Shell => Ok(found.unwrap_or(None)),
+            AgentSource::Auto if has_shell => Ok(found.unwrap_or(None)),
+            AgentSource::Auto | AgentSource::Copy | AgentSource::Shell => found,
         }
     })
 }

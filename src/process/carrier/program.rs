@@ -69,12 +69,12 @@ pub(super) fn for_machine(
     }
 }
 
-/// Returns true if only the operator or root can replace the build: it, and the directories up to the prefix.
+/// Returns true if only the operator or root can write the build and its directory. Whoever may write above that can put another
+/// directory in its place, but none that passes this check.
 fn is_trusted(build: &Path) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
     let own = platform::own_ids().0;
-    let depth = Path::new(BESIDE).components().count() + 1;
-    build.ancestors().take(depth + 1).all(|place| {
+    build.ancestors().take(2).all(|place| {
         place
             .metadata()
             .is_ok_and(|found| (found.uid() == 0 || found.uid() == own) && found.mode() & OTHERS_WRITE == 0)
@@ -131,13 +131,13 @@ mod tests {
         let all: Vec<&Path> = build.ancestors().take(4).collect();
         all.iter().for_each(|path| mode(path, 0o755));
         assert!(is_trusted(&build));
-        for path in all {
+        for path in all.iter().take(2) {
             mode(path, 0o775);
             assert!(!is_trusted(&build), "{}", path.display());
             mode(path, 0o755);
         }
-        // What lies above the prefix is not the package's.
-        mode(place.path(), 0o1777);
+        // A umask of 002 makes such directories.
+        all.iter().skip(2).for_each(|path| mode(path, 0o775));
         assert!(is_trusted(&build));
     }
 

@@ -12,7 +12,7 @@ mod session;
 
 use session::{Ended, Session, Verb, World};
 
-/// Stride of the longest simulations: 1 at night (`JACKIN_NIGHTLY`), so that they try all of their moments, and `usual` otherwise.
+/// Factor on the strides of the longest simulations: 1 at night (`JACKIN_NIGHTLY`), `usual` otherwise.
 fn stride(usual: usize) -> usize {
     let is_nightly = std::env::var_os("JACKIN_NIGHTLY").is_some();
     if is_nightly || wants_all() { 1 } else { usual }

@@ -1,7 +1,5 @@
 //! Names that lead from an archive to the one that took its place.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::*;
 use crate::store::moved;
 
@@ -16,16 +14,14 @@ fn what_is_copied_of_a_name_leads_to_the_archive_that_it_is_copied_under() {
     let to: Vec<ArchiveRef> = (2..4).map(|n| archive_ref(snapshot(n).archive())).collect();
     let from = snapshot(1).archive();
     moved::write(&layout, &draft, &from, &to[0]).unwrap();
-    let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let writer = scope.spawn(|| {
             for into in to.iter().cycle().take(2000) {
                 moved::write(&layout, &draft, &from, into).unwrap();
             }
-            is_over.store(true, Ordering::Relaxed);
         });
         let mut seen = 0;
-        while !is_over.load(Ordering::Relaxed) || seen == 0 {
+        while !writer.is_finished() || seen == 0 {
             for (id, into, bytes) in store.moved_to_copy().unwrap() {
                 assert_eq!(id, from);
                 assert_eq!(parse_moved(&bytes, Path::new("copied")).unwrap(), into);

@@ -147,6 +147,8 @@ impl Sandbox {
             beside.join(format!("jackin-{}-linux", std::env::consts::ARCH)),
         )
         .unwrap();
+        // Whatever the umask, nobody else may write there.
+        fs::set_permissions(&beside, fs::Permissions::from_mode(0o755)).unwrap();
         self.binary = program;
     }
 
