@@ -156,7 +156,7 @@ pub enum CaptureError {
     #[error("snapshot {snapshot} does not read back: {reason}")]
     ReadBack {
         /// Which snapshot.
-        snapshot: crate::snapshot::SnapshotId,
+        snapshot: crate::model::SnapshotId,
         /// What is wrong.
         reason: String,
     },

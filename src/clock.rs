@@ -1,6 +1,6 @@
 //! Wall clock and randomness, passed in so that a test can fix them. Nothing else in the library asks for either.
 
-use crate::snapshot::Time;
+use crate::model::Time;
 
 /// Tells the time.
 pub trait Clock: Send + Sync {

@@ -32,6 +32,7 @@ pub mod diff;
 pub mod environment;
 pub mod features;
 pub mod git;
+pub mod model;
 pub mod mount;
 pub mod observer;
 pub mod parted;
@@ -44,7 +45,6 @@ pub mod session;
 #[cfg(test)]
 #[path = "../tests/recovery/support/skipped.rs"]
 mod skipped;
-pub mod snapshot;
 pub mod store;
 pub mod terminal;
 pub mod transfer;

@@ -26,7 +26,7 @@ pub use pull::{Index, Remote, by_instance, stores};
 pub use push::{Copied, Copying, Waiting, waiting};
 pub use s3::S3;
 
-use crate::snapshot::StoreId;
+use crate::model::StoreId;
 use crate::store::StoreError;
 
 /// Why something could not be copied, or brought back.

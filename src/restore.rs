@@ -61,7 +61,7 @@ pub use take_up::{
 pub use to_directory::{Written, take_away, write_to, write_verified};
 
 use crate::capture::CaptureError;
-use crate::snapshot::{Digest, RelPath};
+use crate::model::{Digest, RelPath};
 use crate::store::StoreError;
 
 /// Why a restore failed. Unless the text says otherwise, nothing below the mounts has changed.
@@ -159,24 +159,24 @@ pub enum RestoreError {
         /// Why.
         why: String,
         /// Whose session was taken back.
-        instance: crate::snapshot::InstanceId,
+        instance: crate::model::InstanceId,
     },
     /// An interrupted restore waits on these mounts.
     #[error("a restore of {} was interrupted, and some paths may be old and some new", .0.instance)]
-    Pending(Box<crate::snapshot::Intent>),
+    Pending(Box<crate::model::Intent>),
     /// Another process finished an interrupted restore meanwhile.
     #[error("the restore of {} was finished by another process meanwhile", .0.instance)]
-    Finished(Box<crate::snapshot::Intent>),
+    Finished(Box<crate::model::Intent>),
     /// An interrupted restore had not touched anything yet.
     #[error("the restore of {} was interrupted before it changed anything", .0.instance)]
-    NotBegun(Box<crate::snapshot::Intent>),
+    NotBegun(Box<crate::model::Intent>),
     /// What a restore that waits would change is another thing now.
     #[error("{} changed since the restore of {instance} was interrupted; it waits, as it was", path.display())]
     Changed {
         /// The host path.
         path: PathBuf,
         /// Whose session was taken back.
-        instance: crate::snapshot::InstanceId,
+        instance: crate::model::InstanceId,
     },
     /// The old object of a path is nowhere any more.
     #[error("what was at {} before is gone: somebody removed it while the restore waited", path.display())]
@@ -240,7 +240,7 @@ pub enum RestoreError {
     )]
     Unrecorded {
         /// The emergency snapshot.
-        emergency: crate::snapshot::SnapshotId,
+        emergency: crate::model::SnapshotId,
         /// What the store says.
         source: StoreError,
     },
@@ -249,7 +249,7 @@ pub enum RestoreError {
     Mount(#[from] crate::mount::MountError),
     /// The snapshot is incomplete and the operator asked for a complete one.
     #[error("snapshot {0} is not complete")]
-    Incomplete(crate::snapshot::SnapshotId),
+    Incomplete(crate::model::SnapshotId),
     /// The directory for `--to` is not absent or empty.
     #[error("{} is not empty", .0.display())]
     NotEmpty(PathBuf),

@@ -13,8 +13,8 @@ pub use field::Held;
 pub use weights::Size;
 
 use crate::config::{Retention, Room};
+use crate::model::{InstanceId, PruneReason, PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
-use crate::snapshot::{InstanceId, PruneReason, PrunedSnapshot, SnapshotId, Time};
 use crate::store::{RepackPlan, Store, StoreError};
 
 use choose::{Choice, Scope};

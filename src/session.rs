@@ -36,8 +36,8 @@ pub use steps::{Mark, checkpoint, checkpoint_if_changed};
 
 use crate::capture::CaptureError;
 use crate::clock::{Clock, Entropy};
+use crate::model::{InstanceId, PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
-use crate::snapshot::{InstanceId, PrunedSnapshot, SnapshotId, Time};
 use crate::store::StoreError;
 
 /// Who acts, and what they may ask.

@@ -73,8 +73,8 @@ pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};
 pub use tree::StoredTree;
 pub use verify::{Finding, Verified};
 
+use crate::model::{AgentRef, Digest, InstanceId, SnapshotId, SnapshotRecord};
 use crate::platform;
-use crate::snapshot::{AgentRef, Digest, InstanceId, SnapshotId, SnapshotRecord};
 
 /// The lock under which the chain grows and the catalog is caught up.
 const RECEIPTS: &str = "receipts";

@@ -15,7 +15,7 @@ pub use import::Incoming;
 pub use moment::{Known, Landed, Moment};
 pub use strip::{Dropped, DroppedWhat};
 
-use crate::snapshot::{DecodeError, RelPath};
+use crate::model::{DecodeError, RelPath};
 use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
 

@@ -78,13 +78,13 @@ fn each_broken_wall_is_found() {
     let cases = [
         // Layers.
         (
-            "src/snapshot/id.rs",
+            "src/model/id.rs",
             "use crate::store::Store;",
-            "`snapshot` must not see `store`",
+            "`model` must not see `store`",
         ),
         (
             "src/platform.rs",
-            "use crate::{snapshot::Time, config::Config};",
+            "use crate::{model::Time, config::Config};",
             "must not see `config`",
         ),
         (
@@ -99,7 +99,7 @@ fn each_broken_wall_is_found() {
         ),
         (
             "src/mount/local.rs",
-            "use super::super::{\n    snapshot,\n    store as kept,\n};",
+            "use super::super::{\n    model,\n    store as kept,\n};",
             "must not see `store`",
         ),
         (
@@ -228,7 +228,7 @@ fn each_broken_wall_is_found() {
         // Form.
         ("src/process.rs", "unsafe { f() }", ":2: `unsafe` is forbidden"),
         ("tests/crash.rs", "unsafe fn f() {}", "`unsafe` is forbidden"),
-        ("src/diff.rs", "use crate::snapshot::*;", "name each thing"),
+        ("src/diff.rs", "use crate::model::*;", "name each thing"),
         ("src/diff/tree.rs", "use super::*;", "name each thing"),
         ("src/cli/util.rs", "", "`util` says nothing"),
         ("src/store/lock_manager.rs", "", "`manager` says nothing"),
@@ -248,20 +248,20 @@ fn each_broken_wall_is_found() {
 fn what_only_looks_broken_is_not() {
     let cases = [
         (
-            "src/snapshot/id.rs",
+            "src/model/id.rs",
             "// use crate::store::Store; println!(\"x\") unsafe\n/* /* rusqlite::x */ tar::y */",
         ),
         (
-            "src/snapshot/id.rs",
+            "src/model/id.rs",
             "let text = \"rusqlite::x // \\\" unsafe\"; let raw = r##\"zstd::x \"# unsafe\"##;",
         ),
         (
-            "src/snapshot/id.rs",
+            "src/model/id.rs",
             "fn f<'a>(c: char) -> bool { c == '\"' || c == '\\'' || b\"unsafe\" == b\"\\\\\" }",
         ),
         (
             "src/store/archive/frames.rs",
-            "use zstd::bulk::Compressor; use crate::snapshot::Digest;",
+            "use zstd::bulk::Compressor; use crate::model::Digest;",
         ),
         ("src/store/catalog.rs", "use rusqlite::Connection;"),
         ("src/store/lock.rs", "use rustix::fs::flock;"),
@@ -287,7 +287,7 @@ fn what_only_looks_broken_is_not() {
         ),
         (
             "src/store/tests/locks.rs",
-            "use crate::snapshot::*; let p = \"/proc/self\";",
+            "use crate::model::*; let p = \"/proc/self\";",
         ),
         (
             "src/contract.rs",

@@ -17,13 +17,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jackin_recovery::capture::Limits;
 use jackin_recovery::clock::{Clock, Entropy};
+use jackin_recovery::model::{ByteString, Coverage, Ending, InstanceId, Time};
 use jackin_recovery::observer::{Observer, Phase, Silent};
 use jackin_recovery::restore::{
     Acting, Allow, MountRequest, Outcome, Proposal, Purpose, Report, RestoreError, Scope, execute,
     of_instance, propose,
 };
 use jackin_recovery::session::{BeginRequest, EndRequest, SessionError, World, begin, end};
-use jackin_recovery::snapshot::{ByteString, Coverage, Ending, InstanceId, Time};
 use jackin_recovery::store::{Store, StoreError};
 use tempfile::TempDir;
 

@@ -6,7 +6,7 @@ use std::fs;
 
 use std::sync::OnceLock;
 
-use jackin_recovery::snapshot::{ArchiveRef, Digest, SnapshotId};
+use jackin_recovery::model::{ArchiveRef, Digest, SnapshotId};
 use jackin_recovery::store::archive::{
     Archive, Blob, BlobKind, Finished, MemberKind, Piece, Segment, Writer,
 };

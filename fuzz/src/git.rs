@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use jackin_recovery::git::{Files, Found, Repository, executables, unpushed};
-use jackin_recovery::snapshot::{Name, RelPath};
+use jackin_recovery::model::{Name, RelPath};
 
 use super::feed::Feed;
 

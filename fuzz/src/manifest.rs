@@ -1,7 +1,7 @@
 //! Manifest chunks and lists. What is put together from them is safe to use, and comes back the same when it is written again.
 
 use jackin_recovery::diff::{Side, compare};
-use jackin_recovery::snapshot::{
+use jackin_recovery::model::{
     Chunk, Directory, Entry, Kind, Manifest, ManifestList, Part, RelPath, WithheldPath, WithheldReason, runs,
 };
 

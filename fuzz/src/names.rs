@@ -1,6 +1,6 @@
 //! What a name and a path may be, said once more and in other words than the program's own.
 
-use jackin_recovery::snapshot::RelPath;
+use jackin_recovery::model::RelPath;
 
 /// Whether a directory can hold this name, and the name leads nowhere else.
 pub(crate) fn is_name(bytes: &[u8]) -> bool {

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackin_recovery::model::{Digest, Intent, Journal, MoveKind, RelPath, RestoreId, StagePlace, Time};
 use jackin_recovery::observer::Silent;
 use jackin_recovery::restore::{Acting, abort, clear_up, leave, pending, proposal, resume, settle};
-use jackin_recovery::snapshot::{Deed, Digest, Intent, Journal, RelPath, RestoreId, StagePlace, Time};
 use jackin_recovery::store::StoreError;
 use serde_json::Value;
 
@@ -213,13 +213,13 @@ fn check_journal(journal: &Journal, intent: &Intent) {
         let meant = meant.expect("it was confirmed");
         for step in &mount.moves {
             match &step.deed {
-                Deed::In(place) | Deed::Swap(place) | Deed::Out(place) => {
+                MoveKind::Install(place) | MoveKind::Exchange(place) | MoveKind::StageOut(place) => {
                     assert!(is_name(&place.0), "{place:?}")
                 }
-                Deed::Away(place) | Deed::Back(place) | Deed::Exchange(place) => {
+                MoveKind::SetAside(place) | MoveKind::PutBack(place) | MoveKind::SwapAside(place) => {
                     is_ours(place, &meant.coverage.root.to_path());
                 }
-                Deed::Unmake(_) | Deed::Metadata { .. } => {}
+                MoveKind::RemoveDir(_) | MoveKind::Metadata { .. } => {}
             }
         }
         for parent in &mount.parents {

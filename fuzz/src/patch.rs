@@ -1,7 +1,7 @@
 //! The patch of two contents: whoever applies it to the earlier one gets the later one, byte for byte.
 
 use jackin_recovery::diff::{Body, Change, ChangeKind, Content, Line, PatchOptions, patch as of};
-use jackin_recovery::snapshot::{
+use jackin_recovery::model::{
     Content as Stored, Digest, DigestMethod, Entry, InodeFlags, Kind, Name, RelPath, Time,
 };
 use jackin_recovery::terminal::sanitize;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
-use jackin_recovery::snapshot::{Act, Digest, InstanceId, Receipt, SnapshotKind, Time};
+use jackin_recovery::model::{Digest, InstanceId, Operation, Receipt, SnapshotKind, Time};
 use jackin_recovery::store::Store;
 
 use super::feed::Feed;
@@ -131,7 +131,7 @@ fn goes_on(log: &[u8], whole: &[u8], receipts: &[Receipt]) {
     let path = home.store.layout().receipts();
     fs::write(&path, log).expect("a file");
     let store = Store::open_write(home.root()).expect("it opens");
-    let act = Act::CaptureFailed {
+    let act = Operation::CaptureFailed {
         kind: SnapshotKind::Baseline,
         error: "no room".to_owned(),
     };

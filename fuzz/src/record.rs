@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use jackin_recovery::contract::Matcher;
+use jackin_recovery::model::{SnapshotId, SnapshotRecord};
 use jackin_recovery::observer::Silent;
-use jackin_recovery::snapshot::{SnapshotId, SnapshotRecord};
 use jackin_recovery::store::{Store, StoreError};
 
 use super::names;

@@ -5,11 +5,11 @@ mod papers;
 
 use std::path::Path;
 
-use jackin_recovery::snapshot::{
-    Act, ArchiveRef, AsideChange, ByteString, Chunk, Digest, Directory, Ending, Entry, ExcludeRule,
+use jackin_recovery::model::{
+    ArchiveRef, AsideChange, ByteString, ChangeCounts, Chunk, Digest, Directory, Ending, Entry, ExcludeRule,
     ExcludeSource, ForkId, Gap, GapReason, InodeFlags, InstanceId, Kind, Listing, Manifest, ManifestList,
-    MountRecord, Name, PathAct, PathChange, ProcessRef, PruneReason, PrunedSnapshot, Receipt, RecordedGap,
-    RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, Step, StepCounts, StepRef, Time,
+    MountRecord, Name, Operation, PathAct, PathChange, PathCounts, ProcessRef, PruneReason, PrunedSnapshot,
+    Receipt, RecordedGap, RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, StepRef, Time,
     WatchedMount, WithheldPath, WithheldReason, runs,
 };
 use jackin_recovery::store::archive::BlobKind;
@@ -236,7 +236,7 @@ fn receipts() -> Vec<u8> {
     };
     let (target, emergency) = (SnapshotId::new([1; 12]), SnapshotId::new([2; 12]));
     let acts = [
-        Act::Begin {
+        Operation::Begin {
             workspace: None,
             mode: "project".to_owned(),
             mounts: vec![coverage(Path::new("/srv/project"))],
@@ -244,7 +244,7 @@ fn receipts() -> Vec<u8> {
             boot: "boot".to_owned(),
             command: Some(("make".to_owned(), 2)),
             cleanup_policy: Some("keep".to_owned()),
-            container: Some(jackin_recovery::snapshot::ContainerRef {
+            container: Some(jackin_recovery::model::ContainerRef {
                 name: "jk-1".to_owned(),
                 id: None,
             }),
@@ -254,41 +254,41 @@ fn receipts() -> Vec<u8> {
                 more: 3,
                 error: Some("no room".to_owned()),
             }],
-            agent: Some(jackin_recovery::snapshot::AgentRef {
+            agent: Some(jackin_recovery::model::AgentRef {
                 name: "claude".to_owned(),
                 session: "s-1".to_owned(),
             }),
         },
-        Act::Capture {
+        Operation::Capture {
             snapshot: target.clone(),
             kind: SnapshotKind::Baseline,
             record: Digest::of(b"record"),
             name: None,
             withheld: 2,
             sealed_to: vec!["age1".to_owned()],
-            step: Some(Step {
+            step: Some(ChangeCounts {
                 since: target.clone(),
-                counts: StepCounts {
+                counts: PathCounts {
                     renamed: 0,
                     added: 1,
                     changed: 2,
                     deleted: 3,
                 },
             }),
-            call: Some(jackin_recovery::snapshot::CallRef {
+            call: Some(jackin_recovery::model::CallRef {
                 tool: "Bash".to_owned(),
                 id: Some("toolu_1".to_owned()),
             }),
         },
-        Act::CaptureFailed {
+        Operation::CaptureFailed {
             kind: SnapshotKind::Closing,
             error: "no room".to_owned(),
         },
-        Act::End {
+        Operation::End {
             ending: Ending::Signal(9),
             survivors: vec![process],
         },
-        Act::Restore {
+        Operation::Restore {
             kind: RestoreKind::Restore,
             target: target.clone(),
             emergency: emergency.clone(),
@@ -313,13 +313,13 @@ fn receipts() -> Vec<u8> {
             failed: 0,
             aside: vec![AsideChange::of("project", &papers::aside_step())],
         },
-        Act::Abort {
+        Operation::Abort {
             kind: RestoreKind::Undo,
             target: target.clone(),
             emergency: Some(emergency),
             as_is: true,
         },
-        Act::Prune {
+        Operation::Prune {
             automatic: true,
             snapshots: vec![PrunedSnapshot {
                 id: target.clone(),
@@ -330,7 +330,7 @@ fn receipts() -> Vec<u8> {
             }],
             bytes: 7,
         },
-        Act::Repack {
+        Operation::Repack {
             from: vec![target.archive()],
             into: ArchiveRef {
                 id: target.state_archive(),
@@ -340,11 +340,11 @@ fn receipts() -> Vec<u8> {
             },
             bytes: 8,
         },
-        Act::Pin {
+        Operation::Pin {
             snapshot: Some(target.clone()),
         },
-        Act::Unpin { snapshot: None },
-        Act::Fork {
+        Operation::Unpin { snapshot: None },
+        Operation::Fork {
             snapshot: target.clone(),
             fork: ForkId::new([2; 12]),
             directory: ByteString(b"/srv/fork".to_vec()),
@@ -352,13 +352,13 @@ fn receipts() -> Vec<u8> {
             paths: 3,
             failed: 0,
         },
-        Act::Export {
+        Operation::Export {
             snapshot: target.clone(),
             file: ByteString(b"/srv/out.tar.zst".to_vec()),
             digest: Digest::of(b"file"),
             size: 5,
         },
-        Act::Import {
+        Operation::Import {
             file: ByteString(b"/srv/out.tar.zst".to_vec()),
             digest: Digest::of(b"file"),
             origin: (target.clone(), InstanceId::new([3; 8], "there")),
@@ -366,7 +366,7 @@ fn receipts() -> Vec<u8> {
             dropped: 1,
         },
         adopted(),
-        Act::AcceptLoss {
+        Operation::AcceptLoss {
             snapshots: vec![target.clone()],
             records: vec![target],
         },

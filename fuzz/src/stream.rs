@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use jackin_recovery::snapshot::Digest;
+use jackin_recovery::model::Digest;
 use jackin_recovery::store::archive::Archive;
 
 use super::archive::all;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use jackin_recovery::config::check_pattern;
 use jackin_recovery::contract::{Matcher, Target, Verdict};
 use jackin_recovery::diff::is_secret;
-use jackin_recovery::snapshot::{
+use jackin_recovery::model::{
     ArchiveId, ByteString, Coverage, ExcludeRule, ExcludeSource, InstanceId, Name, RelPath, RestoreId,
     SnapshotId, Time, label_from,
 };

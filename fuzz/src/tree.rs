@@ -1,6 +1,6 @@
 //! Entries of a small tree that is made up: the same in every process and on every machine.
 
-use jackin_recovery::snapshot::{
+use jackin_recovery::model::{
     Content, Digest, DigestMethod, Entry, InodeFlags, Kind, Name, RelPath, Time, Xattr,
 };
 

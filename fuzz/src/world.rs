@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use jackin_recovery::capture::{Request, take};
-use jackin_recovery::observer::Silent;
-use jackin_recovery::snapshot::{
-    Act, ByteString, Coverage, Digest, Ending, InstanceId, SnapshotId, SnapshotKind, StoreId, Time,
+use jackin_recovery::model::{
+    ByteString, Coverage, Digest, Ending, InstanceId, Operation, SnapshotId, SnapshotKind, StoreId, Time,
 };
+use jackin_recovery::observer::Silent;
 use serde_json::{Value, json};
 
 use super::store::{Counter, Home};
@@ -282,8 +282,8 @@ impl Drop for World {
 }
 
 /// A session that came from the copy of a store.
-pub fn adopted() -> Act {
-    Act::Adopt {
+pub fn adopted() -> Operation {
+    Operation::Adopt {
         place: "s3://bucket/prefix".to_owned(),
         store: StoreId::new([4; 12]),
         trusted: true,

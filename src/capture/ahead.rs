@@ -8,9 +8,9 @@ use std::thread::{self, Scope};
 
 use super::source::method_of;
 use super::walk::Reference;
+use crate::model::{Content, DigestMethod, Directory, Entry, Hasher, Name, RelPath, Time, Xattr};
 use crate::mount::Root;
 use crate::platform::{self, LoadedFile, NodeKind, Stat, Wanted};
-use crate::snapshot::{Content, DigestMethod, Directory, Entry, Hasher, Name, RelPath, Time, Xattr};
 
 /// Files up to this size are read once, into memory; larger ones are streamed.
 pub(super) const IN_MEMORY: u64 = 4 << 20;

@@ -11,10 +11,10 @@ use super::ahead::{Loaded, ReadAhead, Taken};
 use super::facts::{insert_gap, is_gone, same_moment, words};
 use super::source::{Source, method_of};
 use super::walk::{Reference, Walked};
+use crate::model::{Content, Directory, Entry, Gap, GapReason, Kind, Manifest, RelPath, Time};
 use crate::mount::{Dir, Root};
 use crate::observer::Observer;
 use crate::platform::{self, parallel};
-use crate::snapshot::{Content, Directory, Entry, Gap, GapReason, Kind, Manifest, RelPath, Time};
 
 /// Takes what a scan finds, in manifest order. A capture stores it; a comparison only hashes.
 pub(super) trait Sink {

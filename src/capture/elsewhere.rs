@@ -6,10 +6,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::facts::links;
+use crate::model::{Digest, Directory, Entry, Kind, RelPath};
 use crate::mount::Root;
 use crate::platform::remote::{ask, place_there};
 use crate::platform::{NodeKind, Stat};
-use crate::snapshot::{Digest, Directory, Entry, Kind, RelPath};
 
 /// The first byte of such a question.
 pub const UNCHANGED: u8 = b'u';
@@ -139,7 +139,7 @@ pub(super) fn unchanged<'d>(
             .flatten()
             .map(|dir| (dir.path.as_bytes().to_vec(), expected(dir)));
         let question = Question {
-            root: crate::snapshot::ByteString::from(place.as_path()).0,
+            root: crate::model::ByteString::from(place.as_path()).0,
             ino: root.stat().ino,
             directories: wanted.collect(),
         };
@@ -166,7 +166,7 @@ fn told(root: &Path, question: &Question) -> Option<Vec<bool>> {
 #[must_use]
 pub fn answer(question: &[u8]) -> Option<Vec<u8>> {
     let question: Question = postcard::from_bytes(question).ok()?;
-    let root = Root::open(&crate::snapshot::ByteString(question.root).to_path()).ok()?;
+    let root = Root::open(&crate::model::ByteString(question.root).to_path()).ok()?;
     let is_same = root.stat().ino == question.ino;
     let mut bits = vec![0_u8; question.directories.len().div_ceil(8)];
     for (at, (path, wanted)) in question.directories.iter().enumerate() {

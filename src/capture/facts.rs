@@ -2,8 +2,8 @@
 
 use std::io;
 
+use crate::model::{Directory, Entry, Gap, Kind, Name};
 use crate::platform::{self, NodeKind, Stat};
-use crate::snapshot::{Directory, Entry, Gap, Kind, Name};
 
 /// Whether the facts recorded then are the facts now.
 pub(crate) fn same_moment(old: &Entry, stat: &Stat) -> bool {

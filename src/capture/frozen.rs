@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use super::{CaptureError, Request};
 use crate::clock::{Entropy, random};
 use crate::contract::{FrozenPlace, NativePlan, NativeSource, frozen_name, plan_native};
+use crate::model::{
+    ByteString, Coverage, FrozenMount, FsSnapshotIntent, NativePlace, NativeRef, NativeUse, RelPath,
+    SnapshotId, SnapshotKind, SnapshotRecord,
+};
 use crate::mount::{Frozen as FrozenFacts, MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform::remote::{Address, hang_up_where, is_elsewhere};
 use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
-use crate::snapshot::{
-    ByteString, Coverage, FrozenMount, FrozenPaper, NativePlace, NativeRef, NativeUse, RelPath, SnapshotId,
-    SnapshotKind, SnapshotRecord,
-};
 use crate::store::{Natives, Store, StoreError, dataset_snapshot, letters_of, volume_snapshot};
 
 /// What became of freezing.
@@ -46,7 +46,7 @@ impl Frozen {
 
     /// What was written down.
     #[must_use]
-    pub fn paper(&self) -> &FrozenPaper {
+    pub fn paper(&self) -> &FsSnapshotIntent {
         self.natives.paper()
     }
 
@@ -307,7 +307,7 @@ fn paper(
     request: &Request<'_>,
     planned: &[(&Coverage, NativePlan)],
     id: SnapshotId,
-) -> FrozenPaper {
+) -> FsSnapshotIntent {
     let mut sources: Vec<&NativeSource> = Vec::new();
     let (mut natives, mut directories, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
     for (coverage, plan) in planned {
@@ -355,7 +355,7 @@ fn paper(
             mounted: live.is_ok_and(|live| live.is_mount_point()),
         });
     }
-    FrozenPaper {
+    FsSnapshotIntent {
         store: ByteString::from(store.layout().root()),
         id,
         instance: request.instance.clone(),

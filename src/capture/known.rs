@@ -4,7 +4,7 @@ use super::Earlier;
 use super::private::Before as PrivateBefore;
 use super::repositories::Before;
 use super::walk::Reference;
-use crate::snapshot::{ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotRecord, Time};
+use crate::model::{ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotRecord, Time};
 use crate::store::{Blobs, Store};
 
 /// The latest snapshot of a mount root, whichever instance it belongs to.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::snapshot::{Directory, RelPath, add_sizes};
+use crate::model::{Directory, RelPath, add_sizes};
 
 /// A directory with what it holds, so far as the walk had come.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::io;
 
+use crate::model::{Listing, Name};
 use crate::mount::Dir;
 use crate::platform::{Looked, Stat};
-use crate::snapshot::{Listing, Name};
 
 /// A name with the facts of what it names.
 pub(super) type Child = (Name, io::Result<Stat>);

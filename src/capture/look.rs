@@ -7,11 +7,9 @@ use super::repositories::survey;
 use super::take::matcher;
 use super::walk::{Reference, Skipped, Walk};
 use super::{CaptureError, Limits};
+use crate::model::{Content, Coverage, Hasher, Manifest, RepositoryFacts, SnapshotRecord, Time, add_sizes};
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
-use crate::snapshot::{
-    Content, Coverage, Hasher, Manifest, RepositoryFacts, SnapshotRecord, Time, add_sizes,
-};
 use crate::store::Store;
 use crate::store::archive::Piece;
 

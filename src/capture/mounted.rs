@@ -1,7 +1,7 @@
 //! The record of one mount.
 
+use crate::model::{Coverage, Digest, Manifest, MountRecord, RecordedGap, RelPath, SnapshotRecord, Time};
 use crate::mount::{MountError, Root};
-use crate::snapshot::{Coverage, Digest, Manifest, MountRecord, RecordedGap, RelPath, SnapshotRecord, Time};
 
 /// How many paths of a kind a record names.
 const NAMED: usize = 100;

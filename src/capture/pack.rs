@@ -10,9 +10,9 @@ use super::repositories::Settled;
 use super::source::{LayoutHasher, Source};
 use foldhash::fast::RandomState;
 
+use crate::model::{ArchiveId, ArchiveRef, Content, Digest, Entry, RelPath};
 use crate::observer::Observer;
 use crate::platform::File;
-use crate::snapshot::{ArchiveId, ArchiveRef, Content, Digest, Entry, RelPath};
 use crate::store::archive::{BlobKind, LEVEL, Segment, Stored, Writer};
 use crate::store::{Blobs, Draft};
 

@@ -14,13 +14,13 @@ pub use self::reveal::{Reveal, Show};
 pub(super) use self::seal::{Before, Sealed, seal};
 use super::facts::entry;
 use crate::contract::{Matcher, Verdict};
-use crate::mount::{Dir, Root};
-use crate::parted::{Parted, Secret, part_settings};
-use crate::platform::{self, NodeKind, Stat};
-use crate::snapshot::{
+use crate::model::{
     Content, Coverage, Digest, DigestMethod, Entry, Kind, Name, Recorded, RelPath, SecretFact, SettingsFact,
     WithheldFact, WithheldReason,
 };
+use crate::mount::{Dir, Root};
+use crate::parted::{Parted, Secret, part_settings};
+use crate::platform::{self, NodeKind, Stat};
 use crate::store::DigestKey;
 
 /// A larger file is no credential; that it is there is enough.
@@ -371,7 +371,7 @@ fn fact(path: &RelPath, stat: &Stat, size: u64, digest: Option<Digest>) -> Withh
 }
 
 /// A file that held still while it was read.
-fn read(dir: &Dir, name: &OsStr) -> io::Result<(Stat, Vec<u8>, Vec<crate::snapshot::Xattr>)> {
+fn read(dir: &Dir, name: &OsStr) -> io::Result<(Stat, Vec<u8>, Vec<crate::model::Xattr>)> {
     for _ in 0..ATTEMPTS {
         let (mut file, before) = dir.file(name)?;
         platform::settle(&file, before.ctime.max(before.mtime))?;

@@ -14,10 +14,10 @@ pub(super) use self::settled::{Settled, settle};
 use self::state::state;
 use crate::contract::{Matcher, Verdict};
 use crate::git::{Files as _, Found, Live, Repositories, Repository, work_tree};
-use crate::mount::Root;
-use crate::snapshot::{
+use crate::model::{
     Coverage, GitCoverage, Manifest, RelPath, RepositoryClass, RepositoryFacts, RepositoryState, add_sizes,
 };
+use crate::mount::Root;
 
 /// So many repositories of a mount are looked at.
 const MOST_REPOSITORIES: usize = 200;

@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
+use crate::model::{Content, DigestMethod, Hasher};
 use crate::platform::{self, File, Stat};
-use crate::snapshot::{Content, DigestMethod, Hasher};
 
 /// An opened regular file with the size and the holes that it had when it was opened.
 pub struct Source {

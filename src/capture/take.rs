@@ -26,11 +26,11 @@ use super::private::{PrivateFile, look_at_private};
 use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
 use crate::contract::Matcher;
-use crate::mount::{MountError, Root};
-use crate::observer::Observer;
-use crate::snapshot::{
+use crate::model::{
     ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, add_sizes,
 };
+use crate::mount::{MountError, Root};
+use crate::observer::Observer;
 use crate::store::{DigestKey, Draft, Store, Told};
 
 /// A snapshot that was taken, with its manifests still in memory.

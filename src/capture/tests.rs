@@ -22,11 +22,11 @@ use std::time::Duration;
 
 use super::{CaptureError, Captured, Earlier, Limits, Look, Request, Seen, look, take};
 use crate::clock::{Clock, Entropy};
-use crate::observer::{Observer, Phase, Silent};
-use crate::snapshot::{
+use crate::model::{
     ByteString, Coverage, Entry, ExcludeRule, ExcludeSource, InstanceId, Manifest, RelPath, SnapshotKind,
     Time,
 };
+use crate::observer::{Observer, Phase, Silent};
 use crate::store::Store;
 
 /// Gives other bytes each time, and the same ones in every run.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Finding, Group, Severity, Versions, shell};
 use crate::config::shown;
 use crate::environment::Environment;
-use crate::snapshot::SnapshotRecord;
+use crate::model::SnapshotRecord;
 use crate::store::{CATALOG_FORMAT, SQLITE_FLOOR, archive, sqlite_version};
 
 pub(super) fn versions() -> Versions {

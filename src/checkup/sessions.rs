@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use super::{Finding, Group, Severity, counted, shell};
 use crate::config::{self, settle, shown};
 use crate::contract::STAGING_PREFIX;
+use crate::model::{AsideChange, InstanceId, StagePlace};
 use crate::platform::remote::{above, is_elsewhere, upwards};
 use crate::restore::hurt_papers;
 use crate::session::{Reason, State, state};
-use crate::snapshot::{AsideChange, InstanceId, StagePlace};
 use crate::store::{
     HeldLock, Holder, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey,
 };

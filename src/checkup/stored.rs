@@ -2,7 +2,7 @@
 
 use super::{Finding, Group, Severity, counted, shell, size};
 use crate::config::shown;
-use crate::snapshot::SnapshotId;
+use crate::model::SnapshotId;
 use crate::store::{DraftFact, NativeFact, StoreError, Survey};
 use std::path::PathBuf;
 

@@ -12,8 +12,8 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use super::args::{CalledAs, command_for};
 use crate::config::Config;
 use crate::environment::Environment;
+use crate::model::Time;
 use crate::session::find_instance;
-use crate::snapshot::Time;
 use crate::store::{InstanceRow, Layout, SnapshotRow, Store};
 use crate::terminal::{sanitize, size};
 

@@ -19,8 +19,8 @@ use serde::Serialize;
 
 use super::commands::Since;
 use crate::diff::{Change, ChangeKind, NotCovered};
+use crate::model::{Coverage, RelPath};
 use crate::restore::{Action, After, AsideWhy, Others, Why};
-use crate::snapshot::{Coverage, RelPath};
 
 pub(in crate::cli) use care::{
     DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome, StoreDocument, VersionsDocument,

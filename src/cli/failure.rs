@@ -11,9 +11,9 @@ mod transfer;
 use std::io::ErrorKind as ErrorCause;
 
 use super::error::{CliError, ErrorKind};
+use crate::model::SnapshotId;
 use crate::process::LaunchError;
 use crate::session::{Reason, SessionError};
-use crate::snapshot::SnapshotId;
 use crate::store::archive::ArchiveError;
 use crate::store::{Holder, LockedObject, StoreError};
 use crate::terminal::{sanitize, shell, size};

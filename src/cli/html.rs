@@ -14,7 +14,7 @@ pub(in crate::cli) use changes::Shown;
 
 use super::commands::show::Known;
 use super::error::CliError;
-use crate::snapshot::Time;
+use crate::model::Time;
 use crate::store::Store;
 use crate::terminal::size;
 

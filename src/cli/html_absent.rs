@@ -4,7 +4,7 @@ use super::commands::diff::Differences;
 use super::commands::show::Known;
 use super::error::CliError;
 use crate::features::Feature;
-use crate::snapshot::Time;
+use crate::model::Time;
 use crate::store::Store;
 
 /// What a page would show of a comparison.

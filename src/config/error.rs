@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Source;
-use crate::snapshot::ByteString;
+use crate::model::ByteString;
 
 /// A path for a message: as it is when that is harmless, else quoted with escapes, so that nothing is lost and no
 /// control character gets through.

@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::model::ByteString;
 use crate::platform::{NodeKind, stat_path};
-use crate::snapshot::ByteString;
 
 /// A larger file is none of jackin's.
 const LARGEST: u64 = 4 << 20;

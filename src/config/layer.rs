@@ -15,7 +15,7 @@ use super::{
     AgentRestore, GitClean, Limits, Mode, MountConfig, Native, OnFailure, Resolved, Sensitive, Sourced,
     StateSecrets, Subject, pattern,
 };
-use crate::snapshot::{GitCoverage, RelPath};
+use crate::model::{GitCoverage, RelPath};
 
 /// The settings of one `[recovery]` table, or of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

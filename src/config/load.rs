@@ -18,8 +18,8 @@ use super::{
     settle,
 };
 use crate::environment::Environment;
+use crate::model::ByteString;
 use crate::platform::remote::is_elsewhere;
-use crate::snapshot::ByteString;
 
 /// How like a name must be to be proposed for one that does not exist, from 0 to 1.
 const LIKENESS: f64 = 0.4;

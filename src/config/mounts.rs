@@ -10,8 +10,8 @@ use super::document::{Document, type_of};
 use super::error::ConfigError;
 use super::table::choose;
 use super::{Isolation, Source, host};
+use crate::model::ByteString;
 use crate::platform::remote::{ADDRESSES, has_path, is_elsewhere, scheme_of};
-use crate::snapshot::ByteString;
 
 /// A mount as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -2,7 +2,7 @@
 
 use super::error::{ConfigError, Place};
 use super::{Config, Sourced};
-use crate::snapshot::Digest;
+use crate::model::Digest;
 
 /// The longest that a prefix may be: an object's name has at most 1024 bytes, of which ours take some.
 const LONGEST_PREFIX: usize = 512;

@@ -9,7 +9,7 @@ use super::{
     AgentRestore, GitClean, Integration, Mode, MountConfig, Native, OnFailure, Sensitive, Source, Sourced,
     StateSecrets,
 };
-use crate::snapshot::{ByteString, GitCoverage, RelPath, label_from};
+use crate::model::{ByteString, GitCoverage, RelPath, label_from};
 
 /// What a session is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

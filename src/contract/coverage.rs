@@ -8,9 +8,9 @@ use super::resolve::TrackedByGit;
 use super::terms::{KeptExclude, StackWarning};
 use super::{ContractError, Matcher, PatternError, Verdict, integration};
 use crate::config::{GitClean, Resolved, Sensitive, Source};
+use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
 use crate::platform::remote::machine_of;
 use crate::platform::{self, NodeKind};
-use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
 
 /// Longest label in bytes (docs/format.md), and the part of it that leaves room for a number.
 const LABEL_BYTES: usize = 64;

@@ -7,7 +7,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::STAGING_PREFIX;
-use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath, WithheldPath, WithheldReason};
+use crate::model::{ByteString, Coverage, ExcludeRule, RelPath, WithheldPath, WithheldReason};
 
 /// What a coverage says about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Matcher, PatternError, Verdict};
+use crate::model::{ByteString, Coverage, Name, RelPath};
 use crate::mount::{MountError, Root};
 use crate::platform::remote::{actor_near, ask, is_elsewhere, place_there};
 use crate::platform::{self, NodeKind, Stat, parallel};
-use crate::snapshot::{ByteString, Coverage, Name, RelPath};
 
 /// Enough for an honest picture within about a second.
 pub const MAX_VISITED: u64 = 200_000;

@@ -8,9 +8,9 @@ use super::coverage::kind_of;
 use super::terms::{KeptExclude, StackWarning};
 use super::{Matcher, PatternError, Verdict};
 use crate::config::{BUILT_IN_INTEGRATIONS, Integration};
+use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
 use crate::platform::NodeKind;
 use crate::platform::remote::above;
-use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
 
 /// What is automatic about a mount.
 #[derive(Debug, Default)]

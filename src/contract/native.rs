@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{NativeTerms, staging_prefix};
+use crate::model::{ByteString, Coverage, NativeUse, RelPath};
 use crate::platform::remote::{Address, Spot, above};
 use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind, Stat};
 use crate::process::Freezer;
-use crate::snapshot::{ByteString, Coverage, NativeUse, RelPath};
 
 /// How the names of snapshots of claims begin, and those of ZFS behind their `@`.
 pub(super) const VOLUME_SNAPSHOTS: &str = "jackin-recovery-…";

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::{BroadReason, state};
 use crate::config::settle;
 use crate::environment::Environment;
+use crate::model::{ByteString, RelPath, WithheldPath, WithheldReason};
 use crate::platform::remote::{Address, home_near};
-use crate::snapshot::{ByteString, RelPath, WithheldPath, WithheldReason};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 

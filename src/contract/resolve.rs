@@ -13,8 +13,8 @@ use super::terms::{
 use super::{ContractError, Verdict, coverage, native, overlap, state};
 use crate::config::{Isolation, Mode, MountConfig, Native, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
+use crate::model::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 use crate::platform::remote::{copied_near, helper_near, lacks_near};
-use crate::snapshot::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 
 /// Gives the paths below a directory that git tracks, when it is the work tree of a repository; `None` when it cannot tell.
 pub type TrackedByGit = fn(&Path) -> Option<Vec<RelPath>>;

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use super::ContractError;
 use super::terms::{MountState, NotCovered};
 use crate::config::{Isolated, Isolation, MountConfig, Subject, shown};
+use crate::model::{ByteString, ground};
 use crate::platform::remote::machine_of;
 use crate::platform::{self, NodeKind};
-use crate::snapshot::{ByteString, ground};
 
 /// What a mount turned out to be on this host.
 pub(super) struct Seen<'a> {

@@ -4,8 +4,8 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use crate::model::{Digest, StagePlace};
 use crate::platform::remote::above;
-use crate::snapshot::{Digest, StagePlace};
 
 /// A restore stages new content in directories with such names, beside the mount root or directly in it.
 pub const STAGING_PREFIX: &str = ".jackin-recovery-";

@@ -9,8 +9,8 @@ use crate::config::{
     Isolation, JackinTerms, Limits, Mode, OnFailure, Retention, Room, Sensitive, Source, Sourced,
     StateSecrets, Subject, Unread,
 };
+use crate::model::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 use crate::platform::remote::{Helper, Lack};
-use crate::snapshot::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 
 /// What operator and tool agree on before a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

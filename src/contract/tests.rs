@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use super::{Contract, ContractError, MountState, NotCovered, Options, mark_new, resolve};
 use crate::config::{Config, Flags};
 use crate::environment::Environment;
-use crate::snapshot::{ByteString, Coverage};
+use crate::model::{ByteString, Coverage};
 
 /// A host: `ROOT/home` with jackin's directories in it, `ROOT/src` for mounts.
 pub(super) struct Host {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::rename::pair_renames;
 use crate::capture::Skipped;
-use crate::snapshot::{Directory, Entry, Kind, Listing, Manifest, Name, RelPath, StepCounts};
+use crate::model::{Directory, Entry, Kind, Listing, Manifest, Name, PathCounts, RelPath};
 
 /// One of the two states.
 #[derive(Clone, Copy)]
@@ -102,7 +102,7 @@ impl<'a> Ahead<'a> {
 
 /// Counts how two manifests differ; `None` stands for a mount root that did not exist.
 #[must_use]
-pub fn count_changes(from: Option<&Manifest>, to: Option<&Manifest>) -> StepCounts {
+pub fn count_changes(from: Option<&Manifest>, to: Option<&Manifest>) -> PathCounts {
     let side = |manifest| Side {
         manifest,
         skipped: &[],
@@ -111,8 +111,8 @@ pub fn count_changes(from: Option<&Manifest>, to: Option<&Manifest>) -> StepCoun
 }
 
 /// Counts changes for every command; a renamed path counts once.
-pub fn count<'a>(changes: impl IntoIterator<Item = &'a Change>) -> StepCounts {
-    let mut counts = StepCounts::default();
+pub fn count<'a>(changes: impl IntoIterator<Item = &'a Change>) -> PathCounts {
+    let mut counts = PathCounts::default();
     for change in changes {
         match change.kind {
             ChangeKind::Added => counts.added += 1,

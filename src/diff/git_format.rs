@@ -5,7 +5,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use crate::snapshot::{Entry, Kind, RelPath};
+use crate::model::{Entry, Kind, RelPath};
 
 /// The mode that git has for an entry: 100644, 100755 or 120000. `None`: git has no such object.
 #[must_use]
@@ -128,7 +128,7 @@ mod tests {
     //! Names and encodings, as git writes them.
 
     use super::{encoded, is_refused_by_git, quoted_name};
-    use crate::snapshot::RelPath;
+    use crate::model::RelPath;
 
     #[test]
     fn names_are_quoted_as_git_quotes_them() {

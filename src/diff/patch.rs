@@ -6,7 +6,7 @@ use similar::{Algorithm, ChangeTag, TextDiff};
 
 use super::mask::masked;
 use super::{Change, ChangeKind};
-use crate::snapshot::{Entry, Kind, RelPath};
+use crate::model::{Entry, Kind, RelPath};
 
 /// Content of one side, as far as the caller could load it.
 #[derive(Clone, Debug, PartialEq, Eq)]

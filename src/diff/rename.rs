@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Change, ChangeKind};
-use crate::snapshot::{Content, Entry, RelPath};
+use crate::model::{Content, Entry, RelPath};
 
 /// Replaces each pair of a deleted and an added regular file of the same content by one renamed path.
 #[must_use]

@@ -9,7 +9,7 @@ use crate::git::{
     Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, below, driver_lines, executables,
     work_tree,
 };
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// So many doubts are told.
 const MOST_DOUBTS: usize = 20;

@@ -11,8 +11,8 @@ use self::secrets::{is_secret_flag, is_secret_key, redacted};
 use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
 use crate::contract::PrivateFiles;
 use crate::git::{Files, whole};
+use crate::model::{Coverage, Entry, RelPath};
 use crate::parted::WITHHELD;
-use crate::snapshot::{Coverage, Entry, RelPath};
 
 /// A larger file is no settings.
 const LARGEST: u64 = 4 << 20;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::Side;
 use crate::capture::Skipped;
-use crate::snapshot::{
+use crate::model::{
     Content, Digest, DigestMethod, Directory, Entry, Gap, GapReason, InodeFlags, Kind, Listing, Manifest,
     Name, RelPath, Time, Xattr,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::snapshot::{Manifest, RelPath, WithheldFact};
+use crate::model::{Manifest, RelPath, WithheldFact};
 
 /// What became of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::error::shown;
 use super::reading::{below, whole};
 use super::repository::Repository;
 use super::{GitError, config_text};
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// A configuration that is larger was made to hurt.
 const MOST_CONFIG: u64 = 4 << 20;

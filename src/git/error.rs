@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
 
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// Why something in a repository cannot be read.
 #[derive(Debug, thiserror::Error)]

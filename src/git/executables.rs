@@ -8,7 +8,7 @@ use super::reading::{below, look, whole};
 use super::remotes::without_credentials;
 use super::repository::Repository;
 use super::{Files, Found, GitError};
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// Something that makes git run a program, or take orders from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

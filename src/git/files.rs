@@ -6,9 +6,9 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
+use crate::model::{Name, RelPath};
 use crate::mount::{Dir, Root};
 use crate::platform::{self, File, NodeKind};
-use crate::snapshot::{Name, RelPath};
 
 /// What lies at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]

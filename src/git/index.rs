@@ -6,7 +6,7 @@ use super::error::shown;
 use super::reading::{Cursor, below, whole};
 use super::repository::Repository;
 use super::{GitError, Oid};
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// Four million entries.
 const MOST_INDEX: u64 = 256 << 20;

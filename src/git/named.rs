@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::{Oid, Repository, work_files, work_tree};
-use crate::snapshot::{Content, Manifest, Name, RelPath};
+use crate::model::{Content, Manifest, Name, RelPath};
 
 /// Trees of a commit that are read: more directories than any repository has.
 const MOST_TREES: usize = 1_000_000;

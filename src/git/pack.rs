@@ -4,7 +4,7 @@ use super::delta;
 use super::object::{Kind, Object};
 use super::reading::{Cursor, exact, inflater, rest_of, size};
 use super::{Files, GitError, Oid};
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// A pack that was opened.
 pub(super) struct Pack {

@@ -1,6 +1,6 @@
 //! Which paths of a mount are git's own.
 
-use crate::snapshot::{Content, Directory, Kind, Manifest, Name, RelPath};
+use crate::model::{Content, Directory, Kind, Manifest, Name, RelPath};
 
 /// The directories, and the files that point to one, in which git keeps its own things. Told by their names and what is in them,
 /// on any side of a comparison: what a session removed is git's as well.

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read};
 use flate2::bufread::ZlibDecoder;
 
 use super::{Files, Found, GitError, error::shown};
-use crate::snapshot::{Name, RelPath};
+use crate::model::{Name, RelPath};
 
 /// A file that holds one name or a few lines (HEAD, `gitdir`, MERGE_HEAD).
 pub(super) const SMALL: u64 = 64 << 10;

@@ -8,7 +8,7 @@ use super::reading::{SMALL, Stream, below, below_foreign, look, size, whole};
 use super::repository::{Repository, line};
 use super::walk::MOST_VISITED;
 use super::{Found, GitError, Oid};
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// Names of refs, and what they point to.
 pub type Refs = BTreeMap<Vec<u8>, Oid>;

@@ -9,7 +9,7 @@ use super::reading::{SMALL, below, look, whole};
 use super::refs::Refs;
 use super::store::Store;
 use super::{Files, Found, GitError};
-use crate::snapshot::{Name, RelPath};
+use crate::model::{Name, RelPath};
 
 /// How a work tree is tied to its git directory.
 #[derive(Clone, Debug, PartialEq, Eq)]

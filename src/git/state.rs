@@ -8,7 +8,7 @@ use super::places::is_lock;
 use super::reading::{Stream, below, look, size, whole};
 use super::repository::Repository;
 use super::{GitError, Oid};
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// Something that was begun and has to be finished or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

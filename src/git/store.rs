@@ -12,7 +12,7 @@ use super::reading::{
 };
 use super::repository::Repository;
 use super::{Found, GitError, Oid};
-use crate::snapshot::{Name, RelPath};
+use crate::model::{Name, RelPath};
 
 /// Objects that are larger are not taken into memory.
 const MOST_OBJECT: u64 = 128 << 20;

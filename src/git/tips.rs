@@ -4,7 +4,7 @@ use super::reading::{below, whole};
 use super::refs::Refs;
 use super::repository::Repository;
 use super::{GitError, Oid};
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// Bytes of one such file: `FETCH_HEAD` has a line for each branch that was fetched.
 const MOST_LINES: u64 = 4 << 20;

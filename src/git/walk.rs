@@ -4,7 +4,7 @@ use super::error::shown;
 use super::reading::look;
 use super::repository::Repository;
 use super::{Found, GitError};
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// Files and directories that one walk visits.
 pub(super) const MOST_VISITED: usize = 1_000_000;

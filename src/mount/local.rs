@@ -5,11 +5,11 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::model::{FileSystemId, Name, RelPath, Time, Xattr};
 use crate::platform::{
     self, Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Object, Stat, Wanted,
     remote,
 };
-use crate::snapshot::{FileSystemId, Name, RelPath, Time, Xattr};
 
 /// Why a mount cannot be used.
 #[derive(Debug, thiserror::Error)]

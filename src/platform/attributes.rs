@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::kernel::{self, Bearer};
 use super::{AsHandle, HandleRef};
-use crate::snapshot::Xattr;
+use crate::model::Xattr;
 
 /// Every attribute of `name` in `dir` (of `dir` itself when the name is empty), sorted by name. A file system without
 /// attributes has none.

@@ -10,7 +10,7 @@ use super::{
     AsHandle, File, Handle, HandleRef, NodeKind, Stat, clock_of, data_segments, handle_attributes,
     list_attributes, names, open_beneath, open_child_file_blindly, read_link, stat_child, stat_handle,
 };
-use crate::snapshot::{Time, Xattr};
+use crate::model::{Time, Xattr};
 
 /// How coarse a file system's times may be: two changes within this span can carry the same time (kernels before
 /// 6.13 stamp with the timer tick, at most 10 ms).

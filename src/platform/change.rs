@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Timespec, Ti
 use rustix::io::Errno;
 
 use super::{AsHandle, File, NodeKind, kernel};
-use crate::snapshot::Time;
+use crate::model::Time;
 
 /// Creates the regular file `name`, mode 0600, for writing; it must not exist.
 ///

@@ -6,7 +6,7 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use super::{AsHandle, File, HandleRef, kernel};
-use crate::snapshot::Time;
+use crate::model::Time;
 
 /// What a file system is known for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

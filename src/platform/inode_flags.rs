@@ -3,7 +3,7 @@
 use std::io;
 
 use super::AsHandle;
-use crate::snapshot::InodeFlags;
+use crate::model::InodeFlags;
 
 #[cfg(target_os = "linux")]
 const KNOWN: [(InodeFlags, rustix::fs::IFlags); 3] = [

@@ -40,7 +40,7 @@ use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::kernel::Result;
-use crate::snapshot::Digest;
+use crate::model::Digest;
 
 /// How addresses are written, for whoever has to be told.
 pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH, docker-volume://NAME[/PATH], \

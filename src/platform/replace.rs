@@ -12,7 +12,7 @@ use super::change::{chmod_handle, chown, remove_file, rename_new, sync_directory
 use super::{File, Opening, is_sync_unsupported, kernel, open_child_file, open_path, own_ids, stat_child};
 use super::{list_attributes, set_attribute};
 use crate::clock::letters;
-use crate::snapshot::Xattr;
+use crate::model::Xattr;
 
 /// Why a file was not replaced. Nothing was written then, unless the action says so.
 #[derive(Debug, thiserror::Error)]

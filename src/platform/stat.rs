@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{AtFlags, FileType};
 
 use super::{AsHandle, kernel};
-use crate::snapshot::{InodeFlags, Time};
+use crate::model::{InodeFlags, Time};
 
 pub(super) use imp::told;
 

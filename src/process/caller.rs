@@ -4,7 +4,7 @@ use super::identity::{ProbeError, Seen, current_boot};
 use super::probe::INSTANCE_VARIABLE;
 use super::system;
 use crate::environment::Environment;
-use crate::snapshot::ProcessRef;
+use crate::model::ProcessRef;
 
 /// No chain of parents is longer than the largest process number allows; this only ends a chain that races with itself.
 const LONGEST_CHAIN: usize = 1 << 16;

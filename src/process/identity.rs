@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::system;
-use crate::snapshot::ProcessRef;
+use crate::model::ProcessRef;
 
 /// Why the system's processes could not be looked at. A caller treats this as "active".
 #[derive(Debug, thiserror::Error)]

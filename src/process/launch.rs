@@ -14,7 +14,7 @@ use super::forward::Forwarder;
 use super::identity::reference;
 use super::signals::{Aside, HeldBack, Interrupts};
 use super::{orphans, system};
-use crate::snapshot::ProcessRef;
+use crate::model::ProcessRef;
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use super::identity::current_boot;
 use super::own;
 use super::probe::belonging;
 use super::system;
-use crate::snapshot::ProcessRef;
+use crate::model::ProcessRef;
 
 /// How long helpers that end right behind the command are waited for: so many times so long.
 const SETTLE: (u32, Duration) = (20, Duration::from_millis(10));

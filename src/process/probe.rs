@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::identity::{Life, ProbeError, Seen, current_boot, life, may_be_same_boot};
 use super::system;
-use crate::snapshot::{InstanceId, ProcessRef};
+use crate::model::{InstanceId, ProcessRef};
 
 /// Names the instance in the environment of every process of a session.
 pub const INSTANCE_VARIABLE: &str = "JACKIN_RECOVERY_INSTANCE";

@@ -14,7 +14,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::snapshot::InstanceId;
+use crate::model::InstanceId;
 
 /// Set in the process that a test starts for itself.
 const INSIDE: &str = "PROCESS_TEST_INSIDE";

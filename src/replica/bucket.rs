@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::snapshot::Digest;
+use crate::model::Digest;
 
 /// Returns true when the caller wants the work to stop; called often.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;

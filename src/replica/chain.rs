@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::snapshot::{Act, Digest, Receipt, SnapshotId};
+use crate::model::{Digest, Operation, Receipt, SnapshotId};
 use crate::store::Anchor;
 
 /// The chain as far as it is there.
@@ -34,16 +34,16 @@ impl Chain {
         let mut all: BTreeMap<SnapshotId, Told> = BTreeMap::new();
         for receipt in &self.receipts {
             match &receipt.act {
-                Act::Capture { snapshot, record, .. } => {
+                Operation::Capture { snapshot, record, .. } => {
                     let told = all.entry(snapshot.clone()).or_default();
                     told.captured = told.captured.or(Some(*record));
                 }
-                Act::Prune { snapshots, .. } => {
+                Operation::Prune { snapshots, .. } => {
                     for pruned in snapshots {
                         all.entry(pruned.id.clone()).or_default().given_up = true;
                     }
                 }
-                Act::AcceptLoss { records, .. } => {
+                Operation::AcceptLoss { records, .. } => {
                     for id in records {
                         all.entry(id.clone()).or_default().lost = true;
                     }

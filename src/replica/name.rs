@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::snapshot::{ArchiveId, SnapshotId};
+use crate::model::{ArchiveId, SnapshotId};
 
 /// How every name ends: what it names is an age file.
 const END: &str = ".age";

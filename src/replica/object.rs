@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ReplicaError;
-use crate::snapshot::{Digest, StoreId};
+use crate::model::{Digest, StoreId};
 use crate::store::ReplicaIdentity;
 use crate::store::archive::{Identities, OpenError, Recipients, open_bytes, seal_bytes};
 

@@ -9,8 +9,8 @@ use super::chain::Chain;
 use super::name::Name;
 use super::object::{self, Fault};
 use super::{ReplicaError, push};
+use crate::model::{ArchiveId, ArchiveRef, Digest, SnapshotId, SnapshotRecord, StoreId};
 use crate::observer::Observer;
-use crate::snapshot::{ArchiveId, ArchiveRef, Digest, SnapshotId, SnapshotRecord, StoreId};
 use crate::store::archive::Identities;
 use crate::store::{ReplicaIdentity, parse_moved, parse_record, read_links};
 
@@ -355,7 +355,7 @@ impl<'a> Remote<'a> {
 
 /// The sessions that records belong to, with their records in the order in which they were taken.
 #[must_use]
-pub fn by_instance(records: Vec<SnapshotRecord>) -> Vec<(crate::snapshot::InstanceId, Vec<SnapshotRecord>)> {
+pub fn by_instance(records: Vec<SnapshotRecord>) -> Vec<(crate::model::InstanceId, Vec<SnapshotRecord>)> {
     let mut order = Vec::new();
     let mut all: HashMap<_, Vec<SnapshotRecord>> = HashMap::new();
     for record in records {

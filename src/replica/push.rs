@@ -7,8 +7,8 @@ use super::bucket::{Bucket, Put, Tag};
 use super::name::Name;
 use super::put::{Sent, There, sorted};
 use super::{ReplicaError, object};
+use crate::model::{ArchiveRef, Digest, SnapshotId, Time};
 use crate::observer::Observer;
-use crate::snapshot::{ArchiveRef, Digest, SnapshotId, Time};
 use crate::store::archive::Recipients;
 use crate::store::{ReplicaIdentity, Store, StoreError};
 

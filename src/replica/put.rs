@@ -7,7 +7,7 @@ use super::bucket::{BucketError, BucketErrorKind, Put, Tag};
 use super::name::Name;
 use super::push::{Copying, RECEIPTS};
 use super::{ReplicaError, object};
-use crate::snapshot::{ArchiveId, Digest};
+use crate::model::{ArchiveId, Digest};
 
 /// What age and our line add, and the largest record (bytes).
 const LARGEST_RECORD: u64 = 80 << 20;

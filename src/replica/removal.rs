@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::ReplicaError;
 use super::name::Name;
 use super::push::Copying;
-use crate::snapshot::{Act, ArchiveId, SnapshotId};
+use crate::model::{ArchiveId, Operation, SnapshotId};
 
 impl Copying<'_> {
     /// Removes there what was given up here. Call it after [`Copying::run`]: then the receipts that tell of it are there.
@@ -17,8 +17,10 @@ impl Copying<'_> {
         let mut packed: HashSet<ArchiveId> = HashSet::new();
         for receipt in self.store.receipts()? {
             match receipt.act {
-                Act::Prune { snapshots, .. } => pruned.extend(snapshots.into_iter().map(|pruned| pruned.id)),
-                Act::Repack { from, .. } => packed.extend(from),
+                Operation::Prune { snapshots, .. } => {
+                    pruned.extend(snapshots.into_iter().map(|pruned| pruned.id))
+                }
+                Operation::Repack { from, .. } => packed.extend(from),
                 _ => {}
             }
         }

@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 
 use super::bucket::{Bucket, BucketError, BucketErrorKind as Kind, Listed, Put, Stop, Tag};
 use crate::config::BucketPlace;
-use crate::snapshot::Digest;
+use crate::model::Digest;
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -11,11 +11,11 @@ use bucket::Memory;
 
 use super::*;
 use crate::clock::Entropy;
-use crate::observer::Silent;
-use crate::snapshot::{
-    Act, ArchiveRef, ByteString, Coverage, Digest, InstanceId, MountRecord, PruneReason, PrunedSnapshot,
-    SnapshotId, SnapshotKind, SnapshotRecord, Time,
+use crate::model::{
+    ArchiveRef, ByteString, Coverage, Digest, InstanceId, MountRecord, Operation, PruneReason,
+    PrunedSnapshot, SnapshotId, SnapshotKind, SnapshotRecord, Time,
 };
+use crate::observer::Silent;
 use crate::store::archive::{Identities, Recipients};
 use crate::store::{Patience, ReplicaIdentity, Store, Told as ToldOf};
 
@@ -76,7 +76,7 @@ impl Bench {
             store,
             entropy: Counting(AtomicU8::new(1)),
         };
-        let begin = Act::Begin {
+        let begin = Operation::Begin {
             workspace: Some("secret-workspace".to_owned()),
             mode: "project".to_owned(),
             mounts: vec![coverage()],

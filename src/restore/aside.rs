@@ -8,9 +8,9 @@ use std::io;
 use super::metadata::set_directory_mode;
 use super::moves::{fits, with_metadata_of};
 use crate::capture::Source;
+use crate::model::{Entry, Kind, KnownObject, KnownState, Manifest, Name, RelPath, Time};
 use crate::mount::Dir;
 use crate::platform::{self, Actor, NodeKind, Stat};
-use crate::snapshot::{Entry, Kind, KnownObject, KnownState, Manifest, Name, RelPath, Time};
 
 /// The objects that may be removed, by inode: what was staged, and what the emergency snapshot holds of what was there.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::contract::{Matcher, Verdict as Excluded};
-use crate::snapshot::{Entry, InstanceId, Manifest, RelPath, SnapshotId};
+use crate::model::{Entry, InstanceId, Manifest, RelPath, SnapshotId};
 
 /// What is known about the states that one mount went through.
 #[derive(Default)]
@@ -128,7 +128,7 @@ fn known(manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
 
 /// Whether the manifest proves that there was nothing at `path`.
 fn is_absent(manifest: &Manifest, path: &RelPath) -> bool {
-    use crate::snapshot::Listing;
+    use crate::model::Listing;
     let mut on_the_way = path.ancestors().chain([path.clone()]).peekable();
     while let Some(above) = on_the_way.next() {
         let Some(dir) = manifest.directory(&above) else {

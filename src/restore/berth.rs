@@ -10,10 +10,10 @@ use super::progress::{Progress, Seat};
 use super::propose::ProposedMount;
 use super::work::Job;
 use crate::capture::is_gone;
+use crate::model::{AsideAct, AsideStep, Identity, JournalMove, MoveKind, StagePlace};
 use crate::mount::{Dir, Root};
 use crate::observer::Observer;
 use crate::platform;
-use crate::snapshot::{AsideAct, AsideStep, Deed, Identity, JournalMove, StagePlace};
 
 /// One such directory, opened.
 pub(super) struct Berth {
@@ -146,9 +146,9 @@ pub(super) fn as_move(step: &AsideStep) -> JournalMove {
     JournalMove {
         path: step.path.clone(),
         deed: match step.act {
-            AsideAct::Away => Deed::Away(place),
-            AsideAct::Back => Deed::Back(place),
-            AsideAct::Exchanged => Deed::Exchange(place),
+            AsideAct::Away => MoveKind::SetAside(place),
+            AsideAct::Back => MoveKind::PutBack(place),
+            AsideAct::Exchanged => MoveKind::SwapAside(place),
         },
         old: step.live,
         new: step.aside,
@@ -158,8 +158,11 @@ pub(super) fn as_move(step: &AsideStep) -> JournalMove {
 }
 
 /// Whether a move is one of these.
-pub(super) fn is_aside(deed: &Deed) -> bool {
-    matches!(deed, Deed::Away(_) | Deed::Back(_) | Deed::Exchange(_))
+pub(super) fn is_aside(deed: &MoveKind) -> bool {
+    matches!(
+        deed,
+        MoveKind::SetAside(_) | MoveKind::PutBack(_) | MoveKind::SwapAside(_)
+    )
 }
 
 /// What is found at a path, and where that is.

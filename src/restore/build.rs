@@ -8,10 +8,10 @@ use std::io;
 use super::RestoreError;
 use super::metadata::Object;
 use super::twins::Twins;
+use crate::model::{Content, Entry, Hasher, Kind, RelPath, Time};
 use crate::mount::Dir;
 use crate::observer::Observer;
 use crate::platform::{self, AsHandle as _, File};
-use crate::snapshot::{Content, Entry, Hasher, Kind, RelPath, Time};
 use crate::store::archive::Piece;
 use crate::store::{BlobReader, Blobs};
 

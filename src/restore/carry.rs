@@ -14,10 +14,10 @@ use super::opened::is_made_anew;
 use super::progress::{Order, Other, Progress, Seat, place, progress, seat};
 use super::stage::Stage;
 use crate::capture::{is_gone, words};
+use crate::model::{Entry, JournalMount, JournalMove, Manifest, MoveKind, RelPath};
 use crate::mount::Root;
 use crate::observer::Observer;
 use crate::platform::{self, Stat};
-use crate::snapshot::{Deed, Entry, JournalMount, JournalMove, Manifest, RelPath};
 
 /// The moves of one mount under way.
 pub(super) struct Carry<'a> {
@@ -115,12 +115,12 @@ impl Carry<'_> {
             .moves
             .iter()
             .filter_map(|step| match &step.deed {
-                Deed::Metadata { will, .. } => Some((step.old.as_ref()?.ino, &*will.0)),
+                MoveKind::Metadata { will, .. } => Some((step.old.as_ref()?.ino, &*will.0)),
                 _ => None,
             })
             .collect();
         for step in &self.mount.moves {
-            let (Deed::Swap(name) | Deed::Out(name)) = &step.deed else {
+            let (MoveKind::Exchange(name) | MoveKind::StageOut(name)) = &step.deed else {
                 continue;
             };
             match self.progress(step)? {
@@ -182,7 +182,7 @@ impl Carry<'_> {
         let was = self.before.and_then(|before| before.entry(&step.path));
         let expected = match (was, &stand.live) {
             // What was there is gone by then.
-            (_, is) if matches!(step.deed, Deed::In(_) | Deed::Back(_)) => is.is_none(),
+            (_, is) if matches!(step.deed, MoveKind::Install(_) | MoveKind::PutBack(_)) => is.is_none(),
             // No snapshot holds it: that it is the same object was told by how far the move came.
             (_, is) if is_aside(&step.deed) => is.is_some(),
             (Some(was), Some(is)) => {
@@ -216,7 +216,7 @@ impl Carry<'_> {
 
     /// Whether what is staged for a move is what was staged: asked when a crash lies between.
     fn check_staged(&self, step: &JournalMove) -> Result<(), RestoreError> {
-        if !self.again || !matches!(step.deed, Deed::In(_) | Deed::Swap(_)) {
+        if !self.again || !matches!(step.deed, MoveKind::Install(_) | MoveKind::Exchange(_)) {
             return Ok(());
         }
         let other = self.other(step);
@@ -236,7 +236,7 @@ impl Carry<'_> {
             _ => return Ok(()),
         };
         let known = !self.again
-            || !matches!(step.deed, Deed::Swap(_))
+            || !matches!(step.deed, MoveKind::Exchange(_))
             || other
                 .dir()
                 .and_then(|dir| self.known.holds(dir, &name))
@@ -250,13 +250,13 @@ impl Carry<'_> {
 
     fn still_fits(&self, step: &JournalMove, was: &Entry, is: &Stat) -> bool {
         let several = was.nlink > 1;
-        let linked = matches!(&step.deed, Deed::Metadata { will, .. } if will.0.nlink > 1);
+        let linked = matches!(&step.deed, MoveKind::Metadata { will, .. } if will.0.nlink > 1);
         // Directories that we changed ourselves, files whose other names we replaced, and files that a name was linked to while
         // we staged, and those whose flags were in the way have another ctime by now.
         if fits(was, is, several || linked || was.is_dir() || was.flags.bind()) {
             return true;
         }
-        let Deed::Metadata { will, .. } = &step.deed else {
+        let MoveKind::Metadata { will, .. } = &step.deed else {
             return false;
         };
         // Put back before a crash, wholly or in part, or through another name of the same file.
@@ -310,15 +310,19 @@ impl Carry<'_> {
         let other = self.other(step);
         let dir = other.dir()?;
         match &step.deed {
-            Deed::In(_) | Deed::Back(_) => platform::rename_new(dir, &other.name, &seat.dir, &seat.name),
-            Deed::Out(_) | Deed::Away(_) => platform::rename_new(&seat.dir, &seat.name, dir, &other.name),
-            Deed::Unmake(_) => platform::remove_dir(&seat.dir, &seat.name),
-            Deed::Swap(_) | Deed::Exchange(_) => {
+            MoveKind::Install(_) | MoveKind::PutBack(_) => {
+                platform::rename_new(dir, &other.name, &seat.dir, &seat.name)
+            }
+            MoveKind::StageOut(_) | MoveKind::SetAside(_) => {
+                platform::rename_new(&seat.dir, &seat.name, dir, &other.name)
+            }
+            MoveKind::RemoveDir(_) => platform::remove_dir(&seat.dir, &seat.name),
+            MoveKind::Exchange(_) | MoveKind::SwapAside(_) => {
                 let how = exchange(dir, &other.name, &seat.dir, &seat.name, self.observer)?;
                 self.in_steps |= how == Exchange::InSteps;
                 Ok(())
             }
-            Deed::Metadata { will, .. } => {
+            MoveKind::Metadata { will, .. } => {
                 let notes = set_metadata(&seat.dir, &seat.name, step.old.as_ref(), &will.0)?;
                 self.failed
                     .extend(notes.into_iter().map(|note| (step.path.clone(), note)));
@@ -347,5 +351,5 @@ impl Carry<'_> {
 
 /// Whether a move removes a directory that was emptied.
 pub(super) fn is_unmade(step: &JournalMove) -> bool {
-    matches!(step.deed, Deed::Unmake(_))
+    matches!(step.deed, MoveKind::RemoveDir(_))
 }

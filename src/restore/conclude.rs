@@ -12,10 +12,10 @@ use super::plan::Step;
 use super::propose::Proposal;
 use super::work::{Job, report, settle_times};
 use crate::diff::{Change, renames};
+use crate::model::{AsideChange, Decision, Operation, PathChange, RelPath, SnapshotId};
 use crate::mount::MountError;
 use crate::observer::Phase;
 use crate::platform::remote::lost_near;
-use crate::snapshot::{Act, AsideChange, Decision, PathChange, RelPath, SnapshotId};
 use crate::store::{Papers, Store};
 
 /// What the end of a restore needs to know.
@@ -190,7 +190,7 @@ impl Conclusion<'_> {
             .end_of_restore(&intent.instance, self.emergency)?
             .is_none()
         {
-            let act = Act::Abort {
+            let act = Operation::Abort {
                 kind: intent.kind,
                 target: intent.target.clone(),
                 emergency: Some(self.emergency.clone()),
@@ -303,7 +303,7 @@ impl Conclusion<'_> {
             changed.extend(report.inexact.iter().map(|step| change(label, step, true)));
             aside.extend(report.aside.iter().map(|step| AsideChange::of(label, step)));
         }
-        let act = Act::Restore {
+        let act = Operation::Restore {
             kind: intent.kind,
             target: intent.target.clone(),
             emergency: self.emergency.clone(),

@@ -14,12 +14,12 @@ use crate::capture::{CaptureError, Captured, Request, read_back, take};
 use crate::clock::Entropy;
 use crate::contract::PrivateFiles;
 use crate::diff::Side;
-use crate::observer::Observer;
-use crate::platform;
-use crate::snapshot::{
+use crate::model::{
     AsideStep, Content, Entry, JournalParts, MountRecord, RelPath, SnapshotId, SnapshotKind, SnapshotRecord,
     Time,
 };
+use crate::observer::Observer;
+use crate::platform;
 use crate::store::{Blobs, Papers, Store};
 
 /// Who acts, when, how.

@@ -3,7 +3,7 @@
 use super::plan::Action;
 use super::propose::Proposal;
 use crate::contract::PrivateFiles;
-use crate::snapshot::{AsideAct, Digest, Entry, Kind};
+use crate::model::{AsideAct, Digest, Entry, Kind};
 
 impl Proposal {
     /// BLAKE3 of what is done to which path, from which state to which: type, bytes, mode, owner, target, attributes and link

@@ -12,9 +12,9 @@ use super::prepare::{Move, Moves};
 use super::stage::Stage;
 use super::work::sync_last;
 use crate::capture::{is_gone, words};
+use crate::model::{BoundObject, Entry, InodeFlags, Manifest, RelPath};
 use crate::mount::Root;
 use crate::platform::{self, AsHandle as _, HandleRef, NodeKind, Stat};
-use crate::snapshot::{BoundObject, Entry, InodeFlags, Manifest, RelPath};
 
 /// Takes the flags that bind off what `steps` change. Moves that cannot be done because of a flag that stays are taken
 /// out of `moves` and given with the reason: nothing is moved aside that could not be removed there.

@@ -6,9 +6,9 @@ use std::ffi::OsStr;
 use std::io;
 
 use crate::capture::Source;
+use crate::model::{Entry, Kind, Name, RelPath};
 use crate::mount::{Dir, Root};
 use crate::platform::{self, NodeKind};
-use crate::snapshot::{Entry, Kind, Name, RelPath};
 
 /// Most entries that are inspected.
 const ENOUGH: usize = 2_000_000;

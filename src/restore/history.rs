@@ -10,7 +10,7 @@ use super::shared::shared_paths;
 use crate::capture::{Reveal, Show};
 use crate::contract::Matcher;
 use crate::diff::{Side, compare};
-use crate::snapshot::{
+use crate::model::{
     AsideAct, Coverage, Entry, InstanceId, Manifest, PathAct, RelPath, RestoreKind, SnapshotId, SnapshotKind,
     SnapshotRecord, Time,
 };

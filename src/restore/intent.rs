@@ -5,8 +5,8 @@ use super::propose::{Proposal, ProposedMount, Purpose};
 use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
 use crate::clock::{Entropy, random};
+use crate::model::{Intent, IntentMount, IntentScope, RestoreId, RestoreKind};
 use crate::mount::Dir;
-use crate::snapshot::{Intent, IntentMount, IntentScope, RestoreId, RestoreKind};
 
 use super::execute::Acting;
 

@@ -11,12 +11,12 @@ use super::identity::identity;
 use super::plan::{Action, Step};
 use super::prepare::Move;
 use super::stage::Stage;
+use crate::model::{
+    AsideStep, ByteString, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep, Manifest,
+    MoveKind, PathAct, Recorded, RelPath,
+};
 use crate::mount::{Dir, Root};
 use crate::platform::{NodeKind, Stat};
-use crate::snapshot::{
-    AsideStep, ByteString, Deed, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep,
-    Manifest, PathAct, Recorded, RelPath,
-};
 
 /// What the journal of one mount is made of.
 pub(super) struct Draft<'a> {
@@ -130,17 +130,17 @@ impl Draft<'_> {
         })
     }
 
-    fn deed(&self, path: &RelPath, step: &Move) -> Deed {
+    fn deed(&self, path: &RelPath, step: &Move) -> MoveKind {
         let place = |name: &OsStr| ByteString(name.as_bytes().to_vec());
         match step {
-            Move::In(name) => Deed::In(place(name)),
-            Move::Swap(name) => Deed::Swap(place(name)),
-            Move::Out(name) => Deed::Out(place(name)),
-            Move::Unmake(was) => Deed::Unmake(Recorded(was.clone())),
+            Move::In(name) => MoveKind::Install(place(name)),
+            Move::Swap(name) => MoveKind::Exchange(place(name)),
+            Move::Out(name) => MoveKind::StageOut(place(name)),
+            Move::Unmake(was) => MoveKind::RemoveDir(Recorded(was.clone())),
             Move::Metadata(will) => {
                 let was = self.before.and_then(|before| before.entry(path));
                 let recorded = |entry: &Entry| Recorded(Box::new(entry.clone()));
-                Deed::Metadata {
+                MoveKind::Metadata {
                     was: recorded(was.unwrap_or(will)),
                     will: recorded(will),
                 }
@@ -156,7 +156,7 @@ impl Draft<'_> {
     }
 }
 
-fn parent(path: RelPath, mode: u32, mtime: crate::snapshot::Stamp) -> JournalParent {
+fn parent(path: RelPath, mode: u32, mtime: crate::model::Stamp) -> JournalParent {
     JournalParent { path, mode, mtime }
 }
 

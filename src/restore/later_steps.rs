@@ -6,7 +6,7 @@ use super::history::manifest;
 use super::plan::{After, Kept, Why};
 use super::propose::ProposedMount;
 use crate::capture::{Reveal, Show};
-use crate::snapshot::{InstanceId, RelPath, SnapshotKind, StepRef};
+use crate::model::{InstanceId, RelPath, SnapshotKind, StepRef};
 use crate::store::{SnapshotRow, Store};
 
 /// Says of each conflict that is later work who did it, as far as the snapshots of the session show it. They are read only as long as

@@ -7,9 +7,9 @@ use super::build::is_out_of_space;
 use super::identity::is_same;
 use super::opened::is_opened;
 use crate::capture::is_gone;
+use crate::model::{Entry, Identity, Kind, Time, Xattr};
 use crate::mount::Dir;
 use crate::platform::{self, Actor, AsHandle as _, Handle, HandleRef, NodeKind, Stat};
-use crate::snapshot::{Entry, Identity, Kind, Time, Xattr};
 
 /// How the object is addressed.
 #[derive(Clone, Copy)]

@@ -4,10 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 
 use super::opened::is_opened;
+use crate::model::{Entry, Kind};
 use crate::mount::Dir;
 use crate::observer::Observer;
 use crate::platform::{self, NodeKind, Stat};
-use crate::snapshot::{Entry, Kind};
 
 /// How two objects changed places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

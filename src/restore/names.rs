@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::plan::{Action, Step};
 use crate::diff::Change;
-use crate::snapshot::{Manifest, RelPath};
+use crate::model::{Manifest, RelPath};
 
 /// The first name of the group that a path belonged to, when belonging to it is all that differs now.
 pub(super) fn only_link_differs(change: &Change) -> Option<&RelPath> {

@@ -10,8 +10,8 @@ use super::metadata::{is_between, set_directory_mode};
 use super::moves::aside_name;
 use super::progress::Seat;
 use crate::capture::{is_gone, words};
+use crate::model::{Entry, JournalMove, JournalParent, MoveKind};
 use crate::platform::{self, Actor, NodeKind, Stat};
-use crate::snapshot::{Deed, Entry, JournalMove, JournalParent};
 
 /// The rights that a directory gets for what moves in it.
 const FOR_ENTRIES: u32 = 0o700;
@@ -41,7 +41,7 @@ pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) ->
 impl Carry<'_> {
     /// The mode of the directory that a move is made in, where that is ours and we may not write it.
     fn closed(&self, step: &JournalMove, seat: &Seat) -> io::Result<Option<u32>> {
-        if seat.dir.actor().is_privileged() || matches!(step.deed, Deed::Metadata { .. }) {
+        if seat.dir.actor().is_privileged() || matches!(step.deed, MoveKind::Metadata { .. }) {
             return Ok(None);
         }
         let stat = seat.dir.stat()?;
@@ -53,7 +53,7 @@ impl Carry<'_> {
     fn is_recorded(&self, step: &JournalMove, mode: u32) -> bool {
         let above = step.path.split().map(|(above, _)| above).unwrap_or_default();
         let gets = |step: &JournalMove| match &step.deed {
-            Deed::Metadata { will, .. } => step.path == above && will.0.mode == mode,
+            MoveKind::Metadata { will, .. } => step.path == above && will.0.mode == mode,
             _ => false,
         };
         let had = |parent: &JournalParent| parent.path == above && parent.mode == mode;

@@ -10,7 +10,7 @@ use super::names::{Others, hopeless, join_again, name_others, part_from_others};
 use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
 use crate::git::Repositories;
-use crate::snapshot::{Entry, Kind, Listing, Manifest, RelPath, StepRef};
+use crate::model::{Entry, Kind, Listing, Manifest, RelPath, StepRef};
 
 /// What is done to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -62,7 +62,7 @@ pub enum Why {
     /// No snapshot was taken when the session ended, with the reason when one is recorded.
     Unvouched(Option<String>),
     /// Two sessions changed it while both lived.
-    Shared(Vec<crate::snapshot::InstanceId>),
+    Shared(Vec<crate::model::InstanceId>),
     /// A directory that holds something which stays.
     Holds(RelPath),
     /// The directory it lies in stays what it is now.

@@ -11,9 +11,9 @@ use super::hidden;
 use super::plan::{Action, Step};
 use super::site::{Origin, Site, failed};
 use super::stage::{Stage, new_name, old_name};
+use crate::model::{Entry, Manifest, RelPath};
 use crate::mount::{Dir, Root};
 use crate::platform;
-use crate::snapshot::{Entry, Manifest, RelPath};
 
 /// One move of the apply step.
 #[derive(Clone, Debug, PartialEq, Eq)]

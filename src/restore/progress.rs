@@ -10,10 +10,10 @@ use super::berth::{Berth, is_aside};
 use super::identity::is_same;
 use super::moves::aside_name;
 use super::stage::Stage;
+use crate::model::{ByteString, Identity, JournalMount, JournalMove, MoveKind, RelPath};
 use crate::mount::{Dir, Root};
 use crate::platform::remote::above;
 use crate::platform::{NodeKind, Stat};
-use crate::snapshot::{ByteString, Deed, Identity, JournalMount, JournalMove, RelPath};
 
 /// How far a move came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +66,10 @@ impl<'a> Other<'a> {
             name: name.to_owned(),
         };
         match &step.deed {
-            Deed::In(name) | Deed::Out(name) | Deed::Swap(name) => staged(place(name)),
-            Deed::Away(place) | Deed::Back(place) | Deed::Exchange(place) => {
+            MoveKind::Install(name) | MoveKind::StageOut(name) | MoveKind::Exchange(name) => {
+                staged(place(name))
+            }
+            MoveKind::SetAside(place) | MoveKind::PutBack(place) | MoveKind::SwapAside(place) => {
                 let berth = berths.iter().find(|berth| berth.place == *place);
                 let name = step.path.split().map(|(_, name)| name.as_os_str().to_owned());
                 Self {
@@ -75,7 +77,7 @@ impl<'a> Other<'a> {
                     name: name.unwrap_or_default(),
                 }
             }
-            Deed::Unmake(_) | Deed::Metadata { .. } => staged(OsStr::new(".")),
+            MoveKind::RemoveDir(_) | MoveKind::Metadata { .. } => staged(OsStr::new(".")),
         }
     }
 
@@ -132,7 +134,7 @@ pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>
     };
     let is_dir = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.kind == NodeKind::Directory);
     Ok(match &step.deed {
-        Deed::In(_) | Deed::Back(_) => {
+        MoveKind::Install(_) | MoveKind::PutBack(_) => {
             if is(&step.new, &other.look(&other.name)?, true) {
                 Progress::Before
             } else if is(&step.new, &live, false) {
@@ -141,7 +143,7 @@ pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>
                 Progress::Lost
             }
         }
-        Deed::Out(_) | Deed::Away(_) => {
+        MoveKind::StageOut(_) | MoveKind::SetAside(_) => {
             if is(&step.old, &other.look(&other.name)?, true) {
                 Progress::After
             } else if is(&step.old, &live, false) {
@@ -150,7 +152,7 @@ pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>
                 Progress::Lost
             }
         }
-        Deed::Swap(_) | Deed::Exchange(_) => {
+        MoveKind::Exchange(_) | MoveKind::SwapAside(_) => {
             let (staged, parted) = (other.look(&other.name)?, other.look(&aside_name(&other.name))?);
             if is(&step.old, &parted, true) {
                 if is(&step.new, &staged, true) {
@@ -179,11 +181,11 @@ pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>
             }
         }
         // Taking its children away may have made another inode of it; only an empty one can be removed.
-        Deed::Unmake(_) if is_dir(&live) => Progress::Before,
-        Deed::Unmake(_) => Progress::After,
+        MoveKind::RemoveDir(_) if is_dir(&live) => Progress::Before,
+        MoveKind::RemoveDir(_) => Progress::After,
         // Done twice is done once. The times of a directory have changed with its entries.
-        Deed::Metadata { .. } if is(&step.old, &live, is_dir(&live)) => Progress::Before,
-        Deed::Metadata { .. } => Progress::Lost,
+        MoveKind::Metadata { .. } if is(&step.old, &live, is_dir(&live)) => Progress::Before,
+        MoveKind::Metadata { .. } => Progress::Lost,
     })
 }
 
@@ -202,21 +204,21 @@ impl<'a> Order<'a> {
     /// What goes makes room for what comes: two names may be one to a file system that ignores case, and a directory is removed
     /// when it is empty.
     pub(super) fn of(mount: &'a JournalMount) -> Self {
-        let of = |wanted: fn(&Deed) -> bool| mount.moves.iter().filter(move |step| wanted(&step.deed));
-        let outs = of(|deed| matches!(deed, Deed::Out(_)));
-        let emptied = of(|deed| matches!(deed, Deed::Unmake(_)));
-        let others = of(|deed| matches!(deed, Deed::In(_) | Deed::Swap(_)));
+        let of = |wanted: fn(&MoveKind) -> bool| mount.moves.iter().filter(move |step| wanted(&step.deed));
+        let outs = of(|deed| matches!(deed, MoveKind::StageOut(_)));
+        let emptied = of(|deed| matches!(deed, MoveKind::RemoveDir(_)));
+        let others = of(|deed| matches!(deed, MoveKind::Install(_) | MoveKind::Exchange(_)));
         // What no snapshot holds waits until everything else went well.
         let aside = of(is_aside);
         // The deepest directory first.
         let mut emptied: Vec<&JournalMove> = emptied.collect();
         emptied.sort_by(|a, b| b.path.cmp(&a.path));
-        let going = of(|deed| matches!(deed, Deed::Out(_) | Deed::Unmake(_)));
+        let going = of(|deed| matches!(deed, MoveKind::StageOut(_) | MoveKind::RemoveDir(_)));
         Self {
             cleared: going.clone().map(|step| &step.path).collect(),
             taken: going.filter_map(|step| Some(step.old.as_ref()?.ino)).collect(),
             renames: outs.chain(emptied).chain(others).chain(aside).collect(),
-            metadata: of(|deed| matches!(deed, Deed::Metadata { .. })).collect(),
+            metadata: of(|deed| matches!(deed, MoveKind::Metadata { .. })).collect(),
         }
     }
 

@@ -9,8 +9,8 @@ use super::stage::Location;
 use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, check_mount, look};
 use crate::contract::PrivateFiles;
 use crate::diff::{Change, NotCovered, Side, WithheldChange, WithheldKind, compare, compare_withheld};
+use crate::model::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
 use crate::observer::Observer;
-use crate::snapshot::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
 use crate::store::Store;
 
 /// Why files are put back.
@@ -245,7 +245,7 @@ fn differing(target: Option<&Manifest>, now: &Side<'_>) -> Vec<Change> {
 
 /// The excluded paths that hold anything newer than `since`. Looked at without end conditions but one: after so many
 /// entries a tree counts as changed.
-fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::snapshot::Time) -> Vec<Skipped> {
+fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::model::Time) -> Vec<Skipped> {
     const ENOUGH: u32 = 20_000;
     let Ok(root) = crate::mount::Root::open(root) else {
         return Vec::new();

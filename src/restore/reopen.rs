@@ -9,8 +9,8 @@ use super::identity::identity;
 use super::propose::Proposal;
 use super::stage::Stage;
 use super::work::Job;
+use crate::model::{Identity, Intent, Journal};
 use crate::mount::{MountError, Root};
-use crate::snapshot::{Identity, Intent, Journal};
 
 /// What a staging directory that is not there means.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use super::RestoreError;
 use super::propose::{Proposal, ProposedMount};
 use crate::git::{Files as _, Live, Repositories, Repository, is_lock, work_tree};
+use crate::model::{Name, RelPath};
 use crate::mount::Root;
 use crate::process;
-use crate::snapshot::{Name, RelPath};
 
 /// A lock in a repository, and who holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use super::moves::{aside_name, exchange};
 use super::opened::is_made_anew;
 use super::progress::{Order, Progress, progress};
 use crate::capture::is_gone;
+use crate::model::{JournalMove, MoveKind, RelPath};
 use crate::platform;
-use crate::snapshot::{Deed, JournalMove, RelPath};
 
 impl Carry<'_> {
     /// Takes every move back that was made. Goes on where one cannot be, and says which: the old object of a path is then gone,
@@ -68,11 +68,16 @@ impl Carry<'_> {
                     | Progress::PartedBereft
                     | Progress::Joined
                     | Progress::BackParted
-                        if !matches!(step.deed, Deed::In(_) | Deed::Unmake(_) | Deed::Metadata { .. }) =>
+                        if !matches!(
+                            step.deed,
+                            MoveKind::Install(_) | MoveKind::RemoveDir(_) | MoveKind::Metadata { .. }
+                        ) =>
                     {
                         Err(io::Error::other("the directory that it lay in is gone"))
                     }
-                    Progress::Lost if !matches!(step.deed, Deed::In(_) | Deed::Metadata { .. }) => {
+                    Progress::Lost
+                        if !matches!(step.deed, MoveKind::Install(_) | MoveKind::Metadata { .. }) =>
+                    {
                         Err(io::ErrorKind::NotFound.into())
                     }
                     _ => Ok(()),
@@ -86,18 +91,26 @@ impl Carry<'_> {
             self.loosen(step)?;
         }
         match (&step.deed, progress) {
-            (Deed::In(_) | Deed::Back(_), Progress::After) => {
+            (MoveKind::Install(_) | MoveKind::PutBack(_), Progress::After) => {
                 platform::rename_new(&seat.dir, &seat.name, other.dir()?, name)
             }
             // Whatever is there now goes aside: it is ours, or somebody's, and then it stays there and is named.
-            (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) if taken => {
-                exchange(other.dir()?, name, &seat.dir, &seat.name, self.observer).map(drop)
-            }
-            (Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Exchange(_), Progress::After) => {
-                platform::rename_new(other.dir()?, name, &seat.dir, &seat.name)
-            }
             (
-                Deed::Swap(_) | Deed::Exchange(_),
+                MoveKind::Exchange(_)
+                | MoveKind::StageOut(_)
+                | MoveKind::SetAside(_)
+                | MoveKind::SwapAside(_),
+                Progress::After,
+            ) if taken => exchange(other.dir()?, name, &seat.dir, &seat.name, self.observer).map(drop),
+            (
+                MoveKind::Exchange(_)
+                | MoveKind::StageOut(_)
+                | MoveKind::SetAside(_)
+                | MoveKind::SwapAside(_),
+                Progress::After,
+            ) => platform::rename_new(other.dir()?, name, &seat.dir, &seat.name),
+            (
+                MoveKind::Exchange(_) | MoveKind::SwapAside(_),
                 Progress::Parted | Progress::PartedBereft | Progress::Joined,
             ) => {
                 // The place is free when the new object is at the path.
@@ -106,14 +119,14 @@ impl Carry<'_> {
                 }
                 platform::rename_new(other.dir()?, &aside_name(name), &seat.dir, &seat.name)
             }
-            (Deed::Swap(_) | Deed::Exchange(_), Progress::BackParted) => {
+            (MoveKind::Exchange(_) | MoveKind::SwapAside(_), Progress::BackParted) => {
                 platform::rename_new(other.dir()?, name, &seat.dir, &seat.name)?;
                 platform::rename_new(other.dir()?, &aside_name(name), other.dir()?, name)
             }
-            (Deed::Swap(_) | Deed::Exchange(_), Progress::BackJoined) => {
+            (MoveKind::Exchange(_) | MoveKind::SwapAside(_), Progress::BackJoined) => {
                 platform::rename_new(other.dir()?, &aside_name(name), other.dir()?, name)
             }
-            (Deed::Unmake(was), progress) => {
+            (MoveKind::RemoveDir(was), progress) => {
                 if progress == Progress::After {
                     platform::make_dir(&seat.dir, &seat.name)?;
                 } else if live.is_some_and(|live| !is_made_anew(&was.0, &live, self.stage.actor())) {
@@ -123,7 +136,7 @@ impl Carry<'_> {
                 // It may have been made before a crash, and its metadata not yet.
                 set_metadata(&seat.dir, &seat.name, None, &was.0).map(drop)
             }
-            (Deed::Metadata { was, will }, Progress::Before) => {
+            (MoveKind::Metadata { was, will }, Progress::Before) => {
                 let now = seat.dir.look(&seat.name)?;
                 if !now.is_some_and(|now| is_between(&now, &was.0, &will.0)) {
                     // Somebody has set it since: that is later work.
@@ -136,7 +149,11 @@ impl Carry<'_> {
                     .map_or(Ok(()), |note| Err(io::Error::other(note)))
             }
             (
-                Deed::Swap(_) | Deed::Out(_) | Deed::Away(_) | Deed::Back(_) | Deed::Exchange(_),
+                MoveKind::Exchange(_)
+                | MoveKind::StageOut(_)
+                | MoveKind::SetAside(_)
+                | MoveKind::PutBack(_)
+                | MoveKind::SwapAside(_),
                 Progress::Lost | Progress::Bereft,
             ) => Err(io::ErrorKind::NotFound.into()),
             _ => Ok(()),

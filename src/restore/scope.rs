@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::diff::{Change, moved};
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// Which paths a plan may touch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,10 +13,10 @@ use crate::capture::words;
 use crate::clock::{Entropy, random};
 use crate::contract::{Matcher, Verdict, is_staging_place};
 use crate::diff::{Change, ChangeKind};
+use crate::model::{AsideAct, AsideChange, AsideStep, ByteString, Identity, RelPath, StagePlace};
 use crate::mount::{Dir, Root};
 use crate::platform::remote::above;
 use crate::platform::{NodeKind, Stat, is_through_link};
-use crate::snapshot::{AsideAct, AsideChange, AsideStep, ByteString, Identity, RelPath, StagePlace};
 
 /// Why a directory cannot be set aside. Each names it on the host.
 #[derive(Debug, thiserror::Error)]

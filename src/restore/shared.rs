@@ -7,7 +7,7 @@ use super::RestoreError;
 use super::history::manifest;
 use crate::capture::{Reveal, Show};
 use crate::diff::{Side, compare};
-use crate::snapshot::{Coverage, InstanceId, RelPath, SnapshotKind};
+use crate::model::{Coverage, InstanceId, RelPath, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 
 /// For each path of `coverage` that this instance and others changed while both lived: the others.

@@ -13,9 +13,9 @@ use super::RestoreError;
 use super::build::Builder;
 use super::crew::{Hand, runs};
 use super::metadata::Object;
+use crate::model::{Entry, Name, RelPath};
 use crate::mount::Dir;
 use crate::platform::{self, AsHandle as _, parallel};
-use crate::snapshot::{Entry, Name, RelPath};
 
 /// So many directories are one piece of work.
 const SOME: usize = 64;

@@ -11,10 +11,10 @@ use super::identity::is_same;
 use super::work::left;
 use crate::clock::letters;
 use crate::contract::{ASIDE_SUFFIX, staging_prefix};
+use crate::model::{ByteString, Identity, Name, StagePlace, Stamp, Time};
 use crate::mount::Dir;
 use crate::platform::remote::above;
 use crate::platform::{self, Actor, NodeKind};
-use crate::snapshot::{ByteString, Identity, Name, StagePlace, Stamp, Time};
 
 /// Where the staging directory of a mount goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,13 +18,13 @@ use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
 use crate::capture::{Reveal, Seen};
 use crate::diff::{Side, compare};
+use crate::model::{
+    Coverage, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, MoveKind, Operation, RelPath,
+    SnapshotId, StagePlace,
+};
 use crate::mount::{Dir, Root};
 use crate::platform;
 use crate::platform::remote::is_elsewhere;
-use crate::snapshot::{
-    Act, Coverage, Decision, Deed, Intent, IntentMount, Journal, JournalMount, Manifest, RelPath, SnapshotId,
-    StagePlace,
-};
 use crate::store::{HurtPaper, Papers, PendingRestore, RestoreStage, Store, StoreError};
 
 /// What was cleared up before something else could begin.
@@ -268,7 +268,7 @@ pub fn leave(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<P
     if !untouched || !matches!(moved(&intent.mounts), Ok(None)) {
         // Whoever comes after a crash in the next lines must not clear up what is left.
         papers.decide(Decision::Left)?;
-        let act = Act::Abort {
+        let act = Operation::Abort {
             kind: intent.kind,
             target: intent.target.clone(),
             emergency: journal.ok().flatten().map(|journal| journal.emergency),
@@ -366,7 +366,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
 fn also_staged(reveal: &mut Reveal, place: &StagePlace, mount: &JournalMount) {
     let Ok(dir) = Dir::open(&place.path()) else { return };
     for step in &mount.moves {
-        if let Deed::In(name) | Deed::Swap(name) | Deed::Out(name) = &step.deed {
+        if let MoveKind::Install(name) | MoveKind::Exchange(name) | MoveKind::StageOut(name) = &step.deed {
             reveal.also(&step.path, &dir, name.to_path().as_os_str());
         }
     }

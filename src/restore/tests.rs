@@ -31,8 +31,8 @@ use super::{
 use crate::capture::Captured;
 use crate::capture::tests::{Place, only};
 use crate::diff::tests::{Tree, path};
+use crate::model::{Operation, RelPath, SnapshotKind};
 use crate::observer::{Observer, Silent};
-use crate::snapshot::{Act, RelPath, SnapshotKind};
 
 const NOTHING: Allow = Allow {
     overwrite_later: false,
@@ -185,7 +185,7 @@ impl Wrecked {
         let receipts = self.place.store.receipts().unwrap();
         let restores = receipts
             .iter()
-            .filter(|receipt| matches!(receipt.act, Act::Restore { .. }));
+            .filter(|receipt| matches!(receipt.act, Operation::Restore { .. }));
         restores.count()
     }
 

@@ -13,10 +13,10 @@ use super::twins::Twins;
 use super::verify::read_back;
 use super::work::left;
 use super::{RestoreError, fresh};
+use crate::model::{Entry, Kind, Manifest, RelPath, add_sizes};
 use crate::mount::{Dir, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform::{self, remote::above};
-use crate::snapshot::{Entry, Kind, Manifest, RelPath, add_sizes};
 use crate::store::Blobs;
 
 /// What was written.

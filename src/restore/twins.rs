@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::plan::{Action, Step};
 use crate::capture::Source;
+use crate::model::{Content, Digest, Manifest, RelPath};
 use crate::mount::{Dir, Root};
 use crate::platform::File;
-use crate::snapshot::{Content, Digest, Manifest, RelPath};
 use crate::store::Blobs;
 
 /// Smaller files are written faster than they are shared and looked at (bytes).

@@ -4,13 +4,13 @@
 use std::ffi::OsString;
 
 use super::prepare::{Move, Moves};
-use crate::snapshot::{Manifest, RelPath};
+use crate::model::{Manifest, RelPath};
 
 /// The moves with every directory that goes away unfolded; `before` says what is in it.
 pub(super) fn unfold(moves: Moves, before: &Manifest) -> Vec<(RelPath, Move)> {
     let mut unfolded = Vec::new();
     for (path, step) in moves {
-        let is_dir = before.entry(&path).is_some_and(crate::snapshot::Entry::is_dir);
+        let is_dir = before.entry(&path).is_some_and(crate::model::Entry::is_dir);
         match step {
             Move::Out(place) if is_dir => take_apart(before, &path, &place, &mut unfolded),
             Move::Swap(place) if is_dir => {

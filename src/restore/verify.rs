@@ -6,10 +6,10 @@ use std::io;
 
 use super::plan::Step;
 use crate::capture::{Source, entry_of, is_gone};
+use crate::model::{Content, Entry, Kind, Manifest, Name, RelPath};
 use crate::mount::{Dir, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform::{NodeKind, Stat, parallel};
-use crate::snapshot::{Content, Entry, Kind, Manifest, Name, RelPath};
 
 /// Up to so many bytes a file is read at once.
 const SMALL: u64 = 1 << 20;

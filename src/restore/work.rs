@@ -18,12 +18,12 @@ use super::twins::Twins;
 use super::unfold::unfold;
 use super::verify::verify;
 use crate::capture::{Captured, is_gone};
+use crate::model::{
+    BoundObject, Intent, JournalMount, Manifest, MoveKind, RelPath, StagePlace, Stamp, Time, add_sizes,
+};
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform;
-use crate::snapshot::{
-    BoundObject, Deed, Intent, JournalMount, Manifest, RelPath, StagePlace, Stamp, Time, add_sizes,
-};
 use crate::store::Blobs;
 
 /// One mount under way: everything new is staged, and every move is known.
@@ -76,11 +76,10 @@ impl Job<'_> {
 
     /// The directories whose entries changed, when all went well but what `failed`.
     pub(super) fn touched(&self, failed: &BTreeSet<&RelPath>) -> BTreeSet<RelPath> {
-        let moved = self
-            .journal
-            .moves
-            .iter()
-            .filter(|step| !matches!(step.deed, Deed::Metadata { .. }) && !failed.contains(&step.path));
+        let moved =
+            self.journal.moves.iter().filter(|step| {
+                !matches!(step.deed, MoveKind::Metadata { .. }) && !failed.contains(&step.path)
+            });
         moved.filter_map(|step| Some(step.path.split()?.0)).collect()
     }
 

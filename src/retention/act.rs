@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use super::field::Field;
 use super::{Chosen, PrunePlan};
 use crate::clock::Entropy;
+use crate::model::{PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
-use crate::snapshot::{PrunedSnapshot, SnapshotId, Time};
 use crate::store::{Patience, Store, StoreError, Swept};
 
 /// Who prunes.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::field::{Field, Held, Shot};
 use super::{Chosen, Rules};
-use crate::snapshot::{PruneReason, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
+use crate::model::{PruneReason, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
 
 const DAY: i64 = 24 * 60 * 60;
 

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::model::{InstanceId, SnapshotId, SnapshotKind, Time};
 use crate::session::{Sight, state_by};
-use crate::snapshot::{InstanceId, SnapshotId, SnapshotKind, Time};
 use crate::store::{InstanceRow, SnapshotRow, Store, StoreError};
 
 /// Why a snapshot stays whatever the rules say.

@@ -6,7 +6,7 @@ use super::Rules;
 use super::choose::{Choice, Scope};
 use super::field::{Field, Group, Held, Session, Shot};
 use crate::config::{Retention, Room, Source, Sourced};
-use crate::snapshot::{InstanceId, PruneReason, SnapshotId, SnapshotKind, Time};
+use crate::model::{InstanceId, PruneReason, SnapshotId, SnapshotKind, Time};
 use crate::store::SnapshotRow;
 
 const DAY: i64 = 86_400;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::snapshot::{ArchiveId, SnapshotId};
+use crate::model::{ArchiveId, SnapshotId};
 use crate::store::{Store, StoreError};
 
 /// What archives weigh.

@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::World;
+use crate::model::{ArchiveId, ArchiveRef, Ending, InstanceId, Operation, SnapshotId, SnapshotRecord, Time};
 use crate::replica::{Chain, Index, Remote, ReplicaError, by_instance};
-use crate::snapshot::{Act, ArchiveId, ArchiveRef, Ending, InstanceId, SnapshotId, SnapshotRecord, Time};
 use crate::store::archive::{Archive, ArchiveError};
 use crate::store::{Blobs, IMPORTED, Standing, Store, StoreError, Told};
 use crate::transfer::{Dropped, Known, Landed, Moment, TransferError};
@@ -116,7 +116,7 @@ struct Landing<'a> {
     /// What is stored already, so that it is not stored again.
     known: Known,
     /// Content that was read and had its digest.
-    checked: HashSet<crate::snapshot::Content>,
+    checked: HashSet<crate::model::Content>,
     /// Archives that were compared as a whole.
     sound: HashSet<ArchiveId>,
     uses: HashMap<ArchiveId, u64>,
@@ -197,7 +197,7 @@ impl Landing<'_> {
                 .unwrap_or_default(),
         };
         let (ended, ending) = life.ended.clone().unwrap_or((over, Ending::Unseen));
-        let act = Act::Adopt {
+        let act = Operation::Adopt {
             place: self.request.place.to_owned(),
             store: self.request.remote.store().clone(),
             trusted,
@@ -213,7 +213,7 @@ impl Landing<'_> {
         self.store.append(clock.now(), uid, instance, act)?;
         self.world.observer.reached("adopt-begun");
         self.store
-            .append(clock.now(), uid, instance, Act::Pin { snapshot: None })?;
+            .append(clock.now(), uid, instance, Operation::Pin { snapshot: None })?;
         self.adopted.sessions.push(instance.clone());
         Ok(())
     }

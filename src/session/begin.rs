@@ -5,11 +5,11 @@ use super::pending::{make_way, roots};
 use super::{SessionError, World};
 use crate::capture::{CaptureError, Captured, Freezing, Frozen, Limits, Request, freeze, observe, take_with};
 use crate::clock::random;
+use crate::model::{
+    AgentRef, ContainerRef, Coverage, Ending, InstanceId, Operation, ProcessRef, SnapshotKind, WatchedMount,
+};
 use crate::observer::Observer;
 use crate::process;
-use crate::snapshot::{
-    Act, AgentRef, ContainerRef, Coverage, Ending, InstanceId, ProcessRef, SnapshotKind, WatchedMount,
-};
 use crate::store::{LockGuard, Store};
 
 /// So many repositories, and so many of each thing in one, stand in a receipt.
@@ -87,7 +87,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
     // active, and a restore that comes later refuses; so the lock is held no longer, and sessions do not exclude each
     // other.
     let no_restore = store.lock_restore(&roots)?;
-    let act = Act::Begin {
+    let act = Operation::Begin {
         workspace: request.workspace.map(str::to_owned),
         mode: request.mode.to_owned(),
         mounts: request.coverages.clone(),
@@ -139,7 +139,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         Ok(captured) => begun.baseline = Some(captured),
         Err(source) => {
             let (kind, error) = (SnapshotKind::Baseline, source.to_string());
-            let failed = Act::CaptureFailed {
+            let failed = Operation::CaptureFailed {
                 kind,
                 error: error.clone(),
             };
@@ -150,7 +150,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
                 begun.baseline_error = Some(source);
                 return Ok(begun);
             }
-            let end = Act::End {
+            let end = Operation::End {
                 ending: Ending::Failed(error),
                 survivors: Vec::new(),
             };

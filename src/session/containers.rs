@@ -13,9 +13,9 @@ use crate::config::{
     Config, ConfigError, Isolation, JackinInstance, MountConfig, isolated, jackin_instances, settle,
 };
 use crate::environment::Environment;
+use crate::model::Coverage;
 use crate::platform::remote::upwards;
 use crate::process;
-use crate::snapshot::Coverage;
 use crate::store::InstanceRow;
 
 /// Refuses when an agent of jackin's may be at work on the paths of `row`.

@@ -7,8 +7,8 @@ use super::state::state;
 use super::{SessionError, State, World};
 use crate::capture::{CaptureError, Captured, Request, check_mounted, take};
 use crate::diff::count_changes;
+use crate::model::{Coverage, Ending, Operation, ProcessRef, SnapshotKind};
 use crate::mount::MountError;
-use crate::snapshot::{Act, Coverage, Ending, ProcessRef, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 
 /// What ends, and how.
@@ -71,7 +71,7 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
                 });
             }
             Err(error) => {
-                let failed = Act::CaptureFailed {
+                let failed = Operation::CaptureFailed {
                     kind: SnapshotKind::Closing,
                     error: error.to_string(),
                 };
@@ -80,7 +80,7 @@ pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<C
             }
         }
     }
-    let act = Act::End {
+    let act = Operation::End {
         ending: request.ending,
         survivors: request.survivors,
     };
@@ -139,7 +139,7 @@ fn end_import(store: &Store, world: World<'_>, row: &InstanceRow) -> Result<(), 
     let receipts = store.catalog().receipts_of(&row.id)?;
     let is_told = receipts
         .iter()
-        .any(|receipt| matches!(receipt.act, Act::Import { .. }));
+        .any(|receipt| matches!(receipt.act, Operation::Import { .. }));
     let ending = match is_told {
         true => Ending::Ended,
         false => Ending::Failed("the import was interrupted".to_owned()),
@@ -149,7 +149,7 @@ fn end_import(store: &Store, world: World<'_>, row: &InstanceRow) -> Result<(), 
         world.clock.now(),
         world.uid,
         &row.id,
-        Act::End { ending, survivors },
+        Operation::End { ending, survivors },
     )?;
     Ok(())
 }

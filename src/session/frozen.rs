@@ -2,7 +2,9 @@
 
 use super::{SessionError, World};
 use crate::capture::{CaptureError, Captured, Frozen, Limits, Request, take_from};
-use crate::snapshot::{Act, Coverage, Ending, FrozenPaper, InstanceId, SnapshotId, SnapshotKind, Time};
+use crate::model::{
+    Coverage, Ending, FsSnapshotIntent, InstanceId, Operation, SnapshotId, SnapshotKind, Time,
+};
 use crate::store::{InstanceRow, NativeState, Store, StoreError};
 
 /// So long nobody asks again for what could not be reached on another machine (nanoseconds).
@@ -92,7 +94,7 @@ pub fn settle_frozen(
     for state in store.natives()?.into_iter().filter(|state| !state.is_alive) {
         let instance = state.paper.as_ref().ok().map(|paper| paper.instance.clone());
         let id = state.id.clone();
-        let is_slow = state.paper.as_ref().is_ok_and(FrozenPaper::is_slow);
+        let is_slow = state.paper.as_ref().is_ok_and(FsSnapshotIntent::is_slow);
         if is_slow && !again && rests(store, &id, world.clock.now()) {
             continue;
         }
@@ -157,7 +159,7 @@ fn settle(
 ///
 /// # Errors
 /// [`StoreError`].
-pub fn is_awaited(store: &Store, paper: &FrozenPaper) -> Result<bool, StoreError> {
+pub fn is_awaited(store: &Store, paper: &FsSnapshotIntent) -> Result<bool, StoreError> {
     if paper.kind != SnapshotKind::Baseline || !paper.whole {
         return Ok(false);
     }
@@ -228,7 +230,7 @@ pub fn give_up_stuck(store: &Store, world: World<'_>, id: &SnapshotId) -> Result
     }
     let instance = natives.paper().instance.clone();
     Frozen::left(natives).let_go()?;
-    let act = Act::CaptureFailed {
+    let act = Operation::CaptureFailed {
         kind: SnapshotKind::Baseline,
         error: format!("{id} could not be stored, and what was frozen for it was given up"),
     };
@@ -240,13 +242,14 @@ pub fn give_up_stuck(store: &Store, world: World<'_>, id: &SnapshotId) -> Result
 ///
 /// # Errors
 /// [`SessionError::Store`].
-pub fn forgettable(store: &Store, prefix: &str) -> Result<Vec<FrozenPaper>, SessionError> {
+pub fn forgettable(store: &Store, prefix: &str) -> Result<Vec<FsSnapshotIntent>, SessionError> {
     let states = store.natives()?.into_iter();
     let prefix = prefix.strip_prefix("sn-").unwrap_or(prefix);
     let is_meant = |id: &SnapshotId| id.as_str().trim_start_matches("sn-").starts_with(prefix);
     let meant = states.filter(|state| is_meant(&state.id) && !state.is_alive);
     let papers = meant.filter_map(|state| state.paper.ok());
-    let is_free = |paper: &FrozenPaper| matches!(store.record(&paper.id), Err(StoreError::NoSnapshot { .. }));
+    let is_free =
+        |paper: &FsSnapshotIntent| matches!(store.record(&paper.id), Err(StoreError::NoSnapshot { .. }));
     Ok(papers.filter(is_free).collect())
 }
 
@@ -269,7 +272,7 @@ pub fn forget_frozen(store: &Store, world: World<'_>, id: &SnapshotId) -> Result
         .iter()
         .map(|native| native.directory().display().to_string())
         .collect();
-    let act = Act::CaptureFailed {
+    let act = Operation::CaptureFailed {
         kind,
         error: format!(
             "what was frozen for {id} was forgotten, and may still be there: {}",
@@ -310,5 +313,5 @@ fn is_slow(store: &Store, id: &SnapshotId) -> bool {
         .iter()
         .filter(|state| state.id == *id)
         .flat_map(|state| &state.paper);
-    papers.any(FrozenPaper::is_slow)
+    papers.any(FsSnapshotIntent::is_slow)
 }

@@ -6,8 +6,8 @@ use super::containers::refuse_containers;
 use super::state::{Sight, is_active, state_by};
 use super::{SessionError, State};
 use crate::environment::Environment;
+use crate::model::{Coverage, InstanceId};
 use crate::process::{self, Caller};
-use crate::snapshot::{Coverage, InstanceId};
 use crate::store::{InstanceRow, Store};
 
 /// Refuses when `row`, or another instance on overlapping paths, is active.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::World;
 use crate::clock::random;
-use crate::snapshot::{
-    Act, ByteString, Coverage, Ending, InstanceId, SnapshotId, SnapshotKind, SnapshotRecord,
+use crate::model::{
+    ByteString, Coverage, Ending, InstanceId, Operation, SnapshotId, SnapshotKind, SnapshotRecord,
 };
 use crate::store::{IMPORTED, Store, Told};
 use crate::transfer::{Incoming, Landed, TransferError};
@@ -54,7 +54,7 @@ pub fn import(
     let _lock = store.lock_instance(&instance)?;
     let tell = |act| store.append(world.clock.now(), world.uid, &instance, act);
     let mounts: Vec<Coverage> = record.mounts.iter().map(|mount| mount.coverage.clone()).collect();
-    tell(Act::Begin {
+    tell(Operation::Begin {
         workspace: None,
         mode: IMPORTED.to_owned(),
         mounts,
@@ -70,7 +70,7 @@ pub fn import(
     if let Err(error) = store.publish(draft, &record, Told::default(), world.clock.now(), world.uid) {
         let ending = Ending::Failed(error.to_string());
         // What failed first is what the operator must hear of.
-        let _ = tell(Act::End {
+        let _ = tell(Operation::End {
             ending,
             survivors: Vec::new(),
         });
@@ -78,7 +78,7 @@ pub fn import(
     }
     world.observer.reached("import-captured");
     let (_, digest) = incoming.whole();
-    tell(Act::Import {
+    tell(Operation::Import {
         file: ByteString::from(request.file),
         digest,
         origin: (origin.id.clone(), origin.instance.clone()),
@@ -86,7 +86,7 @@ pub fn import(
         dropped: incoming.dropped().total(),
     })?;
     world.observer.reached("import-told");
-    tell(Act::End {
+    tell(Operation::End {
         ending: Ending::Ended,
         survivors: Vec::new(),
     })?;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::{SessionError, World};
+use crate::model::Coverage;
 use crate::restore::{Acting, Cleared, clear_up, pending};
-use crate::snapshot::Coverage;
 use crate::store::{RestoreStage, Store};
 
 impl World<'_> {

@@ -3,7 +3,7 @@
 use super::SessionError;
 use crate::config::jackin_instances;
 use crate::environment::Environment;
-use crate::snapshot::{Act, Ending, InstanceId, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
+use crate::model::{Ending, InstanceId, Operation, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
 use crate::store::{CaptureRow, InstanceBrief, InstanceRow, SnapshotRow, Store};
 
 /// As [`find_instance`], for what an operator writes: also a container of jackin's that no session began for, when it is the only one of
@@ -51,7 +51,7 @@ fn began_for_a_container(store: &Store, row: &InstanceRow) -> Result<bool, Sessi
     Ok(receipt.is_some_and(|receipt| {
         matches!(
             receipt.act,
-            Act::Begin {
+            Operation::Begin {
                 container: Some(_),
                 ..
             }
@@ -303,7 +303,7 @@ pub(super) fn last_pruned(
         let Some(receipt) = store.catalog().receipt(number)? else {
             continue;
         };
-        if let Act::Prune { snapshots, .. } = receipt.act {
+        if let Operation::Prune { snapshots, .. } = receipt.act {
             let mut own = snapshots
                 .into_iter()
                 .filter(|snapshot| snapshot.instance == row.id);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::model::{Ending, ProcessRef};
 use crate::process::{self, Member, ProbeError};
-use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
 
 /// Why an instance counts as active.

@@ -6,7 +6,7 @@ use super::select::last_pruned;
 use super::{SessionError, World};
 use crate::capture::{CaptureError, Captured, Earlier, Look, Request, look, take};
 use crate::diff::count_changes;
-use crate::snapshot::{CallRef, SnapshotKind, SnapshotRecord, StepCounts};
+use crate::model::{CallRef, PathCounts, SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, LockGuard, LockedObject, Store, StoreError};
 
 /// What marks a moment.
@@ -127,7 +127,7 @@ fn has_changed(store: &Store, world: World<'_>, record: &SnapshotRecord) -> Resu
         let Ok(now) = look(&request, world.observer) else {
             return Ok(true);
         };
-        if count_changes(Some(&before), now.manifest.as_ref()) != StepCounts::default() {
+        if count_changes(Some(&before), now.manifest.as_ref()) != PathCounts::default() {
             return Ok(true);
         }
     }

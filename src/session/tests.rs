@@ -11,8 +11,8 @@ use super::{BeginRequest, Begun, SessionError, World, begin};
 use crate::capture::Limits;
 use crate::capture::tests::Place;
 use crate::clock::Clock as _;
+use crate::model::{Coverage, InstanceId, Operation, ProcessRef};
 use crate::observer::{Observer, Silent};
-use crate::snapshot::{Act, Coverage, InstanceId, ProcessRef};
 use crate::store::InstanceRow;
 
 fn world<'a>(place: &'a Place, observer: &'a dyn Observer) -> World<'a> {
@@ -59,7 +59,7 @@ fn dead() -> ProcessRef {
 /// Writes down that an instance began, without a baseline and with nobody who keeps it alive.
 fn record(place: &Place, id: &str, workspace: Option<&str>, mounts: Vec<Coverage>) -> InstanceRow {
     let id = InstanceId::parse(id).unwrap();
-    let act = Act::Begin {
+    let act = Operation::Begin {
         workspace: workspace.map(str::to_owned),
         mode: "project".to_owned(),
         mounts,
@@ -86,12 +86,12 @@ fn acts(place: &Place, id: &InstanceId) -> Vec<&'static str> {
         .iter()
         .filter(|receipt| receipt.instance.as_ref() == Some(id))
         .map(|receipt| match &receipt.act {
-            Act::Begin { .. } => "begin",
-            Act::Capture { kind, .. } => kind.word(),
-            Act::CaptureFailed { .. } => "capture failed",
-            Act::End { .. } => "end",
-            Act::Restore { .. } => "restore",
-            Act::Abort { .. } => "abort",
+            Operation::Begin { .. } => "begin",
+            Operation::Capture { kind, .. } => kind.word(),
+            Operation::CaptureFailed { .. } => "capture failed",
+            Operation::End { .. } => "end",
+            Operation::Restore { .. } => "restore",
+            Operation::Abort { .. } => "abort",
             _ => "another",
         })
         .collect()

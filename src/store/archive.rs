@@ -30,7 +30,7 @@ pub use sealed::{
 };
 pub use writer::{Finished, Stored, Writer};
 
-use crate::snapshot::Digest;
+use crate::model::Digest;
 
 /// The directory, at the top of the tar stream, whose members belong to no tree. No mount may have this label.
 pub const INTERNAL: &str = ".jackin-recovery";

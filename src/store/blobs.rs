@@ -10,10 +10,8 @@ use super::commits::Commits;
 use super::decoded::Decoded;
 use super::kept_trees::KeptTrees;
 use super::{Lent, Store, StoreError};
+use crate::model::{ArchiveId, ArchiveRef, Chunk, Content, Digest, Manifest, ManifestList, SnapshotRecord};
 use crate::platform::{File, parallel};
-use crate::snapshot::{
-    ArchiveId, ArchiveRef, Chunk, Content, Digest, Manifest, ManifestList, SnapshotRecord,
-};
 
 /// A manifest chunk or list is never larger than this: 2048 entries with the longest names and attributes.
 const LARGEST_PART: u64 = 512 << 20;

@@ -2,14 +2,16 @@
 
 use super::reconcile::Account;
 use super::{Anchor, Draft, RECEIPTS, Store, StoreError, draft, lock, log, origin, projection, record};
+use crate::model::{
+    CallRef, ChangeCounts, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord, Time,
+};
 use crate::platform;
-use crate::snapshot::{Act, CallRef, Digest, InstanceId, Receipt, SnapshotId, SnapshotRecord, Step, Time};
 
 /// What the receipt of a snapshot tells that its record does not.
 #[derive(Debug, Default)]
 pub struct Told {
     /// What changed since the snapshot before.
-    pub step: Option<Step>,
+    pub step: Option<ChangeCounts>,
     /// The tool call that it was taken before.
     pub call: Option<CallRef>,
 }
@@ -114,7 +116,7 @@ impl Store {
         at: Time,
         uid: u32,
         instance: impl Into<Option<&'i InstanceId>>,
-        act: Act,
+        act: Operation,
     ) -> Result<Receipt, StoreError> {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
@@ -190,8 +192,8 @@ impl Store {
         let mut told = false;
         log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
             told |= match &link.receipt.act {
-                Act::Capture { snapshot, .. } => snapshot == id,
-                Act::AcceptLoss { snapshots, .. } => snapshots.contains(id),
+                Operation::Capture { snapshot, .. } => snapshot == id,
+                Operation::AcceptLoss { snapshots, .. } => snapshots.contains(id),
                 _ => false,
             };
             Ok(())
@@ -214,8 +216,8 @@ impl Store {
 }
 
 /// The act of a snapshot that was taken. `digest`: of its record's bytes.
-fn captured(record: &SnapshotRecord, digest: Digest, told: Told) -> Act {
-    Act::Capture {
+fn captured(record: &SnapshotRecord, digest: Digest, told: Told) -> Operation {
+    Operation::Capture {
         snapshot: record.id.clone(),
         kind: record.kind,
         record: digest,

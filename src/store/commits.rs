@@ -10,10 +10,10 @@ use foldhash::fast::RandomState;
 use super::tree::Kept;
 use super::{Blobs, StoredTree};
 use crate::git::{Kind, Live, Named, Oid, Repository, work_files, work_tree};
-use crate::mount::Root;
-use crate::snapshot::{
+use crate::model::{
     Content, Digest, GitCoverage, Hasher, Manifest, MountRecord, RelPath, RepositoryFacts, SnapshotRecord,
 };
+use crate::mount::Root;
 
 /// The object that has a content.
 type Objects = HashMap<Digest, (Oid, Content), RandomState>;

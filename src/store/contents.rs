@@ -1,7 +1,7 @@
 //! What the content of a snapshot is read from.
 
 use super::{Blobs, Store, StoreError};
-use crate::snapshot::{ArchiveRef, Manifest, MountRecord, SnapshotRecord};
+use crate::model::{ArchiveRef, Manifest, MountRecord, SnapshotRecord};
 
 impl Store {
     /// Opens archives for reading their content. One that does not open is named by [`Blobs::damaged`].

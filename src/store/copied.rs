@@ -2,8 +2,8 @@
 //! and the lines of the chain.
 
 use super::{Store, StoreError, directory, durable, log, moved};
+use crate::model::{ArchiveId, ArchiveRef, Digest, Hasher, SnapshotId};
 use crate::platform::File;
-use crate::snapshot::{ArchiveId, ArchiveRef, Digest, Hasher, SnapshotId};
 
 /// Records are read whole (bytes).
 const LARGEST: u64 = 64 << 20;
@@ -58,7 +58,7 @@ impl Store {
         if size != named.size {
             return Err(damaged("it has another length than its record says"));
         }
-        let mut hasher = Hasher::new(crate::snapshot::DigestMethod::Plain, size);
+        let mut hasher = Hasher::new(crate::model::DigestMethod::Plain, size);
         let mut at = 0;
         while at < size {
             if cancelled() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use foldhash::fast::RandomState;
 
-use crate::snapshot::{Digest, Directory, Part};
+use crate::model::{Digest, Directory, Part};
 
 /// The chunks of manifests that are in memory, by digest. Two manifests that have a chunk in common share its directories, so
 /// that nothing is decoded twice and what is shared needs no comparison.

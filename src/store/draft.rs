@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::catalog::Catalog;
 use super::lock::{self, LockGuard};
 use super::{Layout, StoreError, directory, durable, record};
+use crate::model::{ArchiveId, Digest, SnapshotId, SnapshotRecord};
 use crate::platform::{self, File};
-use crate::snapshot::{ArchiveId, Digest, SnapshotId, SnapshotRecord};
 
 /// The lock that guards the making and sweeping of drafts, so that one between its `mkdir` and its lock is
 /// not swept.

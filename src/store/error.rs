@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::archive::ArchiveError;
 use super::lock::Holder;
-use crate::snapshot::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
+use crate::model::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
 
 /// Something that another process holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

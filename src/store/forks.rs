@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::lock::{self, LockGuard};
 use super::{LockedObject, Store, StoreError, directory, durable};
 use crate::contract::STAGING_PREFIX;
+use crate::model::{Digest, ForkId, InstanceId};
 use crate::platform::{self, NodeKind};
-use crate::snapshot::{Digest, ForkId, InstanceId};
 
 /// How the lock of a fork begins; its id follows.
 const LOCK: &str = "fork-";

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::lock::LockGuard;
 use super::{LockedObject, Store, StoreError, directory, durable, lock};
+use crate::model::{ArchiveId, ArchiveRef, SnapshotId, StoreId};
 use crate::platform::{self, File};
-use crate::snapshot::{ArchiveId, ArchiveRef, SnapshotId, StoreId};
 
 /// What is known here of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use foldhash::fast::RandomState;
 
 use super::archive::Piece;
 use super::{Blobs, StoreError};
+use crate::model::{Digest, Manifest, RelPath, SnapshotRecord};
 use crate::mount::{MountError, Root};
 use crate::platform::{self, File};
-use crate::snapshot::{Digest, Manifest, RelPath, SnapshotRecord};
 
 /// So much is read at once (bytes).
 const ROOM: usize = 1 << 20;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use crate::environment::Operator;
+use crate::model::{ArchiveId, Digest, RestoreId, SnapshotId, StoreId};
 use crate::platform::{self, ActingAs};
-use crate::snapshot::{ArchiveId, Digest, RestoreId, SnapshotId, StoreId};
 
 /// The names below one store directory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,9 +17,9 @@ pub(super) use held::{held, is_held};
 
 use super::{Layout, LockedObject, Patience, StoreError, durable, layout};
 use crate::environment::Operator;
+use crate::model::{Digest, InstanceId};
 use crate::platform::remote::{Address, upwards};
 use crate::platform::{self, File, Handle};
-use crate::snapshot::{Digest, InstanceId};
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);

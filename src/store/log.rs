@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::{StoreError, durable};
+use crate::model::{Digest, Receipt};
 use crate::platform::File;
-use crate::snapshot::{Digest, Receipt};
 
 /// One link with its place in the file.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use super::catalog::Catalog;
 use super::log::{self, Place};
 use super::origin::{self, Stranger};
 use super::{Layout, RECEIPTS, StoreError, durable, lock};
+use crate::model::{Digest, Receipt};
 use crate::platform;
-use crate::snapshot::{Digest, Receipt};
 
 /// What became of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]

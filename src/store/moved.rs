@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Layout, StoreError, directory, durable};
-use crate::snapshot::{ArchiveId, ArchiveRef, Digest};
+use crate::model::{ArchiveId, ArchiveRef, Digest};
 
 const FORMAT: u32 = 1;
 /// An id, a size and two digests (bytes).

@@ -14,10 +14,10 @@ use super::lock::{self, LockGuard};
 use super::papers::Paper;
 use super::restores::form;
 use super::{Layout, LockedObject, Store, StoreError, directory, durable};
+use crate::model::{FsSnapshotIntent, NativePlace, SnapshotId};
 use crate::observer::Observer;
 use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
-use crate::snapshot::{FrozenPaper, NativePlace, SnapshotId};
 
 pub use look::NativeFact;
 pub(super) use look::{facts, sweep};
@@ -33,7 +33,7 @@ const LOCK: &str = "lock";
 pub struct Natives {
     layout: Layout,
     directory: PathBuf,
-    paper: FrozenPaper,
+    paper: FsSnapshotIntent,
     _lock: LockGuard,
 }
 
@@ -43,7 +43,7 @@ pub struct NativeState {
     /// Which capture.
     pub id: SnapshotId,
     /// What it is about; or why that cannot be told.
-    pub paper: Result<FrozenPaper, StoreError>,
+    pub paper: Result<FsSnapshotIntent, StoreError>,
     /// All snapshots of file systems were made.
     pub is_made: bool,
     /// The process that works with them lives.
@@ -53,7 +53,7 @@ pub struct NativeState {
 impl Natives {
     /// What was written down.
     #[must_use]
-    pub fn paper(&self) -> &FrozenPaper {
+    pub fn paper(&self) -> &FsSnapshotIntent {
         &self.paper
     }
 
@@ -203,7 +203,7 @@ fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
 }
 
 /// The paper, as damage of the store when it cannot be used.
-fn read(directory: &Path) -> Result<Option<FrozenPaper>, StoreError> {
+fn read(directory: &Path) -> Result<Option<FsSnapshotIntent>, StoreError> {
     form::read(directory, PAPER).map_err(|error| match error {
         StoreError::HurtPaper { path, why, .. } => StoreError::Damaged { path, why },
         other => other,
@@ -251,7 +251,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Create`]; [`StoreError::Io`].
-    pub fn begin_natives(&self, paper: FrozenPaper) -> Result<Natives, StoreError> {
+    pub fn begin_natives(&self, paper: FsSnapshotIntent) -> Result<Natives, StoreError> {
         self.must_be_writable()?;
         let layout = self.layout();
         let directory = layout.native(&paper.id);

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::{Layout, StoreError, catalog, log, record};
-use crate::snapshot::{Act, Digest, Receipt, SnapshotId};
+use crate::model::{Digest, Operation, Receipt, SnapshotId};
 
 /// What came from another store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) fn stranger(
 /// Whether one of the links tells of one of the records.
 fn tells_of(links: &[String], records: &[SnapshotId]) -> bool {
     let is_of_ours = |receipt: Receipt| match receipt.act {
-        Act::Capture { snapshot, .. } => records.binary_search(&snapshot).is_ok(),
+        Operation::Capture { snapshot, .. } => records.binary_search(&snapshot).is_ok(),
         _ => false,
     };
     let receipts = links.iter().filter_map(|json| serde_json::from_str(json).ok());

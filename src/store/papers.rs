@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::record::{check_root, is_label};
 use crate::contract::is_staging_place;
-use crate::snapshot::{Decision, Deed, Intent, IntentMount, Journal, JournalMount, JournalMove, Name};
+use crate::model::{Decision, Intent, IntentMount, Journal, JournalMount, JournalMove, MoveKind, Name};
 
 /// Permission bits with set-id bits and sticky.
 const MODE: u32 = 0o7777;
@@ -78,7 +78,7 @@ impl Paper for Journal {
 
 fn journaled(mount: &JournalMount) -> Result<(), String> {
     for step in &mount.moves {
-        if let Deed::In(place) | Deed::Swap(place) | Deed::Out(place) = &step.deed {
+        if let MoveKind::Install(place) | MoveKind::Exchange(place) | MoveKind::StageOut(place) = &step.deed {
             let name = Name::new(&place.0);
             name.map_err(|why| format!("the place {:?} cannot be used: {why}", place.to_path()))?;
         }
@@ -97,8 +97,8 @@ fn journaled(mount: &JournalMount) -> Result<(), String> {
 
 fn suits_root(step: &JournalMove, exists: bool) -> bool {
     match step.deed {
-        Deed::Metadata { .. } => exists,
-        Deed::In(_) => !exists,
+        MoveKind::Metadata { .. } => exists,
+        MoveKind::Install(_) => !exists,
         _ => false,
     }
 }
@@ -112,7 +112,8 @@ pub(super) fn belongs(journal: &Journal, intent: &Intent) -> Result<(), String> 
             return Err(format!("nothing was to be done on the mount {:?}", mount.label));
         };
         for step in &mount.moves {
-            if let Deed::Away(place) | Deed::Back(place) | Deed::Exchange(place) = &step.deed
+            if let MoveKind::SetAside(place) | MoveKind::PutBack(place) | MoveKind::SwapAside(place) =
+                &step.deed
                 && !meant
                     .aside
                     .iter()

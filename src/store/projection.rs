@@ -4,7 +4,7 @@
 use super::catalog::{Catalog, Tables};
 use super::log::{self, Place};
 use super::{Layout, StoreError, origin, record};
-use crate::snapshot::SnapshotId;
+use crate::model::SnapshotId;
 
 /// How the catalog stands to what it mirrors.
 struct State {

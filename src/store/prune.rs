@@ -8,9 +8,9 @@ use std::path::Path;
 use super::catalog::Catalog;
 use super::lock::LockGuard;
 use super::{Layout, Natives, Store, StoreError, directory, durable, lock, moved, record};
+use crate::model::{ArchiveId, ArchiveRef, Operation, PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
 use crate::platform;
-use crate::snapshot::{Act, ArchiveId, ArchiveRef, PrunedSnapshot, SnapshotId, Time};
 
 /// How long a store that others use is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Sole<'_> {
         snapshots: Vec<PrunedSnapshot>,
         bytes: u64,
     ) -> Result<u64, StoreError> {
-        let act = Act::Prune {
+        let act = Operation::Prune {
             automatic,
             snapshots,
             bytes,

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Layout, Store, StoreError, durable, log, record};
-use crate::snapshot::{Act, InstanceId, Receipt, SnapshotId, SnapshotKind};
+use crate::model::{InstanceId, Operation, Receipt, SnapshotId, SnapshotKind};
 
 /// A snapshot of which a receipt tells, that was not given up, and whose record is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl Account {
     /// Takes in the next link.
     pub(super) fn take(&mut self, receipt: &Receipt) {
         match &receipt.act {
-            Act::Begin { .. } | Act::Adopt { .. } => self.begun.extend(receipt.instance.clone()),
-            Act::Capture {
+            Operation::Begin { .. } | Operation::Adopt { .. } => self.begun.extend(receipt.instance.clone()),
+            Operation::Capture {
                 snapshot, kind, name, ..
             } => {
                 let told = LostRecord {
@@ -54,11 +54,11 @@ impl Account {
                 // The first one for a snapshot counts.
                 self.captured.entry(snapshot.clone()).or_insert(told);
             }
-            Act::Prune { snapshots, .. } => {
+            Operation::Prune { snapshots, .. } => {
                 self.pruned
                     .extend(snapshots.iter().map(|pruned| pruned.id.clone()));
             }
-            Act::AcceptLoss { snapshots, records } => {
+            Operation::AcceptLoss { snapshots, records } => {
                 self.accepted.extend(snapshots.iter().cloned());
                 self.pruned.extend(records.iter().cloned());
             }

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use super::natives::is_called_ours;
 use super::{Layout, StoreError, directory, durable, moved};
+use crate::model::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
 use crate::platform::remote::Address;
-use crate::snapshot::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
 
 /// A record lists mounts, excludes and at most a hundred gaps a mount: longer than this it is none (bytes).
 const LIMIT: u64 = 64 << 20;

@@ -9,9 +9,9 @@ use std::collections::HashSet;
 use super::archive::Archive;
 use super::{Draft, Sole, Store, StoreError, durable, moved, record};
 use crate::clock::{Entropy, random};
+use crate::model::{ArchiveId, ArchiveRef, Operation, SnapshotId, Time};
 use crate::observer::Observer;
 use crate::platform;
-use crate::snapshot::{Act, ArchiveId, ArchiveRef, SnapshotId, Time};
 
 use live::Live;
 
@@ -278,7 +278,7 @@ impl Sole<'_> {
         }
         observer.reached("repack-named");
         let bytes = old.saturating_sub(into.size);
-        let act = Act::Repack {
+        let act = Operation::Repack {
             from: from.iter().map(|archive| archive.id.clone()).collect(),
             into: into.clone(),
             bytes,

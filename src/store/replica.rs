@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::lock::LockGuard;
 use super::{Layout, Patience, Store, StoreError, directory, durable, lock};
 use crate::clock::{Entropy, random};
-use crate::snapshot::{Digest, StoreId, Time};
+use crate::model::{Digest, StoreId, Time};
 
 /// The form of `replica/identity`.
 const FORMAT: u32 = 1;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use super::draft::DRAFTS;
 use super::lock::{self, Holder, LockGuard};
 use super::{Layout, LockedObject, Store, StoreError, directory, durable};
+use crate::model::{Decision, Intent, Journal, JournalParts, RestoreId};
 use crate::platform;
-use crate::snapshot::{Decision, Intent, Journal, JournalParts, RestoreId};
 
 use form::{journal_is_gone, read, read_decision, read_intent, read_journal, write};
 pub use hurt::HurtPaper;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::archive::{Identities, OpenError, open_sealed};
 use super::{Blobs, Store, StoreError};
-use crate::snapshot::{Digest, RelPath, SealedRef};
+use crate::model::{Digest, RelPath, SealedRef};
 
 /// What a bundle may grow to when it is opened.
 const LARGEST: u64 = 320 << 20;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::catalog::{self, Health};
 use super::lock::{self, Holder};
 use super::{HeldLock, Layout, LostRecord, NativeFact, StoreError, natives, projection};
-use crate::snapshot::{ArchiveId, SnapshotId};
+use crate::model::{ArchiveId, SnapshotId};
 
 /// What is odd about a file or directory of the store.
 #[derive(Debug)]

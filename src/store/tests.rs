@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::snapshot::{Act, Receipt, Time};
-use crate::snapshot::{
+use crate::model::{
     ArchiveId, ArchiveRef, ByteString, Coverage, Digest, Ending, MountRecord, ProcessRef, RestoreKind,
     SnapshotKind,
 };
+use crate::model::{Operation, Receipt, Time};
 
 mod catalog_file;
 mod children;
@@ -127,8 +127,8 @@ pub(in crate::store) fn archive_ref(id: ArchiveId) -> ArchiveRef {
     }
 }
 
-pub(in crate::store) fn begin(root: &str) -> Act {
-    Act::Begin {
+pub(in crate::store) fn begin(root: &str) -> Operation {
+    Operation::Begin {
         workspace: Some("demo".to_owned()),
         mode: "project".to_owned(),
         mounts: vec![coverage(root)],
@@ -146,8 +146,8 @@ pub(in crate::store) fn begin(root: &str) -> Act {
     }
 }
 
-pub(in crate::store) fn end() -> Act {
-    Act::End {
+pub(in crate::store) fn end() -> Operation {
+    Operation::End {
         ending: Ending::Status(0),
         survivors: Vec::new(),
     }
@@ -156,7 +156,7 @@ pub(in crate::store) fn end() -> Act {
 /// Publishes `record` and appends its receipt.
 pub(in crate::store) fn capture(store: &Store, record: &SnapshotRecord) -> Receipt {
     let digest = store.draft(record.id.clone()).unwrap().publish(record).unwrap();
-    let act = Act::Capture {
+    let act = Operation::Capture {
         snapshot: record.id.clone(),
         kind: record.kind,
         record: digest,
@@ -171,8 +171,8 @@ pub(in crate::store) fn capture(store: &Store, record: &SnapshotRecord) -> Recei
         .unwrap()
 }
 
-pub(in crate::store) fn restore(target: u8, emergency: u8) -> Act {
-    Act::Restore {
+pub(in crate::store) fn restore(target: u8, emergency: u8) -> Operation {
+    Operation::Restore {
         kind: RestoreKind::Restore,
         target: snapshot(target),
         emergency: snapshot(emergency),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Blobs;
 use super::archive::Piece;
 use crate::git::{Files, Found};
-use crate::snapshot::{Digest, Kind, Manifest, Name, RelPath};
+use crate::model::{Digest, Kind, Manifest, Name, RelPath};
 
 /// A file that is larger is not read: it is in memory as a whole.
 const LARGEST: u64 = 512 << 20;

@@ -6,11 +6,11 @@ use super::archive::{Archive, Piece};
 use super::chain::ReadChain;
 use super::reconcile::LostRecord;
 use super::{BlobPlace, BlobReader, Blobs, Layout, Store, StoreError, survey};
-use crate::observer::{Observer, Phase};
-use crate::platform::parallel;
-use crate::snapshot::{
+use crate::model::{
     ArchiveId, ArchiveRef, Content, Hasher, Manifest, MountRecord, RelPath, SnapshotId, SnapshotRecord,
 };
+use crate::observer::{Observer, Phase};
+use crate::platform::parallel;
 
 /// So many archives are looked at before others may use the store alone.
 const AT_ONCE: usize = 16;

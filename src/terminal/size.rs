@@ -1,6 +1,6 @@
 //! Sizes, counts and times as people say them. Integers only: the same value always reads the same.
 
-use crate::snapshot::Time;
+use crate::model::Time;
 
 const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 

@@ -8,10 +8,10 @@ use super::TransferError;
 use super::pack::{Members, Packing};
 use crate::clock::letters;
 use crate::contract::STAGING_PREFIX;
+use crate::model::{ArchiveRef, Digest, ExportNote, Manifest, SnapshotRecord, Time, add_sizes};
 use crate::mount::Dir;
 use crate::observer::{Observer, Phase};
 use crate::platform::{self, File};
-use crate::snapshot::{ArchiveRef, Digest, ExportNote, Manifest, SnapshotRecord, Time, add_sizes};
 use crate::store::archive::{Archive, ArchiveError, Finished};
 use crate::store::{Blobs, Store};
 

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::TransferError;
 use super::moment::{Known, Landed, Moment};
 use super::strip::Dropped;
+use crate::model::{ArchiveRef, Digest, ExportNote, SnapshotRecord};
 use crate::observer::Observer;
-use crate::snapshot::{ArchiveRef, Digest, ExportNote, SnapshotRecord};
 use crate::store::archive::{Archive, BlobKind};
 use crate::store::{Blobs, Draft, Store};
 

@@ -9,11 +9,11 @@ use super::pack::{Members, Packing};
 use super::pipe::{Fault, look};
 use super::strip::{Dropped, Stripping, forget_identities};
 use crate::capture::{missing_mount, mount_record};
-use crate::observer::{Observer, Phase};
-use crate::snapshot::{
+use crate::model::{
     ArchiveId, ArchiveRef, Content, Digest, Hasher, InstanceId, Manifest, ManifestList, MountRecord,
     Recorded, SnapshotId, SnapshotKind, SnapshotRecord, add_sizes,
 };
+use crate::observer::{Observer, Phase};
 use crate::store::{Blobs, Draft, Store, check_record};
 
 /// Manifests that take more bytes are none that this program would read into memory.
@@ -206,7 +206,7 @@ impl Moment {
         for fact in &mount.withheld {
             if let Some(Recorded(entry)) = &fact.entry
                 && entry.content().is_none()
-                && !matches!(entry.kind, crate::snapshot::Kind::Symlink(_))
+                && !matches!(entry.kind, crate::model::Kind::Symlink(_))
             {
                 let why = "a private file is neither a file nor a link";
                 return Err(TransferError::damaged(&self.path, why));

@@ -6,9 +6,9 @@ use std::thread;
 
 use super::TransferError;
 use super::pipe::{Fault, is_small, look, pipe, send};
+use crate::model::{Content, Digest, Entry, Manifest, ManifestList, MountRecord, RelPath, runs};
 use crate::observer::Observer;
 use crate::platform::parallel;
-use crate::snapshot::{Content, Digest, Entry, Manifest, ManifestList, MountRecord, RelPath, runs};
 use crate::store::Blobs;
 use crate::store::archive::{BlobKind, Finished, Segment, Stored, Writer};
 

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use crate::snapshot::{Content, DigestMethod, Hasher};
+use crate::model::{Content, DigestMethod, Hasher};
 use crate::store::archive::{Piece, Segment};
 use crate::store::{Blobs, StoreError};
 

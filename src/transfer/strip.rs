@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::snapshot::{
+use crate::model::{
     Directory, Entry, Gap, GapReason, InodeFlags, Kind, Manifest, MountRecord, Recorded, RelPath, Time,
 };
 

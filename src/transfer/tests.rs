@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Incoming, TransferError};
-use crate::observer::Silent;
-use crate::snapshot::{
+use crate::model::{
     ByteString, Content, Coverage, Digest, DigestMethod, Directory, Entry, ExportNote, InodeFlags,
     InstanceId, Kind, Listing, Manifest, ManifestList, MountRecord, Name, RelPath, SnapshotId, SnapshotKind,
     SnapshotRecord, Time, runs,
 };
+use crate::observer::Silent;
 use crate::store::archive::{BlobKind, Writer};
 
 /// What a file shall hold.

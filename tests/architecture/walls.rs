@@ -5,7 +5,7 @@ use crate::source::{Named, Source};
 /// The layers, lowest first; those of one row may see each other. A file sees its own row and the rows before it.
 const LAYERS: &[&[&str]] = &[
     &[
-        "snapshot",
+        "model",
         "clock",
         "observer",
         "environment",

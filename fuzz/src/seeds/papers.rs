@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use jackin_recovery::snapshot::{
-    AsideAct, AsideStep, BoundObject, ByteString, Deed, Digest, Entry, Identity, InodeFlags, InstanceId,
-    Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove, JournalParent, JournalStep, Kind,
-    KnownObject, KnownState, PathAct, Recorded, RelPath, RestoreId, RestoreKind, SnapshotId, StagePlace,
-    Stamp,
+use jackin_recovery::model::{
+    AsideAct, AsideStep, BoundObject, ByteString, Digest, Entry, Identity, InodeFlags, InstanceId, Intent,
+    IntentMount, IntentScope, Journal, JournalMount, JournalMove, JournalParent, JournalStep, Kind,
+    KnownObject, KnownState, MoveKind, PathAct, Recorded, RelPath, RestoreId, RestoreKind, SnapshotId,
+    StagePlace, Stamp,
 };
 
 use super::super::papers::ID;
@@ -111,7 +111,7 @@ fn papers_of(how: u8, journal: &str, decision: &str) -> Vec<u8> {
     [vec![how], lines.join(&b'\n')].concat()
 }
 
-fn step(at: &str, deed: Deed, old: Option<u64>, new: Option<u64>) -> JournalMove {
+fn step(at: &str, deed: MoveKind, old: Option<u64>, new: Option<u64>) -> JournalMove {
     JournalMove {
         path: path(at),
         deed,
@@ -161,22 +161,27 @@ fn moved() -> String {
     other.mode = 0o700;
     let recorded = |entry: Entry| Recorded(Box::new(entry));
     journal(vec![
-        step("edited", Deed::Swap(at("new-0")), Some(2), Some(11)),
-        step("gone", Deed::Out(at("old-1")), Some(3), None),
-        step("new", Deed::In(at("new-1")), None, Some(12)),
+        step("edited", MoveKind::Exchange(at("new-0")), Some(2), Some(11)),
+        step("gone", MoveKind::StageOut(at("old-1")), Some(3), None),
+        step("new", MoveKind::Install(at("new-1")), None, Some(12)),
         step(
             "dir",
-            Deed::Metadata {
+            MoveKind::Metadata {
                 was: recorded(built.clone()),
                 will: recorded(other),
             },
             Some(4),
             None,
         ),
-        step("made", Deed::Unmake(recorded(built)), None, None),
+        step("made", MoveKind::RemoveDir(recorded(built)), None, None),
     ])
 }
 
 fn aside() -> String {
-    journal(vec![step("built", Deed::Away(place("-aside")), Some(7), None)])
+    journal(vec![step(
+        "built",
+        MoveKind::SetAside(place("-aside")),
+        Some(7),
+        None,
+    )])
 }

@@ -1,6 +1,6 @@
 //! Secrets in settings that a restore can neither keep nor bring back.
 
-use crate::snapshot::RelPath;
+use crate::model::RelPath;
 
 /// What becomes of a secret in a settings file that does not simply stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use super::{Keyed, Loss, MOST, Note, PrivateFile, content, private_now, read};
 use crate::contract::PrivateFiles;
+use crate::model::{
+    Coverage, Digest, Entry, Kind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord, WithheldFact,
+};
 use crate::mount::Dir;
 use crate::parted::{Format, Secret, join};
 use crate::platform::NodeKind;
-use crate::snapshot::{
-    Coverage, Digest, Entry, Kind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord, WithheldFact,
-};
 use crate::store::{Blobs, DigestKey, Lent, Store, StoreError};
 
 /// What is shown of settings files.

@@ -2,7 +2,7 @@
 
 use super::PrivateFile;
 use crate::capture::CaptureError;
-use crate::snapshot::{Coverage, Digest, SealedRef, WithheldFact};
+use crate::model::{Coverage, Digest, SealedRef, WithheldFact};
 use crate::store::archive::{Recipients, SealedFile, seal as encrypt};
 
 /// More is nobody's credentials.

@@ -8,9 +8,9 @@ use super::{Before, MOST_LISTED};
 use crate::git::{
     COMMIT, EXECUTABLE, Kind as ObjectKind, LINK, Live, Named, Oid, Repository, Unreadable, below, blob_id,
 };
+use crate::model::{Differs, Directory, DirtyPath, Entry, Kind, Manifest, Name, RelPath, RepositoryFacts};
 use crate::mount::Root;
 use crate::platform::parallel;
-use crate::snapshot::{Differs, Directory, DirtyPath, Entry, Kind, Manifest, Name, RelPath, RepositoryFacts};
 
 /// A repository and its work tree.
 pub(super) struct Dirt<'a> {

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use super::{Before, survey};
 use crate::git::{Kind, Live, Named, Oid, Repository, work_tree};
-use crate::mount::Root;
-use crate::platform::parallel;
-use crate::snapshot::{
+use crate::model::{
     Content, Digest, DigestMethod, Hasher, Manifest, RelPath, RepositoryClass, RepositoryFacts,
 };
+use crate::mount::Root;
+use crate::platform::parallel;
 
 /// So many objects are read by one opening of the repository.
 const PIECE: usize = 64;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::dirty::Dirt;
 use crate::git::{Named, Oid, below, relative, within};
-use crate::snapshot::{Directory, Name, RelPath, RepositoryFacts};
+use crate::model::{Directory, Name, RelPath, RepositoryFacts};
 
 /// Counts what is staged, as it was when nothing of that changed; gives what hides a difference from git.
 pub(super) fn staged(

@@ -2,7 +2,7 @@
 
 use super::{MOST_LISTED, Standing};
 use crate::git::{GitDir, Oid, Refs, Repository, Tip, unpushed};
-use crate::snapshot::{Digest, RemoteFacts, RepositoryFacts, RepositoryState, UnpushedBranch};
+use crate::model::{Digest, RemoteFacts, RepositoryFacts, RepositoryState, UnpushedBranch};
 
 /// Reads it. `known` is what was recorded last.
 pub(super) fn state(repository: &Repository<'_>, known: Option<&RepositoryFacts>) -> Standing {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Capture;
 use crate::capture::repositories::{Settled, is_stale, settle, survey};
 use crate::capture::walk::{Skipped, Walked};
+use crate::model::{Coverage, Manifest, MountRecord, RelPath, RepositoryFacts, SnapshotKind};
 use crate::mount::Root;
-use crate::snapshot::{Coverage, Manifest, MountRecord, RelPath, RepositoryFacts, SnapshotKind};
 
 /// A mount that was read.
 pub(super) struct Read<'a> {

@@ -6,8 +6,8 @@ use super::Capture;
 use crate::capture::CaptureError;
 use crate::capture::pack::Packer;
 use crate::capture::repositories::Settled;
+use crate::model::{Digest, Manifest, ManifestList, runs};
 use crate::platform::parallel;
-use crate::snapshot::{Digest, Manifest, ManifestList, runs};
 use crate::store::archive::BlobKind;
 
 impl Capture<'_> {

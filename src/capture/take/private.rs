@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::capture::CaptureError;
 use crate::capture::pack::Packer;
 use crate::capture::private::{Before, Private, Sealed, seal};
-use crate::snapshot::{Coverage, Digest, SealedRef};
+use crate::model::{Coverage, Digest, SealedRef};
 use crate::store::archive::BlobKind;
 
 /// Stores it. `used` gets the numbers of the older archives that have some of it already.

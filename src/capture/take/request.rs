@@ -2,7 +2,7 @@
 
 use super::CountChanges;
 use crate::capture::Limits;
-use crate::snapshot::{CallRef, Coverage, InstanceId, SnapshotKind, Time};
+use crate::model::{CallRef, Coverage, InstanceId, SnapshotKind, Time};
 
 /// What to capture.
 pub struct Request<'a> {

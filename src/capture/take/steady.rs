@@ -14,8 +14,8 @@ use crate::capture::pack::Packer;
 use crate::capture::walk::{Reference, Skipped, Walk};
 use crate::capture::{CaptureError, Earlier};
 use crate::git::{Repositories, below, is_lock};
+use crate::model::{Coverage, Directory, Manifest, RelPath, Time};
 use crate::mount::Root;
-use crate::snapshot::{Coverage, Directory, Manifest, RelPath, Time};
 
 /// How often a repository that does not hold still is walked again.
 const ROUNDS: usize = 5;

@@ -1,21 +1,25 @@
 //! How much a step of the session changed: counted once, when its snapshot is taken and both manifests are at hand.
 
 use super::Capture;
-use crate::snapshot::{Manifest, SnapshotId, SnapshotKind, SnapshotRecord, Step, StepCounts};
+use crate::model::{ChangeCounts, Manifest, PathCounts, SnapshotId, SnapshotKind, SnapshotRecord};
 
 /// Counts how two states of one mount differ; `None` stands for a root that did not exist.
-pub type CountChanges = fn(from: Option<&Manifest>, to: Option<&Manifest>) -> StepCounts;
+pub type CountChanges = fn(from: Option<&Manifest>, to: Option<&Manifest>) -> PathCounts;
 
 impl Capture<'_> {
     /// What changed since the snapshot of the instance before this one. `None` when nobody asked, when there is none, when it cannot be
     /// read, and where agents' state is covered: what of that is withheld stands in no manifest.
-    pub(super) fn step(&self, record: &SnapshotRecord, manifests: &[Option<Manifest>]) -> Option<Step> {
+    pub(super) fn step(
+        &self,
+        record: &SnapshotRecord,
+        manifests: &[Option<Manifest>],
+    ) -> Option<ChangeCounts> {
         let count = self.request.count?;
         if record.mounts.iter().any(|mount| mount.coverage.state) {
             return None;
         }
         let since = self.before()?;
-        let mut counts = StepCounts::default();
+        let mut counts = PathCounts::default();
         let mut earlier: Option<SnapshotRecord> = None;
         for (at, (mount, now)) in record.mounts.iter().zip(manifests).enumerate() {
             if let Some(known) = self.known.manifest_of(at, &since) {
@@ -33,7 +37,7 @@ impl Capture<'_> {
             };
             counts += count(before.as_ref(), now.as_ref());
         }
-        Some(Step { since, counts })
+        Some(ChangeCounts { since, counts })
     }
 
     fn before(&self) -> Option<SnapshotId> {

@@ -5,8 +5,8 @@ use crate::capture::CaptureError;
 use crate::capture::frozen::{Freezing, Frozen, freeze};
 use crate::capture::known::Known;
 use crate::clock::{Entropy, random};
+use crate::model::{Coverage, NativeUse, SnapshotId, SnapshotKind};
 use crate::observer::{Observer, Phase};
-use crate::snapshot::{Coverage, NativeUse, SnapshotId, SnapshotKind};
 use crate::store::Store;
 use crate::store::archive::ArchiveError;
 

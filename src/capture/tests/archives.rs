@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt as _;
 
 use super::{Place, entry, only};
 use crate::capture::{CaptureError, Captured, read_back};
+use crate::model::{ArchiveId, Content, Digest, Manifest, SnapshotKind, SnapshotRecord};
 use crate::observer::Silent;
-use crate::snapshot::{ArchiveId, Content, Digest, Manifest, SnapshotKind, SnapshotRecord};
 use crate::store::Blobs;
 
 fn needed(record: &SnapshotRecord) -> Vec<ArchiveId> {
@@ -183,7 +183,7 @@ fn reading_back_misses_nothing_that_is_asked_for() {
     let never = Content {
         size: 5,
         digest: Digest::of(b"never"),
-        method: crate::snapshot::DigestMethod::Plain,
+        method: crate::model::DigestMethod::Plain,
     };
     let read = |content| read_back(&place.store, &captured.record, [content], &Silent);
     assert!(matches!(read(never), Err(CaptureError::ReadBack { .. })));

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::{Meddler, Moment, Place, entry, only};
 use crate::capture::Limits;
 use crate::git::tests::scratch::git;
+use crate::model::{Coverage, Digest, RepositoryFacts, SnapshotKind, SnapshotRecord};
 use crate::observer::Silent;
-use crate::snapshot::{Coverage, Digest, RepositoryFacts, SnapshotKind, SnapshotRecord};
 
 /// Larger than what is read at once into memory.
 const LARGE: usize = (4 << 20) + 4096;

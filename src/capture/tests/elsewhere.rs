@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::capture::elsewhere::{Question, UNCHANGED, answer, expected};
 use crate::capture::tests::{Place, coverage};
+use crate::model::{ByteString, Manifest};
 use crate::observer::Silent;
 use crate::platform::remote::tests::{set_knows, through_agent};
-use crate::snapshot::{ByteString, Manifest};
 
 fn place() -> Place {
     let place = Place::with(&[

@@ -4,8 +4,8 @@ use std::fs;
 
 use super::{Place, coverage};
 use crate::capture::{CaptureError, Captured, Limits};
+use crate::model::SnapshotKind;
 use crate::observer::Silent;
-use crate::snapshot::SnapshotKind;
 
 fn try_take(place: &Place, max_entries: u64, max_bytes: u64) -> Result<Captured, CaptureError> {
     let limits = Limits {

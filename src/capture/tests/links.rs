@@ -3,8 +3,8 @@
 use std::fs;
 
 use super::{Meddler, Moment, Place, entry, excluding, only, path};
+use crate::model::{Digest, GapReason, SnapshotKind};
 use crate::observer::Silent;
-use crate::snapshot::{Digest, GapReason, SnapshotKind};
 
 /// `d/second`, `first` and `later` are one file.
 fn group() -> Place {

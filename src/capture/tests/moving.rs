@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Meddler, Moment, Place, entry, only, path};
 use crate::capture::{Captured, Limits};
-use crate::snapshot::{Digest, GapReason, SnapshotKind};
+use crate::model::{Digest, GapReason, SnapshotKind};
 
 /// Larger than what is read at once into memory.
 const LARGE: usize = (4 << 20) + 4096;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::{Place, excluding, names, path};
 use crate::capture::{Earlier, Look, look};
+use crate::model::{Coverage, Directory, Gap, GapReason, Listing, Manifest, Name, Time};
 use crate::observer::Silent;
 use crate::platform;
-use crate::snapshot::{Coverage, Directory, Gap, GapReason, Listing, Manifest, Name, Time};
 
 const FILES: [(&str, &str); 3] = [("dir/seen", "1"), ("dir/unseen", "2"), ("dir/deep/file", "3")];
 

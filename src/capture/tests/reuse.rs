@@ -4,10 +4,10 @@
 
 use super::{Place, earlier, entry, path};
 use crate::capture::{Earlier, Look, look};
+use crate::model::{Content, Digest, Entry, Kind, Manifest, SnapshotKind, SnapshotRecord, Time};
 use crate::observer::Silent;
 use crate::platform;
 use crate::platform::TICK_NANOS;
-use crate::snapshot::{Content, Digest, Entry, Kind, Manifest, SnapshotKind, SnapshotRecord, Time};
 use std::sync::Arc;
 
 const FORGED: Digest = Digest([7; 32]);

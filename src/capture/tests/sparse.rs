@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
 use super::{Place, entry, only};
+use crate::model::{Content, DigestMethod, SnapshotKind, SnapshotRecord};
 use crate::platform;
-use crate::snapshot::{Content, DigestMethod, SnapshotKind, SnapshotRecord};
 use crate::store::archive::Piece;
 
 const LENGTH: usize = (1 << 20) + 77;

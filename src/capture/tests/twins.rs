@@ -7,9 +7,9 @@ use super::{Place, entry};
 use crate::capture::contents::Sink as _;
 use crate::capture::pack::Packer;
 use crate::capture::source::Source;
+use crate::model::{SnapshotId, SnapshotKind};
 use crate::mount::Dir;
 use crate::observer::Silent;
-use crate::snapshot::{SnapshotId, SnapshotKind};
 
 fn unpack(archive: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
@@ -93,7 +93,7 @@ fn large_content_is_stored_once_whatever_its_size_suggests() {
     place.write("c", noise(2, LARGE));
     place.write("d", noise(3, LARGE + 1));
     let first = place.take(SnapshotKind::Baseline).record;
-    let size = |record: &crate::snapshot::SnapshotRecord| {
+    let size = |record: &crate::model::SnapshotRecord| {
         let mut own = record.archives.iter();
         own.find(|archive| archive.id == record.id.archive())
             .map_or(0, |archive| archive.size)

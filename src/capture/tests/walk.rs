@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::{Meddler, Moment, Place, coverage, entry, excluding, names, path};
+use crate::model::{Digest, GapReason, Kind, Listing, Manifest, WithheldPath, WithheldReason};
 use crate::mount::{Dir, Root};
 use crate::observer::Silent;
 use crate::platform;
-use crate::snapshot::{Digest, GapReason, Kind, Listing, Manifest, WithheldPath, WithheldReason};
 
 struct Case {
     excludes: &'static [&'static str],

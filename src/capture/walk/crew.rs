@@ -8,8 +8,8 @@ use super::scan::{Job, Scan, Scanned};
 use super::tally::Tally;
 use super::{Skipped, Walk};
 use crate::capture::CaptureError;
+use crate::model::RelPath;
 use crate::platform::parallel;
-use crate::snapshot::RelPath;
 
 /// What all of them found, in no order.
 #[derive(Default)]

@@ -7,8 +7,8 @@ use super::Reference;
 use super::scan::{Job, Outcome, Scan, Scanned, is_read};
 use super::tally::Share;
 use crate::capture::elsewhere::recorded;
+use crate::model::{Directory, Entry, Listing, RelPath};
 use crate::platform::{NodeKind, Stat};
-use crate::snapshot::{Directory, Entry, Listing, RelPath};
 
 /// An entry that is not what the reference says, by its index: now it is this, or has to be read.
 struct Other {

@@ -10,12 +10,12 @@ use crate::capture::CaptureError;
 use crate::capture::facts::{entry, is_gone, links, words};
 use crate::capture::listing::list;
 use crate::contract::Verdict;
-use crate::mount::Dir;
-use crate::platform::{NodeKind, Object, Stat};
-use crate::snapshot::{
+use crate::model::{
     Content, Digest, DigestMethod, Directory, Entry, Gap, GapReason, Kind, Listing, Name, RelPath,
     WithheldReason,
 };
+use crate::mount::Dir;
+use crate::platform::{NodeKind, Object, Stat};
 
 /// A directory to look at.
 pub(super) struct Job {

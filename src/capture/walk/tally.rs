@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::capture::Limits;
+use crate::model::add_sizes;
 use crate::platform::{NodeKind, Stat};
-use crate::snapshot::add_sizes;
 
 /// The sums of one walk.
 #[derive(Default)]

@@ -8,9 +8,9 @@ use crate::cli::error::CliError;
 use crate::config::{Config, Flags, Resolved};
 use crate::contract::{ContractError, Target};
 use crate::environment::Environment;
+use crate::model::{AgentRef, ProcessRef};
 use crate::process;
 use crate::session::Begun;
-use crate::snapshot::{AgentRef, ProcessRef};
 use crate::store::{InstanceRow, Store};
 
 /// What the configuration says of the current directory; `None` when it lies in no mount of a workspace that is captured.

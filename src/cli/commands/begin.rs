@@ -11,11 +11,11 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::config::{Mode, OnFailure};
 use crate::contract::Contract;
-use crate::process;
-use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
-use crate::snapshot::{
+use crate::model::{
     AgentRef, ContainerRef, Coverage, ProcessRef, RepositoryFacts, SnapshotRecord, WatchedMount,
 };
+use crate::process;
+use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
 use crate::store::Store;
 use crate::terminal::sanitize;
 

@@ -6,8 +6,8 @@ use crate::cli::document::ChangeDocument;
 use crate::cli::error::CliError;
 use crate::cli::view;
 use crate::diff::{Change, Comparison, Side, compare, compare_withheld, pair_renames};
+use crate::model::{Coverage, InstanceId, SnapshotKind};
 use crate::session::awaited;
-use crate::snapshot::{Coverage, InstanceId, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{size, width};
 

@@ -11,8 +11,8 @@ use crate::cli::context::Context;
 use crate::cli::document::{CheckpointDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::model::{InstanceId, SnapshotRecord};
 use crate::session::{Allowed, Mark, check_name, checkpoint, find_called, is_active, refuse_inside};
-use crate::snapshot::{InstanceId, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {

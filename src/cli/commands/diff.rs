@@ -12,9 +12,9 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::{html, view};
 use crate::config::Mode;
 use crate::diff::PatchOptions;
+use crate::model::{RelPath, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{find_called, find_instance, find_snapshot, is_active, settle_lost};
-use crate::snapshot::{RelPath, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 

@@ -10,10 +10,10 @@ use crate::cli::context::Context;
 use crate::cli::document::ReasonDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::git::Repositories;
+use crate::model::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::mount::Root;
 use crate::platform::remote::{Address, has_path, is_elsewhere, scheme_of};
 use crate::restore::{Fresh, RestoreError, Scope, Written, is_empty, take_away, write_to, write_verified};
-use crate::snapshot::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store};
 use crate::terminal::{sanitize, shell};
 

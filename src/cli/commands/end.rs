@@ -12,9 +12,9 @@ use crate::cli::context::Context;
 use crate::cli::document::{EndDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::model::{Ending, ProcessRef};
 use crate::process;
 use crate::session::{Allowed, Closed, EndRequest, SessionError, World, end, find_called, refuse_inside};
-use crate::snapshot::{Ending, ProcessRef};
 use crate::store::Store;
 
 pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {

@@ -16,10 +16,10 @@ use crate::cli::context::{Context, SystemClock, SystemEntropy};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::environment::Environment;
+use crate::model::{InstanceId, Operation, SnapshotKind};
 use crate::observer::{Observer, Phase};
 use crate::platform::remote::hang_up_where;
 use crate::session::{Mark, World, checkpoint_if_changed, find_instance, is_active};
-use crate::snapshot::{Act, InstanceId, SnapshotKind};
 use crate::store::Store;
 use crate::{platform, process};
 
@@ -132,7 +132,7 @@ fn tick(
     let told = taken.failures.len();
     taken.once(&store, context.environment, &row.id, quiet);
     for error in taken.failures.iter().skip(told) {
-        let failed = Act::CaptureFailed {
+        let failed = Operation::CaptureFailed {
             kind: SnapshotKind::Checkpoint,
             error: error.clone(),
         };

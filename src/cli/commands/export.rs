@@ -8,8 +8,8 @@ use crate::cli::document::{ExportDocument, Head, HostPathDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
+use crate::model::{ByteString, Operation};
 use crate::session::{Allowed, find_called, find_snapshot, refuse_inside};
-use crate::snapshot::{Act, ByteString};
 use crate::terminal::size;
 use crate::transfer::{ExportRequest, export};
 
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Status, Cl
         random: random(world.entropy),
     };
     let exported = export(&store, &request, world.observer)?;
-    let act = Act::Export {
+    let act = Operation::Export {
         snapshot: record.id.clone(),
         file: ByteString::from(file.as_path()),
         digest: exported.digest,

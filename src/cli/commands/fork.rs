@@ -17,11 +17,11 @@ use crate::cli::document::{ForkDocument, ForkOutcome, Head, HostPathDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
+use crate::model::{ByteString, ForkId, ForkReference, Operation, SnapshotRecord};
 use crate::mount::Dir;
 use crate::platform;
 use crate::restore::{Fresh, RestoreError};
 use crate::session::{Allowed, check_branch, find_snapshot, refuse_inside};
-use crate::snapshot::{Act, ByteString, ForkId, ForkReference, SnapshotRecord};
 use crate::store::{ForkRow, InstanceRow, LockGuard, Store, fork_draft};
 use crate::terminal::{sanitize, size};
 
@@ -103,7 +103,7 @@ pub(in crate::cli) fn fork(
     context.world().observer.reached("fork-verified");
     fresh.finish()?;
     context.world().observer.reached("fork-named");
-    let act = Act::Fork {
+    let act = Operation::Fork {
         snapshot: target.id.clone(),
         fork: id.clone(),
         directory: ByteString::from(directory.as_path()),

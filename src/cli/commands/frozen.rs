@@ -5,9 +5,9 @@ use crate::capture::{CaptureError, Limits};
 use crate::cli::context::Context;
 use crate::cli::document::NativeDocument;
 use crate::cli::error::CliError;
+use crate::model::{FsSnapshotIntent, InstanceId};
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{Thawed, ThawedEnd, is_awaited, settle_frozen};
-use crate::snapshot::{FrozenPaper, InstanceId};
 use crate::store::{NativeState, Store, StoreError};
 use crate::terminal::sanitize;
 
@@ -115,7 +115,7 @@ pub(in crate::cli) fn warn_of_frozen(context: &Context<'_>, store: &Store) {
     }
 }
 
-fn waits<'s>(store: &Store, state: &'s NativeState) -> Option<&'s FrozenPaper> {
+fn waits<'s>(store: &Store, state: &'s NativeState) -> Option<&'s FsSnapshotIntent> {
     let paper = state.paper.as_ref().ok()?;
     (state.is_made && is_awaited(store, paper).is_ok_and(|awaited| awaited)).then_some(paper)
 }

@@ -12,9 +12,9 @@ use crate::cli::document::{
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
+use crate::model::SnapshotRecord;
 use crate::platform;
 use crate::session::{Allowed, ImportRequest, import, refuse_inside};
-use crate::snapshot::SnapshotRecord;
 use crate::terminal::sanitize;
 use crate::transfer::Incoming;
 

@@ -20,13 +20,13 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::cli::view;
 use crate::config::{Mode, OnFailure, settle};
+use crate::model::{Ending, ProcessRef};
 use crate::platform::remote::hang_up;
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
 use crate::session::{
     Allowed, Begun, Closed, EndRequest, SessionError, Sight, World, end, find_instance, overlap,
     refuse_inside, state_by,
 };
-use crate::snapshot::{Ending, ProcessRef};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 

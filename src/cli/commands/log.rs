@@ -6,8 +6,8 @@ use crate::cli::document::{AnchorDocument, LogDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view::{self, receipt::Telling};
+use crate::model::{Digest, Receipt};
 use crate::session::find_called;
-use crate::snapshot::{Digest, Receipt};
 use crate::store::Anchor;
 use crate::terminal::size;
 

@@ -16,8 +16,8 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::{letters, random};
 use crate::features::Feature;
+use crate::model::Time;
 use crate::platform;
-use crate::snapshot::Time;
 use crate::terminal::{sanitize, shell};
 
 /// Why a file that was replaceable a moment ago is left alone.

@@ -8,8 +8,8 @@ use crate::cli::context::settle_path;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::contract::{Matcher, Verdict};
 use crate::environment::Environment;
+use crate::model::{Coverage, Manifest, RelPath};
 use crate::restore::Scope;
-use crate::snapshot::{Coverage, Manifest, RelPath};
 use crate::terminal::sanitize;
 
 /// For each mount which paths are meant; no arguments mean everything.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::model::{Decision, InstanceId};
 use crate::restore::{Cleared, RestoreError, pending};
 use crate::session::{SessionError, make_way};
-use crate::snapshot::{Decision, InstanceId};
 use crate::store::{InstanceRow, PendingRestore, RestoreStage, Store, StoreError};
 use crate::terminal::{sanitize, size};
 

@@ -6,8 +6,8 @@ use crate::cli::context::Context;
 use crate::cli::document::{Head, PinDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::model::Operation;
 use crate::session::{Allowed, find_called, find_snapshot, refuse_inside};
-use crate::snapshot::Act;
 
 pub(super) fn pin(context: &Context<'_>, args: &PinArgs) -> Result<Status, CliError> {
     set(context, args, true)
@@ -41,9 +41,9 @@ fn set(context: &Context<'_>, args: &PinArgs, pinned: bool) -> Result<Status, Cl
     if !is_so {
         let snapshot = snapshot.clone();
         let act = if pinned {
-            Act::Pin { snapshot }
+            Operation::Pin { snapshot }
         } else {
-            Act::Unpin { snapshot }
+            Operation::Unpin { snapshot }
         };
         receipt = Some(
             store

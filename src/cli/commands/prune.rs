@@ -11,9 +11,9 @@ use crate::cli::document::{
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
+use crate::model::{FsSnapshotIntent, SnapshotId};
 use crate::retention::{Acting, Care, PrunePlan, carry_out, plan};
 use crate::session::{Allowed, ThawedEnd, forget_frozen, forgettable, give_up_stuck, refuse_inside, stuck};
-use crate::snapshot::{FrozenPaper, SnapshotId};
 use crate::store::Store;
 use crate::terminal::{sanitize, size};
 
@@ -165,7 +165,7 @@ fn forget(context: &Context<'_>, args: &PruneArgs, store: &Store, prefix: &str) 
     Ok(ExitCode::Done.into())
 }
 
-fn ids(papers: &[FrozenPaper]) -> String {
+fn ids(papers: &[FsSnapshotIntent]) -> String {
     let ids: Vec<&str> = papers.iter().map(|paper| paper.id.as_str()).collect();
     ids.join(", ")
 }

@@ -5,8 +5,8 @@ use crate::cli::context::Context;
 use crate::cli::document::{Head, HostPathDocument, RebuildDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::model::Operation;
 use crate::session::{Allowed, refuse_inside};
-use crate::snapshot::Act;
 use crate::store::{LostRecord, Mended, Store, StoreError, mend_chain};
 use crate::terminal::{sanitize, size};
 
@@ -81,7 +81,7 @@ fn accept_loss(
         let world = context.world();
         let acting = world.acting();
         let records = given_up.iter().map(|lost| lost.snapshot.clone()).collect();
-        let act = Act::AcceptLoss { snapshots, records };
+        let act = Operation::AcceptLoss { snapshots, records };
         store.append(acting.now, acting.uid, None, act)?;
     }
     Ok(given_up)

@@ -8,9 +8,9 @@ use crate::cli::context::Context;
 use crate::contract::PrivateFiles;
 use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare_settings, is_secret};
 use crate::git::{Files, Found, Live, Repositories, work_tree};
+use crate::model::{Coverage, Manifest, Name, RelPath, SnapshotRecord};
 use crate::mount::Root;
 use crate::restore::{Proposal, Report};
-use crate::snapshot::{Coverage, Manifest, Name, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store, StoredTree};
 use crate::terminal::sanitize;
 

@@ -23,6 +23,7 @@ use crate::cli::args::{Mtimes, RestoreArgs};
 use crate::cli::context::{Context, settle_path};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
+use crate::model::{Coverage, RelPath, SnapshotKind, SnapshotRecord, StepRef};
 use crate::restore::{
     Allow, MountRequest, Proposal, Purpose, RestoreError, Scope, of_instance, of_step, propose,
 };
@@ -30,7 +31,6 @@ use crate::session::{
     Allowed, SessionError, State, find_before, find_called, find_instance, find_snapshot, is_inside, overlap,
     refuse_inside, roots, state,
 };
-use crate::snapshot::{Coverage, RelPath, SnapshotKind, SnapshotRecord, StepRef};
 use crate::store::{InstanceRow, LockGuard, Store};
 
 /// A restore that is planned, and what it holds until it was carried out.

@@ -8,9 +8,9 @@ use crate::cli::error::CliError;
 use crate::cli::view::receipt::reason_words;
 use crate::config::{Config, ConfigError, Retention};
 use crate::environment::Environment;
+use crate::model::{InstanceId, PruneReason};
 use crate::retention::{Acting, Care, Pruned, Rules, Shortage, carry_out, is_due, plan, steady_now};
 use crate::session::World;
-use crate::snapshot::{InstanceId, PruneReason};
 use crate::store::{Store, StoreError};
 use crate::terminal::{sanitize, size};
 

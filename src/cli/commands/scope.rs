@@ -11,7 +11,7 @@ use crate::config::{Config, ConfigError, Flags, StateSecrets};
 use crate::contract::{
     Contract, ContractError, Identity, MAX_VISITED, Options, Target, count_foreign, mark_new, resolve,
 };
-use crate::snapshot::{Coverage, GitCoverage, RepositoryState};
+use crate::model::{Coverage, GitCoverage, RepositoryState};
 use crate::store::Store;
 use crate::store::archive::Recipients;
 use crate::terminal::sanitize;
@@ -165,7 +165,7 @@ fn baselines<'a>(
         };
         // A record that cannot be read only costs the marks.
         let Ok(record) = store.record(&id) else { continue };
-        let same = |mount: &&crate::snapshot::MountRecord| mount.coverage.root == coverage.root;
+        let same = |mount: &&crate::model::MountRecord| mount.coverage.root == coverage.root;
         found.extend(
             record
                 .mounts

@@ -16,10 +16,10 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view::instances::{Begun, Imported};
 use crate::cli::{html, view};
-use crate::session::{State, forked_from, state};
-use crate::snapshot::{
-    Act, Coverage, InstanceId, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, WatchedMount,
+use crate::model::{
+    Coverage, InstanceId, Operation, RepositoryFacts, SnapshotId, SnapshotKind, SnapshotRecord, WatchedMount,
 };
+use crate::session::{State, forked_from, state};
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Store};
 use crate::terminal::sanitize;
 
@@ -204,7 +204,7 @@ fn imported(store: &Store, row: &InstanceRow) -> Result<Option<Imported>, CliErr
     }
     let receipts = store.catalog().receipts_of(&row.id)?;
     Ok(receipts.into_iter().find_map(|receipt| match receipt.act {
-        Act::Import {
+        Operation::Import {
             file, digest, origin, ..
         } => Some(Imported {
             file: file.to_path(),
@@ -223,7 +223,7 @@ pub(in crate::cli) fn begun(store: &Store, instance: &InstanceId) -> Result<Begu
         None => None,
     };
     let found = receipt.and_then(|receipt| match receipt.act {
-        Act::Begin {
+        Operation::Begin {
             cleanup_policy,
             container,
             watched,

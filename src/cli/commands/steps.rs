@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::capture::Reveal;
 use crate::cli::error::CliError;
 use crate::diff::count_changes;
-use crate::snapshot::{CallRef, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, StepCounts};
+use crate::model::{CallRef, MountRecord, PathCounts, SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 
 /// So many steps of which no receipt tells are looked at, the newest first: each one reads two manifests.
@@ -15,7 +15,7 @@ const MOST: usize = 20;
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Steps {
     /// How many paths each changed.
-    pub(in crate::cli) counts: HashMap<SnapshotId, StepCounts>,
+    pub(in crate::cli) counts: HashMap<SnapshotId, PathCounts>,
     /// The tool calls that snapshots were taken before.
     pub(in crate::cli) calls: HashMap<SnapshotId, CallRef>,
 }
@@ -61,9 +61,9 @@ pub(in crate::cli) fn steps(
     Ok(steps)
 }
 
-fn count(store: &Store, before: &SnapshotId, after: &SnapshotId) -> Option<StepCounts> {
+fn count(store: &Store, before: &SnapshotId, after: &SnapshotId) -> Option<PathCounts> {
     let (before, after) = (store.record(before).ok()?, store.record(after).ok()?);
-    let mut counts = StepCounts::default();
+    let mut counts = PathCounts::default();
     for mount in &before.mounts {
         let mut reveal = Reveal::default();
         let mut read = |record: &SnapshotRecord, mount: &MountRecord| {

@@ -15,12 +15,12 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::failure::wait_for;
 use crate::cli::view;
+use crate::model::{Decision, Intent};
 use crate::restore::{
     Allow, MountRequest, Purpose, RestoreError, Scope, TakenBack, abort, leave, of_instance, of_restore,
     of_step, proposal, propose, resume, settle,
 };
 use crate::session::{Allowed, find_called, find_instance, refuse_inside, refuse_living};
-use crate::snapshot::{Decision, Intent};
 use crate::store::{Holder, InstanceRow, LockGuard, Papers, PendingRestore, RestoreStage, Store};
 use crate::terminal::sanitize;
 

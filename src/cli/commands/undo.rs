@@ -11,9 +11,9 @@ use crate::cli::args::UndoArgs;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
+use crate::model::RelPath;
 use crate::restore::{Allow, MountRequest, Purpose, Scope, bring_back, of_restore, propose};
 use crate::session::{Allowed, find_called, find_instance, refuse_inside, refuse_living, roots};
-use crate::snapshot::RelPath;
 use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliError> {

@@ -6,8 +6,8 @@ use crate::cli::context::Context;
 use crate::cli::document::{DamageDocument, Head, VerifyDocument, VerifyOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::model::InstanceId;
 use crate::restore::hurt_papers;
-use crate::snapshot::InstanceId;
 use crate::store::{Finding, Store, StoreError, Verified};
 use crate::terminal::{sanitize, size, width};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{ChangeDocument, Head, HostPathDocument, PathDocument, ReasonDocument, RepositoryDocument};
 use crate::diff::Setting;
-use crate::snapshot::{Coverage, RelPath};
+use crate::model::{Coverage, RelPath};
 
 /// `diff --json`.
 #[derive(Debug, Serialize, JsonSchema)]

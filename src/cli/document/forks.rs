@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Head, HostPathDocument, ReasonDocument};
-use crate::snapshot::{ForkReference, Time};
+use crate::model::{ForkReference, Time};
 use crate::store::ForkRow;
 
 /// `fork --json`. Whole or in its own four fields (`provider`, `id`, `snapshot`, `mounts`) it is taken back by `fork` and `show`.

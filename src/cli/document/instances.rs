@@ -9,11 +9,11 @@ use super::RepositoryStateDocument;
 use super::{ForkedDocument, Head, HostPathDocument, PathDocument, ReasonDocument};
 use crate::cli::view::instances::Imported;
 use crate::config::Unread;
-use crate::session::State;
-use crate::snapshot::{
-    AgentRef, AsideChange, CallRef, ContainerRef, Coverage, RestoreKind, SnapshotKind, SnapshotRecord,
-    StepCounts, StepRef, Time, WatchedMount,
+use crate::model::{
+    AgentRef, AsideChange, CallRef, ContainerRef, Coverage, PathCounts, RestoreKind, SnapshotKind,
+    SnapshotRecord, StepRef, Time, WatchedMount,
 };
+use crate::session::State;
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow};
 use crate::terminal::size;
 
@@ -82,7 +82,7 @@ pub(in crate::cli) struct ShowDocument<'a> {
     /// As in `list`.
     pub(in crate::cli) instance: InstanceDocument,
     /// What the newest steps changed: by the id of the snapshot that a step led to.
-    pub(in crate::cli) steps: BTreeMap<String, StepCounts>,
+    pub(in crate::cli) steps: BTreeMap<String, PathCounts>,
     /// The tool calls that snapshots were taken before, by the snapshot's id.
     pub(in crate::cli) calls: BTreeMap<String, &'a CallRef>,
     /// The agent whose hook began it.

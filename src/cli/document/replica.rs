@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{DroppedDocument, Head};
-use crate::snapshot::SnapshotId;
+use crate::model::SnapshotId;
 use crate::transfer::DroppedWhat;
 
 /// How `replicate` ended.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::PathDocument;
 use crate::diff::{Commits, RefMove, RepositoryChange};
 use crate::git::{Head, Oid, Operation};
-use crate::snapshot::{Coverage, RepositoryFacts};
+use crate::model::{Coverage, RepositoryFacts};
 
 /// One git repository at the moment of a snapshot.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Head, HostPathDocument, lossy};
+use crate::model::{PruneReason, PrunedSnapshot, Receipt, Time};
 use crate::retention::{Chosen, Held, Shortage};
-use crate::snapshot::{PruneReason, PrunedSnapshot, Receipt, Time};
 use crate::store::{Anchor, Finding};
 
 /// Whether the store is whole.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Head, lossy};
-use crate::snapshot::{ExportNote, SnapshotKind, Time};
+use crate::model::{ExportNote, SnapshotKind, Time};
 use crate::transfer::DroppedWhat;
 
 /// `export --json`.

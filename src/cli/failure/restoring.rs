@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::capture::REMOUNT;
 use crate::cli::error::{CliError, ErrorKind};
+use crate::model::InstanceId;
 use crate::restore::RestoreError;
-use crate::snapshot::InstanceId;
 use crate::terminal::sanitize;
 
 impl From<RestoreError> for CliError {

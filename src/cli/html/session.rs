@@ -7,7 +7,7 @@ use crate::cli::error::CliError;
 use crate::cli::view;
 use crate::cli::view::instances::{agent_words, ending, kind_words, notes, status, step_words};
 use crate::cli::view::receipt::Telling;
-use crate::snapshot::{Coverage, Digest, Receipt};
+use crate::model::{Coverage, Digest, Receipt};
 use crate::store::Store;
 use crate::terminal::{sanitize, size};
 

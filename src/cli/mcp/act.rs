@@ -24,10 +24,10 @@ use crate::cli::commands::steps::steps;
 use crate::cli::context::Context;
 use crate::cli::document::Head;
 use crate::cli::error::{CliError, ErrorKind};
+use crate::model::{SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::platform::remote::hang_up;
 use crate::restore::refuse_locked;
 use crate::session::{Allowed, Mark, check_name, find_snapshot, refuse_inside};
-use crate::snapshot::{SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::store::{CaptureRow, InstanceRow, SnapshotRow, Store};
 
 /// What a moment is said to be stands in every list: so many characters are enough.

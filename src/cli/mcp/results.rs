@@ -7,7 +7,7 @@ use crate::cli::commands::steps::Steps;
 use crate::cli::document::{
     ChangeDocument, DiffDocument, Head, ReasonDocument, RestoreDocument, RestoreOutcome,
 };
-use crate::snapshot::{CallRef, StepCounts, Time};
+use crate::model::{CallRef, PathCounts, Time};
 use crate::store::SnapshotRow;
 
 /// So many paths or snapshots stand in a result; how many there are is told beside them.
@@ -37,7 +37,7 @@ pub(super) struct Snapshot {
     /// It lacks nothing of what it covers.
     pub(super) complete: bool,
     /// What changed since the snapshot before it, when that is known.
-    pub(super) changed: Option<StepCounts>,
+    pub(super) changed: Option<PathCounts>,
     /// The tool call that it was taken before, by itself.
     pub(super) call: Option<CallRef>,
 }

@@ -5,7 +5,7 @@ use crate::cli::commands::diff::Differences;
 use crate::cli::document::{ChangeDocument, ForkDocument, ForkOutcome, ReasonDocument};
 use crate::cli::view;
 use crate::diff::PatchOptions;
-use crate::snapshot::SnapshotRecord;
+use crate::model::SnapshotRecord;
 use crate::terminal::{sanitize, size};
 
 /// Characters of the longest text that is given to a model. A patch leaves out files, and says so; what else is longer is cut off.

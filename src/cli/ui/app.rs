@@ -4,7 +4,7 @@ use super::data::{Answer, Ask, Goal, Holding, Moment, Request, Session, Sides, T
 use super::scroll::Scroll;
 use super::tree::Tree;
 use super::views::{Compared, Drawn, Page, Plan, View, Waiting};
-use crate::snapshot::Time;
+use crate::model::Time;
 
 /// Everything.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use crate::diff::Line;
-use crate::snapshot::Time;
+use crate::model::Time;
 use crate::terminal::Role;
 
 /// Something that takes a while: it is done on another thread, one after the other.

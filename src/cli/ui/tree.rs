@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::data::{Changes, Kind, PathChange};
-use crate::snapshot::StepCounts;
+use crate::model::PathCounts;
 
 /// With so many changes every directory is open at first.
 const ALL_OPEN: usize = 200;
@@ -18,7 +18,7 @@ struct Node {
     is_directory: bool,
     is_open: bool,
     /// Those below that are shown.
-    counts: StepCounts,
+    counts: PathCounts,
     shown: bool,
 }
 
@@ -83,7 +83,7 @@ impl Tree {
                         change: None,
                         is_directory: true,
                         is_open: is_open || length == 0,
-                        counts: StepCounts::default(),
+                        counts: PathCounts::default(),
                         shown: false,
                     });
                     match parent.and_then(|parent: usize| tree.nodes.get_mut(parent)) {
@@ -128,11 +128,11 @@ impl Tree {
         self.left = shown.iter().filter(|shown| **shown).count() as u64;
         // Children come behind their parents.
         for node in &mut self.nodes {
-            (node.counts, node.shown) = (StepCounts::default(), false);
+            (node.counts, node.shown) = (PathCounts::default(), false);
         }
         for at in (0..self.nodes.len()).rev() {
             let Some(node) = self.nodes.get(at) else { continue };
-            let mut counts = StepCounts::default();
+            let mut counts = PathCounts::default();
             let own = node.change.filter(|change| shown.get(*change) == Some(&true));
             let mut is_shown = own.is_some();
             for child in node.children.iter().filter_map(|child| self.nodes.get(*child)) {
@@ -311,5 +311,5 @@ pub(super) struct Place<'a> {
     pub(super) opens: bool,
     pub(super) is_open: bool,
     pub(super) is_directory: bool,
-    pub(super) counts: StepCounts,
+    pub(super) counts: PathCounts,
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::model::{AsideAct, AsideChange, AsideStep};
 use crate::restore::Report;
-use crate::snapshot::{AsideAct, AsideChange, AsideStep};
 use crate::terminal::{Role, sanitize, size, style};
 
 /// Which verb, and how the two places stand to each other.

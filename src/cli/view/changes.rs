@@ -2,7 +2,7 @@
 
 use crate::cli::commands::Since;
 use crate::diff::{Change, ChangeKind, WithheldChange, count};
-use crate::snapshot::{Coverage, Entry, RelPath};
+use crate::model::{Coverage, Entry, RelPath};
 use crate::terminal::{Role, sanitize, size, style};
 
 /// The host path of a mount root.
@@ -110,7 +110,7 @@ pub(in crate::cli) fn detail(change: &Change) -> String {
     if change.kind == ChangeKind::Type {
         parts.push(format!("{} -> {}", kind(from), kind(to)));
     }
-    if from.mode != to.mode && !matches!(from.kind, crate::snapshot::Kind::Symlink(_)) {
+    if from.mode != to.mode && !matches!(from.kind, crate::model::Kind::Symlink(_)) {
         parts.push(format!("mode {:04o} -> {:04o}", from.mode, to.mode));
     }
     if (from.uid, from.gid) != (to.uid, to.gid) {
@@ -134,7 +134,7 @@ pub(in crate::cli) fn detail(change: &Change) -> String {
 
 /// A type in words.
 pub(in crate::cli) fn kind(entry: &Entry) -> &'static str {
-    use crate::snapshot::Kind;
+    use crate::model::Kind;
     match entry.kind {
         Kind::File(_) => "file",
         Kind::Directory => "directory",

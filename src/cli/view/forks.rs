@@ -1,7 +1,7 @@
 //! Forks: snapshots that were written into directories of their own.
 
 use crate::cli::document::is_there;
-use crate::snapshot::Time;
+use crate::model::Time;
 use crate::store::ForkRow;
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size};

@@ -8,7 +8,7 @@ use crate::diff::{
     holds_passwords, is_binary, is_refused_by_git, quoted_name,
 };
 use crate::git::{Kind as ObjectKind, Oid};
-use crate::snapshot::{Coverage, Entry, Kind, RelPath};
+use crate::model::{Coverage, Entry, Kind, RelPath};
 use crate::terminal::{Role, sanitize, size, style};
 
 /// The largest file, in bytes, that is encoded.

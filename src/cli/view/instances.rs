@@ -6,11 +6,11 @@ use super::{aside, changes, forks, receipt, repository};
 use crate::cli::commands::show::Known;
 use crate::cli::document::{ChangedMeanwhileDocument, JackinDocument};
 use crate::cli::failure::distinct;
-use crate::session::{Reason, State};
-use crate::snapshot::{
-    AgentRef, ContainerRef, Digest, InstanceId, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord,
-    StepCounts, Time, WatchedMount,
+use crate::model::{
+    AgentRef, ContainerRef, Digest, InstanceId, PathCounts, RestoreKind, SnapshotId, SnapshotKind,
+    SnapshotRecord, Time, WatchedMount,
 };
+use crate::session::{Reason, State};
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Tally};
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style, width};
@@ -138,7 +138,7 @@ pub(in crate::cli) struct Imported {
 }
 
 /// How many paths a step changed, in words.
-pub(in crate::cli) fn step_words(counts: StepCounts) -> String {
+pub(in crate::cli) fn step_words(counts: PathCounts) -> String {
     let parts = [
         ('+', counts.added),
         ('~', counts.changed),
@@ -299,7 +299,7 @@ pub(in crate::cli) fn status(state: &State) -> String {
 
 /// In words.
 pub(in crate::cli) fn ending(row: &InstanceRow) -> String {
-    use crate::snapshot::Ending;
+    use crate::model::Ending;
     match &row.ending {
         Some(Ending::Status(status)) => format!("status {status}"),
         Some(Ending::Signal(signal)) => format!("by signal {signal}"),

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use super::{aside, changes};
 use crate::cli::document::why_words;
 use crate::diff::{Change, ChangeKind, NotCovered, WithheldKind, renames};
+use crate::model::RelPath;
 use crate::restore::{Action, Location, Proposal, ProposedMount, Step};
-use crate::snapshot::RelPath;
 use crate::terminal::{Role, sanitize, size, style, width};
 
 /// The plan in words. Every path that will be touched stands in it with its full host path.

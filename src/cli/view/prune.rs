@@ -2,8 +2,8 @@
 
 use super::receipt::reason_words;
 use crate::cli::commands::retain::shortage_words;
+use crate::model::{SnapshotId, Time};
 use crate::retention::{Held, PrunePlan};
-use crate::snapshot::{SnapshotId, Time};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style, width};
 

@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::aside;
 use super::instances::step_words;
-use crate::platform;
-use crate::snapshot::{
-    Act, Ending, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, StepRef, Time, count_paths,
+use crate::model::{
+    Ending, Operation, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, StepRef, Time,
+    count_paths,
 };
+use crate::platform;
 use crate::store::SnapshotRow;
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{sanitize, size};
@@ -28,7 +29,7 @@ impl Telling {
     pub(in crate::cli) fn of(all: &[Receipt], snapshots: &[SnapshotRow]) -> Self {
         let mut names: HashMap<SnapshotId, Vec<String>> = HashMap::new();
         for receipt in all {
-            if let Act::Prune { snapshots, .. } = &receipt.act {
+            if let Operation::Prune { snapshots, .. } = &receipt.act {
                 let told = snapshots
                     .iter()
                     .filter_map(|gone| Some((gone.id.clone(), vec![gone.name.clone()?])));
@@ -47,7 +48,7 @@ impl Telling {
             users: users.into_iter().map(|uid| (uid, user(uid))).collect(),
             some_inside: all
                 .iter()
-                .any(|receipt| matches!(receipt.act, Act::Restore { inside: true, .. })),
+                .any(|receipt| matches!(receipt.act, Operation::Restore { inside: true, .. })),
         }
     }
 
@@ -65,10 +66,10 @@ impl Telling {
 
     fn by(&self, receipt: &Receipt) -> Option<String> {
         let is_told = match (&receipt.act, &receipt.instance) {
-            (Act::Restore { inside: true, .. }, Some(session)) => {
+            (Operation::Restore { inside: true, .. }, Some(session)) => {
                 return Some(format!("the session {session} itself"));
             }
-            (Act::Restore { .. }, _) => self.several_users || self.some_inside,
+            (Operation::Restore { .. }, _) => self.several_users || self.some_inside,
             _ => self.several_users,
         };
         let known = self.users.get(&receipt.uid);
@@ -110,7 +111,7 @@ pub(in crate::cli) fn user(uid: u32) -> String {
 /// Each restore that was taken back, by its number, and the number of the undo.
 pub(in crate::cli) fn undone(all: &[Receipt]) -> impl Iterator<Item = (u64, u64)> {
     all.iter().filter_map(|receipt| match &receipt.act {
-        Act::Restore { undoes, .. } => undoes.map(|undone| (undone, receipt.number)),
+        Operation::Restore { undoes, .. } => undoes.map(|undone| (undone, receipt.number)),
         _ => None,
     })
 }
@@ -144,13 +145,13 @@ pub(in crate::cli) fn table<'a>(
 }
 
 impl Telling {
-    fn act(&self, act: &Act) -> String {
+    fn act(&self, act: &Operation) -> String {
         match act {
-            Act::Begin { mode, command, .. } => match command {
+            Operation::Begin { mode, command, .. } => match command {
                 Some((program, _)) => format!("began, mode {mode}: {}", sanitize::name(program.as_bytes())),
                 None => format!("began, mode {mode}"),
             },
-            Act::Capture {
+            Operation::Capture {
                 snapshot,
                 kind,
                 withheld,
@@ -177,17 +178,17 @@ impl Telling {
                     }
                 }
             }
-            Act::CaptureFailed { kind, error } => {
+            Operation::CaptureFailed { kind, error } => {
                 format!("{} snapshot failed: {}", kind.word(), sanitize::text(error))
             }
-            Act::End { ending, .. } => match ending {
+            Operation::End { ending, .. } => match ending {
                 Ending::Status(status) => format!("ended with status {status}"),
                 Ending::Signal(signal) => format!("ended by signal {signal}"),
                 Ending::Ended => "ended".to_owned(),
                 Ending::Unseen => "was found dead; nobody saw its end".to_owned(),
                 Ending::Failed(why) => format!("never began: {}", sanitize::text(why)),
             },
-            Act::Restore {
+            Operation::Restore {
                 kind,
                 changed,
                 target,
@@ -219,7 +220,7 @@ impl Telling {
                 told.extend(aside.iter().map(aside::receipt));
                 format!("{word}: {}", told.join("; "))
             }
-            Act::Abort { target, as_is, .. } => match as_is {
+            Operation::Abort { target, as_is, .. } => match as_is {
                 false => format!(
                     "taken back before it was done: the restore to {}",
                     self.snapshot(target)
@@ -229,7 +230,7 @@ impl Telling {
                     self.snapshot(target)
                 ),
             },
-            Act::Prune {
+            Operation::Prune {
                 automatic,
                 snapshots,
                 bytes,
@@ -242,15 +243,15 @@ impl Telling {
                 let count = size::counted(snapshots.len() as u64, "snapshot", "snapshots");
                 format!("{who}: {count}, {} ({})", size::bytes(*bytes), reasons(snapshots))
             }
-            Act::Repack { from, into, bytes } => format!(
+            Operation::Repack { from, into, bytes } => format!(
                 "packed {} anew into {}: {} less",
                 size::counted(from.len() as u64, "archive", "archives"),
                 into.id,
                 size::bytes(*bytes)
             ),
-            Act::Pin { snapshot } => format!("pinned{}", self.which(snapshot.as_ref())),
-            Act::Unpin { snapshot } => format!("unpinned{}", self.which(snapshot.as_ref())),
-            Act::Fork {
+            Operation::Pin { snapshot } => format!("pinned{}", self.which(snapshot.as_ref())),
+            Operation::Unpin { snapshot } => format!("unpinned{}", self.which(snapshot.as_ref())),
+            Operation::Fork {
                 snapshot,
                 fork,
                 directory,
@@ -261,26 +262,26 @@ impl Telling {
                 size::counted(*paths, "path", "paths"),
                 sanitize::path(&directory.to_path())
             ),
-            Act::Export {
+            Operation::Export {
                 snapshot, file, size, ..
             } => format!(
                 "exported {snapshot} into {}, {}",
                 sanitize::path(&file.to_path()),
                 size::bytes(*size)
             ),
-            Act::Import { file, origin, .. } => format!(
+            Operation::Import { file, origin, .. } => format!(
                 "imported {} of {} from {}",
                 origin.0,
                 origin.1,
                 sanitize::path(&file.to_path())
             ),
-            Act::Adopt {
+            Operation::Adopt {
                 place, store, mode, ..
             } => format!(
                 "came from {} ({store}), mode {mode}",
                 sanitize::name(place.as_bytes())
             ),
-            Act::AcceptLoss { snapshots, records } => accepted(snapshots.len(), records.len()),
+            Operation::AcceptLoss { snapshots, records } => accepted(snapshots.len(), records.len()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::diff::{Commits, Execution, RefMove, RepositoryChange};
 use crate::git::{Head, Oid, Operation};
-use crate::snapshot::{Coverage, Differs, GitCoverage, RepositoryClass, RepositoryFacts, RepositoryState};
+use crate::model::{Coverage, Differs, GitCoverage, RepositoryClass, RepositoryFacts, RepositoryState};
 use crate::terminal::{Role, sanitize, size, style, width};
 
 /// Under the labels of facts.

@@ -1,7 +1,7 @@
 //! What changed about the settings of agents, for people: what starts programs or grants rights stands first.
 
 use crate::diff::Setting;
-use crate::snapshot::Coverage;
+use crate::model::Coverage;
 use crate::terminal::{Role, sanitize, style, width};
 
 /// Under the file.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{Home, MOUNT, flags};
 use crate::config::{Flags, Mode, OnFailure, Resolved, Sensitive, Source, Sourced};
-use crate::snapshot::ByteString;
+use crate::model::ByteString;
 
 /// One home with any of the three files speaking, and the flags: bits 1, 2, 4, 8 from the lowest layer up.
 fn layered(speaking: u32, say: impl Fn(u32) -> String) -> (Home, Vec<u32>) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Host, only};
 use crate::config::{Config, Flags};
 use crate::contract::{Options, resolve};
-use crate::snapshot::{Coverage, ExcludeSource};
+use crate::model::{Coverage, ExcludeSource};
 
 /// Patterns with `name<marker` for automatic ones.
 fn excludes(coverage: &Coverage) -> Vec<String> {
@@ -143,7 +143,7 @@ fn tracked_paths_are_folded_and_the_absent_ones_named() {
             "paths = [\"later\", \"data/deep\", \"data/\", \"one.txt\", \"data\"]",
         )
         .unwrap();
-    let text = |paths: &[crate::snapshot::RelPath]| -> Vec<String> {
+    let text = |paths: &[crate::model::RelPath]| -> Vec<String> {
         paths
             .iter()
             .map(|path| path.as_path().to_str().unwrap().to_owned())

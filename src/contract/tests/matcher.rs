@@ -4,9 +4,7 @@
 use proptest::prelude::*;
 
 use crate::contract::{Matcher, Verdict};
-use crate::snapshot::{
-    ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason,
-};
+use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason};
 
 fn coverage(patterns: &[&str], tracked: &[&str], withheld: &[(&str, WithheldReason)]) -> Coverage {
     let rule = |pattern: &&str| ExcludeRule {

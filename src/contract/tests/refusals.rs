@@ -2,7 +2,7 @@
 
 use super::{Host, only};
 use crate::contract::{BroadReason, ContractError, Options};
-use crate::snapshot::WithheldReason;
+use crate::model::WithheldReason;
 
 fn refused(host: &Host, mount: &str, recovery: &str) -> String {
     host.short(&host.project(mount, recovery).expect_err(mount))

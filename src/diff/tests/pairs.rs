@@ -3,7 +3,7 @@
 use super::{Built, dir, file, object, symlink, tree, with_mode, with_xattr};
 use crate::diff::ChangeKind::{self, Added, Deleted, Metadata, Mode, Modified, Type};
 use crate::diff::{Comparison, Side, compare};
-use crate::snapshot::{Entry, Kind, Manifest, Time};
+use crate::model::{Entry, Kind, Manifest, Time};
 
 fn states() -> Vec<(&'static str, Option<Entry>)> {
     let owned = Entry {

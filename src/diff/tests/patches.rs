@@ -2,7 +2,7 @@
 
 use super::{dir, file, object, path, symlink, with_mode};
 use crate::diff::{Body, Change, ChangeKind, Content, Line, Patch, PatchOptions, patch};
-use crate::snapshot::{Entry, Kind};
+use crate::model::{Entry, Kind};
 
 const PLAIN: PatchOptions = PatchOptions {
     context: 1,

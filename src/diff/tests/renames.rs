@@ -2,7 +2,7 @@
 
 use super::{dir, file, path, symlink, tree};
 use crate::diff::{ChangeKind, compare, pair_renames};
-use crate::snapshot::Entry;
+use crate::model::Entry;
 
 type Side = &'static [(&'static str, &'static str)];
 
@@ -65,7 +65,7 @@ fn said(before: Side, after: Side) -> Vec<String> {
         let above: Vec<_> = all
             .entries
             .keys()
-            .flat_map(crate::snapshot::RelPath::ancestors)
+            .flat_map(crate::model::RelPath::ancestors)
             .collect();
         for at in above.into_iter().filter(|at| !at.is_root()) {
             all.entries.insert(at, dir());
@@ -74,7 +74,7 @@ fn said(before: Side, after: Side) -> Vec<String> {
     };
     let (old, new) = (build(before), build(after));
     let changes = pair_renames(compare(&old.side(), &new.side()).changes);
-    let text = |path: &crate::snapshot::RelPath| String::from_utf8(path.as_bytes().to_vec()).unwrap();
+    let text = |path: &crate::model::RelPath| String::from_utf8(path.as_bytes().to_vec()).unwrap();
     let is_dir = |entry: &Option<Entry>| entry.as_ref().is_some_and(Entry::is_dir);
     changes
         .iter()

@@ -2,7 +2,7 @@
 
 use super::{Tree, dir, file, path, symlink, tree};
 use crate::diff::compare;
-use crate::snapshot::Listing;
+use crate::model::Listing;
 
 /// How a side comes not to know `d/p`.
 fn ways() -> Vec<(&'static str, Tree)> {

@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 use crate::git::{Files, GitError, Live, Repository};
+use crate::model::RelPath;
 use crate::mount::Root;
-use crate::snapshot::RelPath;
 
 pub(super) struct Scratch {
     _temp: TempDir,

@@ -12,9 +12,9 @@ use rustix::io::Errno;
 use super::connection::{Connection, errno};
 use super::protocol::{Answer, Bytes, Call, Each, Facts, Moving, NOWHERE, Whence};
 use super::route;
+use crate::model::{InodeFlags, Time};
 use crate::platform::kernel::Result;
 use crate::platform::{AsHandle, Handle, HandleRef, NodeKind, Stat};
-use crate::snapshot::{InodeFlags, Time};
 
 /// What an agent is asked to read at once (bytes).
 const AT_ONCE: usize = 4 << 20;

@@ -44,7 +44,7 @@ use self::mounts::Mounts;
 use super::flags_of;
 use super::lack::{Lack, MISSING};
 use super::protocol::{Answer, Bytes, Call, Greeting, NOWHERE};
-use crate::snapshot::Time;
+use crate::model::Time;
 
 /// The shell of another machine.
 pub(super) struct Shell {

@@ -12,9 +12,9 @@ use rustix::io::Errno;
 use super::disk::{Inode, Node, ROOT};
 use super::faults::How;
 use super::world::World;
+use crate::model::InodeFlags;
 use crate::platform::kernel::Result;
 use crate::platform::{NodeKind, Stat};
-use crate::snapshot::InodeFlags;
 
 /// A directory and a name in it.
 type Spot<'a> = (BorrowedFd<'a>, &'a Path);

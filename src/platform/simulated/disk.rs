@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::snapshot::{InodeFlags, Time};
+use crate::model::{InodeFlags, Time};
 
 /// What an inode is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -11,8 +11,8 @@ use super::Address;
 use super::disk::{Inode, Node};
 use super::faults::How;
 use super::world::{Held, World};
+use crate::model::{InodeFlags, Time};
 use crate::platform::kernel::Result;
-use crate::snapshot::{InodeFlags, Time};
 
 const FLAGS: [(InodeFlags, IFlags); 3] = [
     (InodeFlags::IMMUTABLE, IFlags::IMMUTABLE),

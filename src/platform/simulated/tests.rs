@@ -8,9 +8,9 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::{Disk, Losses, Moment, Shared, World, outcomes};
+use crate::model::{Time, Xattr};
 use crate::platform::remote::tests::{shells, through, through_agent};
 use crate::platform::{self, NodeKind, Stat};
-use crate::snapshot::{Time, Xattr};
 
 /// A call on one of two directories, with one of few names in each.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::disk::{Inode, Node, ROOT};
 use super::world::World;
-use crate::snapshot::{InodeFlags, Time};
+use crate::model::{InodeFlags, Time};
 
 /// An object as a user sees it. Names of one object share a group, which is its first path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

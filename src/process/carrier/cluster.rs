@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::snapshot::Time;
+use crate::model::Time;
 
 /// A right of the operator's in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]

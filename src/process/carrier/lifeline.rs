@@ -12,11 +12,11 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::channel::until_ended;
+use crate::model::ProcessRef;
 use crate::process::asking::Asked;
 use crate::process::identity::{is_alive, reference};
 use crate::process::own;
 use crate::process::probe::INSTANCE_VARIABLE;
-use crate::snapshot::ProcessRef;
 
 /// So long we wait until it has removed what has to be removed.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{Orphan, Scratch, instance, line_of, lines, own_process, until};
 use crate::environment::Environment;
+use crate::model::{InstanceId, ProcessRef};
 use crate::process::{INSTANCE_VARIABLE, Member, Why, caller, members, reference};
-use crate::snapshot::{InstanceId, ProcessRef};
 
 fn found(instance: &InstanceId, known: &[ProcessRef]) -> Vec<Member> {
     members(instance, known).unwrap().members

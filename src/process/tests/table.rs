@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use crate::model::ProcessRef;
 use crate::process::identity::{ProbeError, Seen};
 use crate::process::linux::parse;
 use crate::process::other;
 use crate::process::probe::{Why, belonging};
-use crate::snapshot::ProcessRef;
 
 /// A row as the kernel writes it, with a state, a number of threads and a session.
 fn line(name: &[u8], state: char, session: i32, threads: u32) -> Vec<u8> {

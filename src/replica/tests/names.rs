@@ -1,7 +1,7 @@
 //! One object has one name, and a name says what it is.
 
 use super::*;
-use crate::snapshot::ArchiveId;
+use crate::model::ArchiveId;
 
 #[test]
 fn names_are_read_as_they_are_written() {

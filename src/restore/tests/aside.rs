@@ -6,11 +6,11 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, sym
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use crate::model::Time;
 use crate::mount::Dir;
 use crate::platform;
 use crate::restore::aside::Known;
 use crate::restore::identity::{identity, is_same};
-use crate::snapshot::Time;
 
 /// A directory with one of each kind, some of it in directories that say that nobody may enter.
 fn filled() -> tempfile::TempDir {

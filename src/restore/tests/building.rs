@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use super::{RestoreError, Scope, Wrecked, wrecked};
 use crate::capture::tests::{Meddler, Moment, Place, only};
+use crate::model::{RelPath, SnapshotKind, Xattr};
 use crate::mount::Dir;
 use crate::observer::{Observer, Silent};
 use crate::platform;
 use crate::restore::{Outcome, Written, write_to};
-use crate::snapshot::{RelPath, SnapshotKind, Xattr};
 use crate::store::{BlobReader, Blobs};
 
 /// Bytes that do not compress.

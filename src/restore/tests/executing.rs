@@ -5,9 +5,9 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
 use super::{DELETE, NOTHING, Proposal, Scope, below, path, wrecked};
 use crate::capture::tests::{Meddler, Moment, Place};
+use crate::model::{Operation, PathAct};
 use crate::observer::Phase;
 use crate::restore::{After, Kept, Outcome, Report, RestoreError, Why};
-use crate::snapshot::{Act, PathAct};
 
 fn files() -> Vec<(&'static str, &'static str)> {
     vec![
@@ -45,9 +45,9 @@ fn a_wrecked_tree_comes_back_and_is_written_down() {
     let place = Place::with(&files());
     let before = place.tree();
     let session = {
-        let baseline = place.take(crate::snapshot::SnapshotKind::Baseline);
+        let baseline = place.take(crate::model::SnapshotKind::Baseline);
         wreck(&place);
-        let closing = place.take(crate::snapshot::SnapshotKind::Closing);
+        let closing = place.take(crate::model::SnapshotKind::Closing);
         super::Wrecked {
             place,
             baseline,
@@ -67,7 +67,7 @@ fn a_wrecked_tree_comes_back_and_is_written_down() {
     let receipts = session.place.store.receipts().unwrap();
     let last = receipts.last().unwrap();
     assert_eq!(Some(last.number), report.receipt);
-    let Act::Restore {
+    let Operation::Restore {
         target,
         emergency,
         changed,
@@ -191,11 +191,11 @@ fn hard_link_groups_come_back_joined() {
         for name in ["b", "c"] {
             fs::hard_link(place.at("a"), place.at(name)).unwrap();
         }
-        let baseline = place.take(crate::snapshot::SnapshotKind::Baseline);
+        let baseline = place.take(crate::model::SnapshotKind::Baseline);
         fs::remove_file(place.at("a")).unwrap();
         fs::remove_file(place.at("b")).unwrap();
         place.write("b", "torn off");
-        let closing = place.take(crate::snapshot::SnapshotKind::Closing);
+        let closing = place.take(crate::model::SnapshotKind::Closing);
         super::Wrecked {
             place,
             baseline,
@@ -233,13 +233,13 @@ fn a_directory_that_its_owner_may_not_write_is_opened_and_shut_again() {
     let shut_session = || {
         let place = Place::with(&[("shut/f", "before"), ("shut/in/g", "before"), ("z", "before")]);
         chmod(&place, 0o555);
-        let baseline = place.take(crate::snapshot::SnapshotKind::Baseline);
+        let baseline = place.take(crate::model::SnapshotKind::Baseline);
         chmod(&place, 0o755);
         place.write("shut/f", "after");
         fs::remove_dir_all(place.at("shut/in")).unwrap();
         place.write("z", "after");
         chmod(&place, 0o555);
-        let closing = place.take(crate::snapshot::SnapshotKind::Closing);
+        let closing = place.take(crate::model::SnapshotKind::Closing);
         super::Wrecked {
             place,
             baseline,
@@ -329,10 +329,10 @@ fn a_directory_that_is_not_empty_is_no_place_to_write_to() {
 fn a_link_that_comes_back_where_a_tree_was_made_leaves_nothing_to_complain_of() {
     let place = Place::new();
     symlink("elsewhere", place.at("d")).unwrap();
-    let baseline = place.take(crate::snapshot::SnapshotKind::Baseline);
+    let baseline = place.take(crate::model::SnapshotKind::Baseline);
     fs::remove_file(place.at("d")).unwrap();
     place.write("d/deep/deeper/file", "made");
-    let closing = place.take(crate::snapshot::SnapshotKind::Closing);
+    let closing = place.take(crate::model::SnapshotKind::Closing);
     let session = super::Wrecked {
         place,
         baseline,

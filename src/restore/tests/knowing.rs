@@ -2,17 +2,17 @@
 
 use std::fs;
 
-use super::{Act, NOTHING, Purpose, Scope, path, propose};
+use super::{NOTHING, Operation, Purpose, Scope, path, propose};
 use crate::capture::tests::Place;
 use crate::capture::{Request, take};
 use crate::clock::Clock as _;
+use crate::model::{Ending, InstanceId, SnapshotId, SnapshotKind};
 use crate::observer::Silent;
 use crate::restore::{Acting, MountRequest, Verdict, Witness, execute, of_instance, of_restore};
-use crate::snapshot::{Ending, InstanceId, SnapshotId, SnapshotKind};
 use crate::store::InstanceRow;
 
 fn begin(place: &Place, instance: &InstanceId) {
-    let act = Act::Begin {
+    let act = Operation::Begin {
         workspace: None,
         mode: "project".to_owned(),
         mounts: vec![place.coverage()],
@@ -31,7 +31,7 @@ fn begin(place: &Place, instance: &InstanceId) {
 }
 
 fn end(place: &Place, instance: &InstanceId) {
-    let act = Act::End {
+    let act = Operation::End {
         ending: Ending::Ended,
         survivors: Vec::new(),
     };

@@ -6,9 +6,9 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use super::{NOTHING, Scope, below, path, planned, words, wrecked};
 use crate::capture::tests::only;
 use crate::diff::tests::{Tree, file, linked, symlink, tree, with_mode, with_xattr};
+use crate::model::Entry;
 use crate::platform;
 use crate::restore::Outcome;
-use crate::snapshot::Entry;
 
 fn pair(entry: &dyn Fn() -> Entry, nlink: u32) -> Tree {
     tree([

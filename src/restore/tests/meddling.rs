@@ -220,11 +220,11 @@ fn a_second_mount_that_fails_takes_the_first_one_back() {
             .try_take(kind, &coverages, limits, &crate::observer::Silent)
             .unwrap()
     };
-    let baseline = take(crate::snapshot::SnapshotKind::Baseline);
+    let baseline = take(crate::model::SnapshotKind::Baseline);
     for name in ["one/f", "two/f", "two/g"] {
         place.write(name, "after");
     }
-    let closing = take(crate::snapshot::SnapshotKind::Closing);
+    let closing = take(crate::model::SnapshotKind::Closing);
     let requests = coverages
         .iter()
         .zip(&closing.manifests)

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{Action, Plan, path};
 use crate::diff::tests::{Tree, dir, file, symlink, tree, with_mode};
-use crate::snapshot::{Entry, Listing, Manifest, RelPath};
+use crate::model::{Entry, Listing, Manifest, RelPath};
 
 pub(super) type Paths = BTreeMap<RelPath, Entry>;
 
@@ -142,7 +142,7 @@ pub(super) fn same(a: Option<&Entry>, b: Option<&Entry>) -> bool {
 pub(super) fn provably_absent(manifest: &Manifest, at: &RelPath) -> bool {
     let mut here = RelPath::root();
     for part in at.parts() {
-        let name = crate::snapshot::Name::new(part).unwrap();
+        let name = crate::model::Name::new(part).unwrap();
         let Some(dir) = manifest.directories.iter().find(|dir| dir.path == here) else {
             return false;
         };

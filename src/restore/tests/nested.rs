@@ -2,7 +2,7 @@
 
 use super::{Allow, BOTH, DELETE, NOTHING, OVERWRITE, Scope, planned, words};
 use crate::diff::tests::{Tree, dir, file, tree, with_mode};
-use crate::snapshot::Listing;
+use crate::model::Listing;
 
 struct Case {
     about: &'static str,
@@ -29,7 +29,7 @@ fn made() -> Tree {
     ])
 }
 
-fn plus(mut tree: Tree, at: &str, entry: crate::snapshot::Entry) -> Tree {
+fn plus(mut tree: Tree, at: &str, entry: crate::model::Entry) -> Tree {
     tree.entries.insert(super::path(at), entry);
     tree
 }

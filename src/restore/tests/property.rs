@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::model::{carry_out, doubtful, known, provably_absent, same};
 use super::{Action, BOTH, NOTHING, Plan, Scope, below, path, planned};
 use crate::diff::tests::Tree;
-use crate::snapshot::{Entry, Listing, RelPath};
+use crate::model::{Entry, Listing, RelPath};
 
 /// Every path that any of these trees has.
 fn all<'a>(trees: &[&'a Tree]) -> Vec<&'a RelPath> {

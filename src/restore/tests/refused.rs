@@ -5,11 +5,11 @@ use std::os::unix::fs::FileExt as _;
 
 use super::{Acting, RestoreError, Wrecked, wrecked};
 use crate::capture::CaptureError;
-use crate::observer::Silent;
-use crate::restore::clear_up;
-use crate::snapshot::{
+use crate::model::{
     ByteString, Intent, IntentMount, IntentScope, RestoreId, RestoreKind, SnapshotRecord, StagePlace, Time,
 };
+use crate::observer::Silent;
+use crate::restore::clear_up;
 use crate::store::StoreError;
 
 /// Bytes that do not compress, so that what lies where in the archive is known.
@@ -58,7 +58,7 @@ fn an_emergency_snapshot_that_does_not_read_back_refuses_the_restore() {
     let session = wrecked(&[("f", &noise(1))], |place| place.write("f", noise(2)));
     session.place.rest();
     // Rested on by the emergency snapshot: what is there now was stored by the closing one.
-    let closing = session.place.take(crate::snapshot::SnapshotKind::Closing);
+    let closing = session.place.take(crate::model::SnapshotKind::Closing);
     let proposal = session.propose();
     let before = session.place.tree();
     damage(&session, &session.closing.record);

@@ -2,7 +2,7 @@
 
 use super::{BOTH, DELETE, NOTHING, OVERWRITE, Scope, Witness, plan, planned, words};
 use crate::diff::tests::{dir, file, object, symlink, tree, with_mode, with_xattr};
-use crate::snapshot::{Entry, Kind};
+use crate::model::{Entry, Kind};
 
 fn states() -> Vec<Option<Entry>> {
     vec![

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use super::wrecked;
 use crate::capture::tests::Place;
+use crate::model::Time;
 use crate::platform;
 use crate::restore::build::Times;
-use crate::snapshot::Time;
 
 fn at(sec: i64) -> Time {
     Time { sec, nsec: 7 }
@@ -64,12 +64,12 @@ fn what_comes_back_is_new_in_its_old_order_and_what_stayed_is_old() {
     ] {
         set(&place, name, age);
     }
-    let baseline = place.take(crate::snapshot::SnapshotKind::Baseline);
+    let baseline = place.take(crate::model::SnapshotKind::Baseline);
     for name in ["older", "newer"] {
         place.write(name, "wrecked");
     }
     fs::remove_file(place.at("middle")).unwrap();
-    let closing = place.take(crate::snapshot::SnapshotKind::Closing);
+    let closing = place.take(crate::model::SnapshotKind::Closing);
     let session = super::Wrecked {
         place,
         baseline,

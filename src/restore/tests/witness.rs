@@ -7,8 +7,8 @@ use super::{NOTHING, Scope, Witness, path, plan, words};
 use crate::capture::tests::coverage;
 use crate::contract::Matcher;
 use crate::diff::tests::{Tree, dir, file, tree, with_mode};
+use crate::model::{Entry, ExcludeRule, ExcludeSource, InstanceId, Listing, Manifest, RelPath};
 use crate::restore::Verdict;
-use crate::snapshot::{Entry, ExcludeRule, ExcludeSource, InstanceId, Listing, Manifest, RelPath};
 
 fn manifest(entries: &[(&str, &str)]) -> Manifest {
     tree(entries.iter().map(|(at, content)| (*at, file(content))))

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use crate::capture::tests::coverage;
 use crate::capture::{Request, take};
 use crate::config::{Retention, Room};
+use crate::model::{Ending, InstanceId, Operation, SnapshotId, SnapshotKind, Time};
 use crate::observer::Silent;
 use crate::platform::simulated::{
     Disk, Fault, Letters, Losses, Moment, Node, Shared, World, errors, outcomes, within, world,
 };
 use crate::retention::{Acting, Care, PrunePlan, Rules, carry_out, plan};
-use crate::snapshot::{Act, Ending, InstanceId, SnapshotId, SnapshotKind, Time};
 use crate::store::{Store, StoreError};
 
 const ROOT: &str = "/disk/project";
@@ -49,7 +49,7 @@ fn write(name: &str) {
 fn session(store: &Store, number: u8, checkpoints: usize) {
     let instance = InstanceId::new([number; 8], "demo");
     let coverages = vec![coverage(Path::new(ROOT), "project")];
-    let begin = Act::Begin {
+    let begin = Operation::Begin {
         workspace: None,
         mode: "project".to_owned(),
         mounts: coverages.clone(),
@@ -81,7 +81,7 @@ fn session(store: &Store, number: u8, checkpoints: usize) {
     }
     write(&format!("last-{number}"));
     snapshot(SnapshotKind::Closing);
-    let end = Act::End {
+    let end = Operation::End {
         ending: Ending::Ended,
         survivors: Vec::new(),
     };

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::model::{CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, SnapshotId, Time};
 use crate::replica::Chain;
-use crate::snapshot::{Act, CallRef, Coverage, Ending, InstanceId, SnapshotId, Step, Time};
 
 /// A session as its own chain tells of it.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Life {
 }
 
 /// What the receipt of a snapshot tells that its record does not.
-pub(super) type Steps = HashMap<SnapshotId, (Option<Step>, Option<CallRef>)>;
+pub(super) type Steps = HashMap<SnapshotId, (Option<ChangeCounts>, Option<CallRef>)>;
 
 /// What each session was, and what each snapshot's receipt says.
 pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
@@ -29,7 +29,7 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
         };
         let life = lives.entry(instance.clone()).or_default();
         match &receipt.act {
-            Act::Begin {
+            Operation::Begin {
                 workspace,
                 mode,
                 mounts,
@@ -42,7 +42,7 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
                 life.command.clone_from(command);
                 life.began = Some(receipt.at);
             }
-            Act::Adopt {
+            Operation::Adopt {
                 workspace,
                 mode,
                 mounts,
@@ -59,10 +59,10 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
                 life.began = Some(*began);
                 life.ended = Some((*ended, ending.clone()));
             }
-            Act::End { ending, .. } if life.ended.is_none() => {
+            Operation::End { ending, .. } if life.ended.is_none() => {
                 life.ended = Some((receipt.at, ending.clone()))
             }
-            Act::Capture {
+            Operation::Capture {
                 snapshot, step, call, ..
             } => {
                 steps

@@ -3,8 +3,8 @@
 use super::{acts, begun, record, request, row, world};
 use crate::capture::tests::{Meddler, Moment, Place};
 use crate::capture::{CaptureError, Limits};
+use crate::model::{Ending, SnapshotKind};
 use crate::session::{BeginRequest, SessionError, State, begin, state};
-use crate::snapshot::{Ending, SnapshotKind};
 
 const TOO_SMALL: Limits = Limits {
     max_entries: 1,

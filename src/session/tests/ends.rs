@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{acts, begun, record, request, row, world};
 use crate::capture::tests::Place;
+use crate::model::{Ending, SnapshotKind};
 use crate::observer::Silent;
 use crate::session::{EndRequest, SessionError, State, end, settle_lost, state};
-use crate::snapshot::{Ending, SnapshotKind};
 use crate::store::Store;
 
 #[test]

@@ -4,9 +4,9 @@ use super::{record, row};
 use crate::capture::tests::Place;
 use crate::capture::{Request, take};
 use crate::clock::Clock as _;
+use crate::model::{InstanceId, SnapshotId, SnapshotKind};
 use crate::observer::Silent;
 use crate::session::{SessionError, check_name, find_instance, find_snapshot};
-use crate::snapshot::{InstanceId, SnapshotId, SnapshotKind};
 
 /// What a word finds: an id, several ids, or nothing.
 #[derive(Debug, PartialEq, Eq)]

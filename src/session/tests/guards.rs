@@ -5,9 +5,9 @@ use std::path::Path;
 use super::{record, row};
 use crate::capture::tests::{Place, coverage};
 use crate::environment::Environment;
+use crate::model::{Coverage, InstanceId};
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{Allowed, SessionError, refuse_active, refuse_inside};
-use crate::snapshot::{Coverage, InstanceId};
 
 fn on(root: &str) -> Vec<Coverage> {
     vec![coverage(Path::new(root), "project")]

@@ -4,9 +4,9 @@ use std::process::{Child, Command};
 
 use super::{dead, record};
 use crate::capture::tests::Place;
+use crate::model::Ending;
 use crate::process::{self, INSTANCE_VARIABLE, Why};
 use crate::session::{Reason, State, state};
-use crate::snapshot::Ending;
 use crate::store::InstanceRow;
 
 /// A process that does nothing, until the test is over.

@@ -18,12 +18,12 @@ use super::{begun, request, row, world};
 use crate::capture::tests::{Place, coverage, excluding, path};
 use crate::clock::Clock as _;
 use crate::diff::{Side, compare};
+use crate::model::{Coverage, Ending, InstanceId, RelPath, SnapshotId};
 use crate::observer::Silent;
 use crate::restore::{
     Acting, Allow, MountRequest, Proposal, Purpose, Report, Scope, execute, of_instance, of_restore, propose,
 };
 use crate::session::{EndRequest, end};
-use crate::snapshot::{Coverage, Ending, InstanceId, RelPath, SnapshotId};
 use case::{Case, case, runner};
 use rules::is_hidden;
 use seen::{Seen, differences, look, regroup};

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::snapshot::Digest;
+use crate::model::Digest;
 
 /// Why an archive could not be written or read.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::io;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::{CParameter, find_frame_compressed_size, get_frame_content_size};
 
-use crate::snapshot::Digest;
+use crate::model::Digest;
 
 /// Bit of the frame header descriptor (RFC 8878, 3.1.1.1.1) that says that a content checksum follows.
 const CHECKSUM_FLAG: u8 = 4;

@@ -6,7 +6,7 @@ use super::frame::Packed;
 use super::pool::Pool;
 use super::seek::{MAX_FRAMES, Sizes, encode};
 use super::{ArchiveError, FRAME_BYTES, ZEROS};
-use crate::snapshot::{Content, Digest, DigestMethod, Hasher};
+use crate::model::{Content, Digest, DigestMethod, Hasher};
 
 /// The frames of an archive that is being written.
 pub(super) struct Frames<W: Write> {

@@ -7,7 +7,7 @@ use tar::{EntryType, Header};
 
 use super::pax::{MAX_RECORDS, put, put_xattr, time_text};
 use super::{BLOCK, ZEROS, padding};
-use crate::snapshot::{Entry, Time, Xattr};
+use crate::model::{Entry, Time, Xattr};
 
 /// The largest number in an octal field of 8 bytes, and in one of 12.
 const OCTAL_8: u64 = 0o7_777_777;

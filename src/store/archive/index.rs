@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::header::{Head, decode as decode_header};
 use super::{BLOCK, Blob, BlobKind, INTERNAL, padding};
-use crate::snapshot::Digest;
+use crate::model::Digest;
 
 /// The first seven bytes of the index; the version follows.
 const MAGIC: &[u8; 7] = b"JKRINDX";

@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 use super::header::{Fields, decode};
 use super::pax::{MAX_RECORDS, Record, XATTR, number, records, time, xattr_name};
 use super::{ArchiveError, BLOCK, Damage, index, padding};
-use crate::snapshot::{RelPath, Time, Xattr};
+use crate::model::{RelPath, Time, Xattr};
 
 /// A member of the tar stream.
 #[derive(Clone, Debug, PartialEq, Eq)]

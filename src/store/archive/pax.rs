@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::digits;
-use crate::snapshot::Time;
+use crate::model::Time;
 
 /// Prefix of the keyword of an extended attribute, as star, GNU tar and libarchive write it.
 pub(super) const XATTR: &[u8] = b"SCHILY.xattr.";

@@ -8,7 +8,7 @@ use super::kept::Kept;
 use super::members::Members;
 use super::source::Source;
 use super::{ArchiveError, Blob, BlobKind, Damage, Piece, frame, index, sparse};
-use crate::snapshot::{ArchiveId, ArchiveRef, Digest, DigestMethod, Hasher};
+use crate::model::{ArchiveId, ArchiveRef, Digest, DigestMethod, Hasher};
 
 /// An archive that is open for reading; can be used from several threads at once.
 pub struct Archive {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::kept::{Kept, Tools};
 use super::seek::{self, Sizes};
 use super::{ArchiveError, Damage};
+use crate::model::Digest;
 use crate::platform::{self, File, NodeKind, Opening};
-use crate::snapshot::Digest;
 
 /// One compressed frame.
 struct Frame {

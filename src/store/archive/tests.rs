@@ -15,7 +15,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::snapshot::{
+use crate::model::{
     ArchiveId, ArchiveRef, Content, DigestMethod, Entry, InodeFlags, Kind, Name, RelPath, Time, Xattr,
 };
 

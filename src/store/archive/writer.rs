@@ -9,7 +9,7 @@ use super::header::{Head, HeadKind};
 use super::seek::MAX_INDEX_FRAME;
 use super::sparse::Map;
 use super::{ArchiveError, Blob, BlobKind, INTERNAL, Segment, index, padding};
-use crate::snapshot::{Content, Digest, Entry, Kind, Name, RelPath};
+use crate::model::{Content, Digest, Entry, Kind, Name, RelPath};
 
 type Result<T> = std::result::Result<T, ArchiveError>;
 

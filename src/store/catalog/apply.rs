@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::row::Word;
 use super::{failure, schema};
-use crate::snapshot::{Act, Coverage, Digest, InstanceId, Receipt, SnapshotId, SnapshotRecord};
+use crate::model::{Coverage, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord};
 use crate::store::StoreError;
 use crate::store::log::Link;
 
@@ -28,23 +28,23 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn word(act: &Act) -> &'static str {
+fn word(act: &Operation) -> &'static str {
     match act {
-        Act::Begin { .. } => "begin",
-        Act::Capture { .. } => "capture",
-        Act::CaptureFailed { .. } => "capture-failed",
-        Act::End { .. } => "end",
-        Act::Restore { .. } => "restore",
-        Act::Abort { .. } => "abort",
-        Act::Prune { .. } => "prune",
-        Act::Repack { .. } => "repack",
-        Act::Pin { .. } => "pin",
-        Act::Unpin { .. } => "unpin",
-        Act::Fork { .. } => "fork",
-        Act::Export { .. } => "export",
-        Act::Import { .. } => "import",
-        Act::Adopt { .. } => "adopt",
-        Act::AcceptLoss { .. } => "accept-loss",
+        Operation::Begin { .. } => "begin",
+        Operation::Capture { .. } => "capture",
+        Operation::CaptureFailed { .. } => "capture-failed",
+        Operation::End { .. } => "end",
+        Operation::Restore { .. } => "restore",
+        Operation::Abort { .. } => "abort",
+        Operation::Prune { .. } => "prune",
+        Operation::Repack { .. } => "repack",
+        Operation::Pin { .. } => "pin",
+        Operation::Unpin { .. } => "unpin",
+        Operation::Fork { .. } => "fork",
+        Operation::Export { .. } => "export",
+        Operation::Import { .. } => "import",
+        Operation::Adopt { .. } => "adopt",
+        Operation::AcceptLoss { .. } => "accept-loss",
     }
 }
 
@@ -105,13 +105,17 @@ impl<'a> Tables<'a> {
         // One that somebody wrote without naming a session tells of none.
         let needs_one = matches!(
             act,
-            Act::Begin { .. } | Act::Adopt { .. } | Act::End { .. } | Act::Pin { .. } | Act::Unpin { .. }
+            Operation::Begin { .. }
+                | Operation::Adopt { .. }
+                | Operation::End { .. }
+                | Operation::Pin { .. }
+                | Operation::Unpin { .. }
         );
         if needs_one && instance.is_empty() {
             return Ok(());
         }
         match act {
-            Act::Begin {
+            Operation::Begin {
                 workspace,
                 mode,
                 mounts,
@@ -148,7 +152,7 @@ impl<'a> Tables<'a> {
                     )?;
                 }
             }
-            Act::Adopt {
+            Operation::Adopt {
                 workspace,
                 mode,
                 mounts,
@@ -182,25 +186,25 @@ impl<'a> Tables<'a> {
                     )?;
                 }
             }
-            Act::Capture { snapshot, record, .. } => {
+            Operation::Capture { snapshot, record, .. } => {
                 self.transaction
                     .prepare_cached("INSERT OR IGNORE INTO captures VALUES (?1, ?2, ?3)")?
                     .execute(params![snapshot.as_str(), signed(*number), record.hex()])?;
             }
             // Who saw it end first knows best.
-            Act::End { ending, survivors } => {
+            Operation::End { ending, survivors } => {
                 self.transaction.execute(
                     "UPDATE instances SET ended_at = ?2, ending = ?3, survivors = ?4
                      WHERE id = ?1 AND ended_at IS NULL",
                     params![instance, at.rfc3339(), json(ending)?, json(survivors)?],
                 )?;
             }
-            Act::Prune { snapshots, .. } => {
+            Operation::Prune { snapshots, .. } => {
                 for pruned in snapshots {
                     self.pruned(*number, &pruned.id, pruned.instance.as_str())?;
                 }
             }
-            Act::AcceptLoss { records, .. } => {
+            Operation::AcceptLoss { records, .. } => {
                 for id in records {
                     let sql = "SELECT r.instance FROM captures c JOIN receipts r ON r.number = c.number
                                WHERE c.snapshot = ?1";
@@ -212,22 +216,22 @@ impl<'a> Tables<'a> {
                     }
                 }
             }
-            Act::Pin { snapshot } => {
+            Operation::Pin { snapshot } => {
                 let sql = "INSERT OR IGNORE INTO pins VALUES (?1, ?2)";
                 self.pin(sql, instance, snapshot.as_ref())?;
             }
             // Of a whole session: with all of its snapshots.
-            Act::Unpin { snapshot } => {
+            Operation::Unpin { snapshot } => {
                 let sql = "DELETE FROM pins WHERE instance = ?1 AND (?2 = '' OR snapshot = ?2)";
                 self.pin(sql, instance, snapshot.as_ref())?;
             }
-            Act::CaptureFailed { .. }
-            | Act::Restore { .. }
-            | Act::Abort { .. }
-            | Act::Repack { .. }
-            | Act::Fork { .. }
-            | Act::Export { .. }
-            | Act::Import { .. } => {}
+            Operation::CaptureFailed { .. }
+            | Operation::Restore { .. }
+            | Operation::Abort { .. }
+            | Operation::Repack { .. }
+            | Operation::Fork { .. }
+            | Operation::Export { .. }
+            | Operation::Import { .. } => {}
         }
         Ok(())
     }

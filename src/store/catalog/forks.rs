@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::Catalog;
 use super::row::Json;
-use crate::snapshot::{Act, ForkId, InstanceId, Receipt, SnapshotId, Time};
+use crate::model::{ForkId, InstanceId, Operation, Receipt, SnapshotId, Time};
 use crate::store::StoreError;
 
 /// A snapshot that was written into a directory of its own, from its receipt.
@@ -58,7 +58,7 @@ fn fork(receipt: Receipt) -> Option<ForkRow> {
     } = receipt;
     match (act, instance) {
         (
-            Act::Fork {
+            Operation::Fork {
                 snapshot,
                 fork,
                 directory,

@@ -7,7 +7,7 @@ use rusqlite::ffi::SQLITE_READONLY_ROLLBACK;
 use rusqlite::types::ValueRef;
 
 use super::{BUSY, Catalog, database, failure, is_there, schema};
-use crate::snapshot::Digest;
+use crate::model::Digest;
 use crate::store::StoreError;
 
 /// SQLite before 3.51.3 can corrupt a database that two connections write (its release notes, "WAL reset").

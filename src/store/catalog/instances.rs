@@ -4,7 +4,7 @@ use rusqlite::{Params, params};
 
 use super::Catalog;
 use super::row::{self, IMPORTED, InstanceRow, Word};
-use crate::snapshot::{AgentRef, InstanceId};
+use crate::model::{AgentRef, InstanceId};
 use crate::store::StoreError;
 
 /// The order of the chain; what the chain does not order goes by time, then by id, so that it is always the

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension as _, Row};
 
 use super::Catalog;
 use super::row::{self, CaptureRow, Count, Json, RestoreRow, Word};
-use crate::snapshot::{Act, CallRef, InstanceId, Receipt, SnapshotId, SnapshotKind, Step};
+use crate::model::{CallRef, ChangeCounts, InstanceId, Operation, Receipt, SnapshotId, SnapshotKind};
 use crate::store::StoreError;
 use crate::store::log::Place;
 
@@ -123,7 +123,7 @@ impl Catalog {
         let found: Vec<Receipt> =
             self.query(|connection| connection.prepare_cached(sql)?.query_map([], receipt)?.collect())?;
         let reason = |receipt: Receipt| match receipt.act {
-            Act::CaptureFailed { error, .. } => Some((receipt.instance?, error)),
+            Operation::CaptureFailed { error, .. } => Some((receipt.instance?, error)),
             _ => None,
         };
         Ok(found.into_iter().filter_map(reason).collect())
@@ -190,7 +190,7 @@ impl Catalog {
                    FROM receipts WHERE instance = ?1 AND act = 'capture'
                    ORDER BY json ->> '$.act.kind' = 'baseline', number DESC";
         let captured = |row: &Row<'_>| {
-            let step = row.get::<_, Option<Json<Step>>>(2)?;
+            let step = row.get::<_, Option<Json<ChangeCounts>>>(2)?;
             let call = row.get::<_, Option<Json<CallRef>>>(3)?;
             Ok(CaptureRow {
                 snapshot: row.get::<_, Word<_>>(0)?.0,
@@ -228,8 +228,10 @@ impl Catalog {
                 .optional()
         })?;
         Ok(found.and_then(|receipt| match &receipt.act {
-            Act::Restore { emergency: taken, .. } if taken == emergency => Some(receipt.number),
-            Act::Abort { emergency: taken, .. } if taken.as_ref() == Some(emergency) => Some(receipt.number),
+            Operation::Restore { emergency: taken, .. } if taken == emergency => Some(receipt.number),
+            Operation::Abort { emergency: taken, .. } if taken.as_ref() == Some(emergency) => {
+                Some(receipt.number)
+            }
             _ => None,
         }))
     }

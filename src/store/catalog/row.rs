@@ -5,9 +5,9 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use serde::de::value::{Error as WordError, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
-use crate::snapshot::{
-    Act, AsideChange, CallRef, Coverage, Ending, InstanceId, PathChange, ProcessRef, Receipt, RestoreKind,
-    SnapshotId, SnapshotKind, Step, StepRef, Time, count_paths,
+use crate::model::{
+    AsideChange, CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, PathChange, ProcessRef,
+    Receipt, RestoreKind, SnapshotId, SnapshotKind, StepRef, Time, count_paths,
 };
 
 /// The mode of a session that came from a file.
@@ -60,7 +60,7 @@ pub struct CaptureRow {
     /// A checkpoint's name, when its receipt tells it.
     pub name: Option<String>,
     /// What changed since the snapshot before, where it was counted.
-    pub step: Option<Step>,
+    pub step: Option<ChangeCounts>,
     /// The tool call that it was taken before.
     pub call: Option<CallRef>,
 }
@@ -224,7 +224,7 @@ pub(super) fn restore(receipt: Receipt) -> Option<RestoreRow> {
         number, at, uid, act, ..
     } = receipt;
     match act {
-        Act::Restore {
+        Operation::Restore {
             kind,
             target,
             emergency,

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension as _, Params, params};
 
 use super::Catalog;
 use super::row::{self, Count, IMPORTED, SnapshotRow, Word};
-use crate::snapshot::{Digest, InstanceId, SnapshotId, SnapshotKind};
+use crate::model::{Digest, InstanceId, SnapshotId, SnapshotKind};
 use crate::store::StoreError;
 
 /// The snapshots of an instance, in short.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 
 use super::*;
-use crate::snapshot::{Act, Digest, Receipt, SnapshotKind, SnapshotRecord};
+use crate::model::{Digest, Operation, Receipt, SnapshotKind, SnapshotRecord};
 use crate::store::log::{Link, Place as LogPlace};
 use crate::store::tests::{Place, answers, at, begin, capture, end, instance, record, restore, snapshot};
 use crate::store::{Store, StoreError};
@@ -160,7 +160,7 @@ fn a_catalog_that_failed_refuses_until_it_has_caught_up() {
     );
 }
 
-fn link(number: u64, act: Act, seconds: i64, of: u8) -> Link {
+fn link(number: u64, act: Operation, seconds: i64, of: u8) -> Link {
     let receipt = Receipt {
         number,
         previous: Digest([0; 32]),
@@ -193,11 +193,11 @@ fn a_thousand_snapshots_answer_quickly() {
                 let low = u8::try_from(n % 32).unwrap();
                 let middle = u8::try_from(n / 32 % 32).unwrap();
                 let high = u8::try_from(n / 1024).unwrap();
-                record.id = crate::snapshot::SnapshotId::new([0, 0, 0, 0, 0, 0, 0, 0, 0, high, middle, low]);
+                record.id = crate::model::SnapshotId::new([0, 0, 0, 0, 0, 0, 0, 0, 0, high, middle, low]);
                 record.instance = instance(of);
                 tables.apply_record(&record)?;
                 // One in ten never got its receipt.
-                let act = Act::Capture {
+                let act = Operation::Capture {
                     snapshot: record.id,
                     kind: record.kind,
                     record: Digest([0; 32]),
@@ -225,7 +225,7 @@ fn a_thousand_snapshots_answer_quickly() {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Receipt(Box<Act>, i64, u8),
+    Receipt(Box<Operation>, i64, u8),
     Record(Box<SnapshotRecord>),
 }
 
@@ -248,7 +248,7 @@ fn step() -> impl Strategy<Value = Step> {
         Just(begin("/srv/one")),
         Just(begin("/srv/two")),
         Just(end()),
-        (0_u8..12).prop_map(|n| Act::Capture {
+        (0_u8..12).prop_map(|n| Operation::Capture {
             snapshot: snapshot(n),
             kind: SnapshotKind::Checkpoint,
             record: Digest([n; 32]),

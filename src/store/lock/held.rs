@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Mode, STORE, attempt, root_name};
+use crate::model::InstanceId;
 use crate::platform::remote::upwards;
 use crate::platform::{AsHandle as _, File, HandleRef};
-use crate::snapshot::InstanceId;
 use crate::store::draft::DRAFTS;
 use crate::store::{Layout, RECEIPTS, StoreError, durable};
 

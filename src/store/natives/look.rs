@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::place::is_there;
 use super::{LOCK, PAPER, clear, ids, read};
-use crate::snapshot::{NativePlace, SnapshotId};
+use crate::model::{NativePlace, SnapshotId};
 use crate::store::draft::DRAFTS;
 use crate::store::{Layout, StoreError, durable, lock};
 

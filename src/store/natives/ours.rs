@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::contract::{FROZEN_SUFFIX, frozen_name};
+use crate::model::{FsSnapshotIntent, NativePlace, SnapshotId};
 use crate::platform::remote::{Address, Spot, above};
-use crate::snapshot::{FrozenPaper, NativePlace, SnapshotId};
 use crate::store::papers::Paper;
 
 /// How the name of a snapshot of a dataset begins behind its `@`, and that of a snapshot of a claim.
@@ -77,7 +77,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// What is acted upon must be ours: a store may come from elsewhere.
-impl Paper for FrozenPaper {
+impl Paper for FsSnapshotIntent {
     fn check(&self, directory: &Path) -> Result<(), String> {
         if directory.file_name() != Some(self.id.as_str().as_ref()) {
             return Err(format!("it says that it is the paper of {}", self.id));

@@ -4,11 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::ours::spot_of;
+use crate::model::NativePlace;
 use crate::observer::Observer;
 use crate::platform::remote::Spot;
 use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind};
 use crate::process::{Cut, Freezer};
-use crate::snapshot::NativePlace;
 
 const NO_CLAIM: &str = "it names no claim";
 

@@ -10,7 +10,7 @@ use super::super::lock;
 use super::super::papers::Paper;
 use super::super::restores::form;
 use super::{Natives, clear};
-use crate::snapshot::{SnapshotId, Time};
+use crate::model::{SnapshotId, Time};
 use crate::store::{Store, StoreError};
 
 const TRIED: &str = "tried";

@@ -7,10 +7,10 @@ use foldhash::fast::RandomState;
 use super::super::Blobs;
 use super::super::archive::{Archive, BlobKind};
 use super::{FEW, RepackGroup, SMALL};
-use crate::observer::{Observer, Phase};
-use crate::snapshot::{
+use crate::model::{
     ArchiveId, ArchiveRef, Chunk, Digest, Entry, ManifestList, MountRecord, RelPath, SnapshotRecord,
 };
+use crate::observer::{Observer, Phase};
 
 /// Where a content first lay: its mount, its path, and what it was.
 pub(super) struct First {

@@ -8,9 +8,9 @@ use std::thread;
 use super::super::archive::{Archive, Blob, BlobKind, Desk, LEVEL, Piece, Segment, Writer};
 use super::super::{Draft, Store, StoreError};
 use super::live::Live;
+use crate::model::{ArchiveId, ArchiveRef, Digest, Hasher};
 use crate::observer::{Observer, Phase};
 use crate::platform::File;
-use crate::snapshot::{ArchiveId, ArchiveRef, Digest, Hasher};
 
 /// A manifest chunk or list, or a bundle of private files, is never larger (bytes).
 const LARGEST_PART: u64 = 512 << 20;

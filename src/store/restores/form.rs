@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{COPY, DECISION, INTENT, JOURNAL};
-use crate::snapshot::{Decision, Digest, Intent, Journal};
+use crate::model::{Decision, Digest, Intent, Journal};
 use crate::store::papers::{self, Paper};
 use crate::store::{StoreError, durable};
 

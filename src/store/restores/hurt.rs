@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::form::{intent_is_gone, journal_is_gone, of, read, read_decision, read_journal};
 use super::{COPY, INTENT, JOURNAL, LOCK, ids, is_of_restore};
-use crate::snapshot::Intent;
+use crate::model::Intent;
 use crate::store::{Store, StoreError, durable, lock};
 
 /// A paper that is hurt.

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::DraftFact;
-use crate::snapshot::{Act, ArchiveId, Digest, SnapshotId};
+use crate::model::{ArchiveId, Digest, Operation, SnapshotId};
 use crate::store::reconcile::{Account, LostRecord};
 use crate::store::{Layout, StoreError, lock, log, moved, record};
 
@@ -87,7 +87,7 @@ pub(super) fn snapshots(
     let scanned = log::scan(&layout.receipts(), log::Place::BEGIN, |link| {
         receipts += 1;
         account.take(&link.receipt);
-        if let Act::Capture { snapshot, record, .. } = link.receipt.act {
+        if let Operation::Capture { snapshot, record, .. } = link.receipt.act {
             captured.entry(snapshot).or_insert(record);
         }
         Ok(())

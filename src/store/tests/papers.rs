@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::*;
 use crate::contract::staging_prefix;
-use crate::snapshot::{
-    AsideAct, AsideStep, Deed, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount,
-    JournalMove, JournalParent, RelPath, RestoreId, StagePlace, Stamp,
+use crate::model::{
+    AsideAct, AsideStep, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove,
+    JournalParent, MoveKind, RelPath, RestoreId, StagePlace, Stamp,
 };
 
 /// What it is about, and what is made of good papers.
@@ -71,7 +71,7 @@ fn object() -> Identity {
     }
 }
 
-fn step(path: &str, deed: Deed) -> JournalMove {
+fn step(path: &str, deed: MoveKind) -> JournalMove {
     JournalMove {
         path: RelPath::new(path.as_bytes()).unwrap(),
         deed,
@@ -91,8 +91,8 @@ fn journal() -> Journal {
             stage: object(),
             steps: Vec::new(),
             moves: vec![
-                step("file", Deed::In(ByteString(b"new-0".to_vec()))),
-                step("built", Deed::Away(place("-aside"))),
+                step("file", MoveKind::Install(ByteString(b"new-0".to_vec()))),
+                step("built", MoveKind::SetAside(place("-aside"))),
             ],
             parents: vec![JournalParent {
                 path: RelPath::root(),
@@ -202,22 +202,22 @@ fn a_journal_that_moves_things_elsewhere_is_refused() {
     let store = home.write();
     let cases: [Case<JournalMount>; 10] = [
         ("out to anywhere", |mount| {
-            mount.moves[0].deed = Deed::Out(ByteString(b"../../home/me/.profile".to_vec()));
+            mount.moves[0].deed = MoveKind::StageOut(ByteString(b"../../home/me/.profile".to_vec()));
         }),
         ("in from anywhere", |mount| {
-            mount.moves[0].deed = Deed::In(ByteString(b"/etc/shadow".to_vec()))
+            mount.moves[0].deed = MoveKind::Install(ByteString(b"/etc/shadow".to_vec()))
         }),
         ("the staging directory itself", |mount| {
-            mount.moves[0].deed = Deed::Swap(ByteString(b".".to_vec()))
+            mount.moves[0].deed = MoveKind::Exchange(ByteString(b".".to_vec()))
         }),
         ("a NUL", |mount| {
-            mount.moves[0].deed = Deed::Swap(ByteString(b"a\0".to_vec()))
+            mount.moves[0].deed = MoveKind::Exchange(ByteString(b"a\0".to_vec()))
         }),
         ("the mount root", |mount| {
-            mount.moves[0] = step("", Deed::Out(ByteString(b"old-0".to_vec())));
+            mount.moves[0] = step("", MoveKind::StageOut(ByteString(b"old-0".to_vec())));
         }),
         ("into a root that is there", |mount| {
-            mount.moves[0] = step("", Deed::In(ByteString(b"new-0".to_vec())));
+            mount.moves[0] = step("", MoveKind::Install(ByteString(b"new-0".to_vec())));
         }),
         ("aside where it was not said", |mount| {
             mount.moves[1].path = RelPath::new(b"file").unwrap()
@@ -241,7 +241,7 @@ fn a_journal_that_moves_things_elsewhere_is_refused() {
     // A root that comes back as a whole is the one that is moved.
     let mut whole = journal();
     whole.mounts[0].root = None;
-    whole.mounts[0].moves = vec![step("", Deed::In(ByteString(b"new-0".to_vec())))];
+    whole.mounts[0].moves = vec![step("", MoveKind::Install(ByteString(b"new-0".to_vec())))];
     left(&store, &intent(), Some(&whole));
     assert_eq!(store.journal_of(&id()).unwrap(), Some(whole));
 }

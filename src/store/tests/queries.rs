@@ -13,7 +13,7 @@ fn an_instance_is_told_as_it_was_recorded() {
     let store = place.write();
     store.append(at(0), 0, &instance(1), begin("/srv/one")).unwrap();
     let row = store.catalog().instance(&instance(1)).unwrap().unwrap();
-    let Act::Begin {
+    let Operation::Begin {
         workspace,
         mode,
         mounts,
@@ -47,7 +47,7 @@ fn an_instance_is_told_as_it_was_recorded() {
         boot: "c".to_owned(),
     }];
     let ending = Ending::Failed("no such program".to_owned());
-    let act = Act::End {
+    let act = Operation::End {
         ending: ending.clone(),
         survivors: survivors.clone(),
     };
@@ -58,7 +58,7 @@ fn an_instance_is_told_as_it_was_recorded() {
             at(6),
             0,
             &instance(1),
-            Act::End {
+            Operation::End {
                 ending: Ending::Unseen,
                 survivors: Vec::new(),
             },
@@ -81,7 +81,7 @@ fn instances_are_found_by_what_is_known_of_them() {
     // The clock stands still: the chain says what is newer.
     for (n, root) in [(3, "/srv/one"), (1, "/srv/two"), (2, "/srv/one")] {
         let mut act = begin(root);
-        if let Act::Begin { workspace, .. } = &mut act {
+        if let Operation::Begin { workspace, .. } = &mut act {
             *workspace = (n != 1).then(|| "demo".to_owned());
         }
         store.append(at(0), 0, &instance(n), act).unwrap();
@@ -198,7 +198,7 @@ fn restores_are_told_newest_first() {
     let store = place.write();
     store.append(at(0), 0, &instance(1), restore(1, 2)).unwrap();
     store.append(at(0), 0, &instance(2), restore(5, 6)).unwrap();
-    let act = Act::Restore {
+    let act = Operation::Restore {
         kind: RestoreKind::Undo,
         target: snapshot(2),
         emergency: snapshot(3),
@@ -207,10 +207,10 @@ fn restores_are_told_newest_first() {
         inside: false,
         plan: None,
         unlocked: false,
-        changed: vec![crate::snapshot::PathChange {
+        changed: vec![crate::model::PathChange {
             mount: "project".to_owned(),
-            path: crate::snapshot::RelPath::new(b"caf\xe9/\n").unwrap(),
-            act: crate::snapshot::PathAct::Deleted,
+            path: crate::model::RelPath::new(b"caf\xe9/\n").unwrap(),
+            act: crate::model::PathAct::Deleted,
             overrode: true,
             inexact: false,
             counted_with: None,

@@ -7,7 +7,7 @@ use super::*;
 fn three(place: &Place) -> Store {
     let store = place.write();
     store.append(at(0), 7, &instance(1), begin("/srv/one")).unwrap();
-    let act = Act::CaptureFailed {
+    let act = Operation::CaptureFailed {
         kind: SnapshotKind::Baseline,
         error: "no\nroom ä".to_owned(),
     };

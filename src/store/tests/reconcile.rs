@@ -1,7 +1,7 @@
 //! Records and receipts that do not tell of the same snapshots, and a catalog or a log that came from another store.
 
 use super::*;
-use crate::snapshot::{PruneReason, PrunedSnapshot};
+use crate::model::{PruneReason, PrunedSnapshot};
 use crate::store::{Survey, mend_chain};
 
 /// Publishes a record and stops before its receipt.
@@ -61,7 +61,7 @@ fn who_comes_after_a_kill_before_a_receipt_tells_of_the_record() {
     let told: Vec<Receipt> = store.receipts().unwrap();
     let last = told.last().unwrap();
     assert!(
-        matches!(&last.act, Act::Capture { snapshot: told, record: digest, .. }
+        matches!(&last.act, Operation::Capture { snapshot: told, record: digest, .. }
         if *told == snapshot(4) && *digest == Digest::of(&fs::read(place.layout().record(&snapshot(4))).unwrap()))
     );
     // One that was told of already is told of once.
@@ -102,7 +102,7 @@ fn a_record_that_is_gone_is_lost_unless_it_was_given_up() {
         name: None,
         reason: PruneReason::Checkpoints,
     };
-    let act = Act::Prune {
+    let act = Operation::Prune {
         automatic: false,
         snapshots: vec![given_up],
         bytes: 0,
@@ -152,8 +152,8 @@ fn archives_wait_for_a_record_that_is_lost() {
     assert!(!archive.exists());
 }
 
-fn accepted(snapshots: Vec<SnapshotId>, records: Vec<SnapshotId>) -> Act {
-    Act::AcceptLoss { snapshots, records }
+fn accepted(snapshots: Vec<SnapshotId>, records: Vec<SnapshotId>) -> Operation {
+    Operation::AcceptLoss { snapshots, records }
 }
 
 /// A store of which nothing is in the other ones.

@@ -175,7 +175,7 @@ fn foreign_names_are_no_records() {
 /// What a stranger's record names is looked into when something is restored from it, and in a cluster something is made for that.
 #[test]
 fn snapshots_of_file_systems_have_to_be_called_ours() {
-    use crate::snapshot::{NativePlace, NativeRef, RelPath};
+    use crate::model::{NativePlace, NativeRef, RelPath};
     use crate::store::{check_record, dataset_snapshot, volume_snapshot};
     let id = snapshot(1);
     let with = |place: NativePlace| {

@@ -24,7 +24,7 @@ fn filled() -> Place {
     draft.publish_archive(&first.id.archive()).unwrap();
     first.archives.push(archive_ref(first.id.archive()));
     let digest = draft.publish(&first).unwrap();
-    let act = Act::Capture {
+    let act = Operation::Capture {
         snapshot: first.id.clone(),
         kind: first.kind,
         record: digest,

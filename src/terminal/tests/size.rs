@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::size::{age, bytes, count, counted, duration, moment};
-use crate::snapshot::Time;
+use crate::model::Time;
 
 #[test]
 fn sizes_use_the_largest_unit_that_fits() {

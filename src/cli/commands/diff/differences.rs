@@ -20,9 +20,9 @@ use crate::diff::{
     Change, Comparison, NotCovered, RepositoryChange, Setting, Side, WithheldChange, compare,
     compare_withheld, pair_renames, withheld_settings,
 };
+use crate::model::{Coverage, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::restore::Scope;
 use crate::session::find_snapshot;
-use crate::snapshot::{Coverage, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::store::{Blobs, InstanceRow, Store};
 
 /// One mount, compared.

@@ -3,7 +3,7 @@
 use crate::capture::{Earlier, Latest, Look, Reveal, Seen, look};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::snapshot::{Coverage, SnapshotRecord, WithheldFact};
+use crate::model::{Coverage, SnapshotRecord, WithheldFact};
 use crate::store::Store;
 
 /// The later side.

@@ -3,8 +3,8 @@
 use crate::cli::commands::elsewhere::place;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
+use crate::model::{ByteString, ForkMount, ForkReference, SnapshotRecord};
 use crate::session::{find_called, find_instance};
-use crate::snapshot::{ByteString, ForkMount, ForkReference, SnapshotRecord};
 use crate::store::{ForkRow, InstanceRow, Store, StoreError};
 use crate::terminal::sanitize;
 

@@ -14,9 +14,9 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::config::{OnFailure, Resolved};
+use crate::model::{AgentRef, CallRef, Ending, Operation, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{EndRequest, Mark, checkpoint_if_changed, find_instance, is_active, sessions_of_caller};
-use crate::snapshot::{Act, AgentRef, CallRef, Ending, SnapshotKind};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::sanitize;
 
@@ -215,7 +215,7 @@ impl Hook<'_> {
             }
             Err(error) => {
                 let is_told = self.was_told(row)?;
-                let act = Act::CaptureFailed {
+                let act = Operation::CaptureFailed {
                     kind: SnapshotKind::Checkpoint,
                     error: error.to_string(),
                 };
@@ -236,7 +236,7 @@ impl Hook<'_> {
         let receipts = self.store.catalog().receipts_of(&row.id)?;
         Ok(receipts.iter().any(|receipt| {
             let failed = SnapshotKind::Checkpoint;
-            matches!(&receipt.act, Act::CaptureFailed { kind, .. } if *kind == failed)
+            matches!(&receipt.act, Operation::CaptureFailed { kind, .. } if *kind == failed)
         }))
     }
 

@@ -12,10 +12,10 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::config::BucketPlace;
 use crate::features::Feature;
+use crate::model::{InstanceId, SnapshotRecord, StoreId};
 use crate::platform;
 use crate::replica::{Bucket, BucketError, Chain, Index, Remote, ReplicaError, S3, Stop, stores};
 use crate::session::{AdoptError, AdoptRequest, Adopted, adopt};
-use crate::snapshot::{InstanceId, SnapshotRecord, StoreId};
 use crate::store::Anchor;
 use crate::terminal::{sanitize, size};
 

@@ -15,11 +15,11 @@ use crate::cli::context::{Context, SystemClock, SystemEntropy};
 use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;
 use crate::environment::Environment;
+use crate::model::{Ending, InstanceId, Operation, ProcessRef, SnapshotKind};
 use crate::platform;
 use crate::platform::remote::hang_up_where;
 use crate::process::give_up_waiting;
 use crate::session::{Begun, Closed, EndRequest, SessionError, World, end, find_instance, store_baseline};
-use crate::snapshot::{Act, Ending, InstanceId, ProcessRef, SnapshotKind};
 use crate::store::Store;
 use crate::terminal::{Terminal, sanitize};
 
@@ -102,7 +102,7 @@ fn store_or_record(
     if let Err(error) = &stored
         && !matches!(error, CaptureError::Interrupted)
     {
-        let failed = Act::CaptureFailed {
+        let failed = Operation::CaptureFailed {
             kind: SnapshotKind::Baseline,
             error: error.to_string(),
         };

@@ -6,8 +6,8 @@ use crate::cli::document::{
     AsideDocument, ChangeDocument, PathDocument, ReasonDocument, RestoreDocument, RestoreOutcome, why_words,
 };
 use crate::cli::view;
+use crate::model::AsideAct;
 use crate::restore::{Outcome, Proposal, Report};
-use crate::snapshot::AsideAct;
 use crate::store::InstanceRow;
 use crate::terminal::size;
 

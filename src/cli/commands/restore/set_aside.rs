@@ -6,8 +6,8 @@ use crate::cli::args::RestoreArgs;
 use crate::cli::commands::paths;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
+use crate::model::{Coverage, Intent};
 use crate::restore::{AsideError, Proposal, Purpose, bring_back, set_aside};
-use crate::snapshot::{Coverage, Intent};
 use crate::store::Store;
 use crate::terminal::sanitize;
 

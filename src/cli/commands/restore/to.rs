@@ -11,11 +11,11 @@ use crate::cli::document::{Head, HostPathDocument, NewClaimDocument, RestoreOutc
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
+use crate::model::SnapshotRecord;
 use crate::platform::NativeKind;
 use crate::platform::remote::{Address, Spot};
 use crate::process::{Freezer, NewClaim};
 use crate::restore::Fresh;
-use crate::snapshot::SnapshotRecord;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 

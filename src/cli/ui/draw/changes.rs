@@ -13,7 +13,7 @@ use super::super::tree::{Marks, Row};
 use super::super::views::Compared;
 use super::{WIDE, row, said, seen};
 use crate::diff;
-use crate::snapshot::StepCounts;
+use crate::model::PathCounts;
 use crate::terminal::{Role, size, width};
 
 pub(super) fn changes(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
@@ -125,7 +125,7 @@ fn spans(compared: &Compared, at: usize, columns: usize) -> Vec<Span<'static>> {
     spans
 }
 
-fn counts(counts: StepCounts) -> String {
+fn counts(counts: PathCounts) -> String {
     let parts = [
         ('+', counts.added),
         ('~', counts.changed),

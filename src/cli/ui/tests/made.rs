@@ -4,7 +4,7 @@ use crate::cli::ui::data::{
     Changes, Goal, Holding, Kind, Moment, PatchLine, PathChange, Request, Session, Sides, Timeline, What,
 };
 use crate::diff::{Line, word_marks};
-use crate::snapshot::Time;
+use crate::model::Time;
 use crate::terminal::Role;
 
 const MINUTE: i128 = 60_000_000_000;

@@ -12,8 +12,8 @@ use crate::cli::view;
 use crate::cli::view::instances::{kind_words, notes, role, status, step_words};
 use crate::cli::view::receipt::Telling;
 use crate::diff::{Change, ChangeKind};
+use crate::model::{self, ArchiveId, RestoreKind, SnapshotId, SnapshotKind};
 use crate::session::{Sight, State, find_called, state_by};
-use crate::snapshot::{self, ArchiveId, RestoreKind, SnapshotId, SnapshotKind};
 use crate::store::{RestoreRow, SnapshotRow};
 use crate::terminal::{Role, sanitize, size, width};
 
@@ -194,7 +194,7 @@ pub(super) fn changes(sides: Sides, found: &Differences) -> (Changes, Vec<(usize
         .mounts
         .iter()
         .map(|mount| view::changes::host(&mount.coverage));
-    let name = |row: &snapshot::SnapshotRecord| match &row.name {
+    let name = |row: &model::SnapshotRecord| match &row.name {
         Some(name) => sanitize::name(name.as_bytes()),
         None => row.kind.word().to_owned(),
     };
@@ -229,7 +229,7 @@ fn path(mount: &Compared, root: usize, change: &Change) -> PathChange {
         .into_iter()
         .flatten();
     let is_program =
-        |entry: &snapshot::Entry| entry.mode & 0o111 != 0 && matches!(entry.kind, snapshot::Kind::File(_));
+        |entry: &model::Entry| entry.mode & 0o111 != 0 && matches!(entry.kind, model::Kind::File(_));
     let is_hook = || {
         let path = String::from_utf8_lossy(change.path.as_bytes()).into_owned();
         path.starts_with(".git/hooks/") || path.contains("/.git/hooks/")
@@ -240,7 +240,7 @@ fn path(mount: &Compared, root: usize, change: &Change) -> PathChange {
             .filter(|name| !name.is_empty())
             .map(sanitize::name)
             .collect(),
-        is_directory: entry.is_some_and(snapshot::Entry::is_dir),
+        is_directory: entry.is_some_and(model::Entry::is_dir),
         kind: match change.kind {
             ChangeKind::Added => Kind::Added,
             ChangeKind::Modified => Kind::Modified,

@@ -2,7 +2,7 @@
 
 use super::sheet::{Part, Sheet};
 use crate::contract::{Contract, MountTerms};
-use crate::snapshot::{Coverage, ExcludeRule, ExcludeSource};
+use crate::model::{Coverage, ExcludeRule, ExcludeSource};
 use crate::terminal::{Role, sanitize};
 
 /// One exclude, and the labels of the mounts that have it.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::sheet::{Part, Sheet};
 use crate::config::Sensitive;
 use crate::contract::{Contract, Foreign};
+use crate::model::WithheldReason;
 use crate::platform::remote::{Address, Lack};
-use crate::snapshot::WithheldReason;
 use crate::terminal::{Role, size};
 
 /// Up to so many withheld places are all named.

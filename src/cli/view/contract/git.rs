@@ -3,7 +3,7 @@
 use super::sheet::{Part, Sheet};
 use crate::cli::view::repository;
 use crate::contract::Contract;
-use crate::snapshot::RepositoryState;
+use crate::model::RepositoryState;
 use crate::terminal::{sanitize, size};
 
 /// Writes the section, when a mount is the work tree of a repository.

@@ -3,9 +3,9 @@
 use super::sheet::{Part, Sheet};
 use crate::config::{Isolation, Subject, Unread};
 use crate::contract::{Contract, MountState, MountTerms, NativeTerms, NotCovered};
+use crate::model::RelPath;
 use crate::platform::NativeKind;
 use crate::platform::remote::Helper;
-use crate::snapshot::RelPath;
 use crate::terminal::{Role, sanitize, size};
 
 /// Width of the column that says what happens: its longest word and two blanks.

@@ -4,7 +4,7 @@ use super::mounts::frozen;
 use super::sheet::{Part, Sheet};
 use crate::config::StateSecrets;
 use crate::contract::{AgentTerms, Contract, StatePath, StateSource, StateTerms};
-use crate::snapshot::{Coverage, ExcludeSource, WithheldReason};
+use crate::model::{Coverage, ExcludeSource, WithheldReason};
 use crate::terminal::Role;
 
 /// Writes the section, in the mode that captures any.

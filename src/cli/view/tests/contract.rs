@@ -12,7 +12,7 @@ use crate::contract::{
     Contract, Foreign, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms,
     Unavailable,
 };
-use crate::snapshot::{ByteString, Coverage, ExcludeRule, ExcludeSource};
+use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource};
 use crate::terminal::recorded::{facts, terminal};
 use crate::terminal::{Verbosity, width};
 

@@ -5,10 +5,10 @@ use std::io;
 use rustix::io::Errno;
 
 use super::{Far, each, is_name, stat};
+use crate::model::Xattr;
 use crate::platform::kernel::Result;
 use crate::platform::remote::protocol::{Answer, Bytes, Call, Each, Facts, LoadedFile, Seen, Told, Wanted};
 use crate::platform::{self, Handle, Looked, Object, Stat};
-use crate::snapshot::Xattr;
 
 type Files = Vec<io::Result<platform::LoadedFile>>;
 

@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::io::Errno;
 
+use crate::model::{Time, Xattr};
 use crate::platform::remote::protocol::{Bytes, Each, Facts, LoadedFile, Seen, Wanted};
 use crate::platform::{self, HandleRef};
-use crate::snapshot::{Time, Xattr};
 
 /// An agent reads so much at once (bytes).
 pub(super) const MOST: u64 = 4 << 20;

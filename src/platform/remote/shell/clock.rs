@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::model::Time;
 use crate::platform;
-use crate::snapshot::Time;
 
 /// What is known of it.
 #[derive(Debug)]

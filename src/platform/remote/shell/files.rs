@@ -4,9 +4,9 @@ use rustix::io::Errno;
 
 use super::content::{self, Outcome};
 use super::{Session, held};
+use crate::model::Time;
 use crate::platform::remote::protocol::{Answer, Bytes, Each, Facts, LoadedFile, Wanted, Whence};
 use crate::platform::{self, TICK_NANOS};
-use crate::snapshot::Time;
 
 impl Session {
     /// The shell keeps no place in a file; this side does.

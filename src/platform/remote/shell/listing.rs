@@ -12,10 +12,10 @@ use super::facts::{self, Record, child};
 use super::held::Place;
 use super::line::{Line, Said, quoted, words};
 use super::mounts::Mounts;
+use crate::model::Time;
 use crate::platform::TICK_NANOS;
 use crate::platform::remote::protocol::{Answer, Bytes, Each, Facts, Seen};
 use crate::platform::{self};
-use crate::snapshot::Time;
 
 /// What was listed ahead answers so long (nanoseconds): what changes later shall be seen soon.
 const FRESH: i128 = 10_000_000_000;

@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
+use crate::model::Time;
 use crate::platform::remote::tests::{shells, through};
 use crate::platform::{self, NodeKind};
-use crate::snapshot::Time;
 
 const HOSTILE: [&[u8]; 12] = [
     b"plain",

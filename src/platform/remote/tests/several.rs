@@ -6,8 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::{AGENT, SHELLS, through};
+use crate::model::Time;
 use crate::platform::{self, Handle, NodeKind, Wanted};
-use crate::snapshot::Time;
 
 fn tree() -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();

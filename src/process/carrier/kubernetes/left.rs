@@ -8,9 +8,9 @@ use super::Kubectl;
 use super::claim::{OURS, OWNER, text};
 use super::volumes::SNAPSHOTS;
 use crate::environment::Environment;
+use crate::model::Time;
 use crate::platform::remote::Spot;
 use crate::process::search::{find, path_outside};
-use crate::snapshot::Time;
 
 /// The objects of ours in the namespace of a claim or a pod, whoever made them. What may not be listed is not told.
 #[must_use]

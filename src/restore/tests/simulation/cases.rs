@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::session::ROOT;
 use super::{Session, World};
+use crate::model::InodeFlags;
 use crate::platform;
 use crate::platform::simulated::Node;
-use crate::snapshot::InodeFlags;
 
 /// Makes a session; it is not itself for other threads.
 pub(super) type Make = Box<dyn Fn() -> Session + Send + Sync>;

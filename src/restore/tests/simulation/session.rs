@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::done::Done;
 use crate::capture::tests::coverage;
 use crate::capture::{CaptureError, Captured, Request, take};
+use crate::model::{Decision, InstanceId, SnapshotKind, Time};
 use crate::observer::Silent;
 use crate::platform::simulated::{Disk, Letters, Moment, Node, Shared, Tree};
 pub(super) use crate::platform::simulated::{World, within};
@@ -13,7 +14,6 @@ use crate::restore::{
     Acting, Allow, MountRequest, Outcome, Proposal, Purpose, Report, RestoreError, Scope, Witness, abort,
     execute, of_restore, proposal as planned, propose, resume, settle,
 };
-use crate::snapshot::{Decision, InstanceId, SnapshotKind, Time};
 use crate::store::{RestoreStage, Store};
 
 /// The mount's root; what a restore stages lies beside it.

@@ -3,7 +3,7 @@
 use super::{captured, coverage, file, flag, flat, ordinary};
 use crate::config::{OnFailure, Sensitive, Sourced};
 use crate::contract::Foreign;
-use crate::snapshot::{RelPath, WithheldPath, WithheldReason};
+use crate::model::{RelPath, WithheldPath, WithheldReason};
 
 fn withheld(path: &str, reason: WithheldReason) -> WithheldPath {
     let path = RelPath::new(path.as_bytes()).unwrap();

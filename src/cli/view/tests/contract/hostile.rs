@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{at, bytes, captured, contract, coverage, ordinary, project, rule, stack};
 use crate::config::{Source, Subject};
 use crate::contract::{MountState, NotCovered};
-use crate::snapshot::{ByteString, ExcludeSource, RelPath, WithheldPath, WithheldReason};
+use crate::model::{ByteString, ExcludeSource, RelPath, WithheldPath, WithheldReason};
 use crate::terminal::sanitize;
 
 /// A name that moves the cursor, turns the direction of text, breaks the line, hides, and is no UTF-8.

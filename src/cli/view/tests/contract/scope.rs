@@ -4,7 +4,7 @@ use super::{FILE, at, bytes, captured, coverage, file, flat, mount, ordinary, pr
 use crate::config::Unread;
 use crate::config::{Isolation, Sourced};
 use crate::contract::{BroadReason, MountState, NotCovered};
-use crate::snapshot::{ExcludeSource, RelPath};
+use crate::model::{ExcludeSource, RelPath};
 
 #[test]
 fn every_mount_says_what_becomes_of_it() {

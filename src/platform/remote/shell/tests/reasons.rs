@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 
+use crate::model::Time;
 use crate::platform;
 use crate::platform::remote::tests::{shells, through};
-use crate::snapshot::Time;
 
 #[test]
 fn a_name_says_nothing_of_the_reason() {

@@ -95,7 +95,7 @@ mod flag_bits {
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    use crate::snapshot::InodeFlags;
+    use crate::model::InodeFlags;
 
     pub(super) fn serialize<S: Serializer>(flags: &InodeFlags, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(flags.bits())
@@ -195,7 +195,7 @@ pub struct JournalMove {
     pub path: RelPath,
     /// What is done.
     #[serde(rename = "move")]
-    pub deed: Deed,
+    pub deed: MoveKind,
     /// What is at the path before; none when nothing is.
     pub old: Option<Identity>,
     /// What is staged for it.
@@ -208,18 +208,24 @@ pub struct JournalMove {
     pub new_mode: Option<u32>,
 }
 
-/// What a move does. Places are names in the staging directory; directories that stay are named as a whole.
+/// Kind of a journaled move. Places are names in the staging directory; directories that stay are named as a whole.
+///
+/// The names on disk are those of format version 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Deed {
+pub enum MoveKind {
     /// A staged object goes to a path where nothing is.
-    In(ByteString),
+    #[serde(rename = "in")]
+    Install(ByteString),
     /// A staged object changes places with what is at the path.
-    Swap(ByteString),
+    #[serde(rename = "swap")]
+    Exchange(ByteString),
     /// What is at the path goes into the staging directory.
-    Out(ByteString),
+    #[serde(rename = "out")]
+    StageOut(ByteString),
     /// The directory at the path, which is empty by then, is removed; taking back makes it anew.
-    Unmake(Recorded),
+    #[serde(rename = "unmake")]
+    RemoveDir(Recorded),
     /// Mode, owner and attributes are put back in place.
     Metadata {
         /// What they are before.
@@ -228,11 +234,14 @@ pub enum Deed {
         will: Recorded,
     },
     /// What is at the path goes, whole, into a directory of its own that stays.
-    Away(StagePlace),
+    #[serde(rename = "away")]
+    SetAside(StagePlace),
     /// What lies in such a directory goes to a path where nothing is.
-    Back(StagePlace),
+    #[serde(rename = "back")]
+    PutBack(StagePlace),
     /// What lies in such a directory changes places with what is at the path.
-    Exchange(StagePlace),
+    #[serde(rename = "exchange")]
+    SwapAside(StagePlace),
 }
 
 /// A directory whose entries change.

@@ -89,7 +89,7 @@ pub struct FrozenMount {
 /// What is written down before snapshots of file systems are made for a capture, so that whoever comes after a process that died
 /// knows all that it may have left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FrozenPaper {
+pub struct FsSnapshotIntent {
     /// The directory of the store that it was written in: what a copy of that finds in it is not the copy's.
     pub store: ByteString,
     /// The snapshot that is to become of it.
@@ -121,7 +121,7 @@ pub struct FrozenPaper {
     pub whole: bool,
 }
 
-impl FrozenPaper {
+impl FsSnapshotIntent {
     /// Whether it may take long until all of it can be read: a cluster copies some of it.
     #[must_use]
     pub fn is_slow(&self) -> bool {

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArchiveId, ArchiveRef, AsideChange, ByteString, Coverage, Digest, ForkId, InstanceId, PrunedSnapshot,
-    RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Step, StoreId, Time,
+    ArchiveId, ArchiveRef, AsideChange, ByteString, ChangeCounts, Coverage, Digest, ForkId, InstanceId,
+    PrunedSnapshot, RelPath, RepositoryFacts, SnapshotId, SnapshotKind, StoreId, Time,
 };
 
 /// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.
@@ -24,7 +24,7 @@ pub struct Receipt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<InstanceId>,
     /// What was done.
-    pub act: Act,
+    pub act: Operation,
 }
 
 /// A process, so that a later one with the same number is not taken for it.
@@ -184,7 +184,7 @@ impl WatchedMount {
 /// What was done. The variants' fields may grow, never shrink.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "act", rename_all = "kebab-case")]
-pub enum Act {
+pub enum Operation {
     /// A session began.
     Begin {
         /// Workspace name, when there is one.
@@ -231,7 +231,7 @@ pub enum Act {
         sealed_to: Vec<String>,
         /// How many paths changed since the snapshot of the session before it; none for the first, and where nobody counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        step: Option<Step>,
+        step: Option<ChangeCounts>,
         /// The tool call of an agent that it was taken before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRef>,

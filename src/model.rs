@@ -3,6 +3,7 @@
 
 mod aside;
 mod bytes;
+mod change_counts;
 mod chunk;
 mod codec;
 mod coverage;
@@ -10,22 +11,22 @@ mod digest;
 mod entry;
 mod export;
 mod fork;
+mod fs_snapshot;
 mod id;
 mod inode_flags;
 mod journal;
 mod manifest;
-mod native;
 mod path;
 mod pruned;
 mod receipt;
 mod record;
 mod repository;
 mod rules;
-mod step;
 mod time;
 
 pub use aside::{AsideAct, AsideChange, AsideStep};
 pub use bytes::ByteString;
+pub use change_counts::{ChangeCounts, PathCounts};
 pub use chunk::{Chunk, ManifestList, Part, Run, runs};
 pub use codec::DecodeError;
 pub use coverage::{Coverage, ExcludeRule, ExcludeSource, NativeUse, WithheldPath, WithheldReason, ground};
@@ -33,20 +34,19 @@ pub use digest::{Content, Digest, DigestMethod, Hasher};
 pub use entry::{Entry, Kind, Xattr};
 pub use export::ExportNote;
 pub use fork::{ForkMount, ForkReference};
+pub use fs_snapshot::{FrozenMount, FsSnapshotIntent, NativePlace, NativeRef};
 pub use id::{ArchiveId, ForkId, IdError, InstanceId, RestoreId, SnapshotId, StoreId, label_from};
 pub use inode_flags::InodeFlags;
 pub use journal::{
-    BoundObject, Decision, Deed, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount,
-    JournalMove, JournalParent, JournalParts, JournalStep, KnownObject, KnownState, Recorded, StagePlace,
-    Stamp,
+    BoundObject, Decision, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove,
+    JournalParent, JournalParts, JournalStep, KnownObject, KnownState, MoveKind, Recorded, StagePlace, Stamp,
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
-pub use native::{FrozenMount, FrozenPaper, NativePlace, NativeRef};
 pub use path::{Name, PathError, RelPath};
 pub use pruned::{PruneReason, PrunedSnapshot};
 pub use receipt::{
-    Act, AgentRef, CallRef, ContainerRef, Ending, PathAct, PathChange, ProcessRef, Receipt, RestoreKind,
-    StepRef, WatchedMount, count_paths,
+    AgentRef, CallRef, ContainerRef, Ending, Operation, PathAct, PathChange, ProcessRef, Receipt,
+    RestoreKind, StepRef, WatchedMount, count_paths,
 };
 pub use record::{
     ArchiveRef, FileSystemId, Kind as SnapshotKind, MountRecord, RecordedGap, SealedRef, SecretFact,
@@ -56,7 +56,6 @@ pub use repository::{
     Differs, DirtyPath, GitCoverage, RemoteFacts, RepositoryClass, RepositoryFacts, RepositoryState,
     UnpushedBranch,
 };
-pub use step::{Step, StepCounts};
 pub use time::Time;
 
 #[cfg(test)]

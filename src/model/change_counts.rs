@@ -7,7 +7,7 @@ use super::SnapshotId;
 
 /// How many paths are different from one snapshot to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StepCounts {
+pub struct PathCounts {
     /// New paths.
     pub added: u64,
     /// Paths whose content, type or metadata differ.
@@ -23,7 +23,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl std::ops::AddAssign for StepCounts {
+impl std::ops::AddAssign for PathCounts {
     fn add_assign(&mut self, other: Self) {
         self.added += other.added;
         self.changed += other.changed;
@@ -34,10 +34,10 @@ impl std::ops::AddAssign for StepCounts {
 
 /// What changed up to a snapshot, and from which one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Step {
+pub struct ChangeCounts {
     /// The snapshot before.
     pub since: SnapshotId,
     /// What changed since.
     #[serde(flatten)]
-    pub counts: StepCounts,
+    pub counts: PathCounts,
 }
