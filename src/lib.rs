@@ -23,21 +23,21 @@
 
 pub mod agents;
 pub mod capture;
-pub mod checkup;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod contract;
 pub mod diff;
+pub mod doctor;
 pub mod environment;
 pub mod features;
 pub mod git;
 pub mod model;
 pub mod mount;
 pub mod observer;
-pub mod parted;
 pub mod platform;
 pub mod process;
+pub mod redact;
 pub mod replica;
 pub mod restore;
 pub mod retention;

@@ -19,8 +19,8 @@ use crate::model::{
     WithheldFact, WithheldReason,
 };
 use crate::mount::{Dir, Root};
-use crate::parted::{Parted, Secret, part_settings};
 use crate::platform::{self, NodeKind, Stat};
+use crate::redact::{Secret, SplitSettings, part_settings};
 use crate::store::DigestKey;
 
 /// A larger file is no credential; that it is there is enough.
@@ -48,7 +48,7 @@ pub struct PrivateFile {
     /// Its whole content; nothing of what is no regular file.
     pub whole: Vec<u8>,
     /// A settings file, taken apart.
-    pub parted: Option<Parted>,
+    pub parted: Option<SplitSettings>,
 }
 
 /// What one look found.

@@ -8,7 +8,7 @@ use super::terms::{AgentTerms, StatePath, StateSource, StateTerms};
 use crate::config::{Resolved, StateSecrets, literal_pattern, settle};
 use crate::environment::Environment;
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason};
-use crate::parted::part_settings;
+use crate::redact::part_settings;
 
 struct Agent {
     name: &'static str,

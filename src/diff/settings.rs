@@ -12,7 +12,7 @@ use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
 use crate::contract::PrivateFiles;
 use crate::git::{Files, whole};
 use crate::model::{Coverage, Entry, RelPath};
-use crate::parted::WITHHELD;
+use crate::redact::WITHHELD;
 
 /// A larger file is no settings.
 const LARGEST: u64 = 4 << 20;

@@ -12,8 +12,8 @@ use crate::model::{
     Coverage, Digest, Entry, Kind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord, WithheldFact,
 };
 use crate::mount::Dir;
-use crate::parted::{Format, Secret, join};
 use crate::platform::NodeKind;
+use crate::redact::{Format, Secret, join};
 use crate::store::{Blobs, DigestKey, Lent, Store, StoreError};
 
 /// What is shown of settings files.

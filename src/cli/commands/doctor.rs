@@ -1,6 +1,5 @@
 //! `doctor`: looks for what is wrong and says what to type; changes nothing.
 
-use crate::checkup::{Checkup, Finding, Severity, Step, look};
 use crate::cli::args::DoctorArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{
@@ -9,6 +8,7 @@ use crate::cli::document::{
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
+use crate::doctor::{Checkup, Finding, Severity, Step, look};
 
 pub(super) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Status, CliError> {
     // Where the kernel or the system hides it there is one finding less, no error.

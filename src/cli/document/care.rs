@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Head, HostPathDocument};
-use crate::checkup::{Group, Severity};
+use crate::doctor::{Group, Severity};
 
 /// `doctor --json`.
 #[derive(Debug, Serialize, JsonSchema)]

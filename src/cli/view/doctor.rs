@@ -1,6 +1,6 @@
 //! `doctor`: findings in groups. What is well takes one line; everything else says what to type.
 
-use crate::checkup::{Checkup, Finding, Group, Severity, Step};
+use crate::doctor::{Checkup, Finding, Group, Severity, Step};
 use crate::terminal::{Role, Verbosity, sanitize, size, style, width};
 
 /// Blanks before what follows the severity.

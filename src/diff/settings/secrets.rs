@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::diff::HIDDEN;
-use crate::parted::{CREDENTIAL_WORDS, TOKEN_PREFIXES, WITHHELD};
+use crate::redact::{CREDENTIAL_WORDS, TOKEN_PREFIXES, WITHHELD};
 
 /// Parts of keys whose values are hidden besides: what is shown may be less than what is stored.
 const PRIVATE: &str = "private";

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::heuristics;
 use super::is_withheld;
-use super::looks;
 use super::tree::{Kind, Node};
 
 /// Words in the name of a credential.
@@ -122,7 +122,7 @@ fn secret(credential: bool) -> Verdict {
 
 /// What is known of a container from the names above it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Around {
+pub(super) struct KeyContext {
     /// It is an environment table.
     environment: bool,
     /// It is somewhere within an environment table.
@@ -142,7 +142,7 @@ pub(super) struct Child<'a> {
     /// The element before it, which may be a flag.
     before: Option<&'a Node>,
     /// What holds for the container it is in.
-    outer: Around,
+    outer: KeyContext,
 }
 
 impl Child<'_> {
@@ -155,13 +155,13 @@ impl Child<'_> {
     }
 
     /// What holds for the values within it.
-    pub(super) fn around(&self) -> Around {
+    pub(super) fn around(&self) -> KeyContext {
         below(self.key.map(|_| self.name.as_ref()), self.node, self.outer)
     }
 }
 
 /// All values of a container.
-pub(super) fn children(node: &Node, around: Around) -> Box<dyn Iterator<Item = Child<'_>> + '_> {
+pub(super) fn children(node: &Node, around: KeyContext) -> Box<dyn Iterator<Item = Child<'_>> + '_> {
     match &node.kind {
         Kind::List(elements, _) => {
             let before = std::iter::once(None).chain(elements.iter().map(Some));
@@ -214,7 +214,7 @@ pub(super) fn names_none(text: &str) -> bool {
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c));
     !CREDENTIAL.iter().any(|word| lower.contains(word))
         && !words.any(is_name)
-        && !text.lines().any(looks::like_secret)
+        && !text.lines().any(heuristics::like_secret)
         && !text.contains(super::WITHHELD)
 }
 
@@ -231,7 +231,7 @@ fn is_named_by_user(name: &str) -> bool {
 }
 
 /// Whether a credential with this name is an agent's own login.
-fn is_login(name: &str, node: &Node, around: Around) -> bool {
+fn is_login(name: &str, node: &Node, around: KeyContext) -> bool {
     let name = name.to_lowercase();
     let is_named = LOGIN_ENDS.iter().any(|end| name.ends_with(end));
     let is_own = !around.within_environment && LOGIN.contains(&name.as_str());
@@ -246,8 +246,8 @@ fn is_login(name: &str, node: &Node, around: Around) -> bool {
 }
 
 /// Whether the name alone makes a member a credential.
-fn by_name(name: &str, node: &Node, around: Around) -> bool {
-    let is_count = |text: &str| looks::is_count(name, text);
+fn by_name(name: &str, node: &Node, around: KeyContext) -> bool {
+    let is_count = |text: &str| heuristics::is_count(name, text);
     if node.is_void()
         || (around.named_by_user && node.is_container())
         || matches!(&node.kind, Kind::Text(text) if is_count(text))
@@ -263,7 +263,7 @@ fn runs(name: &str) -> bool {
     name.ends_with("helper") || name.ends_with("command")
 }
 
-fn judge_member(name: &str, node: &Node, around: Around) -> Verdict {
+fn judge_member(name: &str, node: &Node, around: KeyContext) -> Verdict {
     if around.credential.is_some() {
         return judge_value(node, around);
     }
@@ -278,7 +278,7 @@ fn judge_member(name: &str, node: &Node, around: Around) -> Verdict {
     judge_value(node, around)
 }
 
-fn judge_element(node: &Node, before: Option<&Node>, around: Around) -> Verdict {
+fn judge_element(node: &Node, before: Option<&Node>, around: KeyContext) -> Verdict {
     if let (
         Some(Node {
             kind: Kind::Text(flag),
@@ -287,7 +287,7 @@ fn judge_element(node: &Node, before: Option<&Node>, around: Around) -> Verdict 
         Kind::Text(text),
     ) = (before, &node.kind)
         && around.credential.is_none()
-        && looks::follows(flag, text)
+        && heuristics::follows(flag, text)
     {
         return secret(false);
     }
@@ -295,7 +295,7 @@ fn judge_element(node: &Node, before: Option<&Node>, around: Around) -> Verdict 
 }
 
 /// Judges a value by all but its name.
-fn judge_value(node: &Node, around: Around) -> Verdict {
+fn judge_value(node: &Node, around: KeyContext) -> Verdict {
     if let Some(credential) = around.credential {
         return if node.in_one {
             secret(credential)
@@ -304,8 +304,8 @@ fn judge_value(node: &Node, around: Around) -> Verdict {
         };
     }
     match &node.kind {
-        Kind::Text(text) if is_withheld(node) || looks::like_secret(text) => secret(false),
-        Kind::Text(text) if around.within_environment && !looks::is_plain(text) => Verdict::Secret {
+        Kind::Text(text) if is_withheld(node) || heuristics::like_secret(text) => secret(false),
+        Kind::Text(text) if around.within_environment && !heuristics::is_plain(text) => Verdict::Secret {
             credential: false,
             ordinary: true,
         },
@@ -313,9 +313,9 @@ fn judge_value(node: &Node, around: Around) -> Verdict {
     }
 }
 
-fn below(name: Option<&str>, node: &Node, around: Around) -> Around {
+fn below(name: Option<&str>, node: &Node, around: KeyContext) -> KeyContext {
     if !node.is_container() {
-        return Around::default();
+        return KeyContext::default();
     }
     let environment = name.is_some_and(is_environment);
     let credential = match name {
@@ -324,7 +324,7 @@ fn below(name: Option<&str>, node: &Node, around: Around) -> Around {
         }
         _ => around.credential,
     };
-    Around {
+    KeyContext {
         environment,
         within_environment: environment || around.within_environment,
         named_by_user: name.is_some_and(is_named_by_user),

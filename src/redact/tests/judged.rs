@@ -1,6 +1,6 @@
 //! What is a secret, by its name, its place and its looks.
 
-use super::looks::{follows, like_secret};
+use super::heuristics::{follows, like_secret};
 use super::rules::is_credential;
 use super::*;
 

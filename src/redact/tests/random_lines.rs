@@ -145,7 +145,7 @@ fn yaml() -> impl Strategy<Value = String> {
 /// Joins the text with itself, with nothing and with another one.
 fn check(format: Format, text: &str, live: &str, same: bool) {
     let taken = take(format, text.as_bytes()).unwrap_or_else(|| panic!("not taken apart:\n{text}"));
-    let joined = mend::mend(format, taken.public.as_bytes(), &taken.found, &|_| true).expect("joined");
+    let joined = merge::mend(format, taken.public.as_bytes(), &taken.found, &|_| true).expect("joined");
     assert_eq!(String::from_utf8(joined.whole).unwrap(), text);
     assert!(joined.missing.is_empty() && joined.lost.is_empty());
     let public = taken.public.as_bytes();
@@ -155,11 +155,11 @@ fn check(format: Format, text: &str, live: &str, same: bool) {
     let whole = String::from_utf8(joined.whole).unwrap();
     assert!(!whole.contains(WITHHELD));
     let found = take(format, live.as_bytes()).expect("taken").found;
-    let joined = mend::mend(format, public, &found, &|_| same)
+    let joined = merge::mend(format, public, &found, &|_| same)
         .unwrap_or_else(|| panic!("not valid with:\n{text}\n----\n{live}"));
     // All that came in came from the live file's secrets, so what is public is the same once it is gone again.
     let again = take(format, &joined.whole).expect("taken");
-    let emptied = mend::mend(format, again.public.as_bytes(), &[], &|_| true).expect("joined");
+    let emptied = merge::mend(format, again.public.as_bytes(), &[], &|_| true).expect("joined");
     let lines = |text: &str| {
         text.lines()
             .filter(|line| !line.is_empty())

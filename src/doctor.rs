@@ -3,9 +3,9 @@
 
 mod clusters;
 mod configuration;
-mod copied;
-mod guarded;
+mod permissions;
 mod program;
+mod replica;
 mod sessions;
 mod shell;
 mod stored;
@@ -218,7 +218,7 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     let root = environment.store_directory();
     let root = root.map(|root| Layout::new(root).kept_by(environment.operator));
     let survey = root.as_ref().and_then(Survey::of);
-    let space = guarded::judge(environment, survey.as_ref(), &mut findings);
+    let space = permissions::judge(environment, survey.as_ref(), &mut findings);
     // Nothing is said about what could not be seen; why it could not is said above.
     let closed = survey.as_ref().is_some_and(Survey::is_closed);
     if let Some(survey) = survey.as_ref().filter(|_| !closed) {
@@ -232,7 +232,7 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
         survey.as_ref().filter(|_| !closed),
         &mut findings,
     );
-    copied::judge(environment, seen, &mut findings);
+    replica::judge(environment, seen, &mut findings);
     program::judge(environment, program, &mut findings);
     findings.sort_by_key(|finding| (finding.group, std::cmp::Reverse(finding.severity)));
     Checkup {

@@ -88,7 +88,7 @@ fn is_hole(value: &Value) -> bool {
 }
 
 /// What a join has to give: the public value with its holes filled or gone and with the secrets that came in.
-fn expected(public: &Value, path: &mut Vec<String>, found: &[Found], joined: &Joined) -> Value {
+fn expected(public: &Value, path: &mut Vec<String>, found: &[Found], joined: &MergedSettings) -> Value {
     let live = |path: &[String]| {
         found
             .iter()
@@ -164,7 +164,7 @@ proptest! {
         }
         // Whatever stays elsewhere, taking apart and filling is exact.
         let taken = take(JSON, text.as_bytes()).unwrap();
-        let joined = mend::mend(JSON, taken.public.as_bytes(), &taken.found, &|_| true).unwrap();
+        let joined = merge::mend(JSON, taken.public.as_bytes(), &taken.found, &|_| true).unwrap();
         prop_assert_eq!(joined.whole, text.as_bytes());
         prop_assert!(joined.missing.is_empty() && joined.lost.is_empty());
     }
@@ -173,7 +173,7 @@ proptest! {
     fn nothing_public_changes(old in root(), live in root(), pretty: bool, same: bool) {
         let taken = take(JSON, written(&old, pretty).as_bytes()).unwrap();
         let found = take(JSON, written(&live, !pretty).as_bytes()).unwrap().found;
-        let joined = mend::mend(JSON, taken.public.as_bytes(), &found, &|_| same).unwrap();
+        let joined = merge::mend(JSON, taken.public.as_bytes(), &found, &|_| same).unwrap();
         let public: Value = serde_json::from_str(&taken.public).unwrap();
         let whole: Value = serde_json::from_slice(&joined.whole).unwrap();
         prop_assert_eq!(whole, expected(&public, &mut Vec::new(), &found, &joined));

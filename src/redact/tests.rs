@@ -12,7 +12,7 @@ mod random_lines;
 
 use super::*;
 
-fn parted(format: Format, text: &str) -> Parted {
+fn parted(format: Format, text: &str) -> SplitSettings {
     part(format, text.as_bytes()).unwrap_or_else(|| panic!("not taken apart:\n{text}"))
 }
 

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::bracket::Bracket;
 use super::edit::{Edits, line_end, line_start};
-use super::rules::{self, Around, Child, Verdict};
+use super::rules::{self, Child, KeyContext, Verdict};
 use super::tree::{Kind, Layout, Member, Node};
-use super::{Format, Found, Joined, MAX_PATH_BYTES, Secret, is_withheld, json, read, spell, yaml};
+use super::{Format, Found, MAX_PATH_BYTES, MergedSettings, Secret, is_withheld, json, read, spell, yaml};
 
 /// Fills what is withheld in `public` from what was found in the live file.
 pub(super) fn mend(
@@ -15,7 +15,7 @@ pub(super) fn mend(
     public: &[u8],
     found: &[Found],
     is_same: &dyn Fn(&Secret) -> bool,
-) -> Option<Joined> {
+) -> Option<MergedSettings> {
     let (text, root) = read(format, public)?;
     let mut live = Branch::default();
     for (index, found) in found.iter().enumerate() {
@@ -32,7 +32,7 @@ pub(super) fn mend(
         path_bytes: MAX_PATH_BYTES,
         edits: Edits::default(),
     };
-    mending.walk(&root, Around::default(), Some(&live))?;
+    mending.walk(&root, KeyContext::default(), Some(&live))?;
     let Mending {
         used, missing, edits, ..
     } = mending;
@@ -45,7 +45,7 @@ pub(super) fn mend(
     let whole = edits.make(text)?.into_bytes();
     // Whatever came together must be a file again.
     read(format, &whole)?;
-    Some(Joined {
+    Some(MergedSettings {
         whole,
         missing: missing.into_iter().collect(),
         lost: lost.into_iter().collect(),
@@ -85,7 +85,12 @@ struct Mending<'a> {
 
 impl<'a> Mending<'a> {
     /// Gives the places of values that the container around has to take out.
-    fn walk(&mut self, node: &Node, around: Around, live: Option<&Branch<'a>>) -> Option<Vec<Range<usize>>> {
+    fn walk(
+        &mut self,
+        node: &Node,
+        around: KeyContext,
+        live: Option<&Branch<'a>>,
+    ) -> Option<Vec<Range<usize>>> {
         let mut gone = Vec::new();
         for child in rules::children(node, around) {
             let live = live.and_then(|live| live.twigs.get(child.name.as_ref()));

@@ -6,10 +6,10 @@
 
 mod bracket;
 mod edit;
+mod heuristics;
 mod json;
-mod leak;
-mod looks;
-mod mend;
+mod leak_check;
+mod merge;
 mod rules;
 mod toml;
 mod tree;
@@ -18,12 +18,12 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use looks::PREFIXES as TOKEN_PREFIXES;
+pub use heuristics::PREFIXES as TOKEN_PREFIXES;
 pub use rules::CREDENTIAL as CREDENTIAL_WORDS;
 
 use std::ops::Range;
 
-use rules::{Around, Verdict};
+use rules::{KeyContext, Verdict};
 use tree::{Kind, Node};
 
 /// The text in the place of a value that is not stored.
@@ -85,7 +85,7 @@ pub struct Secret {
 
 /// A file taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parted {
+pub struct SplitSettings {
     /// The file with a placeholder in the place of each secret, every other byte as it was.
     pub public: Vec<u8>,
     /// The secrets in the order of the file.
@@ -94,7 +94,7 @@ pub struct Parted {
 
 /// A file put together again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Joined {
+pub struct MergedSettings {
     /// The file.
     pub whole: Vec<u8>,
     /// Places of the public text that could not be filled and were removed; sorted.
@@ -127,9 +127,9 @@ struct Taken {
 /// `None` if the file is not valid, too large or too deep, uses syntax that is not understood, does not join
 /// back to the same bytes, or if a secret's text would still be found in the public part.
 #[must_use]
-pub fn part(format: Format, whole: &[u8]) -> Option<Parted> {
+pub fn part(format: Format, whole: &[u8]) -> Option<SplitSettings> {
     let taken = checked(format, whole)?;
-    Some(Parted {
+    Some(SplitSettings {
         public: taken.public.into_bytes(),
         secrets: taken.found.into_iter().map(|found| found.secret).collect(),
     })
@@ -138,7 +138,7 @@ pub fn part(format: Format, whole: &[u8]) -> Option<Parted> {
 /// Takes a settings file of this name apart. One that cannot be read by key is public as a whole when it is blank, or, if it `may_be_unread`,
 /// when it is text in which nothing is like a secret or the name of one.
 #[must_use]
-pub fn part_settings(name: &[u8], whole: &[u8], may_be_unread: bool) -> Option<Parted> {
+pub fn part_settings(name: &[u8], whole: &[u8], may_be_unread: bool) -> Option<SplitSettings> {
     let parted = Format::of(name).and_then(|format| part(format, whole));
     parted.or_else(|| {
         let text = str::from_utf8(whole)
@@ -148,7 +148,7 @@ pub fn part_settings(name: &[u8], whole: &[u8], may_be_unread: bool) -> Option<P
         let is_plain = |c: char| !c.is_control() || c.is_whitespace();
         let is_public = text.trim().is_empty()
             || (may_be_unread && text.chars().all(is_plain) && rules::names_none(text));
-        is_public.then(|| Parted {
+        is_public.then(|| SplitSettings {
             public: whole.to_vec(),
             secrets: Vec::new(),
         })
@@ -166,12 +166,12 @@ pub fn join(
     public: &[u8],
     live: Option<&[u8]>,
     is_same: &dyn Fn(&Secret) -> bool,
-) -> Option<Joined> {
+) -> Option<MergedSettings> {
     let found = match live {
         Some(live) => checked(format, live)?.found,
         None => Vec::new(),
     };
-    mend::mend(format, public, &found, is_same)
+    merge::mend(format, public, &found, is_same)
 }
 
 /// The text and its tree.
@@ -194,10 +194,10 @@ fn checked(format: Format, whole: &[u8]) -> Option<Taken> {
     // A variable's ordinary value may well stand elsewhere, too.
     let is_certain = |found: &&Found| !found.is_ordinary || found.secret.raw.len() >= ORDINARY;
     let certain = taken.found.iter().filter(is_certain);
-    if leak::stays(&taken.rest, certain.map(|found| found.secret.raw.as_slice())) {
+    if leak_check::stays(&taken.rest, certain.map(|found| found.secret.raw.as_slice())) {
         return None;
     }
-    let joined = mend::mend(format, taken.public.as_bytes(), &taken.found, &|_| true)?;
+    let joined = merge::mend(format, taken.public.as_bytes(), &taken.found, &|_| true)?;
     let exact = joined.whole == whole && joined.missing.is_empty() && joined.lost.is_empty();
     exact.then_some(taken)
 }
@@ -211,7 +211,7 @@ fn take(format: Format, whole: &[u8]) -> Option<Taken> {
         path_bytes: MAX_PATH_BYTES,
         withheld: Vec::new(),
     };
-    taking.walk(&root, Around::default())?;
+    taking.walk(&root, KeyContext::default())?;
     let mut withheld = taking.withheld;
     // Tables of TOML may come in any order.
     withheld.sort_by_key(|value| value.span.start);
@@ -261,7 +261,7 @@ struct Taking<'a> {
 }
 
 impl Taking<'_> {
-    fn walk(&mut self, node: &Node, around: Around) -> Option<()> {
+    fn walk(&mut self, node: &Node, around: KeyContext) -> Option<()> {
         for child in rules::children(node, around) {
             let is_block = child.node.is_container();
             let verdict = child.verdict();
