@@ -31,7 +31,7 @@ pub use look::{Earlier, Look, Seen, look, observe, read_back};
 pub use mounted::{check_mount, check_mounted};
 pub(crate) use mounted::{missing as missing_mount, record as mount_record};
 pub use private::{Loss, Note, PrivateFile, Reveal, Show};
-pub use repositories::{glance, tracked_by_git};
+pub use repositories::{open_nonblocking, tracked_by_git};
 pub use source::{LayoutHasher, Source};
 pub use take::{Captured, CountChanges, Request, take, take_from, take_with};
 pub use walk::Skipped;

@@ -5,72 +5,74 @@
 
 pub mod archive;
 
+mod archive_redirects;
 mod blobs;
 mod catalog;
+mod catalog_sync;
 mod chain;
-mod commits;
 mod contents;
-mod copied;
 mod decoded;
 mod directory;
 mod draft;
 mod durable;
 mod error;
 mod forks;
-mod incoming;
-mod kept_trees;
+mod fs_snapshot_trees;
+mod fs_snapshots;
+mod git_blobs;
+mod git_files;
+mod import_staging;
+mod inspect;
+mod journal_paths;
 mod key;
 mod layout;
 mod lock;
 mod log;
-mod mend;
-mod moved;
-mod natives;
-mod origin;
-mod papers;
-mod projection;
+mod log_repair;
 mod prune;
 mod reconcile;
 mod record;
 mod repack;
 mod replica;
-mod restores;
+mod restore_journal;
 mod sealed;
-mod survey;
-mod tree;
+mod store_id;
+mod upload_source;
 mod verify;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use archive_redirects::parse_moved;
 pub use blobs::{BlobPlace, BlobReader, Blobs};
 pub use catalog::{
     CATALOG_FORMAT, CaptureRow, Catalog, ForkRow, IMPORTED, InstanceBrief, InstanceRow, RestoreRow,
     SQLITE_FLOOR, SnapshotRow, Tally, sqlite_version,
 };
 pub use chain::Told;
-pub use copied::StoredArchive;
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError};
 pub use forks::fork_draft;
-pub use incoming::{IncomingArchive, Standing};
+pub use fs_snapshots::{
+    FsSnapshotRegistry, NativeFact, NativeState, dataset_snapshot, letters_of, volume_snapshot,
+};
+pub use git_files::StoredTree;
+pub use import_staging::{IncomingArchive, Standing};
+pub use inspect::{CatalogFacts, DraftFact, Inconsistency, Survey, UnexpectedFile};
 pub use key::DigestKey;
 pub use layout::Layout;
 pub use lock::{HeldLock, Holder, LockGuard, LockName};
 pub use log::{Anchor, read_links};
-pub use mend::{Mended, mend_chain};
-pub use moved::parse_moved;
-pub use natives::{NativeFact, NativeState, Natives, dataset_snapshot, letters_of, volume_snapshot};
+pub use log_repair::{Mended, mend_chain};
 pub use prune::{Patience, Sole, Swept};
 pub use reconcile::LostRecord;
 pub use record::{check_record, parse_record};
 pub use repack::{RepackGroup, RepackPlan, Repacked};
 pub use replica::{ReplicaIdentity, ReplicaOutcome};
-pub use restores::{HurtPaper, Papers, PendingRestore, Stage as RestoreStage};
-pub use sealed::Lent;
-pub use survey::{CatalogFacts, DraftFact, Lapse, OddPlace, Survey};
-pub use tree::StoredTree;
+pub use restore_journal::{HurtPaper, PendingRestore, RestoreJournal, Stage as RestoreStage};
+pub use sealed::DecryptedContent;
+pub use upload_source::StoredArchive;
 pub use verify::{Finding, Verified};
 
 use crate::model::{AgentRef, Digest, InstanceId, SnapshotId, SnapshotRecord};
@@ -123,7 +125,7 @@ impl Store {
         if !directory::inspect(&layout)? {
             return Ok(None);
         }
-        let (catalog, warnings) = projection::for_reading(&layout)?;
+        let (catalog, warnings) = catalog_sync::for_reading(&layout)?;
         let keeper = layout.keeper();
         Ok(Some(Self {
             layout,
@@ -140,7 +142,7 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Self::open_read`]; also when somebody is writing to the catalog.
-    pub fn glance(root: impl Into<Layout>) -> Result<Option<Self>, StoreError> {
+    pub fn open_nonblocking(root: impl Into<Layout>) -> Result<Option<Self>, StoreError> {
         const PATIENCE: Duration = Duration::from_millis(20);
         let layout = root.into();
         let _kept = layout.enter()?;
@@ -175,14 +177,15 @@ impl Store {
             let _receipts = lock::wait(&layout, RECEIPTS)?;
             lock::prepare(&layout)?;
             let path = layout.catalog();
-            let opened = Catalog::open_write(&path)
-                .and_then(|catalog| projection::catch_up(&catalog, &layout).map(|unread| (catalog, unread)));
+            let opened = Catalog::open_write(&path).and_then(|catalog| {
+                catalog_sync::catch_up(&catalog, &layout).map(|unread| (catalog, unread))
+            });
             let (catalog, unread) = match opened {
                 Err(error) if error.is_damage_of(&path) => {
                     warnings.push(error);
                     catalog::lay_aside(&path, &layout.damaged_catalog())?;
                     let catalog = Catalog::open_write(&path)?;
-                    let unread = projection::catch_up(&catalog, &layout)?;
+                    let unread = catalog_sync::catch_up(&catalog, &layout)?;
                     (catalog, unread)
                 }
                 other => other?,
@@ -202,9 +205,9 @@ impl Store {
             identities: None,
         };
         let swept = [
-            draft::sweep(&store.layout, &|id| store.tell_late(id)),
-            restores::sweep(&store.layout),
-            natives::sweep(&store.layout),
+            draft::sweep(&store.layout, &|id| store.log_recovered_captures(id)),
+            restore_journal::sweep(&store.layout),
+            fs_snapshots::sweep(&store.layout),
         ];
         store.warnings.extend(swept.into_iter().flatten());
         Ok(store)
@@ -260,7 +263,7 @@ impl Store {
             }
             other => other?,
         };
-        record.archives = moved::resolve_all(&self.layout, record.archives);
+        record.archives = archive_redirects::resolve_all(&self.layout, record.archives);
         Ok(record)
     }
 
@@ -272,7 +275,7 @@ impl Store {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         // Whoever died beside us between a record and its receipt is told of first: what comes behind it in time comes behind it in the chain.
-        let _ = draft::sweep(&self.layout, &|id| self.tell_late(id));
+        let _ = draft::sweep(&self.layout, &|id| self.log_recovered_captures(id));
         Draft::new(&self.layout, Arc::clone(&self.catalog), id)
     }
 
@@ -366,10 +369,10 @@ impl Store {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         let _receipts = lock::wait(&self.layout, RECEIPTS)?;
-        match projection::renew(&self.catalog, &self.layout) {
+        match catalog_sync::renew(&self.catalog, &self.layout) {
             Err(error) if error.is_damage_of(&self.layout.catalog()) => {
                 self.catalog.renew(&self.layout.damaged_catalog())?;
-                projection::renew(&self.catalog, &self.layout)
+                catalog_sync::renew(&self.catalog, &self.layout)
             }
             other => other,
         }

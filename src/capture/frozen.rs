@@ -14,7 +14,7 @@ use crate::observer::{Observer, Phase};
 use crate::platform::remote::{Address, hang_up_where, is_elsewhere};
 use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
-use crate::store::{Natives, Store, StoreError, dataset_snapshot, letters_of, volume_snapshot};
+use crate::store::{FsSnapshotRegistry, Store, StoreError, dataset_snapshot, letters_of, volume_snapshot};
 
 /// What became of freezing.
 #[derive(Default)]
@@ -28,13 +28,13 @@ pub struct Freezing {
 /// The frozen mounts of one capture. They stay until they are let go, also when the process dies.
 #[derive(Debug)]
 pub struct Frozen {
-    natives: Natives,
+    natives: FsSnapshotRegistry,
 }
 
 impl Frozen {
     /// What was left by a process that is gone.
     #[must_use]
-    pub fn left(natives: Natives) -> Self {
+    pub fn left(natives: FsSnapshotRegistry) -> Self {
         Self { natives }
     }
 

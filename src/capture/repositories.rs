@@ -95,7 +95,7 @@ pub(super) fn survey(
 
 /// What can be told of the repository at a mount root without a look at its files. `None`: there is none.
 #[must_use]
-pub fn glance(coverage: &Coverage) -> Option<RepositoryState> {
+pub fn open_nonblocking(coverage: &Coverage) -> Option<RepositoryState> {
     let root = Root::open(&coverage.root.to_path()).ok()?;
     let live = Live::new(&root);
     let mut state = match Repository::open(&live, &RelPath::root()) {

@@ -204,7 +204,7 @@ struct Source {
 impl Source {
     fn store(&self) -> Option<Store> {
         let layout = Layout::new(self.environment.store_directory()?).kept_by(self.environment.operator);
-        Store::glance(layout).ok()?
+        Store::open_nonblocking(layout).ok()?
     }
 
     fn rows(&self) -> Vec<InstanceRow> {

@@ -8,7 +8,7 @@ use super::{Finding, Group, Severity, Space, shell, size};
 use crate::config::shown;
 use crate::environment::Environment;
 use crate::platform;
-use crate::store::{Lapse, OddPlace, Survey};
+use crate::store::{Inconsistency, Survey, UnexpectedFile};
 
 /// With less room than this even a small session may fail to be captured (bytes).
 const LITTLE: u64 = 1 << 30;
@@ -112,9 +112,9 @@ fn places(survey: &Survey, user: u32, findings: &mut Vec<Finding>) {
     }
     // A store of another user is one finding, not one for each of its files.
     let mut owners = Vec::new();
-    let tells = |place: &&OddPlace| match &place.lapse {
-        Lapse::Owner(owner) if owners.contains(owner) => false,
-        Lapse::Owner(owner) => {
+    let tells = |place: &&UnexpectedFile| match &place.lapse {
+        Inconsistency::Owner(owner) if owners.contains(owner) => false,
+        Inconsistency::Owner(owner) => {
             owners.push(*owner);
             true
         }
@@ -148,20 +148,20 @@ fn whose(user: u32) -> String {
     }
 }
 
-fn odd(place: &OddPlace, user: u32) -> Finding {
+fn odd(place: &UnexpectedFile, user: u32) -> Finding {
     let (path, word) = (shown(&place.path), shell::word(&place.path));
     let finding = match &place.lapse {
-        Lapse::Link => found(
+        Inconsistency::Link => found(
             Severity::Error,
             format!("{path} is a symbolic link, and the store follows none"),
         )
         .shell(format!("ls -l {word}")),
-        Lapse::Kind => found(
+        Inconsistency::Kind => found(
             Severity::Error,
             format!("{path} is not what the store keeps under this name"),
         )
         .shell(format!("ls -ld {word}")),
-        Lapse::Owner(owner) => found(
+        Inconsistency::Owner(owner) => found(
             Severity::Error,
             format!("{path} belongs to user {owner}, and this is user {user}"),
         )
@@ -170,23 +170,25 @@ fn odd(place: &OddPlace, user: u32) -> Finding {
             "run as user {owner}, or name a jackin home of your own in JACKIN_HOME_DIR"
         )),
         // The store refuses such a directory: what lies in it may have been put there.
-        Lapse::Open(mode) if place.directory && mode & 0o022 != 0 => found(
+        Inconsistency::Open(mode) if place.directory && mode & 0o022 != 0 => found(
             Severity::Error,
             format!("{path} has mode {mode:04o}: others can write to it, so the store refuses it"),
         )
         .shell(format!("chmod 700 {word}")),
-        Lapse::Open(mode) => found(
+        Inconsistency::Open(mode) => found(
             Severity::Warning,
             format!("{path} has mode {mode:04o}: it must be yours alone"),
         )
         .shell(format!("chmod u=rwX,go= {word}")),
-        Lapse::Closed(mode) => found(
+        Inconsistency::Closed(mode) => found(
             Severity::Note,
             format!("{path} has mode {mode:04o}: it can be looked at, not added to"),
         )
         .shell(format!("chmod u+rwX {word}")),
-        Lapse::Unseen(error) => found(Severity::Error, format!("{path} cannot be looked at: {error}"))
-            .shell(format!("ls -ld {word}")),
+        Inconsistency::Unseen(error) => {
+            found(Severity::Error, format!("{path} cannot be looked at: {error}"))
+                .shell(format!("ls -ld {word}"))
+        }
     };
     finding.at(&place.path)
 }

@@ -16,12 +16,12 @@ use crate::model::{AsideChange, Decision, Operation, PathChange, RelPath, Snapsh
 use crate::mount::MountError;
 use crate::observer::Phase;
 use crate::platform::remote::lost_near;
-use crate::store::{Papers, Store};
+use crate::store::{RestoreJournal, Store};
 
 /// What the end of a restore needs to know.
 pub(super) struct Conclusion<'a> {
     pub(super) store: &'a Store,
-    pub(super) papers: &'a Papers,
+    pub(super) papers: &'a RestoreJournal,
     pub(super) emergency: &'a SnapshotId,
     pub(super) acting: &'a Acting<'a>,
 }

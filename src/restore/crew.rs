@@ -39,7 +39,7 @@ pub(super) fn runs(objects: &[Planned<'_>], blobs: &Blobs) -> Vec<Vec<usize>> {
     }
     large.sort_unstable();
     stored.sort_unstable();
-    let beside = |a: &(BlobPlace, usize), b: &(BlobPlace, usize)| a.0.is_beside(&b.0);
+    let beside = |a: &(BlobPlace, usize), b: &(BlobPlace, usize)| a.0.is_adjacent(&b.0);
     let large = large.into_iter().map(|(_, number)| vec![number]);
     let stored = stored
         .chunk_by(beside)

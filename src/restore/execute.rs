@@ -20,7 +20,7 @@ use crate::model::{
 };
 use crate::observer::Observer;
 use crate::platform;
-use crate::store::{Blobs, Papers, Store};
+use crate::store::{Blobs, RestoreJournal, Store};
 
 /// Who acts, when, how.
 pub struct Acting<'a> {
@@ -154,7 +154,7 @@ fn undertake(
     store: &Store,
     proposal: &Proposal,
     blobs: &Blobs,
-    papers: &Papers,
+    papers: &RestoreJournal,
     acting: &Acting<'_>,
 ) -> Result<Report, RestoreError> {
     let mut emergency = emergency(store, proposal, acting).map_err(RestoreError::Emergency)?;

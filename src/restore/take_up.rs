@@ -25,7 +25,7 @@ use crate::model::{
 use crate::mount::{Dir, Root};
 use crate::platform;
 use crate::platform::remote::is_elsewhere;
-use crate::store::{HurtPaper, Papers, PendingRestore, RestoreStage, Store, StoreError};
+use crate::store::{HurtPaper, PendingRestore, RestoreJournal, RestoreStage, Store, StoreError};
 
 /// What was cleared up before something else could begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub fn clear_up(
 ///
 /// # Errors
 /// [`RestoreError`]; the papers stay then.
-pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Cleared, RestoreError> {
+pub fn settle(store: &Store, papers: RestoreJournal, acting: &Acting<'_>) -> Result<Cleared, RestoreError> {
     let intent = papers.intent().clone();
     let decision = papers.decision()?;
     let told = |errors: Vec<RestoreError>| {
@@ -121,7 +121,7 @@ pub fn settle(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Clea
 ///
 /// # Errors
 /// [`StoreError::HurtPaper`] when something was moved there after all, so there was a journal: nothing is touched then.
-fn forget(papers: &Papers) -> Result<Vec<RestoreError>, RestoreError> {
+fn forget(papers: &RestoreJournal) -> Result<Vec<RestoreError>, RestoreError> {
     let (mut left, intent) = (Vec::new(), papers.intent());
     if let Some(moved) = moved(&intent.mounts)? {
         return Err(papers.journal_is_gone(&moved).into());
@@ -186,7 +186,7 @@ pub fn hurt_papers(store: &Store) -> Result<Vec<HurtPaper>, StoreError> {
 /// [`RestoreError::Drift`] and others: it still waits then, and can be taken back.
 pub fn resume(
     store: &Store,
-    papers: Papers,
+    papers: RestoreJournal,
     acting: &Acting<'_>,
 ) -> Result<(Proposal, Report), RestoreError> {
     let intent = papers.intent().clone();
@@ -224,7 +224,7 @@ pub struct TakenBack {
 ///
 /// # Errors
 /// [`RestoreError::RollBack`] when a path cannot be brought back now: it still waits then.
-pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<TakenBack, RestoreError> {
+pub fn abort(store: &Store, papers: RestoreJournal, acting: &Acting<'_>) -> Result<TakenBack, RestoreError> {
     let intent = papers.intent().clone();
     let mut back = TakenBack::default();
     let left;
@@ -260,7 +260,11 @@ pub fn abort(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Taken
 ///
 /// # Errors
 /// [`RestoreError::Store`].
-pub fn leave(store: &Store, papers: Papers, acting: &Acting<'_>) -> Result<Vec<PathBuf>, RestoreError> {
+pub fn leave(
+    store: &Store,
+    papers: RestoreJournal,
+    acting: &Acting<'_>,
+) -> Result<Vec<PathBuf>, RestoreError> {
     let intent = papers.intent().clone();
     // A journal that cannot be read must not keep anybody from leaving.
     let journal = papers.journal();
@@ -299,7 +303,7 @@ pub fn proposal(store: &Store, intent: &Intent) -> Result<Option<Proposal>, Rest
 
 fn conclusion<'a>(
     store: &'a Store,
-    papers: &'a Papers,
+    papers: &'a RestoreJournal,
     journal: &'a Journal,
     acting: &'a Acting<'a>,
 ) -> Conclusion<'a> {

@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 use foldhash::fast::RandomState;
 
 use super::archive::{Archive, Blob, Desk, Piece};
-use super::commits::Commits;
 use super::decoded::Decoded;
-use super::kept_trees::KeptTrees;
-use super::{Lent, Store, StoreError};
+use super::fs_snapshot_trees::KeptTrees;
+use super::git_blobs::Commits;
+use super::{DecryptedContent, Store, StoreError};
 use crate::model::{ArchiveId, ArchiveRef, Chunk, Content, Digest, Manifest, ManifestList, SnapshotRecord};
 use crate::platform::{File, parallel};
 
@@ -31,7 +31,7 @@ pub struct Blobs {
     commits: Commits,
     /// The same, in snapshots of file systems.
     kept: KeptTrees,
-    lent: Lent,
+    lent: DecryptedContent,
 }
 
 /// Where content lies. Who reads in this order decompresses each frame once.
@@ -45,7 +45,7 @@ pub struct BlobPlace {
 impl BlobPlace {
     /// Whether both begin in the same frame.
     #[must_use]
-    pub fn is_beside(&self, other: &Self) -> bool {
+    pub fn is_adjacent(&self, other: &Self) -> bool {
         (self.archive, self.frame) == (other.archive, other.frame)
     }
 }
@@ -64,7 +64,7 @@ impl Blobs {
             decoded: Arc::clone(&store.decoded),
             commits: Commits::default(),
             kept: KeptTrees::default(),
-            lent: Lent::default(),
+            lent: DecryptedContent::default(),
         };
         for wanted in refs {
             let path = store.layout().archive(&wanted.id);
@@ -94,7 +94,7 @@ impl Blobs {
             decoded: Arc::default(),
             commits: Commits::default(),
             kept: KeptTrees::default(),
-            lent: Lent::default(),
+            lent: DecryptedContent::default(),
         }
     }
 
@@ -110,7 +110,7 @@ impl Blobs {
             decoded: Arc::default(),
             commits: Commits::default(),
             kept: KeptTrees::default(),
-            lent: Lent::default(),
+            lent: DecryptedContent::default(),
         };
         blobs.commits = Commits::within(record, &blobs);
         blobs
@@ -137,13 +137,13 @@ impl Blobs {
     }
 
     /// Adds content that lies in memory.
-    pub fn lend(&mut self, lent: &Lent) {
+    pub fn lend(&mut self, lent: &DecryptedContent) {
         self.lent.extend(lent);
     }
 
     /// The same with content that lies in memory.
     #[must_use]
-    pub fn lending(mut self, lent: &Lent) -> Self {
+    pub fn lending(mut self, lent: &DecryptedContent) -> Self {
         self.lend(lent);
         self
     }

@@ -1,7 +1,7 @@
 //! The chain of receipts as the store offers it: read whole, and appended to together with what it tells of.
 
 use super::reconcile::Account;
-use super::{Anchor, Draft, RECEIPTS, Store, StoreError, draft, lock, log, origin, projection, record};
+use super::{Anchor, Draft, RECEIPTS, Store, StoreError, catalog_sync, draft, lock, log, record, store_id};
 use crate::model::{
     CallRef, ChangeCounts, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord, Time,
 };
@@ -95,7 +95,7 @@ impl Store {
             Err(broken @ (StoreError::Chain { .. } | StoreError::UnknownReceipt { .. })) => Some(broken),
             Err(error) => return Err(error),
         };
-        let broken = broken.map(|broken| origin::explain(&self.catalog, &self.layout, broken));
+        let broken = broken.map(|broken| store_id::explain(&self.catalog, &self.layout, broken));
         Ok(ReadChain {
             receipts,
             head,
@@ -122,7 +122,7 @@ impl Store {
         self.must_be_writable()?;
         let _receipts = lock::wait(&self.layout, RECEIPTS)?;
         if self.catalog.is_behind() {
-            projection::catch_up(&self.catalog, &self.layout)?;
+            catalog_sync::catch_up(&self.catalog, &self.layout)?;
         }
         let path = self.layout.receipts();
         // What a killed process appended and did not mirror comes into the catalog together with the new
@@ -176,7 +176,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::append`]; [`StoreError::Damaged`] for a record that no reader would take.
-    pub(super) fn tell_late(&self, id: &SnapshotId) -> Result<(), StoreError> {
+    pub(super) fn log_recovered_captures(&self, id: &SnapshotId) -> Result<(), StoreError> {
         if self.is_told(id)? {
             return Ok(());
         }
@@ -209,7 +209,7 @@ impl Store {
         if !self.is_told(id)? {
             draft::withdraw(&self.layout, id)?;
             self.catalog.fell_behind();
-            projection::catch_up(&self.catalog, &self.layout)?;
+            catalog_sync::catch_up(&self.catalog, &self.layout)?;
         }
         Ok(())
     }

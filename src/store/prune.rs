@@ -7,7 +7,9 @@ use std::path::Path;
 
 use super::catalog::Catalog;
 use super::lock::LockGuard;
-use super::{Layout, Natives, Store, StoreError, directory, durable, lock, moved, record};
+use super::{
+    FsSnapshotRegistry, Layout, Store, StoreError, archive_redirects, directory, durable, lock, record,
+};
 use crate::model::{ArchiveId, ArchiveRef, Operation, PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
 use crate::platform;
@@ -129,7 +131,7 @@ impl Store {
                 continue;
             }
             let removed = self.take_up_natives(&state.id);
-            let removed = removed.and_then(|natives| natives.map_or(Ok(()), Natives::remove));
+            let removed = removed.and_then(|natives| natives.map_or(Ok(()), FsSnapshotRegistry::remove));
             stay.extend(removed.err().map(|error| error.to_string()));
             observer.reached("prune-native");
         }
@@ -196,7 +198,7 @@ impl Needs {
         let mut needs = Self {
             archives: HashSet::new(),
             names: HashSet::new(),
-            moved: moved::all(layout)?,
+            moved: archive_redirects::all(layout)?,
             unreadable: Vec::new(),
         };
         for id in record::ids(layout)? {

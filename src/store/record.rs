@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::natives::is_called_ours;
-use super::{Layout, StoreError, directory, durable, moved};
+use super::fs_snapshots::is_called_ours;
+use super::{Layout, StoreError, archive_redirects, directory, durable};
 use crate::model::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
 use crate::platform::remote::Address;
 
@@ -158,7 +158,7 @@ pub(super) fn any_needs(layout: &Layout, archive: &ArchiveId) -> Result<bool, St
         };
         for needed in &record.archives {
             let is_it = needed.id == *archive
-                || moved::resolve(layout, needed).map_or(true, |found| found.id == *archive);
+                || archive_redirects::resolve(layout, needed).map_or(true, |found| found.id == *archive);
             if is_it {
                 return Ok(true);
             }

@@ -7,7 +7,7 @@ mod write;
 use std::collections::HashSet;
 
 use super::archive::Archive;
-use super::{Draft, Sole, Store, StoreError, durable, moved, record};
+use super::{Draft, Sole, Store, StoreError, archive_redirects, durable, record};
 use crate::clock::{Entropy, random};
 use crate::model::{ArchiveId, ArchiveRef, Operation, SnapshotId, Time};
 use crate::observer::Observer;
@@ -135,7 +135,7 @@ impl Store {
     pub fn half_replaced(&self) -> Result<u64, StoreError> {
         let _kept = self.layout.enter()?;
         let mut count = 0;
-        for id in moved::all(&self.layout)?.keys() {
+        for id in archive_redirects::all(&self.layout)?.keys() {
             count += u64::from(durable::is_there(&self.layout.archive(id))?);
         }
         Ok(count)
@@ -268,13 +268,13 @@ impl Sole<'_> {
         Archive::open(&layout.archive(&into.id), Some(into))?;
         let draft = repacked._draft.directory();
         let ids: HashSet<&ArchiveId> = from.iter().map(|archive| &archive.id).collect();
-        for (name, leads) in moved::all(layout)? {
+        for (name, leads) in archive_redirects::all(layout)? {
             if leads.is_some_and(|leads| ids.contains(&leads.id)) {
-                moved::write(layout, &draft, &name, into)?;
+                archive_redirects::write(layout, &draft, &name, into)?;
             }
         }
         for archive in &from {
-            moved::write(layout, &draft, &archive.id, into)?;
+            archive_redirects::write(layout, &draft, &archive.id, into)?;
         }
         observer.reached("repack-named");
         let bytes = old.saturating_sub(into.size);

@@ -12,9 +12,9 @@ const LARGEST: u64 = 320 << 20;
 
 /// Content that lies in memory and in no archive, by its digest.
 #[derive(Clone, Default)]
-pub struct Lent(HashMap<Digest, Arc<[u8]>>);
+pub struct DecryptedContent(HashMap<Digest, Arc<[u8]>>);
 
-impl Lent {
+impl DecryptedContent {
     /// Adds content.
     pub fn lend(&mut self, digest: Digest, bytes: Vec<u8>) {
         self.0.entry(digest).or_insert_with(|| bytes.into());

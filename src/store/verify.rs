@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::archive::{Archive, Piece};
 use super::chain::ReadChain;
 use super::reconcile::LostRecord;
-use super::{BlobPlace, BlobReader, Blobs, Layout, Store, StoreError, survey};
+use super::{BlobPlace, BlobReader, Blobs, Layout, Store, StoreError, inspect};
 use crate::model::{
     ArchiveId, ArchiveRef, Content, Hasher, Manifest, MountRecord, RelPath, SnapshotId, SnapshotRecord,
 };
@@ -167,7 +167,7 @@ impl Check<'_> {
 
     /// Nothing is lost with it, and still it must not go unseen.
     fn catalog(&mut self) {
-        let facts = survey::catalog_facts(self.store.layout());
+        let facts = inspect::catalog_facts(self.store.layout());
         for fault in facts.faults {
             self.find(
                 None,
@@ -304,7 +304,7 @@ impl Check<'_> {
         // What lies in one frame is read by one thread.
         let mut parts: Vec<&[(Content, Option<BlobPlace>)]> = Vec::new();
         let beside = |a: &(Content, Option<BlobPlace>), b: &(Content, Option<BlobPlace>)| {
-            a.1.zip(b.1).is_some_and(|(a, b)| a.is_beside(&b))
+            a.1.zip(b.1).is_some_and(|(a, b)| a.is_adjacent(&b))
         };
         parts.extend(unread.chunk_by(beside));
         let observer = self.observer;

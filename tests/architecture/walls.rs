@@ -125,7 +125,7 @@ const WALLS: &[Wall] = &[
             "src/contract",
             "src/doctor",
             "src/cli",
-            "src/store/survey",
+            "src/store/inspect",
             "src/store/lock/held",
         ],
         instead: "captures, restores and the store reach files through platform, where the simulation sees every call",

@@ -14,7 +14,7 @@ use crate::model::{
 use crate::mount::Dir;
 use crate::platform::NodeKind;
 use crate::redact::{Format, Secret, join};
-use crate::store::{Blobs, DigestKey, Lent, Store, StoreError};
+use crate::store::{Blobs, DecryptedContent, DigestKey, Store, StoreError};
 
 /// What is shown of settings files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Reveal {
     /// What the emergency snapshot will hold is encrypted, and the operator's key is at hand.
     is_sealing: bool,
     is_unlocked: bool,
-    lent: Lent,
+    lent: DecryptedContent,
 }
 
 impl Reveal {
@@ -135,7 +135,7 @@ impl Reveal {
 
     /// The content that is in no archive as it is shown.
     #[must_use]
-    pub fn lent(&self) -> &Lent {
+    pub fn lent(&self) -> &DecryptedContent {
         &self.lent
     }
 

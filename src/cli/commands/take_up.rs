@@ -21,14 +21,14 @@ use crate::restore::{
     of_step, proposal, propose, resume, settle,
 };
 use crate::session::{Allowed, find_called, find_instance, refuse_inside, refuse_living};
-use crate::store::{Holder, InstanceRow, LockGuard, Papers, PendingRestore, RestoreStage, Store};
+use crate::store::{Holder, InstanceRow, LockGuard, PendingRestore, RestoreJournal, RestoreStage, Store};
 use crate::terminal::sanitize;
 
 /// What `resume` and `abort` work on.
 struct Found {
     store: Store,
     row: InstanceRow,
-    papers: Papers,
+    papers: RestoreJournal,
     _locks: (LockGuard, LockGuard),
 }
 

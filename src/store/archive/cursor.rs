@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::kept::Kept;
+use super::frame_cache::FrameCache;
 use super::source::Source;
 use super::{ArchiveError, Damage, Piece};
 
@@ -10,7 +10,7 @@ use super::{ArchiveError, Damage, Piece};
 #[derive(Clone)]
 pub(super) struct Cursor<'a> {
     source: &'a Source,
-    kept: &'a Kept,
+    kept: &'a FrameCache,
     at: u64,
     end: u64,
     /// The frame that was used last, and where in the stream it begins.
@@ -19,7 +19,7 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// The stream from `at` up to `end`, in bytes.
-    pub(super) fn new(source: &'a Source, kept: &'a Kept, at: u64, end: u64) -> Self {
+    pub(super) fn new(source: &'a Source, kept: &'a FrameCache, at: u64, end: u64) -> Self {
         Self {
             source,
             kept,

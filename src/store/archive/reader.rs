@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::cursor::Cursor;
-use super::kept::Kept;
+use super::frame_cache::FrameCache;
 use super::members::Members;
 use super::source::Source;
 use super::{ArchiveError, Blob, BlobKind, Damage, Piece, frame, index, sparse};
@@ -14,17 +14,17 @@ use crate::model::{ArchiveId, ArchiveRef, Digest, DigestMethod, Hasher};
 pub struct Archive {
     pub(super) source: Source,
     blobs: Vec<Blob>,
-    kept: Kept,
+    kept: FrameCache,
 }
 
 /// What one thread decompressed last in one archive, for itself: threads that read in order, each in frames of its own,
 /// do not take each other's away.
-pub struct Desk(Kept);
+pub struct Desk(FrameCache);
 
 impl Default for Desk {
     fn default() -> Self {
         // The data of a file with holes, and its map.
-        Self(Kept::new(2))
+        Self(FrameCache::new(2))
     }
 }
 
@@ -66,7 +66,7 @@ impl Archive {
         Ok(Self {
             source,
             blobs: index.blobs,
-            kept: Kept::new(4),
+            kept: FrameCache::new(4),
         })
     }
 
@@ -149,7 +149,7 @@ impl Archive {
 
     fn stream_by(
         &self,
-        kept: &Kept,
+        kept: &FrameCache,
         blob: &Blob,
         each: &mut dyn FnMut(Piece<'_>) -> io::Result<()>,
     ) -> Result<(), ArchiveError> {

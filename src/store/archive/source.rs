@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::kept::{Kept, Tools};
+use super::frame_cache::{DecoderPool, FrameCache};
 use super::seek::{self, Sizes};
 use super::{ArchiveError, Damage};
 use crate::model::Digest;
@@ -106,7 +106,7 @@ impl Source {
     }
 
     /// The frame that holds byte `at` of the decompressed stream, and where it begins there.
-    pub(super) fn frame_at(&self, at: u64, kept: &Kept) -> Result<(u64, Arc<Vec<u8>>), ArchiveError> {
+    pub(super) fn frame_at(&self, at: u64, kept: &FrameCache) -> Result<(u64, Arc<Vec<u8>>), ArchiveError> {
         let number = self
             .starts
             .partition_point(|start| *start <= at)
@@ -122,10 +122,10 @@ impl Source {
 
     /// The content of a frame, after its digest was found right.
     pub(super) fn unpacked(&self, number: usize) -> Result<Vec<u8>, ArchiveError> {
-        self.unpack(number, &mut Tools::default())
+        self.unpack(number, &mut DecoderPool::default())
     }
 
-    fn unpack(&self, number: usize, tools: &mut Tools) -> Result<Vec<u8>, ArchiveError> {
+    fn unpack(&self, number: usize, tools: &mut DecoderPool) -> Result<Vec<u8>, ArchiveError> {
         let sizes = self.read(number, &mut tools.packed)?;
         if Some(Digest::of(&tools.packed)) != self.digest(number) {
             return Err(self.wrong(number, "its bytes are not those that were written"));

@@ -1,7 +1,7 @@
 //! Names that lead from an archive to the one that took its place.
 
 use super::*;
-use crate::store::moved;
+use crate::store::archive_redirects;
 
 /// Repacks replace the names while a copy is made of them.
 #[test]
@@ -13,11 +13,11 @@ fn what_is_copied_of_a_name_leads_to_the_archive_that_it_is_copied_under() {
     let draft = layout.draft(&snapshot(9));
     let to: Vec<ArchiveRef> = (2..4).map(|n| archive_ref(snapshot(n).archive())).collect();
     let from = snapshot(1).archive();
-    moved::write(&layout, &draft, &from, &to[0]).unwrap();
+    archive_redirects::write(&layout, &draft, &from, &to[0]).unwrap();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             for into in to.iter().cycle().take(2000) {
-                moved::write(&layout, &draft, &from, into).unwrap();
+                archive_redirects::write(&layout, &draft, &from, into).unwrap();
             }
         });
         let mut seen = 0;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
-use crate::store::{Lapse, LockName, Survey};
+use crate::store::{Inconsistency, LockName, Survey};
 
 /// A store with two snapshots and their receipts; the first needs an archive that is there.
 fn filled() -> Place {
@@ -84,10 +84,10 @@ fn open_modes_links_and_strange_kinds_are_named() {
         .map(|odd| {
             let name = odd.path.strip_prefix(&place.root).unwrap().display().to_string();
             let what = match odd.lapse {
-                Lapse::Link => "link".to_owned(),
-                Lapse::Kind => "kind".to_owned(),
-                Lapse::Open(mode) => format!("open {mode:o}"),
-                Lapse::Closed(mode) => format!("closed {mode:o}"),
+                Inconsistency::Link => "link".to_owned(),
+                Inconsistency::Kind => "kind".to_owned(),
+                Inconsistency::Open(mode) => format!("open {mode:o}"),
+                Inconsistency::Closed(mode) => format!("closed {mode:o}"),
                 ref other => panic!("{other:?}"),
             };
             format!("{name} {what} {}", odd.directory)

@@ -1,28 +1,28 @@
 //! Snapshots of file systems that captures read: each capture has a directory `native/<id>/` with a paper that names all that may be
 //! there of it, written before anything is made. Whoever removes one removes what the paper names, the paper last.
 
-mod look;
-mod ours;
-mod place;
-mod tried;
+mod backoff;
+mod handle;
+mod list;
+mod validate;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::draft::DRAFTS;
+use super::journal_paths::Paper;
 use super::lock::{self, LockGuard};
-use super::papers::Paper;
-use super::restores::form;
+use super::restore_journal::codec;
 use super::{Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::model::{FsSnapshotIntent, NativePlace, SnapshotId};
 use crate::observer::Observer;
 use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
 
-pub use look::NativeFact;
-pub(super) use look::{facts, sweep};
-pub(super) use ours::is_called_ours;
-pub use ours::{dataset_snapshot, letters_of, volume_snapshot};
+pub use list::NativeFact;
+pub(super) use list::{facts, sweep};
+pub(super) use validate::is_called_ours;
+pub use validate::{dataset_snapshot, letters_of, volume_snapshot};
 
 const PAPER: &str = "paper";
 const MADE: &str = "made";
@@ -30,7 +30,7 @@ const LOCK: &str = "lock";
 
 /// The snapshots of file systems of one capture, held by the process that works with them.
 #[derive(Debug)]
-pub struct Natives {
+pub struct FsSnapshotRegistry {
     layout: Layout,
     directory: PathBuf,
     paper: FsSnapshotIntent,
@@ -50,7 +50,7 @@ pub struct NativeState {
     pub is_alive: bool,
 }
 
-impl Natives {
+impl FsSnapshotRegistry {
     /// What was written down.
     #[must_use]
     pub fn paper(&self) -> &FsSnapshotIntent {
@@ -76,17 +76,17 @@ impl Natives {
             }
         }
         for native in &self.paper.natives {
-            let kind = place::kind_of(native);
+            let kind = handle::kind_of(native);
             let freezer = freezer(kind).ok_or_else(|| kind.missing());
-            let made = freezer.and_then(|freezer| place::make(native, &freezer, observer));
-            made.and_then(|()| match place::is_there(native, &mounts, false)? {
+            let made = freezer.and_then(|freezer| handle::make(native, &freezer, observer));
+            made.and_then(|()| match handle::is_there(native, &mounts, false)? {
                 true => Ok(()),
                 false => Err("it was made, and cannot be seen".to_owned()),
             })
             .map_err(|why| failed(native, why))?;
             observer.advance(1, 0);
         }
-        form::write(&self.directory, MADE, &self.paper.id)
+        codec::write(&self.directory, MADE, &self.paper.id)
     }
 
     /// Waits until all that the paper names can be read.
@@ -97,7 +97,7 @@ impl Natives {
         let mounts = self.mounts();
         let mut natives = self.paper.natives.iter();
         natives.try_for_each(|native| {
-            place::await_readable(native, &mounts, observer).map_err(|why| failed(native, why))
+            handle::await_readable(native, &mounts, observer).map_err(|why| failed(native, why))
         })
     }
 
@@ -108,7 +108,7 @@ impl Natives {
     pub fn are_there(&self) -> Result<bool, StoreError> {
         let mounts = self.mounts();
         for native in &self.paper.natives {
-            if !place::is_there(native, &mounts, true).map_err(|why| failed(native, why))? {
+            if !handle::is_there(native, &mounts, true).map_err(|why| failed(native, why))? {
                 return Ok(false);
             }
         }
@@ -122,7 +122,7 @@ impl Natives {
     pub fn are_readable(&self) -> Result<bool, StoreError> {
         let mounts = self.mounts();
         for native in &self.paper.natives {
-            if !place::is_readable(native, &mounts).map_err(|why| failed(native, why))? {
+            if !handle::is_readable(native, &mounts).map_err(|why| failed(native, why))? {
                 return Ok(false);
             }
         }
@@ -147,12 +147,12 @@ impl Natives {
         // What cannot be seen now stays as it is, for a time when it can.
         let was_made = self.is_made()?;
         for native in &self.paper.natives {
-            place::is_there(native, &mounts, was_made).map_err(|why| failed(native, why))?;
+            handle::is_there(native, &mounts, was_made).map_err(|why| failed(native, why))?;
         }
         // From here on nobody takes what is left of them for all of it.
         durable::remove(&self.directory.join(MADE))?;
         for native in &self.paper.natives {
-            place::remove(native, &mounts).map_err(|why| failed(native, why))?;
+            handle::remove(native, &mounts).map_err(|why| failed(native, why))?;
         }
         for made in &self.paper.directories {
             let path = made.to_path();
@@ -204,7 +204,7 @@ fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
 
 /// The paper, as damage of the store when it cannot be used.
 fn read(directory: &Path) -> Result<Option<FsSnapshotIntent>, StoreError> {
-    form::read(directory, PAPER).map_err(|error| match error {
+    codec::read(directory, PAPER).map_err(|error| match error {
         StoreError::HurtPaper { path, why, .. } => StoreError::Damaged { path, why },
         other => other,
     })
@@ -251,7 +251,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Create`]; [`StoreError::Io`].
-    pub fn begin_natives(&self, paper: FsSnapshotIntent) -> Result<Natives, StoreError> {
+    pub fn begin_natives(&self, paper: FsSnapshotIntent) -> Result<FsSnapshotRegistry, StoreError> {
         self.must_be_writable()?;
         let layout = self.layout();
         let directory = layout.native(&paper.id);
@@ -273,11 +273,11 @@ impl Store {
             path: directory.clone(),
             why,
         });
-        if let Err(error) = written.and_then(|()| form::write(&directory, PAPER, &paper)) {
+        if let Err(error) = written.and_then(|()| codec::write(&directory, PAPER, &paper)) {
             let _ = clear(&directory);
             return Err(error);
         }
-        Ok(Natives {
+        Ok(FsSnapshotRegistry {
             layout: layout.clone(),
             directory,
             paper,
@@ -315,7 +315,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Io`].
-    pub fn take_up_natives(&self, id: &SnapshotId) -> Result<Option<Natives>, StoreError> {
+    pub fn take_up_natives(&self, id: &SnapshotId) -> Result<Option<FsSnapshotRegistry>, StoreError> {
         self.must_be_writable()?;
         let layout = self.layout();
         let _kept = layout.enter()?;
@@ -333,7 +333,7 @@ impl Store {
             return Ok(None);
         };
         drop(making);
-        Ok(Some(Natives {
+        Ok(Some(FsSnapshotRegistry {
             layout: layout.clone(),
             directory,
             paper,

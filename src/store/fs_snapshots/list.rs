@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::place::is_there;
+use super::handle::is_there;
 use super::{LOCK, PAPER, clear, ids, read};
 use crate::model::{NativePlace, SnapshotId};
 use crate::store::draft::DRAFTS;

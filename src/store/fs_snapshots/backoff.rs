@@ -6,10 +6,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::super::draft::DRAFTS;
+use super::super::journal_paths::Paper;
 use super::super::lock;
-use super::super::papers::Paper;
-use super::super::restores::form;
-use super::{Natives, clear};
+use super::super::restore_journal::codec;
+use super::{FsSnapshotRegistry, clear};
 use crate::model::{SnapshotId, Time};
 use crate::store::{Store, StoreError};
 
@@ -31,18 +31,18 @@ impl Store {
     #[must_use]
     pub fn natives_tried(&self, id: &SnapshotId) -> Option<Time> {
         let directory = self.layout().native(id);
-        let tried: Option<Tried> = form::read(&directory, TRIED).ok()?;
+        let tried: Option<Tried> = codec::read(&directory, TRIED).ok()?;
         tried.map(|tried| tried.at)
     }
 
     /// Writes down that it was. Without that the next command asks again, which is no harm.
     pub fn note_natives_tried(&self, id: &SnapshotId, at: Time) {
         let Ok(_kept) = self.layout().enter() else { return };
-        let _ = form::write(&self.layout().native(id), TRIED, &Tried { at });
+        let _ = codec::write(&self.layout().native(id), TRIED, &Tried { at });
     }
 }
 
-impl Natives {
+impl FsSnapshotRegistry {
     /// Forgets them without removing them: what they lie in is gone for good.
     ///
     /// # Errors

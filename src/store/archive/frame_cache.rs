@@ -9,14 +9,14 @@ use super::frame::Unpacker;
 const LARGEST: usize = 8 << 20;
 
 /// The frames of one archive that were used last. One reader's own, or shared by all of an archive.
-pub(super) struct Kept {
+pub(super) struct FrameCache {
     most: usize,
     shelf: Mutex<Shelf>,
 }
 
 /// What is needed to decompress a frame, with buffers that were used before.
 #[derive(Default)]
-pub(super) struct Tools {
+pub(super) struct DecoderPool {
     pub(super) unpacker: Unpacker,
     /// Takes the compressed frame.
     pub(super) packed: Vec<u8>,
@@ -28,10 +28,10 @@ pub(super) struct Tools {
 struct Shelf {
     /// By number; the frame used last stands in front.
     frames: Vec<(usize, Arc<Vec<u8>>)>,
-    tools: Option<Tools>,
+    tools: Option<DecoderPool>,
 }
 
-impl Kept {
+impl FrameCache {
     /// Keeps so many frames.
     pub(super) fn new(most: usize) -> Self {
         let shelf = Mutex::default();
@@ -47,7 +47,7 @@ impl Kept {
     }
 
     /// Something to decompress one more frame with: the memory of the one that would have to go.
-    pub(super) fn tools(&self) -> Tools {
+    pub(super) fn tools(&self) -> DecoderPool {
         let mut shelf = self.shelf();
         let mut tools = shelf.tools.take().unwrap_or_default();
         while shelf.frames.len() >= self.most {
@@ -59,7 +59,7 @@ impl Kept {
     }
 
     /// Keeps the content of a frame, and what it was decompressed with.
-    pub(super) fn put(&self, number: usize, content: Vec<u8>, mut tools: Tools) -> Arc<Vec<u8>> {
+    pub(super) fn put(&self, number: usize, content: Vec<u8>, mut tools: DecoderPool) -> Arc<Vec<u8>> {
         let content = Arc::new(content);
         if tools.packed.capacity() > LARGEST {
             tools.packed = Vec::new();
@@ -83,15 +83,15 @@ impl Kept {
 mod tests {
     use std::sync::Arc;
 
-    use super::Kept;
+    use super::FrameCache;
 
-    fn numbers(kept: &Kept) -> Vec<usize> {
+    fn numbers(kept: &FrameCache) -> Vec<usize> {
         kept.shelf().frames.iter().map(|(number, _)| *number).collect()
     }
 
     #[test]
     fn the_frames_used_last_stay_and_their_memory_is_used_again() {
-        let kept = Kept::new(2);
+        let kept = FrameCache::new(2);
         for number in 0..2 {
             let tools = kept.tools();
             assert_eq!(tools.content.capacity(), 0, "nothing had to go yet");
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_is_read_still_is_not_overwritten_and_what_is_large_not_kept() {
-        let kept = Kept::new(1);
+        let kept = FrameCache::new(1);
         let read = kept.put(0, vec![1; 10], kept.tools());
         let tools = kept.tools();
         assert_eq!(tools.content.capacity(), 0);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::form::{intent_is_gone, journal_is_gone, of, read, read_decision, read_journal};
+use super::codec::{intent_is_gone, journal_is_gone, of, read, read_decision, read_journal};
 use super::{COPY, INTENT, JOURNAL, LOCK, ids, is_of_restore};
 use crate::model::Intent;
 use crate::store::{Store, StoreError, durable, lock};

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 
-use super::tree::Kept;
+use super::git_files::Kept;
 use super::{Blobs, StoredTree};
 use crate::git::{Kind, Live, Named, Oid, Repository, work_files, work_tree};
 use crate::model::{

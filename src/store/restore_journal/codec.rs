@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{COPY, DECISION, INTENT, JOURNAL};
 use crate::model::{Decision, Digest, Intent, Journal};
-use crate::store::papers::{self, Paper};
+use crate::store::journal_paths::{self, Paper};
 use crate::store::{StoreError, durable};
 
 /// Version of the three files.
@@ -114,7 +114,7 @@ pub(super) fn intent_is_gone(directory: &Path) -> StoreError {
 pub(super) fn read_journal(directory: &Path, intent: &Intent) -> Result<Option<Journal>, StoreError> {
     let journal: Option<Journal> = read(directory, JOURNAL).map_err(|error| of(intent, error))?;
     if let Some(journal) = &journal {
-        papers::belongs(journal, intent).map_err(|why| hurt(directory, intent, why))?;
+        journal_paths::belongs(journal, intent).map_err(|why| hurt(directory, intent, why))?;
     }
     Ok(journal)
 }

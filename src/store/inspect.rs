@@ -8,12 +8,12 @@ use std::path::PathBuf;
 
 use super::catalog::{self, Health};
 use super::lock::{self, Holder};
-use super::{HeldLock, Layout, LostRecord, NativeFact, StoreError, natives, projection};
+use super::{HeldLock, Layout, LostRecord, NativeFact, StoreError, catalog_sync, fs_snapshots};
 use crate::model::{ArchiveId, SnapshotId};
 
 /// What is odd about a file or directory of the store.
 #[derive(Debug)]
-pub enum Lapse {
+pub enum Inconsistency {
     /// It is a symbolic link.
     Link,
     /// It is neither what it must be nor a link.
@@ -30,13 +30,13 @@ pub enum Lapse {
 
 /// A place with something odd about it.
 #[derive(Debug)]
-pub struct OddPlace {
+pub struct UnexpectedFile {
     /// Where.
     pub path: PathBuf,
     /// Whether it is one of the directories that the store is made of.
     pub directory: bool,
     /// What.
-    pub lapse: Lapse,
+    pub lapse: Inconsistency,
 }
 
 /// A draft in `tmp`.
@@ -75,7 +75,7 @@ pub struct Survey {
     /// Bytes that it takes up on the disk.
     pub bytes: u64,
     /// Files and directories that are not guarded as they must be.
-    pub odd: Vec<OddPlace>,
+    pub odd: Vec<UnexpectedFile>,
     /// Records.
     pub records: u64,
     /// Records that cannot be read.
@@ -131,7 +131,7 @@ impl Survey {
             orphans: told.orphans,
             receipts: told.receipts,
             drafts,
-            natives: natives::facts(&layout, &mut failures),
+            natives: fs_snapshots::facts(&layout, &mut failures),
             catalog: catalog_facts(&layout),
             failures,
         })
@@ -140,7 +140,8 @@ impl Survey {
     /// Whether the store's own directory could not be entered, so that nothing in it was seen.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        let closed = |odd: &OddPlace| matches!(odd.lapse, Lapse::Unseen(_) | Lapse::Kind);
+        let closed =
+            |odd: &UnexpectedFile| matches!(odd.lapse, Inconsistency::Unseen(_) | Inconsistency::Kind);
         self.odd.iter().any(|odd| odd.path == self.root && closed(odd))
     }
 
@@ -172,11 +173,11 @@ pub(super) fn catalog_facts(layout: &Layout) -> CatalogFacts {
             let sound = faults.is_empty();
             facts.faults = faults;
             if sound {
-                match projection::whole(layout) {
+                match catalog_sync::whole(layout) {
                     Ok(Some(catalog)) => {
                         facts.current = true;
                         // What cannot be read of records and receipts is told as theirs.
-                        if let Ok(true) = projection::is_false(&catalog, layout) {
+                        if let Ok(true) = catalog_sync::is_false(&catalog, layout) {
                             facts
                                 .faults
                                 .push("it does not say what records and receipts say".to_owned());

@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{Lapse, OddPlace};
+use super::{Inconsistency, UnexpectedFile};
 use crate::platform;
 use crate::store::durable::{DIRECTORY_MODE, FILE_MODE};
 
@@ -16,7 +16,7 @@ const DEEPEST: usize = 4;
 pub(super) struct Seen {
     pub(super) files: u64,
     pub(super) bytes: u64,
-    pub(super) odd: Vec<OddPlace>,
+    pub(super) odd: Vec<UnexpectedFile>,
 }
 
 /// Looks at `root` and all below it; `None` when nothing is there.
@@ -25,14 +25,14 @@ pub(super) fn look(root: &Path) -> Option<Seen> {
     match fs::symlink_metadata(root) {
         Ok(meta) => seen.visit(root.to_path_buf(), &meta, 0),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        Err(error) => seen.note(root.to_path_buf(), true, Lapse::Unseen(error)),
+        Err(error) => seen.note(root.to_path_buf(), true, Inconsistency::Unseen(error)),
     }
     Some(seen)
 }
 
 impl Seen {
-    fn note(&mut self, path: PathBuf, directory: bool, lapse: Lapse) {
-        self.odd.push(OddPlace {
+    fn note(&mut self, path: PathBuf, directory: bool, lapse: Inconsistency) {
+        self.odd.push(UnexpectedFile {
             path,
             directory,
             lapse,
@@ -48,7 +48,7 @@ impl Seen {
         let directory = depth == 0 || depth == 1 && own;
         self.bytes += meta.blocks().saturating_mul(512);
         if meta.is_symlink() {
-            return self.note(path, directory, Lapse::Link);
+            return self.note(path, directory, Inconsistency::Link);
         }
         // A snapshot of a file system is as open as what it shows, in a directory that is not.
         let is_native = depth == 3
@@ -60,17 +60,17 @@ impl Seen {
             return;
         }
         if !(meta.is_dir() || meta.is_file() && !directory) {
-            return self.note(path, directory, Lapse::Kind);
+            return self.note(path, directory, Inconsistency::Kind);
         }
         if meta.uid() != platform::own_ids().0 {
-            self.note(path.clone(), directory, Lapse::Owner(meta.uid()));
+            self.note(path.clone(), directory, Inconsistency::Owner(meta.uid()));
         }
         let mode = meta.mode() & 0o7777;
         let whole = if meta.is_dir() { DIRECTORY_MODE } else { FILE_MODE };
         if mode & !DIRECTORY_MODE != 0 {
-            self.note(path.clone(), directory, Lapse::Open(mode));
+            self.note(path.clone(), directory, Inconsistency::Open(mode));
         } else if mode & whole != whole {
-            self.note(path.clone(), directory, Lapse::Closed(mode));
+            self.note(path.clone(), directory, Inconsistency::Closed(mode));
         }
         if meta.is_file() {
             self.files += 1;
@@ -82,7 +82,7 @@ impl Seen {
     fn enter(&mut self, path: &Path, directory: bool, depth: usize) {
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries,
-            Err(error) => return self.note(path.to_path_buf(), directory, Lapse::Unseen(error)),
+            Err(error) => return self.note(path.to_path_buf(), directory, Inconsistency::Unseen(error)),
         };
         let mut children: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         children.sort();
@@ -91,7 +91,7 @@ impl Seen {
                 Ok(meta) => self.visit(child, &meta, depth + 1),
                 // Gone since it was listed: a store is in use while it is looked at.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => self.note(child, false, Lapse::Unseen(error)),
+                Err(error) => self.note(child, false, Inconsistency::Unseen(error)),
             }
         }
     }

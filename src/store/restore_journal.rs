@@ -1,8 +1,8 @@
 //! What restores write down, below `restores/<id>/`: the intent, the journal, the decision. Each file appears whole or not at
 //! all, and says the BLAKE3 of its own text; what a killed process left half is not seen.
 
-pub(super) mod form;
-mod hurt;
+mod check;
+pub(super) mod codec;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use super::{Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::model::{Decision, Intent, Journal, JournalParts, RestoreId};
 use crate::platform;
 
-use form::{journal_is_gone, read, read_decision, read_intent, read_journal, write};
-pub use hurt::HurtPaper;
+pub use check::HurtPaper;
+use codec::{journal_is_gone, read, read_decision, read_intent, read_journal, write};
 
 /// How far an interrupted restore came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct PendingRestore {
 
 /// The papers of a restore, held by the process that does it, or that takes up what another one left.
 #[derive(Debug)]
-pub struct Papers {
+pub struct RestoreJournal {
     layout: Layout,
     directory: PathBuf,
     intent: Intent,
@@ -54,7 +54,7 @@ const JOURNAL: &str = "journal";
 const DECISION: &str = "decision";
 const LOCK: &str = "lock";
 
-impl Papers {
+impl RestoreJournal {
     /// What was confirmed.
     #[must_use]
     pub fn intent(&self) -> &Intent {
@@ -188,7 +188,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Create`]; [`StoreError::Io`].
-    pub fn undertake(&self, intent: Intent) -> Result<Papers, StoreError> {
+    pub fn undertake(&self, intent: Intent) -> Result<RestoreJournal, StoreError> {
         self.must_be_writable()?;
         let layout = self.layout();
         let _kept = layout.enter()?;
@@ -215,7 +215,7 @@ impl Store {
             let _ = clear(&directory);
             return Err(error);
         }
-        Ok(Papers {
+        Ok(RestoreJournal {
             layout: layout.clone(),
             directory,
             intent,
@@ -279,7 +279,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Self::pending_restores`].
-    pub fn take_up(&self, id: &RestoreId) -> Result<Option<Papers>, StoreError> {
+    pub fn take_up(&self, id: &RestoreId) -> Result<Option<RestoreJournal>, StoreError> {
         self.must_be_writable()?;
         let _kept = self.layout().enter()?;
         let directory = self.layout().restore(id);
@@ -292,7 +292,7 @@ impl Store {
         // What is acted upon must be on disk: who wrote it may have been told that it is not.
         durable::sync_parent(&directory.join(LOCK))?;
         let intent = read_intent(&directory)?;
-        Ok(intent.map(|intent| Papers {
+        Ok(intent.map(|intent| RestoreJournal {
             layout: self.layout().clone(),
             directory,
             intent,

@@ -1,7 +1,7 @@
 //! The store's files as bytes, for whoever copies them elsewhere: archives piece by piece, records, what took the place of archives,
 //! and the lines of the chain.
 
-use super::{Store, StoreError, directory, durable, log, moved};
+use super::{Store, StoreError, archive_redirects, directory, durable, log};
 use crate::model::{ArchiveId, ArchiveRef, Digest, Hasher, SnapshotId};
 use crate::platform::File;
 
@@ -96,7 +96,7 @@ impl Store {
     /// [`StoreError::Io`].
     pub fn moved_to_copy(&self) -> Result<Vec<(ArchiveId, ArchiveRef, Vec<u8>)>, StoreError> {
         let _kept = self.layout().enter()?;
-        let all = moved::with_bytes(self.layout())?.into_iter();
+        let all = archive_redirects::with_bytes(self.layout())?.into_iter();
         let mut found: Vec<_> = all
             .filter_map(|(id, found)| found.map(|(into, bytes)| (id, into, bytes)))
             .collect();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::catalog::Catalog;
 use super::log::{self, Place};
-use super::origin::{self, Stranger};
+use super::store_id::{self, ForeignStore};
 use super::{Layout, RECEIPTS, StoreError, durable, lock};
 use crate::model::{Digest, Receipt};
 use crate::platform;
@@ -40,16 +40,16 @@ pub fn mend_chain(layout: &Layout, accept_loss: bool) -> Result<Option<Mended>, 
         Ok(())
     });
     let stranger = match &scanned {
-        Ok(_) => origin::stranger(layout, &good, &copy)?,
+        Ok(_) => store_id::stranger(layout, &good, &copy)?,
         Err(_) => None,
     };
     let broken = match scanned {
-        Ok(_) if stranger == Some(Stranger::Log) => {
+        Ok(_) if stranger == Some(ForeignStore::Log) => {
             good.clear();
-            origin::foreign_log(&path)
+            store_id::foreign_log(&path)
         }
         // Who opens the store lays a catalog aside that is none of it.
-        Ok(_) if stranger == Some(Stranger::Catalog) || copy.len() <= good.len() => return Ok(None),
+        Ok(_) if stranger == Some(ForeignStore::Catalog) || copy.len() <= good.len() => return Ok(None),
         // What the catalog has beyond it was cut off.
         Ok(last) => StoreError::Chain {
             path: path.clone(),
@@ -65,7 +65,7 @@ pub fn mend_chain(layout: &Layout, accept_loss: bool) -> Result<Option<Mended>, 
         true => copy.len() - good.len(),
         false => 0,
     };
-    let is_whole = is_copy && (stranger.is_some() || origin::holds_all_of(&copy, &bytes(&path)?));
+    let is_whole = is_copy && (stranger.is_some() || store_id::holds_all_of(&copy, &bytes(&path)?));
     if !is_whole && !accept_loss {
         return Err(broken);
     }

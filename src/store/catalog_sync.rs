@@ -3,7 +3,7 @@
 
 use super::catalog::{Catalog, Tables};
 use super::log::{self, Place};
-use super::{Layout, StoreError, origin, record};
+use super::{Layout, StoreError, record, store_id};
 use crate::model::SnapshotId;
 
 /// How the catalog stands to what it mirrors.
@@ -26,7 +26,7 @@ impl State {
         let last = catalog.last_receipt()?;
         let applied = catalog.applied_records()?;
         let more_receipts = match log::scan(&layout.receipts(), last, |_| Ok(())) {
-            Err(broken @ StoreError::Chain { .. }) => return Err(origin::explain(catalog, layout, broken)),
+            Err(broken @ StoreError::Chain { .. }) => return Err(store_id::explain(catalog, layout, broken)),
             scanned => scanned? != last,
         };
         let there = record::ids(layout)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::contract::{FROZEN_SUFFIX, frozen_name};
 use crate::model::{FsSnapshotIntent, NativePlace, SnapshotId};
 use crate::platform::remote::{Address, Spot, above};
-use crate::store::papers::Paper;
+use crate::store::journal_paths::Paper;
 
 /// How the name of a snapshot of a dataset begins behind its `@`, and that of a snapshot of a claim.
 const PREFIX: &str = "jackin-recovery-";

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::DraftFact;
 use crate::model::{ArchiveId, Digest, Operation, SnapshotId};
 use crate::store::reconcile::{Account, LostRecord};
-use crate::store::{Layout, StoreError, lock, log, moved, record};
+use crate::store::{Layout, StoreError, archive_redirects, lock, log, record};
 
 /// What records, archives and receipts amount to; see [`super::Survey`].
 pub(super) struct Told {
@@ -107,7 +107,7 @@ pub(super) fn snapshots(
     for id in &ids {
         match record::read(layout, id, captured.get(id).copied()) {
             Ok(record) => {
-                for archive in moved::resolve_all(layout, record.archives) {
+                for archive in archive_redirects::resolve_all(layout, record.archives) {
                     let there = *needed.entry(archive.id.clone()).or_insert_with(|| {
                         let meta = fs::symlink_metadata(layout.archive(&archive.id));
                         meta.is_ok_and(|meta| meta.is_file() && meta.len() == archive.size)

@@ -8,7 +8,7 @@ use crate::model::{Digest, Operation, Receipt, SnapshotId};
 
 /// What came from another store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stranger {
+pub(super) enum ForeignStore {
     /// The catalog; nothing is lost with it.
     Catalog,
     /// The log: the catalog has the chain that tells of our records.
@@ -21,15 +21,15 @@ pub(super) fn stranger(
     layout: &Layout,
     log: &[String],
     copy: &[String],
-) -> Result<Option<Stranger>, StoreError> {
+) -> Result<Option<ForeignStore>, StoreError> {
     match (log.first(), copy.first()) {
         (Some(ours), Some(theirs)) if ours != theirs => {}
         _ => return Ok(None),
     }
     let records = record::ids(layout)?;
     Ok(Some(match !tells_of(log, &records) && tells_of(copy, &records) {
-        true => Stranger::Log,
-        false => Stranger::Catalog,
+        true => ForeignStore::Log,
+        false => ForeignStore::Catalog,
     }))
 }
 
@@ -55,12 +55,12 @@ pub(super) fn explain(catalog: &catalog::Catalog, layout: &Layout, broken: Store
         return broken;
     };
     match stranger(layout, &links, &copy) {
-        Ok(Some(Stranger::Catalog)) => StoreError::Damaged {
+        Ok(Some(ForeignStore::Catalog)) => StoreError::Damaged {
             path: layout.catalog(),
             why: "it is the catalog of another store; `rebuild` makes it anew from records and receipts"
                 .to_owned(),
         },
-        Ok(Some(Stranger::Log)) => foreign_log(&layout.receipts()),
+        Ok(Some(ForeignStore::Log)) => foreign_log(&layout.receipts()),
         Ok(None) | Err(_) => broken,
     }
 }
