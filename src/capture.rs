@@ -1,39 +1,39 @@
 //! Capture: a mount becomes a snapshot in the store. The same walk, without the storing, is what diff and restore see
 //! of the live tree.
 
-mod ahead;
 mod contents;
-mod elsewhere;
 mod facts;
-mod frozen;
-mod known;
+mod fs_snapshot;
 mod limit;
 mod listing;
-mod look;
+mod live_scan;
 mod mounted;
 mod pack;
+mod parent;
+mod pipeline;
 mod private;
+mod readahead;
+mod remote_compare;
 mod repositories;
 mod source;
-mod take;
 mod walk;
 
 use std::io;
 use std::path::PathBuf;
 
 pub use contents::HashOnly;
-pub use elsewhere::{UNCHANGED, answer};
 pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
-pub use frozen::{Freezing, Frozen, freeze};
-pub(crate) use known::Latest;
+pub use fs_snapshot::{Frozen, SnapshotAttempt, freeze};
 pub use limit::Big;
-pub use look::{Earlier, Look, Seen, look, observe, read_back};
+pub use live_scan::{Earlier, LiveScan, Seen, look, observe, read_back};
 pub use mounted::{check_mount, check_mounted};
 pub(crate) use mounted::{missing as missing_mount, record as mount_record};
-pub use private::{Loss, Note, PrivateFile, Reveal, Show};
-pub use repositories::{open_nonblocking, tracked_by_git};
+pub(crate) use parent::Latest;
+pub use pipeline::{Captured, CountChanges, Request, take, take_from, take_with};
+pub use private::{Loss, Note, PrivateFile, PrivateOverlay, Show};
+pub use remote_compare::{UNCHANGED, answer};
+pub use repositories::{repository_summary, tracked_by_git};
 pub use source::{LayoutHasher, Source};
-pub use take::{Captured, CountChanges, Request, take, take_from, take_with};
 pub use walk::Skipped;
 
 use crate::mount::MountError;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::thread;
 
 use super::CaptureError;
-use super::ahead::{Loaded, ReadAhead, Taken};
 use super::facts::{insert_gap, is_gone, same_moment, words};
+use super::readahead::{Loaded, ReadAhead, Taken};
 use super::source::{Source, method_of};
 use super::walk::{Reference, Walked};
 use crate::model::{Content, Directory, Entry, Gap, GapReason, Kind, Manifest, RelPath, Time};

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use super::CaptureError;
-use super::ahead::{IN_MEMORY, Loaded};
 use super::contents::{Failure, Sink};
+use super::readahead::{IN_MEMORY, Loaded};
 use super::repositories::Settled;
 use super::source::{LayoutHasher, Source};
 use foldhash::fast::RandomState;

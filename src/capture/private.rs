@@ -1,17 +1,17 @@
 //! The private files of agents: credentials, and settings files that hold secrets beside other things. What is recorded of them is that
 //! they are there, their metadata, and digests that only the store's key makes comparable; of a settings file also all but its secrets.
 
-mod loss;
-mod reveal;
-mod seal;
+mod encrypt;
+mod overlay;
+mod unrecoverable;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
 
-pub use self::loss::{Loss, Note};
-pub use self::reveal::{Reveal, Show};
-pub(super) use self::seal::{Before, Sealed, seal};
+pub(super) use self::encrypt::{Before, Sealed, seal};
+pub use self::overlay::{PrivateOverlay, Show};
+pub use self::unrecoverable::{Loss, Note};
 use super::facts::entry;
 use crate::contract::{Matcher, Verdict};
 use crate::model::{

@@ -1,16 +1,16 @@
 //! What is recorded of the git repositories in a mount: told from their files and from the manifest, git is never started. A content
 //! is hashed as git does only when it may have changed since the snapshot before.
 
-mod dirty;
-mod settled;
+mod clean_worktrees;
+mod git_status;
 mod staged;
 mod state;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use self::dirty::Dirt;
-pub(super) use self::settled::{Settled, settle};
+pub(super) use self::clean_worktrees::{Settled, settle};
+use self::git_status::WorktreeStatus;
 use self::state::state;
 use crate::contract::{Matcher, Verdict};
 use crate::git::{Files as _, Found, Live, Repositories, Repository, work_tree};
@@ -55,7 +55,7 @@ pub(super) fn survey(
             before.and_then(|before| Some((before, before.facts.iter().find(|facts| facts.own == *own)?)));
         let mut facts = match Repository::open(&live, &work_tree(own)) {
             Ok(Some(repository)) => {
-                let dirt = Dirt {
+                let dirt = WorktreeStatus {
                     root,
                     manifest,
                     skipped,
@@ -95,7 +95,7 @@ pub(super) fn survey(
 
 /// What can be told of the repository at a mount root without a look at its files. `None`: there is none.
 #[must_use]
-pub fn open_nonblocking(coverage: &Coverage) -> Option<RepositoryState> {
+pub fn repository_summary(coverage: &Coverage) -> Option<RepositoryState> {
     let root = Root::open(&coverage.root.to_path()).ok()?;
     let live = Live::new(&root);
     let mut state = match Repository::open(&live, &RelPath::root()) {
@@ -218,7 +218,7 @@ impl Standing {
 
 fn facts(
     repository: &Repository<'_>,
-    dirt: &Dirt<'_>,
+    dirt: &WorktreeStatus<'_>,
     known: Option<(Before<'_>, &RepositoryFacts)>,
 ) -> RepositoryFacts {
     let mut facts = state(repository, known.map(|(_, facts)| facts)).at(dirt.own);

@@ -1,17 +1,17 @@
 //! Walks a mount on all cores: every directory listed, every entry's facts taken, nothing read yet. What the reference
 //! snapshot proves unchanged keeps its content digest; the rest is pending.
 
-mod crew;
 mod guard;
 mod known;
+mod limits;
 mod scan;
-mod tally;
+mod workers;
 
 use std::io;
 use std::sync::Arc;
 
-use super::elsewhere::unchanged;
 use super::facts::{entry, insert_gap, same_moment};
+use super::remote_compare::unchanged;
 use super::{CaptureError, Earlier, Limits};
 use crate::contract::Matcher;
 use crate::model::{Directory, Entry, Gap, GapReason, Kind, Manifest, Name, RelPath, Time, add_sizes};
@@ -19,8 +19,8 @@ use crate::mount::Root;
 use crate::observer::Observer;
 use crate::platform::{self, TICK_NANOS};
 use crate::store::Blobs;
+use limits::Tally;
 use scan::Job;
-use tally::Tally;
 
 /// An earlier state of the same mount, whose digests are taken over where stat data prove that nothing changed.
 #[derive(Clone, Copy)]
@@ -178,7 +178,7 @@ impl Walk<'_> {
             true => unchanged(self.root, askable),
             false => Vec::new(),
         };
-        let mut found = crew::run(self, &tally, unchanged, top)?;
+        let mut found = workers::run(self, &tally, unchanged, top)?;
         if let Some(exceeded) = tally.exceeded() {
             return Err(self.limit_error(
                 exceeded,

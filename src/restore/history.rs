@@ -7,7 +7,7 @@ use super::RestoreError;
 use super::attribution::Witness;
 use super::scope::Scope;
 use super::shared::shared_paths;
-use crate::capture::{Reveal, Show};
+use crate::capture::{PrivateOverlay, Show};
 use crate::contract::Matcher;
 use crate::diff::{Side, compare};
 use crate::model::{
@@ -25,7 +25,7 @@ pub fn of_instance(
     instance: &InstanceRow,
     coverage: &Coverage,
 ) -> Result<Witness, RestoreError> {
-    let mut reveal = Reveal::of(store, coverage, Show::Whole)?;
+    let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
     let mut witness = Witness {
         excludes: Matcher::new(coverage).ok(),
         ..Witness::default()
@@ -97,7 +97,7 @@ pub fn of_restore(
     instance: &InstanceId,
     coverage: &Coverage,
 ) -> Result<Witness, RestoreError> {
-    let mut reveal = Reveal::of(store, coverage, Show::Whole)?;
+    let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
     let left = left(
         store,
         instance,
@@ -126,7 +126,7 @@ pub fn of_step(
     (before, after): (&SnapshotRecord, &SnapshotRecord),
     scope: &Scope,
 ) -> Result<(Witness, BTreeSet<RelPath>), RestoreError> {
-    let mut reveal = Reveal::of(store, coverage, Show::Whole)?;
+    let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
     let earlier = manifest(store, before, &coverage.label, &mut reveal)?;
     let later = manifest(store, after, &coverage.label, &mut reveal)?;
     let side = |manifest| Side {
@@ -151,7 +151,7 @@ pub(super) fn manifest(
     store: &Store,
     record: &SnapshotRecord,
     label: &str,
-    reveal: &mut Reveal,
+    reveal: &mut PrivateOverlay,
 ) -> Result<Option<Manifest>, RestoreError> {
     match record.mounts.iter().find(|mount| mount.coverage.label == label) {
         Some(mount) => Ok(reveal.stored_manifest(store, record, mount)?.0),
@@ -182,7 +182,7 @@ fn left(
     label: &str,
     since: Time,
     all: bool,
-    reveal: &mut Reveal,
+    reveal: &mut PrivateOverlay,
 ) -> Result<Left, RestoreError> {
     let rows = store.catalog().restores(instance)?;
     let mut left = Left::default();

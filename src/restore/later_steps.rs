@@ -5,7 +5,7 @@ use super::attribution::differs;
 use super::history::manifest;
 use super::plan::{After, Kept, Why};
 use super::propose::ProposedMount;
-use crate::capture::{Reveal, Show};
+use crate::capture::{PrivateOverlay, Show};
 use crate::model::{InstanceId, RelPath, SnapshotKind, StepRef};
 use crate::store::{SnapshotRow, Store};
 
@@ -63,7 +63,7 @@ fn attribute(store: &Store, mount: &mut ProposedMount, later: &[&SnapshotRow]) -
     let coverage = &mount.request.coverage;
     let left = mount.request.witness.last.as_ref();
     let was = |path: &RelPath| left.and_then(|left| left.entry(path));
-    let mut reveal = Reveal::of(store, coverage, Show::Whole)?;
+    let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
     let mut all_read = true;
     for kept in &mut mount.plan.conflicts {
         // What the step made was there before anybody changed it.

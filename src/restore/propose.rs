@@ -6,7 +6,9 @@ use super::later_steps::name_later_steps;
 use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
-use crate::capture::{Earlier, Latest, Look, Note, Reveal, Seen, Show, Skipped, check_mount, look};
+use crate::capture::{
+    Earlier, Latest, LiveScan, Note, PrivateOverlay, Seen, Show, Skipped, check_mount, look,
+};
 use crate::contract::PrivateFiles;
 use crate::diff::{Change, NotCovered, Side, WithheldChange, WithheldKind, compare, compare_withheld};
 use crate::model::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
@@ -59,7 +61,7 @@ pub struct ProposedMount {
     /// Secrets in settings files that do not come back, or go.
     pub notes: Vec<Note>,
     /// Content that is in no archive as it is put back.
-    pub reveal: Reveal,
+    pub reveal: PrivateOverlay,
 }
 
 impl ProposedMount {
@@ -163,7 +165,7 @@ pub fn propose(
         };
         // Below a mount point lies another tree than on the disk.
         check_mount(record)?;
-        let mut reveal = Reveal::of(store, &request.coverage, Show::Whole)?;
+        let mut reveal = PrivateOverlay::of(store, &request.coverage, Show::Whole)?;
         let plain = store.manifest(&target, record)?;
         let (manifest, notes) = reveal.shown(store, &target, record, plain.clone())?;
         // The latest snapshot knows most of what is there now; its digests are as good as this one's.
@@ -178,7 +180,7 @@ pub fn propose(
             })
         });
         let mut now = look(
-            &Look {
+            &LiveScan {
                 coverage: &request.coverage,
                 reference,
                 check_content,

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use super::RestoreError;
 use super::history::manifest;
-use crate::capture::{Reveal, Show};
+use crate::capture::{PrivateOverlay, Show};
 use crate::diff::{Side, compare};
 use crate::model::{Coverage, InstanceId, RelPath, SnapshotKind};
 use crate::store::{InstanceRow, Store};
@@ -70,7 +70,7 @@ fn changed(
     coverage: &Coverage,
 ) -> Result<BTreeSet<RelPath>, RestoreError> {
     let rows = store.catalog().snapshots(&instance.id)?;
-    let mut reveal = Reveal::of(store, coverage, Show::Stored)?;
+    let mut reveal = PrivateOverlay::of(store, coverage, Show::Stored)?;
     let mut of = |id| manifest(store, &store.record(id)?, &coverage.label, &mut reveal);
     let last = rows.iter().find(|row| row.kind != SnapshotKind::Emergency);
     let first = rows.iter().rev().find(|row| row.kind == SnapshotKind::Baseline);

@@ -16,7 +16,7 @@ use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::reopen::{Missing, jobs};
 use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
-use crate::capture::{Reveal, Seen};
+use crate::capture::{PrivateOverlay, Seen};
 use crate::diff::{Side, compare};
 use crate::model::{
     Coverage, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, MoveKind, Operation, RelPath,
@@ -322,7 +322,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
     for meant in &intent.mounts {
         let coverage = &meant.coverage;
         let steps = journal.mounts.iter().find(|mount| mount.label == coverage.label);
-        let mut reveal = Reveal::again(store, coverage)?;
+        let mut reveal = PrivateOverlay::again(store, coverage)?;
         if let (Some(place), Some(steps)) = (&meant.stage, steps) {
             also_staged(&mut reveal, place, steps);
         }
@@ -367,7 +367,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
 }
 
 /// What was at a path before may lie in the staging directory by now, and what comes there still.
-fn also_staged(reveal: &mut Reveal, place: &StagePlace, mount: &JournalMount) {
+fn also_staged(reveal: &mut PrivateOverlay, place: &StagePlace, mount: &JournalMount) {
     let Ok(dir) = Dir::open(&place.path()) else { return };
     for step in &mount.moves {
         if let MoveKind::Install(name) | MoveKind::Exchange(name) | MoveKind::StageOut(name) = &step.deed {

@@ -3,7 +3,9 @@
 use super::end::settle_lost_on;
 use super::pending::{make_way, roots};
 use super::{SessionError, World};
-use crate::capture::{CaptureError, Captured, Freezing, Frozen, Limits, Request, freeze, observe, take_with};
+use crate::capture::{
+    CaptureError, Captured, Frozen, Limits, Request, SnapshotAttempt, freeze, observe, take_with,
+};
 use crate::clock::random;
 use crate::model::{
     AgentRef, ContainerRef, Coverage, Ending, InstanceId, Operation, ProcessRef, SnapshotKind, WatchedMount,
@@ -116,7 +118,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
     let capture = Request {
         workspace: request.workspace,
         limits: request.limits,
-        must_fit: true,
+        enforce_limits: true,
         waits: request.waits,
         ..Request::of(
             &begun.instance,
@@ -126,7 +128,7 @@ pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Resu
         )
     };
     let taken = match freeze(store, &capture, world.observer, world.entropy) {
-        Ok(Freezing {
+        Ok(SnapshotAttempt {
             frozen: Some(frozen), ..
         }) if request.behind && frozen.paper().whole => {
             begun.behind = Some(frozen);

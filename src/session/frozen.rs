@@ -58,7 +58,7 @@ pub fn store_baseline(
     let request = Request {
         workspace: paper.workspace.as_deref(),
         limits: limits.unwrap_or(agreed),
-        must_fit: true,
+        enforce_limits: true,
         told_at: Some(world.clock.now()),
         ..Request::of(
             &paper.instance,
@@ -69,7 +69,7 @@ pub fn store_baseline(
     };
     let mut captured = take_from(store, &request, Some(&frozen), world.observer, world.entropy)?;
     world.observer.reached("behind-stored");
-    let left = frozen.let_go_unless_kept(&captured.record).err();
+    let left = frozen.release_unless_kept(&captured.record).err();
     captured.notes.extend(left.map(|error| error.to_string()));
     Ok(captured)
 }
@@ -149,7 +149,7 @@ fn settle(
             Err(error) => ThawedEnd::NotStored(error),
         }));
     }
-    frozen.let_go()?;
+    frozen.release()?;
     // That it went with the snapshot in the archive is nothing to tell.
     Ok((!is_stored).then_some(ThawedEnd::Removed))
 }
@@ -229,7 +229,7 @@ pub fn give_up_stuck(store: &Store, world: World<'_>, id: &SnapshotId) -> Result
         return Ok(false);
     }
     let instance = natives.paper().instance.clone();
-    Frozen::left(natives).let_go()?;
+    Frozen::left(natives).release()?;
     let act = Operation::CaptureFailed {
         kind: SnapshotKind::Baseline,
         error: format!("{id} could not be stored, and what was frozen for it was given up"),

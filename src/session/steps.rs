@@ -4,7 +4,7 @@ use super::end::same_mounts;
 use super::frozen::wait_for_baseline;
 use super::select::last_pruned;
 use super::{SessionError, World};
-use crate::capture::{CaptureError, Captured, Earlier, Look, Request, look, take};
+use crate::capture::{CaptureError, Captured, Earlier, LiveScan, Request, look, take};
 use crate::diff::count_changes;
 use crate::model::{CallRef, PathCounts, SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, LockGuard, LockedObject, Store, StoreError};
@@ -40,7 +40,7 @@ pub fn checkpoint(
         name: mark.name,
         message: mark.message,
         call: mark.call,
-        must_fit: true,
+        enforce_limits: true,
         count: Some(count_changes),
         ..Request::of(
             &row.id,
@@ -113,7 +113,7 @@ fn has_changed(store: &Store, world: World<'_>, record: &SnapshotRecord) -> Resu
         let Ok(Some(before)) = store.manifest(record, mount) else {
             return Ok(true);
         };
-        let request = Look {
+        let request = LiveScan {
             coverage: &mount.coverage,
             reference: Some(Earlier {
                 manifest: &before,

@@ -246,7 +246,7 @@ impl Moment {
     ///
     /// # Errors
     /// [`TransferError::Room`].
-    pub fn must_fit(&self, free: u64, known: &Known) -> Result<(), TransferError> {
+    pub fn enforce_limits(&self, free: u64, known: &Known) -> Result<(), TransferError> {
         let mut seen = HashSet::new();
         let mounts = self.record.mounts.iter().zip(&self.manifests);
         let contents = mounts.flat_map(|(mount, manifest)| {
@@ -283,7 +283,7 @@ impl Moment {
         known: &Known,
         observer: &dyn Observer,
     ) -> Result<SnapshotRecord, TransferError> {
-        self.must_fit(store.free_bytes()?, known)?;
+        self.enforce_limits(store.free_bytes()?, known)?;
         observer.begin(Phase::Import);
         let (entries, bytes) = self.totals();
         observer.expect(entries, bytes);

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::dirty::Dirt;
+use super::git_status::WorktreeStatus;
 use crate::git::{Named, Oid, below, relative, within};
 use crate::model::{Directory, Name, RelPath, RepositoryFacts};
 
 /// Counts what is staged, as it was when nothing of that changed; gives what hides a difference from git.
 pub(super) fn staged(
-    dirt: &Dirt<'_>,
+    dirt: &WorktreeStatus<'_>,
     work: &RelPath,
     named: &Named<'_>,
     tree: Option<Oid>,
@@ -55,7 +55,7 @@ pub(super) fn staged(
 }
 
 /// Why git may write other bytes into the work tree than its objects have.
-pub(super) fn converts(dirt: &Dirt<'_>, work: &RelPath) -> Option<String> {
+pub(super) fn converts(dirt: &WorktreeStatus<'_>, work: &RelPath) -> Option<String> {
     let config = dirt.repository.config();
     let set = |key: &str| {
         let value = config.last("core", None, key).flatten();

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use crate::capture::elsewhere::{Question, UNCHANGED, answer, expected};
+use crate::capture::remote_compare::{Question, UNCHANGED, answer, expected};
 use crate::capture::tests::{Place, coverage};
 use crate::model::{ByteString, Manifest};
 use crate::observer::Silent;

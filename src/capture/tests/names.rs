@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::Arc;
 
 use super::{Place, excluding, names, path};
-use crate::capture::{Earlier, Look, look};
+use crate::capture::{Earlier, LiveScan, look};
 use crate::model::{Coverage, Directory, Gap, GapReason, Listing, Manifest, Name, Time};
 use crate::observer::Silent;
 use crate::platform;
@@ -36,7 +36,7 @@ fn sees(place: &Place, forged: &Manifest, started_at: Time, same_rules: bool) ->
         same_rules,
         written_back: true,
     });
-    let request = Look {
+    let request = LiveScan {
         coverage: &place.coverage(),
         reference,
         check_content: false,

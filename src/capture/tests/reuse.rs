@@ -3,7 +3,7 @@
 //! The proof of "not read": the reference names a digest that the file does not have, and it comes out again.
 
 use super::{Place, earlier, entry, path};
-use crate::capture::{Earlier, Look, look};
+use crate::capture::{Earlier, LiveScan, look};
 use crate::model::{Content, Digest, Entry, Kind, Manifest, SnapshotKind, SnapshotRecord, Time};
 use crate::observer::Silent;
 use crate::platform;
@@ -77,7 +77,7 @@ fn contents_that_were_not_written_back_before_they_were_read_are_read_again() {
     place.rest();
     let forged = forge(&place.look(None), "d/file", |_| {});
     for (written_back, expected) in [(true, FORGED), (false, Digest::of(b"content"))] {
-        let request = Look {
+        let request = LiveScan {
             coverage: &place.coverage(),
             reference: Some(Earlier {
                 written_back,
@@ -151,7 +151,7 @@ fn checking_content_reads_whatever_the_stat_data_say() {
     let place = Place::with(&[("file", "content")]);
     place.rest();
     let forged = forge(&place.look(None), "file", |_| {});
-    let request = Look {
+    let request = LiveScan {
         coverage: &place.coverage(),
         reference: Some(earlier((&forged, platform::file_clock()))),
         check_content: true,

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::Reference;
+use super::limits::Share;
 use super::scan::{Job, Outcome, Scan, Scanned, is_read};
-use super::tally::Share;
-use crate::capture::elsewhere::recorded;
+use crate::capture::remote_compare::recorded;
 use crate::model::{Directory, Entry, Listing, RelPath};
 use crate::platform::{NodeKind, Stat};
 

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::guard::Guard;
-use super::tally::{Share, Tally};
+use super::limits::{Share, Tally};
 use super::{Reference, Skipped, Walk};
 use crate::capture::CaptureError;
 use crate::capture::facts::{entry, is_gone, links, words};

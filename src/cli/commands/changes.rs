@@ -1,6 +1,6 @@
 //! What a session did: the comparison of its first and last snapshot, as a screen and as documents.
 
-use crate::capture::{Captured, Reveal};
+use crate::capture::{Captured, PrivateOverlay};
 use crate::cli::context::Context;
 use crate::cli::document::ChangeDocument;
 use crate::cli::error::CliError;
@@ -44,7 +44,7 @@ pub(super) fn of_session(
     let captured = closing.manifests.iter().zip(&closing.record.mounts);
     for (mount, (now, later)) in record.mounts.iter().zip(captured) {
         // What is private is told by what is stored of it.
-        let mut reveal = Reveal::default();
+        let mut reveal = PrivateOverlay::default();
         let (before, _) = reveal.stored_manifest(store, &record, mount)?;
         let now = match later.withheld.is_empty() {
             true => now.clone(),

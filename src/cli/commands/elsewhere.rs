@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::paths;
-use crate::capture::{Note, Reveal};
+use crate::capture::{Note, PrivateOverlay};
 use crate::cli::context::Context;
 use crate::cli::document::ReasonDocument;
 use crate::cli::error::{CliError, ErrorKind};
@@ -22,7 +22,7 @@ pub(super) struct Part<'a> {
     pub(super) mount: &'a MountRecord,
     manifest: Manifest,
     scope: Scope,
-    reveal: Reveal,
+    reveal: PrivateOverlay,
     notes: Vec<Note>,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn parts<'a>(
     let mut parts = Vec::new();
     for (mount, scope) in target.mounts.iter().zip(scopes) {
         // With what nobody has but the place that it came from, nothing is written elsewhere.
-        let mut reveal = Reveal::elsewhere(store);
+        let mut reveal = PrivateOverlay::elsewhere(store);
         let (manifest, notes) = reveal.stored_manifest(store, target, mount)?;
         let Some(manifest) = manifest else { continue };
         let known = paths::Known {

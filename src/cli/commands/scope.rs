@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::words::Words;
-use crate::capture::{open_nonblocking, tracked_by_git};
+use crate::capture::{repository_summary, tracked_by_git};
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -65,10 +65,10 @@ pub(super) fn contract(
             let identity = Identity::at(&coverage.root.to_path());
             let foreign = count_foreign(coverage, &identity, MAX_VISITED);
             mount.foreign = Some(foreign.map_err(ContractError::from)?);
-            mount.git = open_nonblocking(coverage);
+            mount.git = repository_summary(coverage);
         } else if let Some(watched) = contract.watched.iter().find(|watched| watched.root == mount.root) {
             // No file is kept of it.
-            mount.git = open_nonblocking(watched).map(|git| RepositoryState {
+            mount.git = repository_summary(watched).map(|git| RepositoryState {
                 covered: GitCoverage::Off,
                 ..git
             });

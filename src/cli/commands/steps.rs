@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::capture::Reveal;
+use crate::capture::PrivateOverlay;
 use crate::cli::error::CliError;
 use crate::diff::count_changes;
 use crate::model::{CallRef, MountRecord, PathCounts, SnapshotId, SnapshotKind, SnapshotRecord};
@@ -65,7 +65,7 @@ fn count(store: &Store, before: &SnapshotId, after: &SnapshotId) -> Option<PathC
     let (before, after) = (store.record(before).ok()?, store.record(after).ok()?);
     let mut counts = PathCounts::default();
     for mount in &before.mounts {
-        let mut reveal = Reveal::default();
+        let mut reveal = PrivateOverlay::default();
         let mut read = |record: &SnapshotRecord, mount: &MountRecord| {
             Some(reveal.stored_manifest(store, record, mount).ok()?.0)
         };

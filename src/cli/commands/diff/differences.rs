@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use super::nothing;
 use super::sides::{Later, live, stored};
-use crate::capture::{CaptureError, Earlier, Reveal, Seen, Show, check_mount};
+use crate::capture::{CaptureError, Earlier, PrivateOverlay, Seen, Show, check_mount};
 use crate::cli::args::Until;
 use crate::cli::commands::paths;
 use crate::cli::commands::repositories::{repositories, settings};
@@ -189,7 +189,7 @@ pub(in crate::cli) fn differences(
         if let Later::Now = later {
             check_mount(mount).map_err(CaptureError::from)?;
         }
-        let mut reveal = Reveal::of(store, &mount.coverage, Show::Stored)?;
+        let mut reveal = PrivateOverlay::of(store, &mount.coverage, Show::Stored)?;
         let plain = store.manifest(&from, mount)?;
         let (before, _) = reveal.shown(store, &from, mount, plain.clone())?;
         let mut after = match &later {
@@ -325,7 +325,7 @@ pub(in crate::cli) fn differences(
 fn since(
     (before, after): (Option<&Manifest>, Option<&Manifest>),
     mut now: Seen,
-    reveal: &mut Reveal,
+    reveal: &mut PrivateOverlay,
     mount: &MountRecord,
 ) -> BTreeMap<RelPath, Since> {
     if let Some(now) = &mut now.manifest {

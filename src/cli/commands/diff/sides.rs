@@ -1,6 +1,6 @@
 //! The two sides of a `diff`: a snapshot, and a later one or the files as they are.
 
-use crate::capture::{Earlier, Latest, Look, Reveal, Seen, look};
+use crate::capture::{Earlier, Latest, LiveScan, PrivateOverlay, Seen, look};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::model::{Coverage, SnapshotRecord, WithheldFact};
@@ -16,7 +16,7 @@ impl Later {
     /// What this side has of private files; none when it cannot be told.
     pub(super) fn withheld<'a>(
         &'a self,
-        reveal: &'a Reveal,
+        reveal: &'a PrivateOverlay,
         coverage: &Coverage,
     ) -> Option<&'a [WithheldFact]> {
         let Self::Snapshot(record) = self else {
@@ -39,7 +39,7 @@ pub(super) fn live(
     let latest = Latest::find(store, coverage);
     let reference = latest.as_ref().map(Latest::earlier).or(before);
     Ok(look(
-        &Look {
+        &LiveScan {
             coverage,
             reference,
             check_content,
@@ -53,7 +53,7 @@ pub(super) fn stored(
     store: &Store,
     record: &SnapshotRecord,
     coverage: &Coverage,
-    reveal: &mut Reveal,
+    reveal: &mut PrivateOverlay,
 ) -> Result<Seen, CliError> {
     let mut mounts = record.mounts.iter();
     let manifest = match mounts.find(|mount| mount.coverage.label == coverage.label) {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::contents::{HashOnly, complete};
+use super::pipeline::matcher;
 use super::repositories::survey;
-use super::take::matcher;
 use super::walk::{Reference, Skipped, Walk};
 use super::{CaptureError, Limits};
 use crate::model::{Content, Coverage, Hasher, Manifest, RepositoryFacts, SnapshotRecord, Time, add_sizes};
@@ -27,7 +27,7 @@ pub struct Earlier<'a> {
 }
 
 /// What to look at.
-pub struct Look<'a> {
+pub struct LiveScan<'a> {
     /// Which paths count.
     pub coverage: &'a Coverage,
     /// What is known already.
@@ -48,7 +48,7 @@ pub struct Seen {
 ///
 /// # Errors
 /// [`CaptureError`]; never a limit.
-pub fn look(request: &Look<'_>, observer: &dyn Observer) -> Result<Seen, CaptureError> {
+pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<Seen, CaptureError> {
     let root = match Root::open(&request.coverage.root.to_path()) {
         Ok(root) => root,
         Err(MountError::Missing { .. }) => {

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use super::guard::Guard;
+use super::limits::Tally;
 use super::scan::{Job, Scan, Scanned};
-use super::tally::Tally;
 use super::{Skipped, Walk};
 use crate::capture::CaptureError;
 use crate::model::RelPath;

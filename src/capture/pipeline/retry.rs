@@ -2,8 +2,8 @@
 
 use super::{Capture, Captured, Request};
 use crate::capture::CaptureError;
-use crate::capture::frozen::{Freezing, Frozen, freeze};
-use crate::capture::known::Known;
+use crate::capture::fs_snapshot::{Frozen, SnapshotAttempt, freeze};
+use crate::capture::parent::ParentSnapshot;
 use crate::clock::{Entropy, random};
 use crate::model::{Coverage, NativeUse, SnapshotId, SnapshotKind};
 use crate::observer::{Observer, Phase};
@@ -32,11 +32,11 @@ pub fn take(
 pub fn take_with(
     store: &Store,
     request: &Request<'_>,
-    freezing: Freezing,
+    freezing: SnapshotAttempt,
     observer: &dyn Observer,
     entropy: &dyn Entropy,
 ) -> Result<Captured, CaptureError> {
-    let Freezing { frozen, notes } = freezing;
+    let SnapshotAttempt { frozen, notes } = freezing;
     let mut notes = notes;
     let mut result = take_from(store, request, frozen.as_ref(), observer, entropy);
     // What a cluster does not come to show is no reason for no snapshot at all: nothing has begun that it would be too late for.
@@ -53,8 +53,8 @@ pub fn take_with(
         result = take_from(store, request, None, observer, entropy);
     }
     let left = frozen.and_then(|frozen| match &result {
-        Ok(captured) => frozen.let_go_unless_kept(&captured.record).err(),
-        Err(_) => frozen.let_go().err(),
+        Ok(captured) => frozen.release_unless_kept(&captured.record).err(),
+        Err(_) => frozen.release().err(),
     });
     let mut captured = result?;
     captured.notes.extend(notes);
@@ -111,13 +111,13 @@ fn read_from(
     let is_asked = |coverage: &Coverage| coverage.by_commit;
     // An emergency snapshot is there to be gone back to, whatever became of the repository.
     let by_commit = request.kind != SnapshotKind::Emergency && request.coverages.iter().any(is_asked);
-    let find = || Known::find(store, request.coverages);
+    let find = || ParentSnapshot::find(store, request.coverages);
     let mut result = attempt(find(), by_commit);
     if by_commit && matches!(result, Ok(None)) {
         result = attempt(find(), false);
     }
     if matches!(result, Ok(None)) {
-        result = attempt(Known::nothing(store), false);
+        result = attempt(ParentSnapshot::nothing(store), false);
     }
     let whole = |captured: Option<Captured>| {
         captured.ok_or_else(|| CaptureError::Write(std::io::Error::other("the archive is not whole")))

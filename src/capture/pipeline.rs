@@ -1,27 +1,27 @@
 //! One capture from beginning to end, and its sibling that only looks.
 
 mod commits;
-mod held;
+mod content_refs;
+mod git_consistency;
 mod private;
 mod request;
-mod steady;
+mod retry;
 mod step;
-mod whole;
 
 use std::collections::BTreeSet;
 
 use self::commits::Read;
+use self::git_consistency::Taken;
 use self::private::keep_private;
 pub use self::request::Request;
-use self::steady::Taken;
+pub use self::retry::{take, take_from, take_with};
 pub use self::step::CountChanges;
-pub use self::whole::{take, take_from, take_with};
 use super::contents::{Completed, HashOnly, complete};
-use super::frozen::Frozen;
-use super::known::Known;
+use super::fs_snapshot::Frozen;
 use super::limit::biggest;
 use super::mounted::{missing, record, with_changed};
 use super::pack::Packer;
+use super::parent::ParentSnapshot;
 use super::private::{PrivateFile, look_at_private};
 use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
@@ -55,7 +55,7 @@ struct Capture<'a> {
     frozen: Option<&'a Frozen>,
     observer: &'a dyn Observer,
     /// What is in the store already.
-    known: Known,
+    known: ParentSnapshot,
     /// Whether the commit of a clean work tree may be recorded instead of its files.
     by_commit: bool,
     /// The key of digests of credentials, when there may be any.
@@ -78,7 +78,7 @@ impl<'a> Capture<'a> {
             }
             walks.push(walked);
         }
-        if self.request.must_fit {
+        if self.request.enforce_limits {
             self.fits(&walks)?;
         }
         let to_read = walks.iter().flatten().map(|(_, walked)| walked.bytes_to_read());

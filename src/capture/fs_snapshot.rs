@@ -18,7 +18,7 @@ use crate::store::{FsSnapshotRegistry, Store, StoreError, dataset_snapshot, lett
 
 /// What became of freezing.
 #[derive(Default)]
-pub struct Freezing {
+pub struct SnapshotAttempt {
     /// What was frozen, when anything was.
     pub frozen: Option<Frozen>,
     /// Why something was not, although it was agreed.
@@ -162,11 +162,11 @@ impl Frozen {
     /// Lets it go when the snapshot that became of it does not need it. What is kept is written down as before.
     ///
     /// # Errors
-    /// As [`Self::let_go`].
-    pub fn let_go_unless_kept(self, record: &SnapshotRecord) -> Result<(), StoreError> {
+    /// As [`Self::release`].
+    pub fn release_unless_kept(self, record: &SnapshotRecord) -> Result<(), StoreError> {
         match record.mounts.iter().any(|mount| mount.native.is_some()) {
             true => Ok(()),
-            false => self.let_go(),
+            false => self.release(),
         }
     }
 
@@ -174,7 +174,7 @@ impl Frozen {
     ///
     /// # Errors
     /// [`StoreError::Native`] with one that stays; the next command that writes tries again.
-    pub fn let_go(self) -> Result<(), StoreError> {
+    pub fn release(self) -> Result<(), StoreError> {
         self.natives.remove()
     }
 }
@@ -188,8 +188,8 @@ pub fn freeze(
     request: &Request<'_>,
     observer: &dyn Observer,
     entropy: &dyn Entropy,
-) -> Result<Freezing, CaptureError> {
-    let mut freezing = Freezing::default();
+) -> Result<SnapshotAttempt, CaptureError> {
+    let mut freezing = SnapshotAttempt::default();
     let mounts: Vec<PathBuf> = request
         .coverages
         .iter()
@@ -246,7 +246,7 @@ pub fn freeze(
         }
         Err(error) => {
             // What cannot be removed either is written down.
-            let left = frozen.let_go().err();
+            let left = frozen.release().err();
             if observer.cancelled() {
                 return Err(CaptureError::Interrupted);
             }
@@ -280,7 +280,7 @@ fn is_worth(request: &Request<'_>, coverage: &Coverage) -> bool {
     }
 }
 
-impl Freezing {
+impl SnapshotAttempt {
     /// A mount that cannot be frozen. What closes a session, or lets a restore be undone, is taken all the same: it is archived then.
     fn lack(&mut self, kind: SnapshotKind, coverage: &Coverage, why: String) -> Result<(), CaptureError> {
         let path = coverage.root.to_path();

@@ -13,7 +13,7 @@ use crate::mount::Root;
 use crate::platform::parallel;
 
 /// A repository and its work tree.
-pub(super) struct Dirt<'a> {
+pub(super) struct WorktreeStatus<'a> {
     pub(super) root: &'a Root,
     pub(super) manifest: &'a Manifest,
     /// What excludes left out.
@@ -25,7 +25,7 @@ pub(super) struct Dirt<'a> {
     pub(super) repository: &'a Repository<'a>,
 }
 
-impl Dirt<'_> {
+impl WorktreeStatus<'_> {
     /// Fills in what differs and what is staged; gives what could hide a difference.
     pub(super) fn find(
         &self,

@@ -23,7 +23,7 @@ pub struct Request<'a> {
     /// How much is too much.
     pub limits: Limits,
     /// Refuse what might not fit into the room that is free where the store lies.
-    pub must_fit: bool,
+    pub enforce_limits: bool,
     /// Wait until a cluster has frozen what lies in it, where it can be read as it is as well.
     pub waits: bool,
     /// Read every file, whatever its stat data say.
@@ -59,7 +59,7 @@ impl<'a> Request<'a> {
             message: None,
             coverages,
             limits: Limits::NONE,
-            must_fit: false,
+            enforce_limits: false,
             waits: true,
             check_content: false,
             count: None,

@@ -28,7 +28,7 @@ pub enum Show {
 
 /// The private files of one mount.
 #[derive(Default)]
-pub struct Reveal {
+pub struct PrivateOverlay {
     show: Show,
     key: Option<DigestKey>,
     facts: Option<Vec<WithheldFact>>,
@@ -49,7 +49,7 @@ pub struct Reveal {
     lent: DecryptedContent,
 }
 
-impl Reveal {
+impl PrivateOverlay {
     /// Looks at what is there now.
     ///
     /// # Errors

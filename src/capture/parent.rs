@@ -84,7 +84,7 @@ fn record(store: &Store, coverage: &Coverage) -> Option<(SnapshotRecord, usize)>
 }
 
 /// What is known of all mounts of a capture.
-pub(super) struct Known {
+pub(super) struct ParentSnapshot {
     /// For each mount the latest snapshot of the same root.
     mounts: Vec<Option<Latest>>,
     /// Which of them are the state of agents.
@@ -93,7 +93,7 @@ pub(super) struct Known {
     blobs: [Blobs; 2],
 }
 
-impl Known {
+impl ParentSnapshot {
     /// Finds it. An archive that does not open is not among the blobs: what it held is read and stored again.
     pub(super) fn find(store: &Store, coverages: &[Coverage]) -> Self {
         let records: Vec<_> = coverages.iter().map(|coverage| record(store, coverage)).collect();
