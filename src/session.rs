@@ -1,38 +1,38 @@
 //! Sessions: an instance from its beginning to its end, whether it lives, and who may do what while it does.
 
-mod adopt;
 mod begin;
+mod checkpoints;
 mod containers;
+mod deferred_baseline;
 mod end;
 mod forks;
-mod frozen;
 mod guard;
 mod import;
-mod known;
-mod pending;
+mod import_replica;
+mod liveness;
+mod mounts;
+mod recovery;
 mod select;
-mod state;
-mod steps;
 
-pub use adopt::{AdoptError, AdoptRequest, Adopted, adopt};
 pub use begin::{BeginRequest, Begun, begin};
+pub use checkpoints::{CheckpointRequest, checkpoint, checkpoint_if_changed};
 pub use containers::Docker;
-pub use end::{Closed, EndRequest, end, settle_lost, settle_lost_on};
-pub use forks::{check_branch, forked_from};
-pub use frozen::{
-    LimitsOf, Thawed, ThawedEnd, awaited, forget_frozen, forgettable, give_up_stuck, is_awaited,
-    settle_frozen, store_baseline, stuck,
+pub use deferred_baseline::{
+    DeferredBaseline, LimitsOf, ThawedEnd, awaited, forget_frozen, forgettable, give_up_stuck, is_awaited,
+    store_baseline, store_deferred_baselines, stuck,
 };
+pub use end::{Closed, EndRequest, close_orphaned_sessions, end, settle_lost_on};
+pub use forks::{check_branch, forked_from};
 pub use guard::{
-    Allowed, is_inside, overlap, refuse_active, refuse_beside, refuse_inside, refuse_living,
+    Allowed, ensure_idle, ensure_no_overlap, ensure_outside_session, is_inside, overlap, refuse_living,
     sessions_of_caller,
 };
 pub use import::{ImportRequest, import};
-pub use known::recorded_mounts;
-pub use pending::{is_torn, make_way, roots};
+pub use import_replica::{AdoptError, AdoptRequest, Adopted, adopt};
+pub use liveness::{LivenessProbe, Reason, State, is_active, state, state_by};
+pub use mounts::recorded_mounts;
+pub use recovery::{is_torn, recover_interrupted_restores, roots};
 pub use select::{check_name, find_before, find_called, find_instance, find_snapshot};
-pub use state::{Reason, Sight, State, is_active, state, state_by};
-pub use steps::{Mark, checkpoint, checkpoint_if_changed};
 
 use crate::capture::CaptureError;
 use crate::clock::{Clock, Entropy};
@@ -42,7 +42,7 @@ use crate::store::StoreError;
 
 /// Who acts, and what they may ask.
 #[derive(Clone, Copy)]
-pub struct World<'a> {
+pub struct Services<'a> {
     /// Told and asked.
     pub observer: &'a dyn Observer,
     /// Wall clock.

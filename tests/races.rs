@@ -23,7 +23,7 @@ use jackin_recovery::restore::{
     Acting, Allow, MountRequest, Outcome, Proposal, Purpose, Report, RestoreError, Scope, execute,
     of_instance, propose,
 };
-use jackin_recovery::session::{BeginRequest, EndRequest, SessionError, World, begin, end};
+use jackin_recovery::session::{BeginRequest, EndRequest, Services, SessionError, begin, end};
 use jackin_recovery::store::{Store, StoreError};
 use tempfile::TempDir;
 
@@ -210,8 +210,8 @@ impl Place {
         }
     }
 
-    fn world(&self) -> World<'_> {
-        World {
+    fn world(&self) -> Services<'_> {
+        Services {
             observer: &Silent,
             clock: &self.ticking,
             entropy: &self.ticking,

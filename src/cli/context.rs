@@ -19,7 +19,7 @@ use crate::model::Time;
 use crate::platform;
 use crate::platform::remote::{Address, is_elsewhere};
 use crate::process::{AGENT_VARIABLE, Interrupts};
-use crate::session::World;
+use crate::session::Services;
 use crate::store::{Layout, Store};
 use crate::terminal::progress::Progress;
 use crate::terminal::{Terminal, sanitize, shell, width};
@@ -131,8 +131,8 @@ impl<'a> Context<'a> {
     }
 
     /// The world as the library wants it.
-    pub(super) fn world(&self) -> World<'_> {
-        World {
+    pub(super) fn world(&self) -> Services<'_> {
+        Services {
             observer: &self.progress,
             clock: &self.clock,
             entropy: &self.entropy,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{InstanceId, SnapshotId, SnapshotKind, Time};
-use crate::session::{Sight, state_by};
+use crate::session::{LivenessProbe, state_by};
 use crate::store::{InstanceRow, SnapshotRow, Store, StoreError};
 
 /// Why a snapshot stays whatever the rules say.
@@ -91,7 +91,7 @@ pub(super) struct Field {
 impl Field {
     pub(super) fn look(store: &Store) -> Result<Self, StoreError> {
         let catalog = store.catalog();
-        let sight = Sight::now();
+        let sight = LivenessProbe::now();
         let mut field = Self {
             groups: Vec::new(),
             sessions: Vec::new(),

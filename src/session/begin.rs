@@ -1,8 +1,8 @@
 //! The beginning: the instance is recorded, its baseline taken.
 
 use super::end::settle_lost_on;
-use super::pending::{make_way, roots};
-use super::{SessionError, World};
+use super::recovery::{recover_interrupted_restores, roots};
+use super::{Services, SessionError};
 use crate::capture::{
     CaptureError, Captured, Frozen, Limits, Request, SnapshotAttempt, freeze, observe, take_with,
 };
@@ -72,13 +72,13 @@ pub struct Begun {
 /// # Errors
 /// [`SessionError::Baseline`] when the baseline fails and `run_without_baseline` is off; the instance is then recorded
 /// as failed. [`SessionError::Store`].
-pub fn begin(store: &Store, world: World<'_>, request: BeginRequest<'_>) -> Result<Begun, SessionError> {
+pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> Result<Begun, SessionError> {
     // An earlier session on the same files whose end nobody saw is closed first: afterwards nobody could tell its
     // changes from this one's.
     let roots = roots(&request.coverages);
     {
         let _no_restore = store.lock_restore(&roots)?;
-        make_way(store, world, &request.coverages)?;
+        recover_interrupted_restores(store, world, &request.coverages)?;
     }
     settle_lost_on(store, world, &request.coverages)?;
     let watch = |coverage| watch(coverage, request.limits, world.observer);

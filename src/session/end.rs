@@ -1,10 +1,10 @@
 //! The end: the closing snapshot, seen or late.
 
-use super::frozen::wait_for_baseline;
+use super::deferred_baseline::wait_for_baseline;
 use super::guard::overlap;
-use super::pending::is_torn;
-use super::state::state;
-use super::{SessionError, State, World};
+use super::liveness::state;
+use super::recovery::is_torn;
+use super::{Services, SessionError, State};
 use crate::capture::{CaptureError, Captured, Request, check_mounted, take};
 use crate::diff::count_changes;
 use crate::model::{Coverage, Ending, Operation, ProcessRef, SnapshotKind};
@@ -34,7 +34,7 @@ pub struct Closed {
 ///
 /// # Errors
 /// [`SessionError::AlreadyEnded`]; [`SessionError::Capture`]; [`SessionError::Store`].
-pub fn end(store: &Store, world: World<'_>, request: EndRequest<'_>) -> Result<Closed, SessionError> {
+pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Result<Closed, SessionError> {
     let row = request.row;
     if row.ended_at.is_some() {
         return Err(SessionError::AlreadyEnded(row.id.clone()));
@@ -105,9 +105,9 @@ pub(super) fn same_mounts(store: &Store, row: &InstanceRow) -> Result<Result<(),
 ///
 /// # Errors
 /// [`SessionError::Store`].
-pub fn settle_lost(
+pub fn close_orphaned_sessions(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     row: &InstanceRow,
 ) -> Result<Option<Closed>, SessionError> {
     if row.ended_at.is_some() || state(store, row) != State::Lost || is_torn(store, &row.mounts)? {
@@ -135,7 +135,7 @@ pub fn settle_lost(
 }
 
 /// An import that was interrupted: what lies at its paths here is not its own, and is never captured for it.
-fn end_import(store: &Store, world: World<'_>, row: &InstanceRow) -> Result<(), SessionError> {
+fn end_import(store: &Store, world: Services<'_>, row: &InstanceRow) -> Result<(), SessionError> {
     let receipts = store.catalog().receipts_of(&row.id)?;
     let is_told = receipts
         .iter()
@@ -154,18 +154,22 @@ fn end_import(store: &Store, world: World<'_>, row: &InstanceRow) -> Result<(), 
     Ok(())
 }
 
-/// As [`settle_lost`], for every instance on paths that overlap with `coverages`.
+/// As [`close_orphaned_sessions`], for every instance on paths that overlap with `coverages`.
 ///
 /// # Errors
 /// [`SessionError::Store`].
-pub fn settle_lost_on(store: &Store, world: World<'_>, coverages: &[Coverage]) -> Result<(), SessionError> {
+pub fn settle_lost_on(
+    store: &Store,
+    world: Services<'_>,
+    coverages: &[Coverage],
+) -> Result<(), SessionError> {
     for row in store.catalog().instances()? {
         if row
             .mounts
             .iter()
             .any(|theirs| coverages.iter().any(|ours| overlap(ours, theirs)))
         {
-            settle_lost(store, world, &row)?;
+            close_orphaned_sessions(store, world, &row)?;
         }
     }
     Ok(())

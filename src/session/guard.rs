@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::containers::refuse_containers;
-use super::state::{Sight, is_active, state_by};
+use super::liveness::{LivenessProbe, is_active, state_by};
 use super::{SessionError, State};
 use crate::environment::Environment;
 use crate::model::{Coverage, InstanceId};
@@ -14,8 +14,8 @@ use crate::store::{InstanceRow, Store};
 ///
 /// # Errors
 /// [`SessionError::Active`] with the reasons; [`SessionError::Store`].
-pub fn refuse_active(store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
-    let sight = Sight::now();
+pub fn ensure_idle(store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
+    let sight = LivenessProbe::now();
     if let State::Active(reasons) = state_by(&sight, store, row) {
         return Err(SessionError::Active {
             instance: row.id.clone(),
@@ -26,7 +26,7 @@ pub fn refuse_active(store: &Store, row: &InstanceRow) -> Result<(), SessionErro
     refuse_others(&sight, store, row)
 }
 
-fn refuse_others(sight: &Sight, store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
+fn refuse_others(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
     let overlapping = |other: &InstanceRow| {
         other
             .mounts
@@ -53,13 +53,13 @@ fn refuse_others(sight: &Sight, store: &Store, row: &InstanceRow) -> Result<(), 
 /// Refuses when anybody may be at work on the paths of `row`: it, another session, or an agent in a container of jackin's.
 ///
 /// # Errors
-/// As [`refuse_active`]; [`SessionError::Container`].
+/// As [`ensure_idle`]; [`SessionError::Container`].
 pub fn refuse_living(
     store: &Store,
     environment: &Environment,
     row: &InstanceRow,
 ) -> Result<(), SessionError> {
-    refuse_active(store, row)?;
+    ensure_idle(store, row)?;
     refuse_containers(environment, row)
 }
 
@@ -67,8 +67,8 @@ pub fn refuse_living(
 ///
 /// # Errors
 /// As [`refuse_living`].
-pub fn refuse_beside(store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
-    refuse_others(&Sight::now(), store, row)
+pub fn ensure_no_overlap(store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
+    refuse_others(&LivenessProbe::now(), store, row)
 }
 
 /// Whether a place that one covers lies in one of the other.
@@ -91,7 +91,7 @@ pub(super) fn touch(a: &Path, b: &Path) -> bool {
 ///
 /// # Errors
 /// [`SessionError::Inside`]; [`SessionError::Store`].
-pub fn refuse_inside(
+pub fn ensure_outside_session(
     store: &Store,
     environment: &Environment,
     allowed: Allowed<'_>,

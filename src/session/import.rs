@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::World;
+use super::Services;
 use crate::clock::random;
 use crate::model::{
     ByteString, Coverage, Ending, InstanceId, Operation, SnapshotId, SnapshotKind, SnapshotRecord,
@@ -26,7 +26,7 @@ pub struct ImportRequest<'a> {
 /// [`TransferError`].
 pub fn import(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     request: &ImportRequest<'_>,
 ) -> Result<SnapshotRecord, TransferError> {
     let incoming = request.incoming;

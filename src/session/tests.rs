@@ -7,7 +7,7 @@ mod guards;
 mod lives;
 mod whole;
 
-use super::{BeginRequest, Begun, SessionError, World, begin};
+use super::{BeginRequest, Begun, Services, SessionError, begin};
 use crate::capture::Limits;
 use crate::capture::tests::Place;
 use crate::clock::Clock as _;
@@ -15,8 +15,8 @@ use crate::model::{Coverage, InstanceId, Operation, ProcessRef};
 use crate::observer::{Observer, Silent};
 use crate::store::InstanceRow;
 
-fn world<'a>(place: &'a Place, observer: &'a dyn Observer) -> World<'a> {
-    World {
+fn world<'a>(place: &'a Place, observer: &'a dyn Observer) -> Services<'a> {
+    Services {
         observer,
         clock: &place.clock,
         entropy: &place.entropy,

@@ -15,7 +15,7 @@ use crate::model::{
     AgentRef, ContainerRef, Coverage, ProcessRef, RepositoryFacts, SnapshotRecord, WatchedMount,
 };
 use crate::process;
-use crate::session::{Allowed, BeginRequest, Begun, begin, refuse_inside};
+use crate::session::{Allowed, BeginRequest, Begun, begin, ensure_outside_session};
 use crate::store::Store;
 use crate::terminal::sanitize;
 
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
         ),
     };
     let store = context.store_for_writing()?;
-    refuse_inside(&store, context.environment, Allowed::Nothing)?;
+    ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
     let width = context.terminal.width_err();
     context.terminal.note(&view::contract::contract(&contract, width));
     warn_of_absent(context, &contract);

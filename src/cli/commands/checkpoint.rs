@@ -12,7 +12,9 @@ use crate::cli::document::{CheckpointDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::model::{InstanceId, SnapshotRecord};
-use crate::session::{Allowed, Mark, check_name, checkpoint, find_called, is_active, refuse_inside};
+use crate::session::{
+    Allowed, CheckpointRequest, check_name, checkpoint, ensure_outside_session, find_called, is_active,
+};
 use crate::store::{InstanceRow, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
@@ -26,7 +28,7 @@ pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status
             format!("show {id}"),
         )
     })?;
-    let mark = Mark {
+    let mark = CheckpointRequest {
         name: args.name.as_deref(),
         message: args.message.as_deref(),
         call: None,
@@ -52,7 +54,7 @@ pub(in crate::cli) fn take(
     context: &Context<'_>,
     store: &Store,
     row: &InstanceRow,
-    mark: Mark<'_>,
+    mark: CheckpointRequest<'_>,
 ) -> Result<Captured, CliError> {
     let captured = checkpoint(store, context.world(), row, mark)?;
     warn_of_unsteady(context, &captured.record);
@@ -85,7 +87,7 @@ pub(in crate::cli) fn living(
     }
     let store = context.store_for_writing()?;
     let row = find_called(&store, context.environment, wanted)?;
-    refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
+    ensure_outside_session(&store, context.environment, Allowed::Checkpoint(&row.id))?;
     if !is_active(&store, &row) {
         let message = format!(
             "{} is not active; a checkpoint shows a moment within a session",

@@ -14,7 +14,7 @@ use crate::config::Mode;
 use crate::diff::PatchOptions;
 use crate::model::{RelPath, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{find_called, find_instance, find_snapshot, is_active, settle_lost};
+use crate::session::{close_orphaned_sessions, find_called, find_instance, find_snapshot, is_active};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
@@ -235,7 +235,7 @@ pub(super) fn settle_and_say(
     store: &Store,
     row: &InstanceRow,
 ) -> Result<(), CliError> {
-    if let Some(closed) = settle_lost(store, context.world(), row)? {
+    if let Some(closed) = close_orphaned_sessions(store, context.world(), row)? {
         context.terminal.warn(&format!(
             "nobody saw {} end; a late closing snapshot was taken now, and what changed in between cannot be told apart",
             row.id

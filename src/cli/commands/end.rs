@@ -14,7 +14,9 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::model::{Ending, ProcessRef};
 use crate::process;
-use crate::session::{Allowed, Closed, EndRequest, SessionError, World, end, find_called, refuse_inside};
+use crate::session::{
+    Allowed, Closed, EndRequest, Services, SessionError, end, ensure_outside_session, find_called,
+};
 use crate::store::Store;
 
 pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {
@@ -26,7 +28,7 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
     drop(reading);
     let store = context.store_for_writing()?;
     let row = find_called(&store, context.environment, &args.instance)?;
-    refuse_inside(&store, context.environment, Allowed::End(&row.id))?;
+    ensure_outside_session(&store, context.environment, Allowed::End(&row.id))?;
     if row.ended_at.is_none() && store.instance_locked(&row.id)? {
         let message = format!("{} was started by launch, which ends it itself", row.id);
         return Err(CliError::new(ErrorKind::RefusedActive, message).hint("stop its command instead"));
@@ -81,7 +83,7 @@ pub(super) fn end_held(
     let world = context.world();
     let noted = context.interrupts.noted();
     let steadfast = Steadfast::new(Some(world.observer), context.terminal, noted);
-    let world = World {
+    let world = Services {
         observer: &steadfast,
         ..world
     };

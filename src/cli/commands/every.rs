@@ -19,7 +19,7 @@ use crate::environment::Environment;
 use crate::model::{InstanceId, Operation, SnapshotKind};
 use crate::observer::{Observer, Phase};
 use crate::platform::remote::hang_up_where;
-use crate::session::{Mark, World, checkpoint_if_changed, find_instance, is_active};
+use crate::session::{CheckpointRequest, Services, checkpoint_if_changed, find_instance, is_active};
 use crate::store::Store;
 use crate::{platform, process};
 
@@ -145,7 +145,7 @@ fn tick(
 impl Taken {
     fn once(&mut self, store: &Store, environment: &Environment, instance: &InstanceId, quiet: &Quiet) {
         let (clock, entropy) = (SystemClock, SystemEntropy);
-        let world = World {
+        let world = Services {
             observer: quiet,
             clock: &clock,
             entropy: &entropy,
@@ -153,9 +153,9 @@ impl Taken {
         };
         let taken = match store.catalog().instance(instance) {
             Ok(Some(row)) => {
-                let mark = Mark {
+                let mark = CheckpointRequest {
                     message: Some("automatic"),
-                    ..Mark::default()
+                    ..CheckpointRequest::default()
                 };
                 checkpoint_if_changed(store, world, &row, mark).map_err(|error| error.to_string())
             }

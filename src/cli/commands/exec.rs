@@ -14,7 +14,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::config::OnFailure;
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{Mark, checkpoint_if_changed};
+use crate::session::{CheckpointRequest, checkpoint_if_changed};
 use crate::store::InstanceRow;
 use crate::terminal::sanitize;
 
@@ -35,9 +35,9 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
     if may_change {
         let name = sanitize::os(program);
         let message = format!("before {name}");
-        let mark = Mark {
+        let mark = CheckpointRequest {
             message: Some(&message),
-            ..Mark::default()
+            ..CheckpointRequest::default()
         };
         if let Err(error) = checkpoint_if_changed(&store, context.world(), &row, mark) {
             let error = CliError::from(error);

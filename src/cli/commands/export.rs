@@ -9,7 +9,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
 use crate::model::{ByteString, Operation};
-use crate::session::{Allowed, find_called, find_snapshot, refuse_inside};
+use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot};
 use crate::terminal::size;
 use crate::transfer::{ExportRequest, export};
 
@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Status, Cl
         .store_for_reading()?
         .ok_or_else(|| no_store(&args.instance))?;
     let row = find_called(&reading, context.environment, &args.instance)?;
-    refuse_inside(&reading, context.environment, Allowed::Nothing)?;
+    ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
     let wanted = args.from.as_deref().unwrap_or("baseline");
     let snapshot = find_snapshot(&reading, &row, wanted).map_err(|error| nothing(&row, error))?;
     if args.file == "-" {

@@ -21,7 +21,7 @@ use crate::model::{ByteString, ForkId, ForkReference, Operation, SnapshotRecord}
 use crate::mount::Dir;
 use crate::platform;
 use crate::restore::{Fresh, RestoreError};
-use crate::session::{Allowed, check_branch, find_snapshot, refuse_inside};
+use crate::session::{Allowed, check_branch, ensure_outside_session, find_snapshot};
 use crate::store::{ForkRow, InstanceRow, LockGuard, Store, fork_draft};
 use crate::terminal::{sanitize, size};
 
@@ -47,7 +47,7 @@ pub(super) fn run(context: &Context<'_>, args: &ForkArgs) -> Result<Status, CliE
         return Err(CliError::new(ErrorKind::Usage, message)
             .hint("leave --from out, or name the session instead of the fork"));
     }
-    refuse_inside(&reading, context.environment, Allowed::Nothing)?;
+    ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
     let forked = fork(context, reading, &row, again.as_ref(), args)?;
     Ok(tell(context, args, forked))
 }

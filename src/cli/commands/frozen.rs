@@ -7,7 +7,7 @@ use crate::cli::document::NativeDocument;
 use crate::cli::error::CliError;
 use crate::model::{FsSnapshotIntent, InstanceId};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{Thawed, ThawedEnd, is_awaited, settle_frozen};
+use crate::session::{DeferredBaseline, ThawedEnd, is_awaited, store_deferred_baselines};
 use crate::store::{NativeState, Store, StoreError};
 use crate::terminal::sanitize;
 
@@ -15,7 +15,7 @@ use crate::terminal::sanitize;
 pub(in crate::cli) fn settle_frozen_and_say(context: &Context<'_>, store: &Store) {
     // To store one takes a while, which an agent's tool call must not wait for. What nobody needs goes all the same.
     if context.environment.get(INSTANCE_VARIABLE).is_some() || !context.takes_up_frozen {
-        let _ = settle_frozen(store, context.world(), None, false);
+        let _ = store_deferred_baselines(store, context.world(), None, false);
         return;
     }
     for done in settled(context, store, false) {
@@ -24,7 +24,7 @@ pub(in crate::cli) fn settle_frozen_and_say(context: &Context<'_>, store: &Store
 }
 
 /// Takes up what was left, and stores what fits; `again`: also what was just asked for in vain.
-pub(super) fn settled(context: &Context<'_>, store: &Store, again: bool) -> Vec<Thawed> {
+pub(super) fn settled(context: &Context<'_>, store: &Store, again: bool) -> Vec<DeferredBaseline> {
     let limits = |instance: &InstanceId| {
         let row = store.catalog().instance(instance).ok()??;
         let limits = terms(context, &row).ok()??.limits;
@@ -33,13 +33,13 @@ pub(super) fn settled(context: &Context<'_>, store: &Store, again: bool) -> Vec<
             max_bytes: limits.max_bytes.value,
         })
     };
-    settle_frozen(store, context.world(), Some(&limits), again).unwrap_or_else(|error| {
+    store_deferred_baselines(store, context.world(), Some(&limits), again).unwrap_or_else(|error| {
         context.terminal.warn(&sanitize::text(&error.to_string()));
         Vec::new()
     })
 }
 
-pub(super) fn tell(context: &Context<'_>, done: Thawed) {
+pub(super) fn tell(context: &Context<'_>, done: DeferredBaseline) {
     let terminal = context.terminal;
     let whose = done
         .instance

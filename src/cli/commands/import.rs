@@ -14,7 +14,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::model::SnapshotRecord;
 use crate::platform;
-use crate::session::{Allowed, ImportRequest, import, refuse_inside};
+use crate::session::{Allowed, ImportRequest, ensure_outside_session, import};
 use crate::terminal::sanitize;
 use crate::transfer::Incoming;
 
@@ -22,7 +22,7 @@ mod copy;
 
 pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Status, CliError> {
     if let Some(store) = context.store_for_reading()? {
-        refuse_inside(&store, context.environment, Allowed::Nothing)?;
+        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
     }
     if let Some(from) = &args.from {
         return copy::run(context, args, from);

@@ -15,7 +15,7 @@ use crate::cli::view;
 use crate::clock::random;
 use crate::config::{Config, ConfigError, Edit, Flags, Wanted, settle};
 use crate::contract::{Target, automatic_excludes};
-use crate::session::{Allowed, refuse_inside};
+use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::sanitize;
 use clap::ValueEnum as _;
 
@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Status, CliE
     let terminal = context.terminal;
     // An agent must not decide what its next session may be undone to.
     if let Some(store) = context.store_for_reading()? {
-        refuse_inside(&store, context.environment, Allowed::Nothing)?;
+        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
     }
     let config = Config::load(context.environment)?;
     let workspace = workspace(context, &config, args.target.as_deref())?;

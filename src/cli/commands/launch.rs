@@ -24,8 +24,8 @@ use crate::model::{Ending, ProcessRef};
 use crate::platform::remote::hang_up;
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
 use crate::session::{
-    Allowed, Begun, Closed, EndRequest, SessionError, Sight, World, end, find_instance, overlap,
-    refuse_inside, state_by,
+    Allowed, Begun, Closed, EndRequest, LivenessProbe, Services, SessionError, end, ensure_outside_session,
+    find_instance, overlap, state_by,
 };
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
@@ -55,7 +55,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         .transpose()?;
     let store = context.store_for_writing();
     if let Ok(store) = &store {
-        refuse_inside(store, context.environment, Allowed::Nothing)?;
+        ensure_outside_session(store, context.environment, Allowed::Nothing)?;
     }
     tell(context);
     let store = match store {
@@ -242,7 +242,7 @@ fn say_who_else(
         let mut theirs = row.mounts.iter();
         theirs.any(|theirs| contract.coverages().any(|ours| overlap(ours, theirs)))
     };
-    let sight = Sight::now();
+    let sight = LivenessProbe::now();
     for row in store.catalog().instances()? {
         if overlaps(&row) && state_by(&sight, store, &row).is_active() {
             context.terminal.warn(&format!(
@@ -264,7 +264,7 @@ fn close(
 ) -> Option<Closed> {
     let world = context.world();
     let steadfast = Steadfast::new(Some(world.observer), context.terminal, context.interrupts.noted());
-    let world = World {
+    let world = Services {
         observer: &steadfast,
         ..world
     };

@@ -11,7 +11,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::config::{JackinInstance, Unread, jackin_instances};
-use crate::session::{Docker, Sight, State, forked_from, state_by};
+use crate::session::{Docker, LivenessProbe, State, forked_from, state_by};
 use crate::store::{InstanceRow, Store, Tally};
 use crate::terminal::{self, Role, sanitize, size, style};
 
@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliE
     let store = context.store_for_reading()?;
     if let Some(store) = &store {
         waiting = waiting_instances(store);
-        let sight = Sight::now();
+        let sight = LivenessProbe::now();
         // The table says how many there are; only the document has each of them.
         let tallies = match args.json {
             true => HashMap::new(),

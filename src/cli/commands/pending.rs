@@ -6,7 +6,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::model::{Decision, InstanceId};
 use crate::restore::{Cleared, RestoreError, pending};
-use crate::session::{SessionError, make_way};
+use crate::session::{SessionError, recover_interrupted_restores};
 use crate::store::{InstanceRow, PendingRestore, RestoreStage, Store, StoreError};
 use crate::terminal::{sanitize, size};
 
@@ -40,7 +40,7 @@ pub(super) fn make_way_and_say(
     store: &Store,
     row: &InstanceRow,
 ) -> Result<(), CliError> {
-    for done in make_way(store, context.world(), &row.mounts)? {
+    for done in recover_interrupted_restores(store, context.world(), &row.mounts)? {
         tell_left(context, &done.left);
         context.terminal.note(&what_was_cleared(&done));
     }

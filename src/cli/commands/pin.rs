@@ -7,7 +7,7 @@ use crate::cli::document::{Head, PinDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::model::Operation;
-use crate::session::{Allowed, find_called, find_snapshot, refuse_inside};
+use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot};
 
 pub(super) fn pin(context: &Context<'_>, args: &PinArgs) -> Result<Status, CliError> {
     set(context, args, true)
@@ -24,7 +24,7 @@ fn set(context: &Context<'_>, args: &PinArgs, pinned: bool) -> Result<Status, Cl
     }
     let store = context.store_for_writing()?;
     let row = find_called(&store, context.environment, &args.instance)?;
-    refuse_inside(&store, context.environment, Allowed::Nothing)?;
+    ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
     let snapshot = match &args.snapshot {
         Some(wanted) => Some(
             find_snapshot(&store, &row, wanted)

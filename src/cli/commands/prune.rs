@@ -13,7 +13,9 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::model::{FsSnapshotIntent, SnapshotId};
 use crate::retention::{Acting, Care, PrunePlan, carry_out, plan};
-use crate::session::{Allowed, ThawedEnd, forget_frozen, forgettable, give_up_stuck, refuse_inside, stuck};
+use crate::session::{
+    Allowed, ThawedEnd, ensure_outside_session, forget_frozen, forgettable, give_up_stuck, stuck,
+};
 use crate::store::Store;
 use crate::terminal::{sanitize, size};
 
@@ -27,7 +29,7 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, Cli
         }
         return Ok(ExitCode::Done.into());
     };
-    refuse_inside(&store, context.environment, Allowed::Nothing)?;
+    ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
     if let Some(prefix) = &args.forget {
         return forget(context, args, &store, prefix);
     }

@@ -6,7 +6,7 @@ use crate::cli::document::{Head, HostPathDocument, RebuildDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::model::Operation;
-use crate::session::{Allowed, refuse_inside};
+use crate::session::{Allowed, ensure_outside_session};
 use crate::store::{LostRecord, Mended, Store, StoreError, mend_chain};
 use crate::terminal::{sanitize, size};
 
@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, C
         tell(context, args, 0, &Found::default());
         return Ok(ExitCode::Done.into());
     };
-    refuse_inside(&reading, context.environment, Allowed::Nothing)?;
+    ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
     drop(reading);
     let mended = mend_chain(&context.layout()?, args.accept_loss).map_err(|error| match error {
         StoreError::Chain { number, .. } => {
@@ -47,7 +47,7 @@ pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, C
         other => other.into(),
     })?;
     let store = context.store_for_writing()?;
-    refuse_inside(&store, context.environment, Allowed::Nothing)?;
+    ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
     let found = Found {
         given_up: accept_loss(context, &store, args, mended.as_ref())?,
         unread: store.rebuild()?,

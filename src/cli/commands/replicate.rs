@@ -16,7 +16,7 @@ use crate::config::{Config, Replication};
 use crate::features::Feature;
 use crate::model::Digest;
 use crate::replica::{Copied, Copying, ReplicaError, S3, Stop, Waiting, waiting};
-use crate::session::{Allowed, World, refuse_inside};
+use crate::session::{Allowed, Services, ensure_outside_session};
 use crate::store::archive::Recipients;
 use crate::store::{Patience, ReplicaOutcome, Store};
 use crate::terminal::{sanitize, size};
@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReplicateArgs) -> Result<Status,
         }
         return Ok(ExitCode::Done.into());
     };
-    refuse_inside(&store, context.environment, Allowed::Nothing)?;
+    ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
     if args.new_store {
         store.forget_replica_identity()?;
     }
@@ -107,7 +107,7 @@ pub(in crate::cli) struct Done {
 pub(in crate::cli) fn copy(
     store: &Store,
     replication: &Replication,
-    world: World<'_>,
+    world: Services<'_>,
     stop: &Stop,
     care: Care,
 ) -> Result<Done, CliError> {
@@ -173,7 +173,7 @@ pub(in crate::cli) fn copy(
 fn note_outcome(
     store: &Store,
     place: &Digest,
-    world: World<'_>,
+    world: Services<'_>,
     ended: &Result<(), ReplicaError>,
 ) -> Result<(), CliError> {
     // Who stopped it knows.

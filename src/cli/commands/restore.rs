@@ -28,8 +28,8 @@ use crate::restore::{
     Allow, MountRequest, Proposal, Purpose, RestoreError, Scope, of_instance, of_step, propose,
 };
 use crate::session::{
-    Allowed, SessionError, State, find_before, find_called, find_instance, find_snapshot, is_inside, overlap,
-    refuse_inside, roots, state,
+    Allowed, SessionError, State, ensure_outside_session, find_before, find_called, find_instance,
+    find_snapshot, is_inside, overlap, roots, state,
 };
 use crate::store::{InstanceRow, LockGuard, Store};
 
@@ -160,7 +160,7 @@ fn open(context: &Context<'_>, args: &RestoreArgs) -> Result<Opened, CliError> {
         .store_for_reading()?
         .ok_or_else(|| no_store(&args.instance))?;
     let row = find_called(&reading, context.environment, &args.instance)?;
-    refuse_inside(&reading, context.environment, Allowed::Checkpoint(&row.id))?;
+    ensure_outside_session(&reading, context.environment, Allowed::Checkpoint(&row.id))?;
     let asked = match is_inside(&reading, context.environment, &row) {
         true => Asked::Inside,
         false => Asked::Outside,

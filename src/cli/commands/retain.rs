@@ -10,7 +10,7 @@ use crate::config::{Config, ConfigError, Retention};
 use crate::environment::Environment;
 use crate::model::{InstanceId, PruneReason};
 use crate::retention::{Acting, Care, Pruned, Rules, Shortage, carry_out, is_due, plan, steady_now};
-use crate::session::World;
+use crate::session::Services;
 use crate::store::{Store, StoreError};
 use crate::terminal::{sanitize, size};
 
@@ -74,7 +74,7 @@ pub(super) struct Kept {
 /// Prunes the workspace of the session `own` by the rules, and prints nothing.
 pub(super) fn quietly(
     environment: &Environment,
-    world: World<'_>,
+    world: Services<'_>,
     store: &Store,
     own: &InstanceId,
 ) -> Result<Kept, CliError> {

@@ -20,7 +20,7 @@ use crate::restore::{
     Allow, MountRequest, Purpose, RestoreError, Scope, TakenBack, abort, leave, of_instance, of_restore,
     of_step, proposal, propose, resume, settle,
 };
-use crate::session::{Allowed, find_called, find_instance, refuse_inside, refuse_living};
+use crate::session::{Allowed, ensure_outside_session, find_called, find_instance, refuse_living};
 use crate::store::{Holder, InstanceRow, LockGuard, PendingRestore, RestoreJournal, RestoreStage, Store};
 use crate::terminal::sanitize;
 
@@ -188,7 +188,7 @@ fn look(context: &Context<'_>, instance: Option<&str>) -> Result<(InstanceRow, P
         (None, Some(wanted)) => return Err(no_store(wanted)),
         (None, None) => return Err(none("")),
     };
-    refuse_inside(&store, context.environment, Allowed::Nothing)?;
+    ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
     let mut waiting = store.pending_restores()?;
     let row = match instance {
         Some(wanted) => {

@@ -13,7 +13,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::model::RelPath;
 use crate::restore::{Allow, MountRequest, Purpose, Scope, bring_back, of_restore, propose};
-use crate::session::{Allowed, find_called, find_instance, refuse_inside, refuse_living, roots};
+use crate::session::{Allowed, ensure_outside_session, find_called, find_instance, refuse_living, roots};
 use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store};
 
 pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliError> {
@@ -29,7 +29,7 @@ pub(in crate::cli) fn plan(context: &Context<'_>, args: &UndoArgs) -> Result<Pla
         (None, None) => return Err(nothing_to_undo(args.receipt)),
     };
     let row = concerned(context, &reading, args)?;
-    refuse_inside(&reading, context.environment, Allowed::Nothing)?;
+    ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
     refuse_living(&reading, context.environment, &row)?;
     let roots = roots(&row.mounts);
     let identities = identities(context, &args.unlock)?;

@@ -27,7 +27,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::model::{SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::platform::remote::hang_up;
 use crate::restore::refuse_locked;
-use crate::session::{Allowed, Mark, check_name, find_snapshot, refuse_inside};
+use crate::session::{Allowed, CheckpointRequest, check_name, ensure_outside_session, find_snapshot};
 use crate::store::{CaptureRow, InstanceRow, SnapshotRow, Store};
 
 /// What a moment is said to be stands in every list: so many characters are enough.
@@ -115,7 +115,7 @@ fn call(
         Tool::Fork => {
             let Fork { name, branch } = arguments(tool, given)?;
             let Session { store, row, .. } = session(context, found)?;
-            refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
+            ensure_outside_session(&store, context.environment, Allowed::Checkpoint(&row.id))?;
             let target = wanted(context, &store, &row, name.as_ref())?;
             let args = ForkArgs {
                 instance: row.id.to_string(),
@@ -187,7 +187,7 @@ fn create(
     let (store, row) = living(context, row.id.as_str(), |id| {
         ("the operator sees what there is of it with", format!("show {id}"))
     })?;
-    let mark = Mark {
+    let mark = CheckpointRequest {
         name,
         message,
         call: None,

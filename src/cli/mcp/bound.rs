@@ -18,7 +18,9 @@ use crate::config::AgentRestore;
 use crate::environment::Environment;
 use crate::model::{AgentRef, InstanceId, ProcessRef};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{Allowed, find_called, find_instance, is_active, refuse_inside, sessions_of_caller};
+use crate::session::{
+    Allowed, ensure_outside_session, find_called, find_instance, is_active, sessions_of_caller,
+};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::recorded::{facts, terminal};
 use crate::terminal::{Verbosity, sanitize};
@@ -205,7 +207,7 @@ impl Bound {
         let row = find_instance(&store, named.as_str())?;
         let is_own = own.iter().any(|own| own.id == row.id);
         // Who lives in another session may not even read this one.
-        refuse_inside(&store, context.environment, Allowed::Checkpoint(&row.id))?;
+        ensure_outside_session(&store, context.environment, Allowed::Checkpoint(&row.id))?;
         Ok(Some(Found { store, row, is_own }))
     }
 

@@ -6,7 +6,7 @@ use super::{acts, begun, record, request, row, world};
 use crate::capture::tests::Place;
 use crate::model::{Ending, SnapshotKind};
 use crate::observer::Silent;
-use crate::session::{EndRequest, SessionError, State, end, settle_lost, state};
+use crate::session::{EndRequest, SessionError, State, close_orphaned_sessions, end, state};
 use crate::store::Store;
 
 #[test]
@@ -60,13 +60,13 @@ fn a_closing_that_fails_does_not_keep_the_session_from_ending() {
 fn a_lost_session_gets_one_late_closing_however_often_it_is_found() {
     let place = Place::with(&[("f", "f")]);
     let lost = record(&place, "rc-aaaaaaaa-lost", None, vec![place.coverage()]);
-    let closed = settle_lost(&place.store, world(&place, &Silent), &lost)
+    let closed = close_orphaned_sessions(&place.store, world(&place, &Silent), &lost)
         .unwrap()
         .unwrap();
     assert!(closed.closing.unwrap().record.late);
     // The same row, as somebody read it before; and as it is now.
     for seen in [lost.clone(), row(&place, &lost.id)] {
-        let again = settle_lost(&place.store, world(&place, &Silent), &seen).unwrap();
+        let again = close_orphaned_sessions(&place.store, world(&place, &Silent), &seen).unwrap();
         assert!(again.is_none());
     }
     assert_eq!(acts(&place, &lost.id), ["begin", "closing", "end"]);
@@ -82,7 +82,7 @@ fn of_several_who_find_it_at_once_one_closes_it() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let store = Store::open_write(place.store.layout().root()).unwrap();
-                if let Some(done) = settle_lost(&store, world(&place, &Silent), &lost).unwrap() {
+                if let Some(done) = close_orphaned_sessions(&store, world(&place, &Silent), &lost).unwrap() {
                     assert!(done.error.is_none());
                     closed.fetch_add(1, Ordering::Relaxed);
                 }
@@ -98,7 +98,7 @@ fn of_several_who_find_it_at_once_one_closes_it() {
 fn a_living_or_ended_session_is_not_settled() {
     let place = Place::with(&[("f", "f")]);
     let lost = record(&place, "rc-aaaaaaaa-lost", None, vec![place.coverage()]);
-    let settle = || settle_lost(&place.store, world(&place, &Silent), &lost).unwrap();
+    let settle = || close_orphaned_sessions(&place.store, world(&place, &Silent), &lost).unwrap();
     let lock = place.store.lock_instance(&lost.id).unwrap();
     assert!(settle().is_none(), "somebody holds its lock");
     drop(lock);
@@ -106,7 +106,7 @@ fn a_living_or_ended_session_is_not_settled() {
     drop(until_end.lock);
     let alive = row(&place, &until_end.instance);
     if state(&place.store, &alive).is_active() {
-        let settled = settle_lost(&place.store, world(&place, &Silent), &alive).unwrap();
+        let settled = close_orphaned_sessions(&place.store, world(&place, &Silent), &alive).unwrap();
         assert!(settled.is_none());
     }
     assert!(settle().is_none(), "`begin` on the same files closed it");
@@ -118,14 +118,14 @@ fn a_lost_session_whose_files_are_gone_is_closed_all_the_same() {
     let place = Place::with(&[("f", "f")]);
     let lost = record(&place, "rc-aaaaaaaa-lost", None, vec![place.coverage()]);
     std::fs::remove_dir_all(&place.root).unwrap();
-    let closed = settle_lost(&place.store, world(&place, &Silent), &lost)
+    let closed = close_orphaned_sessions(&place.store, world(&place, &Silent), &lost)
         .unwrap()
         .unwrap();
     assert!(closed.closing.unwrap().manifests[0].is_none());
     assert_eq!(row(&place, &lost.id).ending, Some(Ending::Unseen));
     // A mode that captures nothing has nothing to close.
     let bare = record(&place, "rc-bbbbbbbb-bare", None, vec![]);
-    let closed = settle_lost(&place.store, world(&place, &Silent), &bare)
+    let closed = close_orphaned_sessions(&place.store, world(&place, &Silent), &bare)
         .unwrap()
         .unwrap();
     assert!(closed.closing.is_none() && closed.error.is_none());

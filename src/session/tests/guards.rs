@@ -7,7 +7,7 @@ use crate::capture::tests::{Place, coverage};
 use crate::environment::Environment;
 use crate::model::{Coverage, InstanceId};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{Allowed, SessionError, refuse_active, refuse_inside};
+use crate::session::{Allowed, SessionError, ensure_idle, ensure_outside_session};
 
 fn on(root: &str) -> Vec<Coverage> {
     vec![coverage(Path::new(root), "project")]
@@ -27,9 +27,9 @@ fn another_living_session_on_overlapping_paths_refuses() {
         let place = Place::new();
         let own = record(&place, "rc-aaaaaaaa-own", None, on("/srv/project"));
         let other = record(&place, "rc-bbbbbbbb-other", None, on(root));
-        refuse_active(&place.store, &own).unwrap();
+        ensure_idle(&place.store, &own).unwrap();
         let _lives = place.store.lock_instance(&other.id).unwrap();
-        match refuse_active(&place.store, &own) {
+        match ensure_idle(&place.store, &own) {
             Err(SessionError::Active {
                 instance,
                 other: is_other,
@@ -50,7 +50,7 @@ fn a_session_that_lives_itself_refuses_also_without_mounts() {
         let place = Place::new();
         let own = record(&place, "rc-aaaaaaaa-own", None, mounts);
         let _lives = place.store.lock_instance(&own.id).unwrap();
-        let Err(SessionError::Active { instance, other, .. }) = refuse_active(&place.store, &own) else {
+        let Err(SessionError::Active { instance, other, .. }) = ensure_idle(&place.store, &own) else {
             panic!("it lives");
         };
         assert_eq!((instance, other), (own.id, false));
@@ -66,7 +66,7 @@ fn one_of_several_mounts_is_enough() {
     let other = record(&place, "rc-bbbbbbbb-other", None, theirs);
     let _lives = place.store.lock_instance(&other.id).unwrap();
     assert!(matches!(
-        refuse_active(&place.store, &own),
+        ensure_idle(&place.store, &own),
         Err(SessionError::Active { other: true, .. })
     ));
 }
@@ -79,8 +79,9 @@ fn a_caller_that_names_a_living_session_is_inside_it() {
         variables: [(INSTANCE_VARIABLE.into(), value.into())].into(),
         ..Environment::default()
     };
-    let inside =
-        |value: &str, allowed: Allowed<'_>| refuse_inside(&place.store, &caller(value), allowed).is_err();
+    let inside = |value: &str, allowed: Allowed<'_>| {
+        ensure_outside_session(&place.store, &caller(value), allowed).is_err()
+    };
     assert!(!inside(own.id.as_str(), Allowed::Nothing), "it is dead");
     let lives = place.store.lock_instance(&own.id).unwrap();
     assert!(inside(own.id.as_str(), Allowed::Nothing));

@@ -12,7 +12,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::clock::random;
 use crate::config::{Config, Flags};
-use crate::session::{Allowed, refuse_inside};
+use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::sanitize;
 
 pub(super) fn install(context: &Context<'_>, args: &HookEditArgs) -> Result<Status, CliError> {
@@ -34,7 +34,7 @@ pub(super) fn uninstall(context: &Context<'_>, args: &HookEditArgs) -> Result<St
 /// An agent must neither rid itself of its hooks nor choose which program they call.
 fn refuse(context: &Context<'_>) -> Result<(), CliError> {
     if let Some(store) = context.store_for_reading()? {
-        refuse_inside(&store, context.environment, Allowed::Nothing)?;
+        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
     }
     Ok(())
 }

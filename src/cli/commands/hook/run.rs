@@ -16,7 +16,9 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::config::{OnFailure, Resolved};
 use crate::model::{AgentRef, CallRef, Ending, Operation, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
-use crate::session::{EndRequest, Mark, checkpoint_if_changed, find_instance, is_active, sessions_of_caller};
+use crate::session::{
+    CheckpointRequest, EndRequest, checkpoint_if_changed, find_instance, is_active, sessions_of_caller,
+};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::sanitize;
 
@@ -199,7 +201,7 @@ impl Hook<'_> {
             Some(id) => format!("before {}, {id}", call.tool),
             None => format!("before {}", call.tool),
         };
-        let mark = Mark {
+        let mark = CheckpointRequest {
             name: None,
             message: Some(&message),
             call: Some(&call),

@@ -19,7 +19,7 @@ use crate::model::{Ending, InstanceId, Operation, ProcessRef, SnapshotKind};
 use crate::platform;
 use crate::platform::remote::hang_up_where;
 use crate::process::give_up_waiting;
-use crate::session::{Begun, Closed, EndRequest, SessionError, World, end, find_instance, store_baseline};
+use crate::session::{Begun, Closed, EndRequest, Services, SessionError, end, find_instance, store_baseline};
 use crate::store::Store;
 use crate::terminal::{Terminal, sanitize};
 
@@ -54,7 +54,7 @@ pub(super) fn beside<T>(
     thread::scope(|scope| {
         let storing = scope.spawn(|| {
             let (clock, entropy) = (SystemClock, SystemEntropy);
-            let world = World {
+            let world = Services {
                 observer: &observer,
                 clock: &clock,
                 entropy: &entropy,
@@ -94,7 +94,7 @@ pub(super) fn beside<T>(
 /// Stores it; that it failed gets a receipt.
 fn store_or_record(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     instance: &InstanceId,
     frozen: Frozen,
 ) -> Result<Captured, CaptureError> {
@@ -122,7 +122,7 @@ pub(super) fn close_now(
     let (clock, entropy) = (SystemClock, SystemEntropy);
     desk.terminal
         .note("The command has ended; its closing snapshot is taken.");
-    let world = World {
+    let world = Services {
         observer: &Steadfast::new(None, desk.terminal, Arc::clone(desk.noted)),
         clock: &clock,
         entropy: &entropy,

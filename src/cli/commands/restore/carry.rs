@@ -20,7 +20,7 @@ use crate::restore::{
     Acting, AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, execute,
     refuse_locked,
 };
-use crate::session::{refuse_beside, refuse_living};
+use crate::session::{ensure_no_overlap, refuse_living};
 use crate::store::{Blobs, InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
@@ -60,7 +60,7 @@ impl Asked {
     ) -> Result<(), CliError> {
         match self {
             Self::Outside => refuse_living(store, context.environment, row)?,
-            Self::Inside => refuse_beside(store, row)?,
+            Self::Inside => ensure_no_overlap(store, row)?,
         }
         Ok(())
     }

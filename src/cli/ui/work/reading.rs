@@ -13,7 +13,7 @@ use crate::cli::view::instances::{kind_words, notes, role, status, step_words};
 use crate::cli::view::receipt::Telling;
 use crate::diff::{Change, ChangeKind};
 use crate::model::{self, ArchiveId, RestoreKind, SnapshotId, SnapshotKind};
-use crate::session::{Sight, State, find_called, state_by};
+use crate::session::{LivenessProbe, State, find_called, state_by};
 use crate::store::{RestoreRow, SnapshotRow};
 use crate::terminal::{Role, sanitize, size, width};
 
@@ -23,7 +23,7 @@ pub(super) fn sessions(context: &Context<'_>) -> Result<Vec<Session>, CliError> 
         return Ok(Vec::new());
     };
     let waiting = waiting_instances(&store);
-    let sight = Sight::now();
+    let sight = LivenessProbe::now();
     let mut snapshots_of = store.catalog().snapshots_by_instance()?;
     let pruned = store.catalog().pruned_counts()?;
     let mut all = Vec::new();

@@ -1,9 +1,9 @@
 //! Checkpoints of a running session: those that somebody asks for, and those that are taken when something changed.
 
+use super::deferred_baseline::wait_for_baseline;
 use super::end::same_mounts;
-use super::frozen::wait_for_baseline;
 use super::select::last_pruned;
-use super::{SessionError, World};
+use super::{Services, SessionError};
 use crate::capture::{CaptureError, Captured, Earlier, LiveScan, Request, look, take};
 use crate::diff::count_changes;
 use crate::model::{CallRef, PathCounts, SnapshotKind, SnapshotRecord};
@@ -11,7 +11,7 @@ use crate::store::{InstanceRow, LockGuard, LockedObject, Store, StoreError};
 
 /// What marks a moment.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Mark<'a> {
+pub struct CheckpointRequest<'a> {
     /// The name that it is found by.
     pub name: Option<&'a str>,
     /// What it is.
@@ -26,9 +26,9 @@ pub struct Mark<'a> {
 /// [`SessionError::NameTaken`]; [`SessionError::NamePruned`]; [`SessionError::Capture`]; [`SessionError::Store`].
 pub fn checkpoint(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     row: &InstanceRow,
-    mark: Mark<'_>,
+    mark: CheckpointRequest<'_>,
 ) -> Result<Captured, SessionError> {
     wait_for_baseline(store, world, row)?;
     let _own_name = match mark.name {
@@ -93,9 +93,9 @@ fn own_name(store: &Store, row: &InstanceRow, name: &str) -> Result<LockGuard, S
 /// [`SessionError::Capture`]; [`SessionError::Store`].
 pub fn checkpoint_if_changed(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     row: &InstanceRow,
-    mark: Mark<'_>,
+    mark: CheckpointRequest<'_>,
 ) -> Result<Option<Captured>, SessionError> {
     wait_for_baseline(store, world, row)?;
     let last = store.catalog().snapshots(&row.id)?.into_iter().next();
@@ -108,7 +108,7 @@ pub fn checkpoint_if_changed(
 }
 
 /// Whether any mount is not what `record` shows.
-fn has_changed(store: &Store, world: World<'_>, record: &SnapshotRecord) -> Result<bool, SessionError> {
+fn has_changed(store: &Store, world: Services<'_>, record: &SnapshotRecord) -> Result<bool, SessionError> {
     for mount in &record.mounts {
         let Ok(Some(before)) = store.manifest(record, mount) else {
             return Ok(true);

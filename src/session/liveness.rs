@@ -52,9 +52,9 @@ impl State {
 }
 
 /// One look at who carries an instance's id, for judging many instances.
-pub struct Sight(Option<BTreeSet<String>>);
+pub struct LivenessProbe(Option<BTreeSet<String>>);
 
-impl Sight {
+impl LivenessProbe {
     /// Looks.
     #[must_use]
     pub fn now() -> Self {
@@ -71,12 +71,12 @@ impl Sight {
 /// Looks whether an instance lives: its launcher's lock first, then its processes.
 #[must_use]
 pub fn state(store: &Store, row: &InstanceRow) -> State {
-    state_by(&Sight::now(), store, row)
+    state_by(&LivenessProbe::now(), store, row)
 }
 
 /// As [`state`], by a look that serves for many instances.
 #[must_use]
-pub fn state_by(sight: &Sight, store: &Store, row: &InstanceRow) -> State {
+pub fn state_by(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> State {
     let mut reasons = Vec::new();
     if row.ended_at.is_none() {
         match store.instance_locked(&row.id) {
@@ -121,7 +121,7 @@ fn lives_until_end(store: &Store, row: &InstanceRow) -> bool {
 
 /// The instance's processes; a launcher that only waits for the closing snapshot is no process of the session, but its
 /// lock says enough.
-fn members(sight: &Sight, row: &InstanceRow) -> Result<Vec<Member>, ProbeError> {
+fn members(sight: &LivenessProbe, row: &InstanceRow) -> Result<Vec<Member>, ProbeError> {
     // When it ended, everything that lived on was recorded. Only who carries its id can still belong to it, and a list
     // of a thousand old sessions does not read the process table a thousand times.
     if row.ended_at.is_some() && row.survivors.is_empty() && !sight.may_live(row) {

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::{SessionError, World};
+use super::{Services, SessionError};
 use crate::model::Coverage;
 use crate::restore::{Acting, Cleared, clear_up, pending};
 use crate::store::{RestoreStage, Store};
 
-impl World<'_> {
+impl Services<'_> {
     /// Who acts in a restore.
     #[must_use]
     pub fn acting(&self) -> Acting<'_> {
@@ -33,9 +33,9 @@ pub fn roots(coverages: &[Coverage]) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// [`SessionError::Restore`] when one waits for `resume` or `abort`.
-pub fn make_way(
+pub fn recover_interrupted_restores(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     coverages: &[Coverage],
 ) -> Result<Vec<Cleared>, SessionError> {
     Ok(clear_up(store, coverages, &world.acting())?)

@@ -1,18 +1,18 @@
 //! Sessions that come from the copy of a store: each with all of its snapshots, their ids, kinds, names and times, in archives of our
 //! own. What was cut short goes on where it was; what is here already is left alone.
 
-mod lives;
+mod history;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::World;
+use super::Services;
 use crate::model::{ArchiveId, ArchiveRef, Ending, InstanceId, Operation, SnapshotId, SnapshotRecord, Time};
 use crate::replica::{Chain, Index, Remote, ReplicaError, by_instance};
 use crate::store::archive::{Archive, ArchiveError};
 use crate::store::{Blobs, IMPORTED, Standing, Store, StoreError, Told};
 use crate::transfer::{Dropped, Known, Landed, Moment, TransferError};
-use lives::{Life, Steps, lives};
+use history::{Life, Steps, lives};
 
 /// What is brought back.
 pub struct AdoptRequest<'a> {
@@ -71,7 +71,7 @@ pub enum AdoptError {
 /// [`AdoptError`]; what came until then stays, and the next attempt goes on with the rest.
 pub fn adopt(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     request: &AdoptRequest<'_>,
     records: Vec<SnapshotRecord>,
 ) -> Result<Adopted, AdoptError> {
@@ -110,7 +110,7 @@ fn uses(request: &AdoptRequest<'_>, records: &[SnapshotRecord]) -> HashMap<Archi
 
 struct Landing<'a> {
     store: &'a Store,
-    world: World<'a>,
+    world: Services<'a>,
     request: &'a AdoptRequest<'a>,
     steps: Steps,
     /// What is stored already, so that it is not stored again.
@@ -209,7 +209,7 @@ impl Landing<'_> {
             ended,
             ending,
         };
-        let World { clock, uid, .. } = self.world;
+        let Services { clock, uid, .. } = self.world;
         self.store.append(clock.now(), uid, instance, act)?;
         self.world.observer.reached("adopt-begun");
         self.store
@@ -254,7 +254,7 @@ impl Landing<'_> {
         }
         observer.reached("adopt-stored");
         let (step, call) = self.steps.remove(&stored.id).unwrap_or_default();
-        let World { clock, uid, .. } = self.world;
+        let Services { clock, uid, .. } = self.world;
         self.store
             .publish(draft, &stored, Told { step, call }, clock.now(), uid)?;
         observer.reached("adopt-captured");

@@ -1,6 +1,6 @@
 //! Baselines that are stored while the session runs already, from what was frozen for them; and what processes left that died meanwhile.
 
-use super::{SessionError, World};
+use super::{Services, SessionError};
 use crate::capture::{CaptureError, Captured, Frozen, Limits, Request, take_from};
 use crate::model::{
     Coverage, Ending, FsSnapshotIntent, InstanceId, Operation, SnapshotId, SnapshotKind, Time,
@@ -12,7 +12,7 @@ const REST: i128 = 300 * 1_000_000_000;
 
 /// What became of something frozen that a process left.
 #[derive(Debug)]
-pub struct Thawed {
+pub struct DeferredBaseline {
     /// The snapshot that was to become of it.
     pub id: SnapshotId,
     /// The instance, when it is known.
@@ -45,7 +45,7 @@ pub type LimitsOf<'a> = &'a dyn Fn(&InstanceId) -> Option<Limits>;
 /// [`CaptureError`].
 pub fn store_baseline(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     frozen: Frozen,
     limits: Option<Limits>,
 ) -> Result<Captured, CaptureError> {
@@ -80,12 +80,12 @@ pub fn store_baseline(
 ///
 /// # Errors
 /// [`SessionError::Store`] when nothing can be told of it.
-pub fn settle_frozen(
+pub fn store_deferred_baselines(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     limits: Option<LimitsOf<'_>>,
     again: bool,
-) -> Result<Vec<Thawed>, SessionError> {
+) -> Result<Vec<DeferredBaseline>, SessionError> {
     let mut done = Vec::new();
     // What root does in another user's store it does with that user's rights: that user's own next command takes it up.
     if !store.may_freeze() {
@@ -106,7 +106,7 @@ pub fn settle_frozen(
         if is_slow && matches!(end, ThawedEnd::Stays(_) | ThawedEnd::NotStored(_)) {
             store.note_natives_tried(&id, world.clock.now());
         }
-        done.push(Thawed { id, instance, end });
+        done.push(DeferredBaseline { id, instance, end });
     }
     Ok(done)
 }
@@ -119,7 +119,7 @@ fn rests(store: &Store, id: &SnapshotId, now: Time) -> bool {
 
 fn settle(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     state: NativeState,
     limits: Option<LimitsOf<'_>>,
 ) -> Result<Option<ThawedEnd>, StoreError> {
@@ -221,7 +221,7 @@ pub fn stuck(store: &Store) -> Result<Vec<SnapshotId>, StoreError> {
 ///
 /// # Errors
 /// [`StoreError::Native`] with a snapshot of a file system that cannot be removed.
-pub fn give_up_stuck(store: &Store, world: World<'_>, id: &SnapshotId) -> Result<bool, StoreError> {
+pub fn give_up_stuck(store: &Store, world: Services<'_>, id: &SnapshotId) -> Result<bool, StoreError> {
     let Some(natives) = store.take_up_natives(id)? else {
         return Ok(false);
     };
@@ -258,7 +258,7 @@ pub fn forgettable(store: &Store, prefix: &str) -> Result<Vec<FsSnapshotIntent>,
 ///
 /// # Errors
 /// [`StoreError`].
-pub fn forget_frozen(store: &Store, world: World<'_>, id: &SnapshotId) -> Result<bool, StoreError> {
+pub fn forget_frozen(store: &Store, world: Services<'_>, id: &SnapshotId) -> Result<bool, StoreError> {
     let Some(natives) = store.take_up_natives(id)? else {
         return Ok(false);
     };
@@ -291,7 +291,7 @@ pub fn forget_frozen(store: &Store, world: World<'_>, id: &SnapshotId) -> Result
 /// [`StoreError`].
 pub(super) fn wait_for_baseline(
     store: &Store,
-    world: World<'_>,
+    world: Services<'_>,
     row: &InstanceRow,
 ) -> Result<(), StoreError> {
     // What takes long is not waited for: the end of a session is what it is now, and a baseline is the first wherever it comes.
