@@ -1,64 +1,64 @@
 //! Restore: a plan that is made, shown, and then carried out: staged, journaled, moved, decided. Whoever comes after a crash
 //! finishes it or takes it back (`docs/architecture.md` has the steps).
 
-mod aside;
+mod apply;
 mod attribution;
-mod berth;
 mod build;
-mod carry;
-mod conclude;
-mod crew;
+mod build_moves;
+mod commit;
+mod concurrent_changes;
 mod execute;
+mod export_tree;
+mod file_identity;
 mod fingerprint;
 mod flags;
-mod fresh;
+mod hard_links;
 mod hidden;
 mod history;
+mod holding_dir;
 mod identity;
 mod intent;
 mod journal;
 mod later_steps;
 mod metadata;
-mod moves;
-mod names;
-mod opened;
+mod mount_task;
+mod move_state;
+mod output_dir;
+mod overlayfs;
 mod plan;
-mod prepare;
-mod progress;
-mod propose;
+mod proposal;
+mod recovery;
+mod reflink;
 mod reopen;
 mod repositories;
-mod retreat;
+mod rollback;
 mod scope;
 mod set_aside;
-mod shared;
-mod site;
 mod stage;
-mod take_up;
-mod to_directory;
-mod twins;
-mod unfold;
+mod staging_cleanup;
+mod temp_writable;
+mod tree_writer;
 mod verify;
-mod work;
+mod workers;
 
 use std::io;
 use std::path::PathBuf;
 
-pub use attribution::{Verdict, Witness};
-pub use execute::{Acting, Failed, MountReport, Outcome, Report, execute};
-pub use fresh::{Fresh, is_empty};
+pub use attribution::{ChangeHistory, Verdict};
+pub use execute::{Failed, MountReport, Outcome, Report, RestoreContext, execute};
+pub use export_tree::{Written, take_away, write_to, write_verified};
+pub use hard_links::Others;
 pub use history::{of_instance, of_restore, of_step};
-pub use names::Others;
+pub use output_dir::{OutputDir, is_empty};
 pub use plan::{Action, After, Kept, Plan, Step, Why, plan};
-pub use propose::{MountRequest, Proposal, ProposedMount, Purpose, propose};
+pub use proposal::{MountRequest, Proposal, ProposedMount, Purpose, propose};
+pub use recovery::{
+    Cleared, TakenBack, abort, clear_up, hurt_papers, leave, pending, proposal, resume, settle,
+};
 pub use repositories::{Locked, refuse_locked};
 pub use scope::{Allow, Scope};
 pub use set_aside::{AsideError, AsideWhy, bring_back, set_aside};
 pub use stage::Location;
-pub use take_up::{
-    Cleared, TakenBack, abort, clear_up, hurt_papers, leave, pending, proposal, resume, settle,
-};
-pub use to_directory::{Written, take_away, write_to, write_verified};
 
 use crate::capture::CaptureError;
 use crate::model::{Digest, RelPath};

@@ -20,7 +20,7 @@ use jackin_recovery::clock::{Clock, Entropy};
 use jackin_recovery::model::{ByteString, Coverage, Ending, InstanceId, Time};
 use jackin_recovery::observer::{Observer, Phase, Silent};
 use jackin_recovery::restore::{
-    Acting, Allow, MountRequest, Outcome, Proposal, Purpose, Report, RestoreError, Scope, execute,
+    Allow, MountRequest, Outcome, Proposal, Purpose, Report, RestoreContext, RestoreError, Scope, execute,
     of_instance, propose,
 };
 use jackin_recovery::session::{BeginRequest, EndRequest, Services, SessionError, begin, end};
@@ -220,7 +220,7 @@ impl Place {
     }
 
     fn restore(&self, deed: impl FnMut(Moment) -> bool + Send + 'static) -> Result<Report, RestoreError> {
-        let acting = Acting {
+        let acting = RestoreContext {
             observer: &Intruder::new(deed),
             entropy: &self.ticking,
             now: self.ticking.now(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jackin_recovery::model::{Digest, Intent, Journal, MoveKind, RelPath, RestoreId, StagePlace, Time};
 use jackin_recovery::observer::Silent;
-use jackin_recovery::restore::{Acting, abort, clear_up, leave, pending, proposal, resume, settle};
+use jackin_recovery::restore::{RestoreContext, abort, clear_up, leave, pending, proposal, resume, settle};
 use jackin_recovery::store::StoreError;
 use serde_json::Value;
 
@@ -135,7 +135,7 @@ fn act(world: &World, how: u8) -> Option<(BTreeSet<RelPath>, bool)> {
     {
         return None;
     }
-    let acting = Acting {
+    let acting = RestoreContext {
         observer: &Silent,
         entropy: &world.entropy,
         now: Time::default(),

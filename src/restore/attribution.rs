@@ -8,7 +8,7 @@ use crate::model::{Entry, InstanceId, Manifest, RelPath, SnapshotId};
 
 /// What is known about the states that one mount went through.
 #[derive(Default)]
-pub struct Witness {
+pub struct ChangeHistory {
     /// The last snapshot taken while the session lived, when its end was seen.
     pub last: Option<Manifest>,
     /// Why there is no closing snapshot, when the session's end was recorded without one.
@@ -50,7 +50,7 @@ pub enum Verdict {
     Shared(Vec<InstanceId>),
 }
 
-impl Witness {
+impl ChangeHistory {
     /// Whether the excludes would have left `path` out if it had been of the other type: a directory that they name
     /// with a trailing slash may have been there, and be a file now.
     #[must_use]
@@ -100,7 +100,7 @@ impl Witness {
     }
 }
 
-impl Witness {
+impl ChangeHistory {
     /// Whether `now` is a state of `path` that our own restore could not make exact.
     fn is_inexact(&self, path: &RelPath, now: Option<&Entry>) -> bool {
         let alike = |state: &Option<Entry>| match (state, now) {

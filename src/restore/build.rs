@@ -7,7 +7,7 @@ use std::io;
 
 use super::RestoreError;
 use super::metadata::Object;
-use super::twins::Twins;
+use super::reflink::Twins;
 use crate::model::{Content, Entry, Hasher, Kind, RelPath, Time};
 use crate::mount::Dir;
 use crate::observer::Observer;

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::RestoreError;
-use super::conclude::Conclusion;
+use super::commit::Commit;
 use super::intent::intent;
+use super::mount_task::{discard, stage_all};
 use super::plan::{Action, Plan, Step, plan};
-use super::propose::{Proposal, ProposedMount};
+use super::proposal::{Proposal, ProposedMount};
 use super::repositories::refuse_locked;
-use super::work::{discard, stage_all};
 use crate::capture::{CaptureError, Captured, Request, read_back, take};
 use crate::clock::Entropy;
 use crate::contract::PrivateFiles;
@@ -23,7 +23,7 @@ use crate::platform;
 use crate::store::{Blobs, RestoreJournal, Store};
 
 /// Who acts, when, how.
-pub struct Acting<'a> {
+pub struct RestoreContext<'a> {
     /// Told and asked.
     pub observer: &'a dyn Observer,
     /// For names and ids.
@@ -110,7 +110,11 @@ pub struct Report {
 ///
 /// # Errors
 /// [`RestoreError`]; nothing is changed then, or the text says what is.
-pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<Report, RestoreError> {
+pub fn execute(
+    store: &Store,
+    proposal: &Proposal,
+    acting: &RestoreContext<'_>,
+) -> Result<Report, RestoreError> {
     if proposal.is_empty() {
         let outcome = if proposal.is_in_part() {
             Outcome::Partial
@@ -133,9 +137,9 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
     for mount in &proposal.mounts {
         check_space(mount, &blobs)?;
     }
-    let papers = store.undertake(intent(proposal, acting))?;
+    let papers = store.run_transaction(intent(proposal, acting))?;
     acting.observer.reached("intent");
-    let result = undertake(store, proposal, &blobs, &papers, acting);
+    let result = run_transaction(store, proposal, &blobs, &papers, acting);
     match result {
         // What could not be cleared up now may be cleared up by the next command: the papers that name it stay.
         Err(error) if error.is_pending() || error.has_left_some() => Err(error),
@@ -150,12 +154,12 @@ pub fn execute(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Resul
 }
 
 /// Everything from the emergency snapshot to the receipt.
-fn undertake(
+fn run_transaction(
     store: &Store,
     proposal: &Proposal,
     blobs: &Blobs,
     papers: &RestoreJournal,
-    acting: &Acting<'_>,
+    acting: &RestoreContext<'_>,
 ) -> Result<Report, RestoreError> {
     let mut emergency = emergency(store, proposal, acting).map_err(RestoreError::Emergency)?;
     reveal(proposal, &mut emergency);
@@ -182,13 +186,13 @@ fn undertake(
         });
     }
     acting.observer.reached("journaled");
-    let work = Conclusion {
+    let work = Commit {
         store,
         papers,
         emergency: &emergency.record.id,
         acting,
     };
-    work.carry_through(proposal, &mut jobs)
+    work.run(proposal, &mut jobs)
 }
 
 /// Holes take no room, and neither does a second name; what is found missing later is taken back.
@@ -218,7 +222,11 @@ fn check_space(mount: &ProposedMount, blobs: &Blobs) -> Result<(), RestoreError>
     }
 }
 
-fn emergency(store: &Store, proposal: &Proposal, acting: &Acting<'_>) -> Result<Captured, CaptureError> {
+fn emergency(
+    store: &Store,
+    proposal: &Proposal,
+    acting: &RestoreContext<'_>,
+) -> Result<Captured, CaptureError> {
     let coverages: Vec<_> = proposal
         .mounts
         .iter()

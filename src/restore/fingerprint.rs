@@ -1,7 +1,7 @@
 //! A digest of the plan that was shown: whoever confirmed it can tell that it is the one that was carried out.
 
 use super::plan::Action;
-use super::propose::Proposal;
+use super::proposal::Proposal;
 use crate::contract::PrivateFiles;
 use crate::model::{AsideAct, Digest, Entry, Kind};
 

@@ -6,11 +6,11 @@ use std::io;
 use std::path::Path;
 
 use super::RestoreError;
-use super::moves::fits;
+use super::build_moves::{Move, Moves};
+use super::file_identity::fits;
+use super::mount_task::sync_last;
 use super::plan::{Action, Step};
-use super::prepare::{Move, Moves};
 use super::stage::Stage;
-use super::work::sync_last;
 use crate::capture::{is_gone, words};
 use crate::model::{BoundObject, Entry, InodeFlags, Manifest, RelPath};
 use crate::mount::Root;

@@ -4,9 +4,9 @@ use std::collections::hash_map::Entry as Place;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::RestoreError;
-use super::attribution::Witness;
+use super::attribution::ChangeHistory;
+use super::concurrent_changes::shared_paths;
 use super::scope::Scope;
-use super::shared::shared_paths;
 use crate::capture::{PrivateOverlay, Show};
 use crate::contract::Matcher;
 use crate::diff::{Side, compare};
@@ -24,11 +24,11 @@ pub fn of_instance(
     store: &Store,
     instance: &InstanceRow,
     coverage: &Coverage,
-) -> Result<Witness, RestoreError> {
+) -> Result<ChangeHistory, RestoreError> {
     let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
-    let mut witness = Witness {
+    let mut witness = ChangeHistory {
         excludes: Matcher::new(coverage).ok(),
-        ..Witness::default()
+        ..ChangeHistory::default()
     };
     for row in store.catalog().snapshots(&instance.id)? {
         let vouches = match row.kind {
@@ -96,7 +96,7 @@ pub fn of_restore(
     store: &Store,
     instance: &InstanceId,
     coverage: &Coverage,
-) -> Result<Witness, RestoreError> {
+) -> Result<ChangeHistory, RestoreError> {
     let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
     let left = left(
         store,
@@ -106,11 +106,11 @@ pub fn of_restore(
         true,
         &mut reveal,
     )?;
-    Ok(Witness {
+    Ok(ChangeHistory {
         left: left.states,
         inexact: left.inexact,
         only_left: true,
-        ..Witness::default()
+        ..ChangeHistory::default()
     })
 }
 
@@ -125,7 +125,7 @@ pub fn of_step(
     coverage: &Coverage,
     (before, after): (&SnapshotRecord, &SnapshotRecord),
     scope: &Scope,
-) -> Result<(Witness, BTreeSet<RelPath>), RestoreError> {
+) -> Result<(ChangeHistory, BTreeSet<RelPath>), RestoreError> {
     let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
     let earlier = manifest(store, before, &coverage.label, &mut reveal)?;
     let later = manifest(store, after, &coverage.label, &mut reveal)?;
@@ -134,12 +134,12 @@ pub fn of_step(
         skipped: &[],
     };
     let changed = compare(&side(earlier.as_ref()), &side(later.as_ref())).changes;
-    let witness = Witness {
+    let witness = ChangeHistory {
         last: later,
         excludes: Matcher::new(coverage).ok(),
         shared: shared_paths(store, instance, coverage)?,
         of_step: true,
-        ..Witness::default()
+        ..ChangeHistory::default()
     };
     let scope = scope.with_renames(&changed);
     let paths = changed.into_iter().map(|change| change.path);

@@ -1,14 +1,14 @@
 //! The confirmed proposal as an intent, and back: what a restore may touch has to be known after a crash as well.
 
 use super::flags;
-use super::propose::{Proposal, ProposedMount, Purpose};
+use super::proposal::{Proposal, ProposedMount, Purpose};
 use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
 use crate::clock::{Entropy, random};
 use crate::model::{Intent, IntentMount, IntentScope, RestoreId, RestoreKind};
 use crate::mount::Dir;
 
-use super::execute::Acting;
+use super::execute::RestoreContext;
 
 impl From<&Scope> for IntentScope {
     fn from(scope: &Scope) -> Self {
@@ -63,7 +63,7 @@ impl Purpose {
 }
 
 /// The intent of a proposal that was confirmed.
-pub(super) fn intent(proposal: &Proposal, acting: &Acting<'_>) -> Intent {
+pub(super) fn intent(proposal: &Proposal, acting: &RestoreContext<'_>) -> Intent {
     let (kind, undoes) = proposal.purpose.kind();
     Intent {
         id: RestoreId::new(random(acting.entropy)),

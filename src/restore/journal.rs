@@ -5,12 +5,12 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
-use super::aside::Known;
-use super::berth::as_move;
+use super::build_moves::Move;
+use super::holding_dir::as_move;
 use super::identity::identity;
 use super::plan::{Action, Step};
-use super::prepare::Move;
 use super::stage::Stage;
+use super::staging_cleanup::OwnedInodes;
 use crate::model::{
     AsideStep, ByteString, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep, Manifest,
     MoveKind, PathAct, Recorded, RelPath,
@@ -26,7 +26,7 @@ pub(super) struct Draft<'a> {
     pub(super) before: Option<&'a Manifest>,
     pub(super) steps: &'a [Step],
     pub(super) moves: &'a [(RelPath, Move)],
-    pub(super) known: &'a Known,
+    pub(super) known: &'a OwnedInodes,
     pub(super) aside: &'a [AsideStep],
 }
 

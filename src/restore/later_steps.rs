@@ -4,7 +4,7 @@ use super::RestoreError;
 use super::attribution::differs;
 use super::history::manifest;
 use super::plan::{After, Kept, Why};
-use super::propose::ProposedMount;
+use super::proposal::ProposedMount;
 use crate::capture::{PrivateOverlay, Show};
 use crate::model::{InstanceId, RelPath, SnapshotKind, StepRef};
 use crate::store::{SnapshotRow, Store};

@@ -5,7 +5,7 @@ use std::io;
 
 use super::build::is_out_of_space;
 use super::identity::is_same;
-use super::opened::is_opened;
+use super::temp_writable::is_opened;
 use crate::capture::is_gone;
 use crate::model::{Entry, Identity, Kind, Time, Xattr};
 use crate::mount::Dir;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::attribution::{Verdict, Witness};
-use super::names::{Others, hopeless, join_again, name_others, part_from_others};
+use super::attribution::{ChangeHistory, Verdict};
+use super::hard_links::{Others, hopeless, join_again, name_others, part_from_others};
 use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
 use crate::git::Repositories;
@@ -108,7 +108,7 @@ pub struct Plan {
 pub fn plan(
     target: Option<&Manifest>,
     now: &Side<'_>,
-    witness: &Witness,
+    witness: &ChangeHistory,
     scope: &Scope,
     allow: Allow,
 ) -> Plan {
@@ -268,7 +268,7 @@ impl Planner {
         self.out.push(Kept { change, why });
     }
 
-    fn judge(&mut self, change: Change, witness: &Witness, allow: Allow) {
+    fn judge(&mut self, change: Change, witness: &ChangeHistory, allow: Allow) {
         let Some(action) = self.action(&change) else {
             return self.keep(change, Why::Socket);
         };

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::RestoreError;
-use super::aside::Known;
-use super::berth;
+use super::holding_dir;
 use super::identity::identity;
-use super::propose::Proposal;
+use super::mount_task::MountTask;
+use super::proposal::Proposal;
 use super::stage::Stage;
-use super::work::Job;
+use super::staging_cleanup::OwnedInodes;
 use crate::model::{Identity, Intent, Journal};
 use crate::mount::{MountError, Root};
 
@@ -29,7 +29,7 @@ pub(super) fn jobs<'a>(
     journal: &Journal,
     proposal: Option<&'a Proposal>,
     missing: Missing,
-) -> Result<Vec<Job<'a>>, RestoreError> {
+) -> Result<Vec<MountTask<'a>>, RestoreError> {
     let mut jobs = Vec::new();
     for mount in &journal.mounts {
         let mut meant = intent.mounts.iter().enumerate();
@@ -48,9 +48,9 @@ pub(super) fn jobs<'a>(
             (None, Missing::Made | Missing::Settled) => Stage::create_anew(place)?,
             (None, Missing::Stops) => return Err(RestoreError::StageGone { path: place.path() }),
         };
-        let berths = berth::open_all(&meant.aside, missing == Missing::Stops)?;
+        let berths = holding_dir::open_all(&meant.aside, missing == Missing::Stops)?;
         let before = proposal.and_then(|proposal| proposal.mounts.get(index));
-        jobs.push(Job {
+        jobs.push(MountTask {
             index,
             before: before.and_then(|before| Some((before.now.manifest.as_ref()?, intent.at))),
             host,
@@ -58,7 +58,7 @@ pub(super) fn jobs<'a>(
             stage,
             berths,
             journal: mount.clone(),
-            known: Known::of(&mount.known),
+            known: OwnedInodes::of(&mount.known),
             again: true,
             bound: meant.bound.clone(),
             in_steps: false,

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use super::RestoreError;
-use super::propose::{Proposal, ProposedMount};
+use super::proposal::{Proposal, ProposedMount};
 use crate::git::{Files as _, Live, Repositories, Repository, is_lock, work_tree};
 use crate::model::{Name, RelPath};
 use crate::mount::Root;

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::berth::find;
+use super::holding_dir::find;
 use super::identity::is_same;
 use super::plan::{Kept, Why};
-use super::propose::{Proposal, ProposedMount};
+use super::proposal::{Proposal, ProposedMount};
 use super::scope::Allow;
 use super::stage::{Location, Stage};
 use crate::capture::words;

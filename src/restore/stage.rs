@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::RestoreError;
-use super::aside::Known;
 use super::identity::is_same;
-use super::work::left;
+use super::mount_task::left;
+use super::staging_cleanup::OwnedInodes;
 use crate::clock::letters;
 use crate::contract::{ASIDE_SUFFIX, staging_prefix};
 use crate::model::{ByteString, Identity, Name, StagePlace, Stamp, Time};
@@ -202,7 +202,7 @@ impl Stage {
     }
 
     /// Removes it and what is known in it. When something else is in it, it stays with that.
-    pub(super) fn settle(&self, known: &Known) -> Result<(), RestoreError> {
+    pub(super) fn settle(&self, known: &OwnedInodes) -> Result<(), RestoreError> {
         known
             .empty(&self.dir)
             .and_then(|()| platform::remove_dir(&self.parent, &self.name))
@@ -215,7 +215,7 @@ impl Stage {
 
     /// As [`Self::settle`], when nothing was moved: the mount root gets its time back, if making this directory was the last
     /// change of it.
-    pub(super) fn unmake(&self, known: &Known) -> Result<(), RestoreError> {
+    pub(super) fn unmake(&self, known: &OwnedInodes) -> Result<(), RestoreError> {
         /// Both are set in one call, by clocks that may tick in between.
         const TICK: i128 = 50_000_000;
         let born = self.dir.stat().ok().and_then(|stat| stat.born);
@@ -239,7 +239,7 @@ impl Stage {
             source,
         };
         let born = self.dir.stat().map_err(fail)?.born;
-        let mut known = Known::default();
+        let mut known = OwnedInodes::default();
         known.staged_since(&self.dir, born).map_err(fail)?;
         self.unmake(&known)
     }

@@ -25,8 +25,8 @@ mod witness;
 use std::collections::BTreeSet;
 
 use super::{
-    Acting, Action, Allow, MountRequest, Plan, Proposal, Purpose, Report, RestoreError, Scope, Why, Witness,
-    execute, plan, propose,
+    Action, Allow, ChangeHistory, MountRequest, Plan, Proposal, Purpose, Report, RestoreContext,
+    RestoreError, Scope, Why, execute, plan, propose,
 };
 use crate::capture::Captured;
 use crate::capture::tests::{Place, only};
@@ -56,9 +56,9 @@ const BOTH: Allow = Allow {
 
 /// The plan for a session that was seen to end with `last`.
 fn planned(target: &Tree, last: &Tree, now: &Tree, scope: &Scope, allow: Allow) -> Plan {
-    let witness = Witness {
+    let witness = ChangeHistory {
         last: Some(last.build().manifest),
-        ..Witness::default()
+        ..ChangeHistory::default()
     };
     plan(
         Some(&target.build().manifest),
@@ -143,9 +143,9 @@ impl Wrecked {
     }
 
     fn propose_with(&self, scope: Scope, allow: Allow) -> Proposal {
-        let witness = Witness {
+        let witness = ChangeHistory {
             last: Some(only(&self.closing).clone()),
-            ..Witness::default()
+            ..ChangeHistory::default()
         };
         let request = MountRequest {
             coverage: self.place.coverage(),
@@ -169,7 +169,7 @@ impl Wrecked {
     }
 
     fn execute_by(&self, proposal: &Proposal, observer: &dyn Observer) -> Result<Report, RestoreError> {
-        let acting = Acting {
+        let acting = RestoreContext {
             observer,
             entropy: &self.place.entropy,
             now: crate::clock::Clock::now(&self.place.clock),

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use super::{Services, SessionError};
 use crate::model::Coverage;
-use crate::restore::{Acting, Cleared, clear_up, pending};
+use crate::restore::{Cleared, RestoreContext, clear_up, pending};
 use crate::store::{RestoreStage, Store};
 
 impl Services<'_> {
     /// Who acts in a restore.
     #[must_use]
-    pub fn acting(&self) -> Acting<'_> {
-        Acting {
+    pub fn acting(&self) -> RestoreContext<'_> {
+        RestoreContext {
             observer: self.observer,
             entropy: self.entropy,
             now: self.clock.now(),

@@ -188,7 +188,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Create`]; [`StoreError::Io`].
-    pub fn undertake(&self, intent: Intent) -> Result<RestoreJournal, StoreError> {
+    pub fn run_transaction(&self, intent: Intent) -> Result<RestoreJournal, StoreError> {
         self.must_be_writable()?;
         let layout = self.layout();
         let _kept = layout.enter()?;

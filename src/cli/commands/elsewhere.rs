@@ -13,7 +13,9 @@ use crate::git::Repositories;
 use crate::model::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::mount::Root;
 use crate::platform::remote::{Address, has_path, is_elsewhere, scheme_of};
-use crate::restore::{Fresh, RestoreError, Scope, Written, is_empty, take_away, write_to, write_verified};
+use crate::restore::{
+    OutputDir, RestoreError, Scope, Written, is_empty, take_away, write_to, write_verified,
+};
 use crate::store::{Blobs, Store};
 use crate::terminal::{sanitize, shell};
 
@@ -212,7 +214,7 @@ pub(in crate::cli) struct Done {
 }
 
 /// Writes everything into `fresh`, which the caller finishes. When that fails, nothing is left of it.
-pub(super) fn write(job: &Job<'_>, fresh: &Fresh) -> Result<Done, CliError> {
+pub(super) fn write(job: &Job<'_>, fresh: &OutputDir) -> Result<Done, CliError> {
     let private = job.parts.iter().map(|part| part.reveal.lent());
     let blobs = private.fold(job.store.contents(job.target), Blobs::lending);
     let mut done = Done::default();
@@ -232,7 +234,12 @@ pub(super) fn write(job: &Job<'_>, fresh: &Fresh) -> Result<Done, CliError> {
     Ok(done)
 }
 
-fn write_part(job: &Job<'_>, part: &Part<'_>, fresh: &Fresh, blobs: &Blobs) -> Result<Written, RestoreError> {
+fn write_part(
+    job: &Job<'_>,
+    part: &Part<'_>,
+    fresh: &OutputDir,
+    blobs: &Blobs,
+) -> Result<Written, RestoreError> {
     let path = place(fresh.path(), job.target, part.mount);
     let observer = job.context.world().observer;
     let write = if job.verified { write_verified } else { write_to };

@@ -20,7 +20,7 @@ use crate::clock::random;
 use crate::model::{ByteString, ForkId, ForkReference, Operation, SnapshotRecord};
 use crate::mount::Dir;
 use crate::platform;
-use crate::restore::{Fresh, RestoreError};
+use crate::restore::{OutputDir, RestoreError};
 use crate::session::{Allowed, check_branch, ensure_outside_session, find_snapshot};
 use crate::store::{ForkRow, InstanceRow, LockGuard, Store, fork_draft};
 use crate::terminal::{sanitize, size};
@@ -194,16 +194,16 @@ fn make(
     store: &Store,
     id: &ForkId,
     wanted: Option<PathBuf>,
-) -> Result<(PathBuf, Option<LockGuard>, Fresh), CliError> {
+) -> Result<(PathBuf, Option<LockGuard>, OutputDir), CliError> {
     let (directory, lock, fresh) = match wanted {
         Some(directory) => {
-            let fresh = Fresh::make(&directory, random(context.world().entropy))?;
+            let fresh = OutputDir::make(&directory, random(context.world().entropy))?;
             (directory, None, fresh)
         }
         None => {
             let directory = store.make_forks_directory()?.join(id.as_str());
             let lock = store.lock_fork(id)?;
-            let fresh = Fresh::called(&directory, &fork_draft(id))?;
+            let fresh = OutputDir::called(&directory, &fork_draft(id))?;
             (directory, Some(lock), fresh)
         }
     };

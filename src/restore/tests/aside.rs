@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use crate::model::Time;
 use crate::mount::Dir;
 use crate::platform;
-use crate::restore::aside::Known;
 use crate::restore::identity::{identity, is_same};
+use crate::restore::staging_cleanup::OwnedInodes;
 
 /// A directory with one of each kind, some of it in directories that say that nobody may enter.
 fn filled() -> tempfile::TempDir {
@@ -30,14 +30,14 @@ fn filled() -> tempfile::TempDir {
 
 const TOP: [&str; 4] = ["dir", "file", "link", "shut"];
 
-fn known(top: &Path) -> (Dir, Known) {
+fn known(top: &Path) -> (Dir, OwnedInodes) {
     let dir = Dir::open(top).unwrap();
-    let mut known = Known::default();
+    let mut known = OwnedInodes::default();
     known.staged(&dir).unwrap();
     (dir, known)
 }
 
-fn held(dir: &Dir, known: &Known) -> Vec<&'static str> {
+fn held(dir: &Dir, known: &OwnedInodes) -> Vec<&'static str> {
     let mut held = TOP.to_vec();
     held.retain(|name| known.holds(dir, OsStr::new(name)).unwrap());
     held
@@ -53,13 +53,13 @@ fn what_was_staged_is_known_and_what_is_not_there_is_not() {
     let objects = known.objects();
     assert_eq!(objects.len(), 7);
     assert!(objects.is_sorted_by_key(|object| object.0));
-    let again = Known::of(&objects);
+    let again = OwnedInodes::of(&objects);
     assert_eq!(again.objects(), objects);
     assert_eq!(held(&dir, &again), TOP);
     // What is missing of it changes nothing.
     fs::remove_file(top.path().join("dir/in/deep")).unwrap();
     assert_eq!(held(&dir, &known), TOP);
-    assert_eq!(held(&dir, &Known::default()), [""; 0]);
+    assert_eq!(held(&dir, &OwnedInodes::default()), [""; 0]);
 }
 
 /// Each of these makes one object unknown, and with it the directories that it lies in.
@@ -113,7 +113,7 @@ fn what_is_older_than_the_staging_directory_came_from_elsewhere() {
     fs::create_dir(at("after")).unwrap();
     fs::write(at("after/file"), "a").unwrap();
 
-    let mut known = Known::default();
+    let mut known = OwnedInodes::default();
     known.staged_since(&dir, Some(since)).unwrap();
     let ino = |name: &str| fs::symlink_metadata(at(name)).unwrap().ino();
     let mut wanted = ["made", "after", "after/file", "twice"].map(ino);
@@ -121,7 +121,7 @@ fn what_is_older_than_the_staging_directory_came_from_elsewhere() {
     let found: Vec<u64> = known.objects().iter().map(|object| object.0).collect();
     assert_eq!(found, wanted);
 
-    let mut all = Known::default();
+    let mut all = OwnedInodes::default();
     all.staged_since(&dir, None).unwrap();
     assert_eq!(all.objects().len(), 11, "two names are one object");
 }

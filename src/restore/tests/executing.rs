@@ -163,7 +163,7 @@ fn a_removed_root_comes_back_as_a_whole() {
     let request = crate::restore::MountRequest {
         coverage: session.place.coverage(),
         scope: Scope::All,
-        witness: crate::restore::Witness::default(),
+        witness: crate::restore::ChangeHistory::default(),
     };
     let proposal = crate::restore::propose(
         &session.place.store,
@@ -346,15 +346,15 @@ fn a_link_that_comes_back_where_a_tree_was_made_leaves_nothing_to_complain_of() 
 
 #[test]
 fn what_is_written_out_gets_its_name_when_it_is_whole() {
-    use crate::restore::Fresh;
+    use crate::restore::OutputDir;
     let session = wrecked(&files(), wreck);
     let base = &session.place.base;
     let copy = base.join("copy");
-    let fresh = Fresh::make(&copy, [7; 8]).unwrap();
+    let fresh = OutputDir::make(&copy, [7; 8]).unwrap();
     assert!(!copy.exists());
     drop(fresh);
     assert_eq!(session.beside(), ["data", "project"]);
-    let fresh = Fresh::make(&copy, [7; 8]).unwrap();
+    let fresh = OutputDir::make(&copy, [7; 8]).unwrap();
     fs::write(fresh.path().join("file"), "whole").unwrap();
     fresh.finish().unwrap();
     assert_eq!(session.beside(), ["copy", "data", "project"]);
@@ -363,10 +363,10 @@ fn what_is_written_out_gets_its_name_when_it_is_whole() {
     let there = base.join("there");
     fs::create_dir(&there).unwrap();
     let before = fs::metadata(&there).unwrap().ino();
-    let fresh = Fresh::make(&there, [7; 8]).unwrap();
+    let fresh = OutputDir::make(&there, [7; 8]).unwrap();
     assert_eq!(fs::read_dir(&there).unwrap().count(), 1);
     assert!(matches!(
-        Fresh::make(&there, [8; 8]),
+        OutputDir::make(&there, [8; 8]),
         Err(RestoreError::NotEmpty(_))
     ));
     fresh.finish().unwrap();

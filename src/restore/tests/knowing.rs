@@ -8,7 +8,9 @@ use crate::capture::{Request, take};
 use crate::clock::Clock as _;
 use crate::model::{Ending, InstanceId, SnapshotId, SnapshotKind};
 use crate::observer::Silent;
-use crate::restore::{Acting, MountRequest, Verdict, Witness, execute, of_instance, of_restore};
+use crate::restore::{
+    ChangeHistory, MountRequest, RestoreContext, Verdict, execute, of_instance, of_restore,
+};
 use crate::store::InstanceRow;
 
 fn begin(place: &Place, instance: &InstanceId) {
@@ -57,12 +59,18 @@ fn row(place: &Place, instance: &InstanceId) -> InstanceRow {
     place.store.catalog().instance(instance).unwrap().unwrap()
 }
 
-fn witness(place: &Place, instance: &InstanceId) -> Witness {
+fn witness(place: &Place, instance: &InstanceId) -> ChangeHistory {
     of_instance(&place.store, &row(place, instance), &place.coverage()).unwrap()
 }
 
 /// Restores and gives the receipt's number.
-fn restore(place: &Place, target: &SnapshotId, witness: Witness, scope: Scope, purpose: Purpose) -> u64 {
+fn restore(
+    place: &Place,
+    target: &SnapshotId,
+    witness: ChangeHistory,
+    scope: Scope,
+    purpose: Purpose,
+) -> u64 {
     let record = place.store.record(target).unwrap();
     let request = MountRequest {
         coverage: place.coverage(),
@@ -79,7 +87,7 @@ fn restore(place: &Place, target: &SnapshotId, witness: Witness, scope: Scope, p
         &Silent,
     )
     .unwrap();
-    let acting = Acting {
+    let acting = RestoreContext {
         observer: &Silent,
         entropy: &place.entropy,
         now: place.clock.now(),

@@ -229,9 +229,9 @@ fn a_second_mount_that_fails_takes_the_first_one_back() {
         .iter()
         .zip(&closing.manifests)
         .map(|(coverage, manifest)| {
-            let witness = super::Witness {
+            let witness = super::ChangeHistory {
                 last: manifest.clone(),
-                ..super::Witness::default()
+                ..super::ChangeHistory::default()
             };
             super::MountRequest {
                 coverage: coverage.clone(),

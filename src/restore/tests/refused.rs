@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 
-use super::{Acting, RestoreError, Wrecked, wrecked};
+use super::{RestoreContext, RestoreError, Wrecked, wrecked};
 use crate::capture::CaptureError;
 use crate::model::{
     ByteString, Intent, IntentMount, IntentScope, RestoreId, RestoreKind, SnapshotRecord, StagePlace, Time,
@@ -125,8 +125,8 @@ fn an_intent_that_stages_in_somebody_elses_directory_empties_nothing() {
         }],
     };
     // As an earlier process leaves it that had not moved anything yet: the next command that writes clears up after it.
-    drop(session.place.store.undertake(intent).unwrap());
-    let acting = Acting {
+    drop(session.place.store.run_transaction(intent).unwrap());
+    let acting = RestoreContext {
         observer: &Silent,
         entropy: &session.place.entropy,
         now: Time::default(),

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use super::{NOTHING, Proposal, RestoreError, Wrecked, wrecked};
 use crate::capture::tests::{Moment, at, excluding, path};
-use crate::restore::{AsideError, MountRequest, Outcome, Purpose, Scope, Witness, propose, set_aside};
+use crate::restore::{AsideError, ChangeHistory, MountRequest, Outcome, Purpose, Scope, propose, set_aside};
 
 fn session() -> Wrecked {
     wrecked(&[("y", "before")], |place| {
@@ -18,9 +18,9 @@ fn session() -> Wrecked {
 /// Restores the file, and sets the directory aside.
 fn proposal(session: &Wrecked) -> Proposal {
     let place = &session.place;
-    let witness = Witness {
+    let witness = ChangeHistory {
         last: Some(crate::capture::tests::only(&session.closing).clone()),
-        ..Witness::default()
+        ..ChangeHistory::default()
     };
     let request = MountRequest {
         coverage: excluding(place.coverage(), &["target/"]),

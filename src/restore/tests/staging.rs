@@ -9,8 +9,8 @@ use crate::capture::tests::{Meddler, Moment, Place};
 use crate::contract::STAGING_PREFIX;
 use crate::mount::Root;
 use crate::observer::Phase;
-use crate::restore::aside::Known;
 use crate::restore::stage::{Location, Stage};
+use crate::restore::staging_cleanup::OwnedInodes;
 
 #[test]
 fn beside_the_root_where_that_is_the_same_mount_else_inside() {
@@ -50,7 +50,7 @@ fn a_staging_directory_is_ours_alone_and_goes_with_everything_in_it() {
     fs::create_dir(place.base.join("outside")).unwrap();
     fs::write(place.base.join("outside/kept"), "k").unwrap();
     std::os::unix::fs::symlink(place.base.join("outside"), path.join("link")).unwrap();
-    let mut known = Known::default();
+    let mut known = OwnedInodes::default();
     known.staged(stage.dir()).unwrap();
     fs::set_permissions(path.join("shut"), fs::Permissions::from_mode(0o000)).unwrap();
     stage.settle(&known).unwrap();

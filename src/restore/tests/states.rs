@@ -1,6 +1,6 @@
 //! One path: every state at the baseline, at the session's end and now, with every permission.
 
-use super::{BOTH, DELETE, NOTHING, OVERWRITE, Scope, Witness, plan, planned, words};
+use super::{BOTH, ChangeHistory, DELETE, NOTHING, OVERWRITE, Scope, plan, planned, words};
 use crate::diff::tests::{dir, file, object, symlink, tree, with_mode, with_xattr};
 use crate::model::{Entry, Kind};
 
@@ -92,9 +92,9 @@ fn without_a_seen_end_only_what_a_live_snapshot_shows_is_replaced_or_deleted() {
         ("new", file("n")),
         ("seen", file("c")),
     ]);
-    let witness = Witness {
+    let witness = ChangeHistory {
         live: vec![checkpoint.build().manifest, target.build().manifest],
-        ..Witness::default()
+        ..ChangeHistory::default()
     };
     let target = target.build().manifest;
     let words_with = |allow| {
@@ -155,9 +155,9 @@ fn a_socket_is_never_made_and_is_removed_like_anything_else() {
 #[test]
 fn the_root_is_made_again_and_changed_but_never_removed() {
     let full = tree([("d", dir()), ("d/f", file("f"))]).build();
-    let ours = |manifest| Witness {
+    let ours = |manifest| ChangeHistory {
         last: Some(manifest),
-        ..Witness::default()
+        ..ChangeHistory::default()
     };
     let witness = ours(full.manifest.clone());
     let gone = plan(None, &full.side(), &witness, &Scope::All, NOTHING);
@@ -169,7 +169,7 @@ fn the_root_is_made_again_and_changed_but_never_removed() {
     let again = plan(
         Some(&full.manifest),
         &missing,
-        &Witness::default(),
+        &ChangeHistory::default(),
         &Scope::All,
         NOTHING,
     );

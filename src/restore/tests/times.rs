@@ -98,7 +98,7 @@ fn exact_times_come_back_when_they_are_asked_for() {
         let time = manifest.entry(&super::path(name)).unwrap().mtime;
         (time.sec, i64::from(time.nsec))
     };
-    let acting = super::Acting {
+    let acting = super::RestoreContext {
         observer: &crate::observer::Silent,
         entropy: &place.entropy,
         now: crate::clock::Clock::now(&place.clock),

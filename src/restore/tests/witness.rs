@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{NOTHING, Scope, Witness, path, plan, words};
+use super::{ChangeHistory, NOTHING, Scope, path, plan, words};
 use crate::capture::tests::coverage;
 use crate::contract::Matcher;
 use crate::diff::tests::{Tree, dir, file, tree, with_mode};
@@ -30,7 +30,7 @@ fn other() -> InstanceId {
 
 struct Case {
     about: &'static str,
-    witness: Witness,
+    witness: ChangeHistory,
     then: Option<&'static str>,
     now: Option<&'static str>,
     verdict: Verdict,
@@ -38,7 +38,7 @@ struct Case {
 
 fn case(
     about: &'static str,
-    witness: Witness,
+    witness: ChangeHistory,
     then: Option<&'static str>,
     now: Option<&'static str>,
     verdict: Verdict,
@@ -52,39 +52,39 @@ fn case(
     }
 }
 
-fn seen(last: &[(&str, &str)]) -> Witness {
-    Witness {
+fn seen(last: &[(&str, &str)]) -> ChangeHistory {
+    ChangeHistory {
         last: Some(manifest(last)),
-        ..Witness::default()
+        ..ChangeHistory::default()
     }
 }
 
-fn lost(live: &[&[(&str, &str)]]) -> Witness {
-    Witness {
+fn lost(live: &[&[(&str, &str)]]) -> ChangeHistory {
+    ChangeHistory {
         live: live.iter().map(|entries| manifest(entries)).collect(),
-        ..Witness::default()
+        ..ChangeHistory::default()
     }
 }
 
 #[test]
 fn each_testimony_counts_for_what_it_shows() {
     use Verdict::{Later, Ours, Settled, Shared, Unvouched};
-    let shared = |mut witness: Witness| {
+    let shared = |mut witness: ChangeHistory| {
         witness.shared = HashMap::from([(path("p"), vec![other()])]);
         witness
     };
-    let left = |mut witness: Witness, list: &[(&str, Option<&str>)]| {
+    let left = |mut witness: ChangeHistory, list: &[(&str, Option<&str>)]| {
         witness.left = states(list);
         witness
     };
-    let elsewhere = |mut witness: Witness, list: &[(&str, Option<&str>)]| {
+    let elsewhere = |mut witness: ChangeHistory, list: &[(&str, Option<&str>)]| {
         witness.elsewhere = states(list);
         witness
     };
-    let undo = |list: &[(&str, Option<&str>)]| Witness {
+    let undo = |list: &[(&str, Option<&str>)]| ChangeHistory {
         left: states(list),
         only_left: true,
-        ..Witness::default()
+        ..ChangeHistory::default()
     };
     let base = Some("base");
     let cases = [
@@ -256,9 +256,9 @@ fn what_a_snapshot_does_not_know_it_does_not_show() {
         ),
     ];
     for (about, last, at, known) in absent {
-        let witness = Witness {
+        let witness = ChangeHistory {
             last: Some(last.build().manifest),
-            ..Witness::default()
+            ..ChangeHistory::default()
         };
         let verdict = witness.judge(&path(at), Some(&file("base")), None);
         let expected = if *known { Verdict::Ours } else { Verdict::Later };
@@ -270,10 +270,10 @@ fn what_a_snapshot_does_not_know_it_does_not_show() {
 fn a_settled_path_is_neither_done_nor_a_conflict_and_keeps_its_directory() {
     let target = tree([("p", file("base"))]).build();
     let now = tree([("p", file("r")), ("q", file("made"))]).build();
-    let witness = Witness {
+    let witness = ChangeHistory {
         last: Some(tree([("p", file("base")), ("q", file("made"))]).build().manifest),
         elsewhere: states(&[("p", Some("r"))]),
-        ..Witness::default()
+        ..ChangeHistory::default()
     };
     let plan = plan(
         Some(&target.manifest),
@@ -292,10 +292,10 @@ fn nothing_is_made_in_a_directory_that_anothers_restore_removed() {
     let now = tree([]).build();
     let mut elsewhere = HashMap::new();
     elsewhere.insert(path("d"), vec![None]);
-    let witness = Witness {
+    let witness = ChangeHistory {
         last: Some(tree([("d", dir())]).build().manifest),
         elsewhere,
-        ..Witness::default()
+        ..ChangeHistory::default()
     };
     let plan = plan(
         Some(&target.manifest),
@@ -310,14 +310,15 @@ fn nothing_is_made_in_a_directory_that_anothers_restore_removed() {
 
 #[test]
 fn what_our_restore_could_not_make_exact_is_ours_as_long_as_it_has_that_content() {
-    let with = |inexact: &[&str]| Witness {
+    let with = |inexact: &[&str]| ChangeHistory {
         left: states(&[("p", Some("r")), ("gone", None)]),
         inexact: inexact.iter().map(|at| path(at)).collect(),
         ..seen(&[("p", "s"), ("gone", "s")])
     };
     let differs = with_mode(file("r"), 0o600);
-    let told =
-        |witness: &Witness, at: &str, now: Option<&Entry>| witness.judge(&path(at), Some(&file("base")), now);
+    let told = |witness: &ChangeHistory, at: &str, now: Option<&Entry>| {
+        witness.judge(&path(at), Some(&file("base")), now)
+    };
     let witness = with(&["p", "gone"]);
     assert_eq!(told(&witness, "p", Some(&differs)), Verdict::Ours);
     assert_eq!(told(&witness, "p", Some(&file("edited"))), Verdict::Later);
@@ -326,16 +327,16 @@ fn what_our_restore_could_not_make_exact_is_ours_as_long_as_it_has_that_content(
     assert_eq!(told(&with(&[]), "p", Some(&differs)), Verdict::Later);
 }
 
-fn excluding(pattern: &str) -> Witness {
+fn excluding(pattern: &str) -> ChangeHistory {
     let mut coverage = coverage(Path::new("/srv/m"), "m");
     coverage.excludes.push(ExcludeRule {
         pattern: pattern.to_owned(),
         source: ExcludeSource::Flag,
         private: None,
     });
-    Witness {
+    ChangeHistory {
         excludes: Some(Matcher::new(&coverage).unwrap()),
-        ..Witness::default()
+        ..ChangeHistory::default()
     }
 }
 
@@ -343,11 +344,11 @@ fn excluding(pattern: &str) -> Witness {
 fn only_a_deletion_asks_what_may_have_been_excluded() {
     let target = tree([("kept", file("before"))]).build();
     let now = tree([("build", file("now a file")), ("kept", file("after"))]).build();
-    let witness = |pattern: &str| Witness {
+    let witness = |pattern: &str| ChangeHistory {
         last: Some(now.manifest.clone()),
         ..excluding(pattern)
     };
-    let words = |witness: &Witness| {
+    let words = |witness: &ChangeHistory| {
         let side = now.side();
         words(&plan(
             Some(&target.manifest),
@@ -368,10 +369,10 @@ fn only_a_deletion_asks_what_may_have_been_excluded() {
 
 #[test]
 fn what_is_of_another_type_now_may_have_been_excluded_then() {
-    let doubtful = |witness: &Witness, now: &Entry| witness.may_have_been_excluded(&path("build"), now);
+    let doubtful = |witness: &ChangeHistory, now: &Entry| witness.may_have_been_excluded(&path("build"), now);
     // A directory would have been left out: was there one when the snapshot was taken?
     assert!(doubtful(&excluding("build/"), &file("now a file")));
     assert!(!doubtful(&excluding("build/"), &dir()), "no file was left out");
     assert!(!doubtful(&excluding("other/"), &file("f")));
-    assert!(!doubtful(&Witness::default(), &file("f")));
+    assert!(!doubtful(&ChangeHistory::default(), &file("f")));
 }

@@ -21,7 +21,8 @@ use crate::diff::{Side, compare};
 use crate::model::{Coverage, Ending, InstanceId, RelPath, SnapshotId};
 use crate::observer::Silent;
 use crate::restore::{
-    Acting, Allow, MountRequest, Proposal, Purpose, Report, Scope, execute, of_instance, of_restore, propose,
+    Allow, MountRequest, Proposal, Purpose, Report, RestoreContext, Scope, execute, of_instance, of_restore,
+    propose,
 };
 use crate::session::{EndRequest, end};
 use case::{Case, case, runner};
@@ -128,7 +129,7 @@ impl Session {
     }
 
     fn execute(&self, proposal: &Proposal) -> Report {
-        let acting = Acting {
+        let acting = RestoreContext {
             observer: &Silent,
             entropy: &self.place.entropy,
             now: self.place.clock.now(),

@@ -263,7 +263,7 @@ fn an_intent_that_is_hurt_is_known_by_its_copy() {
     for (moving, gone) in [(false, false), (true, false), (true, true)] {
         let home = Place::new();
         let store = home.write();
-        let papers = store.undertake(intent()).unwrap();
+        let papers = store.run_transaction(intent()).unwrap();
         if moving {
             left(&store, &intent(), Some(&journal()));
         }
@@ -285,7 +285,7 @@ fn an_intent_that_is_hurt_is_known_by_its_copy() {
 fn an_intent_of_which_both_are_hurt_is_named() {
     let home = Place::new();
     let store = home.write();
-    drop(store.undertake(intent()).unwrap());
+    drop(store.run_transaction(intent()).unwrap());
     hurt(&store, "intent.copy", false);
     assert_eq!(store.pending_restores().unwrap().len(), 1);
     hurt(&store, "intent", false);
@@ -296,7 +296,7 @@ fn an_intent_of_which_both_are_hurt_is_named() {
 fn an_intent_of_which_both_are_gone_is_named() {
     let home = Place::new();
     let store = home.write();
-    drop(store.undertake(intent()).unwrap());
+    drop(store.run_transaction(intent()).unwrap());
     left(&store, &intent(), Some(&journal()));
     hurt(&store, "intent", true);
     hurt(&store, "intent.copy", true);

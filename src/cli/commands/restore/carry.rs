@@ -17,8 +17,8 @@ use crate::cli::view;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
 use crate::platform::is_privileged;
 use crate::restore::{
-    Acting, AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, execute,
-    refuse_locked,
+    AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreContext, RestoreError, Why,
+    execute, refuse_locked,
 };
 use crate::session::{ensure_no_overlap, refuse_living};
 use crate::store::{Blobs, InstanceRow, Store};
@@ -154,7 +154,7 @@ pub(in crate::cli) fn act(
         asked.refuse_living(context, store, row)?;
     }
     let world = context.world();
-    let acting = Acting {
+    let acting = RestoreContext {
         observer: world.observer,
         entropy: world.entropy,
         now: context.now(),

@@ -15,7 +15,7 @@ use crate::model::SnapshotRecord;
 use crate::platform::NativeKind;
 use crate::platform::remote::{Address, Spot};
 use crate::process::{Freezer, NewClaim};
-use crate::restore::Fresh;
+use crate::restore::OutputDir;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
@@ -78,7 +78,7 @@ pub(super) fn to_directory(
         check(&directory)
             .map_err(|error| error.hint(format!("the claim {} is made, and is empty", new.spot.name)))?;
     }
-    let fresh = Fresh::make(&directory, random(context.world().entropy))?;
+    let fresh = OutputDir::make(&directory, random(context.world().entropy))?;
     let job = Job {
         context,
         store,

@@ -11,8 +11,8 @@ use crate::observer::Silent;
 use crate::platform::simulated::{Disk, Letters, Moment, Node, Shared, Tree};
 pub(super) use crate::platform::simulated::{World, within};
 use crate::restore::{
-    Acting, Allow, MountRequest, Outcome, Proposal, Purpose, Report, RestoreError, Scope, Witness, abort,
-    execute, of_restore, proposal as planned, propose, resume, settle,
+    Allow, ChangeHistory, MountRequest, Outcome, Proposal, Purpose, Report, RestoreContext, RestoreError,
+    Scope, abort, execute, of_restore, proposal as planned, propose, resume, settle,
 };
 use crate::store::{RestoreStage, Store};
 
@@ -126,8 +126,8 @@ impl Session {
         World::after(&self.world, disk)
     }
 
-    pub(super) fn acting(&self) -> Acting<'static> {
-        Acting {
+    pub(super) fn acting(&self) -> RestoreContext<'static> {
+        RestoreContext {
             observer: &Silent,
             entropy: &Letters,
             now: now(),
@@ -138,9 +138,9 @@ impl Session {
     }
 
     fn proposal(&self, store: &Store) -> Result<Proposal, RestoreError> {
-        let witness = Witness {
+        let witness = ChangeHistory {
             last: self.closing.manifests[0].clone(),
-            ..Witness::default()
+            ..ChangeHistory::default()
         };
         let request = MountRequest {
             coverage: coverage(Path::new(ROOT), "project"),

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::carry::{Carry, is_unmade};
+use super::apply::{MoveExecutor, is_unmade};
+use super::file_identity::{aside_name, exchange};
 use super::metadata::{is_between, set_metadata};
-use super::moves::{aside_name, exchange};
-use super::opened::is_made_anew;
-use super::progress::{Order, Progress, progress};
+use super::move_state::{Order, Progress, progress};
+use super::temp_writable::is_made_anew;
 use crate::capture::is_gone;
 use crate::model::{JournalMove, MoveKind, RelPath};
 use crate::platform;
 
-impl Carry<'_> {
+impl MoveExecutor<'_> {
     /// Takes every move back that was made. Goes on where one cannot be, and says which: the old object of a path is then gone,
     /// or lies in the staging directory.
     pub(super) fn back(&self) -> Vec<(RelPath, io::Error)> {

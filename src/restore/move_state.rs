@@ -6,9 +6,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::berth::{Berth, is_aside};
+use super::file_identity::aside_name;
+use super::holding_dir::{HoldingDir, is_aside};
 use super::identity::is_same;
-use super::moves::aside_name;
 use super::stage::Stage;
 use crate::model::{ByteString, Identity, JournalMount, JournalMove, MoveKind, RelPath};
 use crate::mount::{Dir, Root};
@@ -39,12 +39,12 @@ pub(super) enum Progress {
 }
 
 /// Where a path is reached: the directory it lies in, and its name there.
-pub(super) struct Seat {
+pub(super) struct Slot {
     pub(super) dir: Dir,
     pub(super) name: OsString,
 }
 
-impl Seat {
+impl Slot {
     /// What lies there.
     pub(super) fn look(&self) -> io::Result<Option<Stat>> {
         self.dir.look(&self.name)
@@ -60,7 +60,7 @@ pub(super) struct Other<'a> {
 
 impl<'a> Other<'a> {
     /// That of a move; moves in place have none, and get the staging directory itself.
-    pub(super) fn of(step: &JournalMove, stage: &'a Stage, berths: &'a [Berth]) -> Self {
+    pub(super) fn of(step: &JournalMove, stage: &'a Stage, berths: &'a [HoldingDir]) -> Self {
         let staged = |name: &OsStr| Self {
             dir: Some(stage.dir()),
             name: name.to_owned(),
@@ -103,20 +103,20 @@ pub(super) fn place(place: &ByteString) -> &OsStr {
 }
 
 /// Where the path of a move is reached.
-pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::Result<Seat> {
+pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::Result<Slot> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
     match (step.path.split(), root) {
-        (Some((parent, name)), Some(root)) => Ok(Seat {
+        (Some((parent, name)), Some(root)) => Ok(Slot {
             dir: root.dir(&parent)?,
             name: name.as_os_str().to_owned(),
         }),
         // The root itself is addressed from within: it is never moved.
-        (None, Some(root)) => Ok(Seat {
+        (None, Some(root)) => Ok(Slot {
             dir: root.dir(&RelPath::root())?,
             name: ".".into(),
         }),
         // It is made anew, as a whole.
-        (None, None) => Ok(Seat {
+        (None, None) => Ok(Slot {
             dir: Dir::open(above(host).ok_or_else(gone)?)?,
             name: host.file_name().ok_or_else(gone)?.to_owned(),
         }),

@@ -1,7 +1,7 @@
 //! Looks at the live mounts and proposes a plan for each.
 
 use super::RestoreError;
-use super::attribution::Witness;
+use super::attribution::ChangeHistory;
 use super::later_steps::name_later_steps;
 use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
@@ -33,7 +33,7 @@ pub struct MountRequest {
     /// Which paths.
     pub scope: Scope,
     /// Whose work is it?
-    pub witness: Witness,
+    pub witness: ChangeHistory,
 }
 
 /// One mount with its plan and everything that the plan was made from.

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use super::opened::is_opened;
+use super::temp_writable::is_opened;
 use crate::model::{Entry, Kind};
 use crate::mount::Dir;
 use crate::observer::Observer;

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use super::prepare::{Move, Moves};
+use super::build_moves::{Move, Moves};
 use crate::model::{Manifest, RelPath};
 
 /// The moves with every directory that goes away unfolded; `before` says what is in it.

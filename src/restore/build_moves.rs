@@ -9,8 +9,8 @@ use super::RestoreError;
 use super::build::Builder;
 use super::hidden;
 use super::plan::{Action, Step};
-use super::site::{Origin, Site, failed};
 use super::stage::{Stage, new_name, old_name};
+use super::tree_writer::{Origin, TreeWriter, failed};
 use crate::model::{Entry, Manifest, RelPath};
 use crate::mount::{Dir, Root};
 use crate::platform;
@@ -54,7 +54,7 @@ pub(super) fn prepare(
     let mut sorted: Vec<&Step> = steps.iter().collect();
     sorted.sort_by(|a, b| a.change.path.cmp(&b.change.path));
     let mut layout = Layout {
-        site: Site::new(stage.dir()),
+        site: TreeWriter::new(stage.dir()),
         links: Links {
             root,
             target,
@@ -92,7 +92,7 @@ pub(super) fn prepare(
 
 /// The steps as objects in the staging directory, and the moves that follow.
 struct Layout<'a> {
-    site: Site<'a>,
+    site: TreeWriter<'a>,
     links: Links<'a>,
     /// The steps above the one that is looked at, and the number of the directory each of them stages.
     above: Vec<(&'a Step, Option<usize>)>,
@@ -137,7 +137,7 @@ impl<'a> Layout<'a> {
             Some(entry) => {
                 let place = new_name(self.next());
                 let object;
-                (folder, object) = self.object(Site::TOP, Cow::Owned(place.clone()), path, entry)?;
+                (folder, object) = self.object(TreeWriter::TOP, Cow::Owned(place.clone()), path, entry)?;
                 let action = if step.action == Action::Create {
                     Move::In(place)
                 } else {
@@ -223,7 +223,7 @@ impl Links<'_> {
 
     /// Gives the first of each group that is staged to a live file that is one of the group and stays: then all of them
     /// are names of that one.
-    fn take_from_live(&self, site: &mut Site<'_>) -> Result<(), RestoreError> {
+    fn take_from_live(&self, site: &mut TreeWriter<'_>) -> Result<(), RestoreError> {
         let Some(root) = self.root else { return Ok(()) };
         let mut firsts: Vec<(&RelPath, &First<'_>)> = self.first.iter().collect();
         firsts.sort_unstable_by_key(|(_, first)| first.number);
@@ -250,7 +250,7 @@ impl Links<'_> {
     fn take_from_hidden(
         root: &Root,
         alone: &[(&First<'_>, &Entry)],
-        site: &mut Site<'_>,
+        site: &mut TreeWriter<'_>,
     ) -> Result<(), RestoreError> {
         let wanted: HashSet<u64> = alone.iter().map(|(_, entry)| entry.ino).collect();
         if wanted.is_empty() {

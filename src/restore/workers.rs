@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::RestoreError;
 use super::build::{Builder, Built, is_out_of_space};
-use super::site::{Origin, Planned, Site, failed};
+use super::tree_writer::{Origin, Planned, TreeWriter, failed};
 use crate::mount::Dir;
 use crate::store::{BlobPlace, BlobReader, Blobs};
 
@@ -58,15 +58,15 @@ pub(super) struct Done {
 }
 
 /// One thread at work.
-pub(super) struct Hand<'s, 'a> {
-    site: &'s Site<'a>,
+pub(super) struct Worker<'s, 'a> {
+    site: &'s TreeWriter<'a>,
     reader: BlobReader,
     /// The directories that were filled last, by number; the last one in front.
     open: Vec<(usize, Dir)>,
 }
 
-impl<'s, 'a> Hand<'s, 'a> {
-    pub(super) fn new(site: &'s Site<'a>) -> Self {
+impl<'s, 'a> Worker<'s, 'a> {
+    pub(super) fn new(site: &'s TreeWriter<'a>) -> Self {
         Self {
             site,
             reader: BlobReader::default(),

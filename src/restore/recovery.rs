@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::ChangeHistory;
 use super::RestoreError;
-use super::Witness;
-use super::berth;
-use super::conclude::Conclusion;
-use super::execute::{Acting, Report};
+use super::commit::Commit;
+use super::execute::{Report, RestoreContext};
 use super::flags;
+use super::hard_links::{Others, name_others};
 use super::history::manifest;
-use super::names::{Others, name_others};
+use super::holding_dir;
 use super::plan::{Plan, Step};
-use super::propose::{MountRequest, Proposal, ProposedMount, Purpose};
+use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::reopen::{Missing, jobs};
 use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
@@ -60,7 +60,7 @@ pub fn pending(store: &Store, coverages: &[Coverage]) -> Result<Vec<PendingResto
 pub fn clear_up(
     store: &Store,
     coverages: &[Coverage],
-    acting: &Acting<'_>,
+    acting: &RestoreContext<'_>,
 ) -> Result<Vec<Cleared>, RestoreError> {
     let mut cleared = Vec::new();
     for found in pending(store, coverages)? {
@@ -85,7 +85,11 @@ pub fn clear_up(
 ///
 /// # Errors
 /// [`RestoreError`]; the papers stay then.
-pub fn settle(store: &Store, papers: RestoreJournal, acting: &Acting<'_>) -> Result<Cleared, RestoreError> {
+pub fn settle(
+    store: &Store,
+    papers: RestoreJournal,
+    acting: &RestoreContext<'_>,
+) -> Result<Cleared, RestoreError> {
     let intent = papers.intent().clone();
     let decision = papers.decision()?;
     let told = |errors: Vec<RestoreError>| {
@@ -133,7 +137,7 @@ fn forget(papers: &RestoreJournal) -> Result<Vec<RestoreError>, RestoreError> {
             None => Ok(()),
         });
         left.extend(emptied.err());
-        left.extend(berth::forget(&mount.aside));
+        left.extend(holding_dir::forget(&mount.aside));
         if !mount.bound.is_empty()
             && let Ok(root) = Root::open(&mount.coverage.root.to_path())
         {
@@ -187,7 +191,7 @@ pub fn hurt_papers(store: &Store) -> Result<Vec<HurtPaper>, StoreError> {
 pub fn resume(
     store: &Store,
     papers: RestoreJournal,
-    acting: &Acting<'_>,
+    acting: &RestoreContext<'_>,
 ) -> Result<(Proposal, Report), RestoreError> {
     let intent = papers.intent().clone();
     let Some(journal) = papers.journal()? else {
@@ -201,7 +205,7 @@ pub fn resume(
         };
         let mut jobs = jobs(&intent, &journal, Some(&proposal), missing)?;
         let work = conclusion(store, &papers, &journal, acting);
-        work.carry_on(&proposal, &mut jobs)?
+        work.resume(&proposal, &mut jobs)?
     };
     if !report.unsettled {
         papers.close()?;
@@ -224,7 +228,11 @@ pub struct TakenBack {
 ///
 /// # Errors
 /// [`RestoreError::RollBack`] when a path cannot be brought back now: it still waits then.
-pub fn abort(store: &Store, papers: RestoreJournal, acting: &Acting<'_>) -> Result<TakenBack, RestoreError> {
+pub fn abort(
+    store: &Store,
+    papers: RestoreJournal,
+    acting: &RestoreContext<'_>,
+) -> Result<TakenBack, RestoreError> {
     let intent = papers.intent().clone();
     let mut back = TakenBack::default();
     let left;
@@ -263,7 +271,7 @@ pub fn abort(store: &Store, papers: RestoreJournal, acting: &Acting<'_>) -> Resu
 pub fn leave(
     store: &Store,
     papers: RestoreJournal,
-    acting: &Acting<'_>,
+    acting: &RestoreContext<'_>,
 ) -> Result<Vec<PathBuf>, RestoreError> {
     let intent = papers.intent().clone();
     // A journal that cannot be read must not keep anybody from leaving.
@@ -305,9 +313,9 @@ fn conclusion<'a>(
     store: &'a Store,
     papers: &'a RestoreJournal,
     journal: &'a Journal,
-    acting: &'a Acting<'a>,
-) -> Conclusion<'a> {
-    Conclusion {
+    acting: &'a RestoreContext<'a>,
+) -> Commit<'a> {
+    Commit {
         store,
         papers,
         emergency: &journal.emergency,
@@ -344,7 +352,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             request: MountRequest {
                 coverage: coverage.clone(),
                 scope: Scope::from(&meant.scope),
-                witness: Witness::default(),
+                witness: ChangeHistory::default(),
             },
             target: then,
             now: Seen {

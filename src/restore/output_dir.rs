@@ -16,9 +16,9 @@ use crate::platform::{self, NodeKind};
 /// What lies in a directory that was there already until everything is written into it. No snapshot holds such a name.
 const MARK: &str = "unfinished";
 
-/// A directory that is being written. Dropped without [`Fresh::finish`] it is removed when it is
+/// A directory that is being written. Dropped without [`OutputDir::finish`] it is removed when it is
 /// empty; else it keeps its first name, or its mark.
-pub struct Fresh {
+pub struct OutputDir {
     top: Dir,
     path: PathBuf,
     /// How it gets its name; none: it was there already.
@@ -33,7 +33,7 @@ struct Naming {
     name: OsString,
 }
 
-impl Fresh {
+impl OutputDir {
     /// Makes room for what shall become `directory`, which must be absent or empty. `random` makes its first name.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Fresh {
     /// The same, under a first name that the caller knows it by. No snapshot may hold such a name.
     ///
     /// # Errors
-    /// As [`Fresh::make`].
+    /// As [`OutputDir::make`].
     pub fn called(directory: &Path, draft: &str) -> Result<Self, RestoreError> {
         let fail = |source| RestoreError::Stage {
             path: directory.to_path_buf(),
@@ -128,7 +128,7 @@ impl Fresh {
     }
 }
 
-impl Drop for Fresh {
+impl Drop for OutputDir {
     fn drop(&mut self) {
         if self.done {
             return;

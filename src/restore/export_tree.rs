@@ -7,12 +7,12 @@ use std::io;
 use std::path::Path;
 
 use super::build::{Builder, Times};
+use super::mount_task::left;
+use super::reflink::Twins;
 use super::scope::Scope;
-use super::site::{Origin, Site};
-use super::twins::Twins;
+use super::tree_writer::{Origin, TreeWriter};
 use super::verify::read_back;
-use super::work::left;
-use super::{RestoreError, fresh};
+use super::{RestoreError, output_dir};
 use crate::model::{Entry, Kind, Manifest, RelPath, add_sizes};
 use crate::mount::{Dir, Root};
 use crate::observer::{Observer, Phase};
@@ -93,7 +93,7 @@ fn write(
         source,
     };
     // The directory that it is made in, unless it is there.
-    let (top, made) = match fresh::there(directory).map_err(fail)? {
+    let (top, made) = match output_dir::there(directory).map_err(fail)? {
         Some(top) => (top, None),
         None => {
             let name = directory
@@ -104,13 +104,13 @@ fn write(
             (parent.dir(name).map_err(fail)?, Some((parent, name)))
         }
     };
-    if !fresh::is_empty(&top).map_err(fail)? {
+    if !output_dir::is_empty(&top).map_err(fail)? {
         return Err(RestoreError::NotEmpty(directory.to_path_buf()));
     }
     let mut wanted = wanted(manifest, scope);
     // That of a new file system is its own.
-    if fresh::has_lost_and_found(&top).map_err(fail)? {
-        let its_own = RelPath::new(fresh::LOST_AND_FOUND.as_bytes()).ok();
+    if output_dir::has_lost_and_found(&top).map_err(fail)? {
+        let its_own = RelPath::new(output_dir::LOST_AND_FOUND.as_bytes()).ok();
         wanted.retain(|(path, _)| {
             !its_own
                 .as_ref()
@@ -198,7 +198,7 @@ fn clear(top: &Dir, written: &[(RelPath, &Entry)]) -> io::Result<()> {
         let _ = remove(top, path, entry);
     }
     let names = top.names()?;
-    let is_ours = |name: &OsStr| fresh::is_mark(name) || name == fresh::LOST_AND_FOUND;
+    let is_ours = |name: &OsStr| output_dir::is_mark(name) || name == output_dir::LOST_AND_FOUND;
     match names.iter().find(|name| !is_ours(name.as_os_str())) {
         None => Ok(()),
         Some(name) => Err(io::Error::other(format!(
@@ -238,14 +238,14 @@ fn fill(
     wanted: &[(RelPath, &Entry)],
     builder: &mut Builder<'_>,
 ) -> Result<Vec<RelPath>, RestoreError> {
-    let mut site = Site::new(top);
+    let mut site = TreeWriter::new(top);
     // The numbers of what is planned: the directories on the way down, the first of each hard link group, everything.
     let mut way: Vec<(&RelPath, usize)> = Vec::new();
     let mut groups: HashMap<&RelPath, usize> = HashMap::new();
     let mut numbers: Vec<Option<usize>> = Vec::with_capacity(wanted.len());
     for (path, entry) in wanted {
         while way.pop_if(|(above, _)| !path.is_within(above)).is_some() {}
-        let within = way.last().map_or(Site::TOP, |(_, number)| *number);
+        let within = way.last().map_or(TreeWriter::TOP, |(_, number)| *number);
         let name = entry.name.as_os_str();
         if entry.is_dir() {
             way.push((path, site.folder(within, name, path, entry)?));

@@ -6,9 +6,9 @@ use std::io;
 
 use super::RestoreError;
 use super::identity::{identity, is_same};
-use super::progress::{Progress, Seat};
-use super::propose::ProposedMount;
-use super::work::Job;
+use super::mount_task::MountTask;
+use super::move_state::{Progress, Slot};
+use super::proposal::ProposedMount;
 use crate::capture::is_gone;
 use crate::model::{AsideAct, AsideStep, Identity, JournalMove, MoveKind, StagePlace};
 use crate::mount::{Dir, Root};
@@ -16,7 +16,7 @@ use crate::observer::Observer;
 use crate::platform;
 
 /// One such directory, opened.
-pub(super) struct Berth {
+pub(super) struct HoldingDir {
     pub(super) place: StagePlace,
     act: AsideAct,
     parent: Dir,
@@ -33,7 +33,7 @@ pub(super) enum End {
     TakenBack,
 }
 
-impl Berth {
+impl HoldingDir {
     /// Makes the one that something goes into, mode 0700, or opens the one that something comes out of.
     pub(super) fn create(step: &AsideStep) -> Result<Self, RestoreError> {
         let fail = |source| RestoreError::Stage {
@@ -104,10 +104,10 @@ impl Berth {
 }
 
 /// The places of one mount, made; when one cannot be, none stays.
-pub(super) fn create_all(steps: &[AsideStep]) -> Result<Vec<Berth>, RestoreError> {
+pub(super) fn create_all(steps: &[AsideStep]) -> Result<Vec<HoldingDir>, RestoreError> {
     let mut berths = Vec::new();
     for step in steps {
-        match Berth::create(step) {
+        match HoldingDir::create(step) {
             Ok(berth) => berths.push(berth),
             Err(error) => {
                 forget(steps);
@@ -119,9 +119,9 @@ pub(super) fn create_all(steps: &[AsideStep]) -> Result<Vec<Berth>, RestoreError
 }
 
 /// Those of an interrupted restore. When what may lie in one is still needed (`all`), none may be missing.
-pub(super) fn open_all(steps: &[AsideStep], all: bool) -> Result<Vec<Berth>, RestoreError> {
-    let open = |step: &AsideStep| -> Result<Berth, RestoreError> {
-        let berth = Berth::open(step)?;
+pub(super) fn open_all(steps: &[AsideStep], all: bool) -> Result<Vec<HoldingDir>, RestoreError> {
+    let open = |step: &AsideStep| -> Result<HoldingDir, RestoreError> {
+        let berth = HoldingDir::open(step)?;
         if all && berth.dir.is_none() {
             let path = step.place.path();
             return Err(RestoreError::StageGone { path });
@@ -136,7 +136,7 @@ pub(super) fn forget(steps: &[AsideStep]) -> Vec<RestoreError> {
     let made = steps.iter().filter(|step| step.act == AsideAct::Away);
     // Where the directory above is gone, so is what was made in it.
     let there = made.filter(|step| !matches!(platform::stat_path(&step.place.path()), Ok(None)));
-    let settled = there.map(|step| Berth::open(step)?.settle(End::TakenBack));
+    let settled = there.map(|step| HoldingDir::open(step)?.settle(End::TakenBack));
     settled.filter_map(Result::err).collect()
 }
 
@@ -166,10 +166,10 @@ pub(super) fn is_aside(deed: &MoveKind) -> bool {
 }
 
 /// What is found at a path, and where that is.
-pub(super) fn find(root: &Root, step: &AsideStep) -> io::Result<(Seat, Option<Identity>)> {
+pub(super) fn find(root: &Root, step: &AsideStep) -> io::Result<(Slot, Option<Identity>)> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
     let (parent, name) = step.path.split().ok_or_else(gone)?;
-    let seat = Seat {
+    let seat = Slot {
         dir: root.dir(&parent)?,
         name: OsString::from(name.as_os_str()),
     };
@@ -178,7 +178,7 @@ pub(super) fn find(root: &Root, step: &AsideStep) -> io::Result<(Seat, Option<Id
 }
 
 /// Whether a step finds what it was planned with.
-pub(super) fn still_fits(root: &Root, step: &AsideStep, berth: &Berth) -> io::Result<bool> {
+pub(super) fn still_fits(root: &Root, step: &AsideStep, berth: &HoldingDir) -> io::Result<bool> {
     let (seat, _) = find(root, step)?;
     let live = seat.dir.look(&seat.name)?;
     let aside = match &berth.dir {
@@ -194,7 +194,7 @@ pub(super) fn still_fits(root: &Root, step: &AsideStep, berth: &Berth) -> io::Re
 }
 
 /// The directories that excluded ones go into or come out of, when everything is still what was shown.
-pub(super) fn of_mount(mount: &ProposedMount, root: Option<&Root>) -> Result<Vec<Berth>, RestoreError> {
+pub(super) fn of_mount(mount: &ProposedMount, root: Option<&Root>) -> Result<Vec<HoldingDir>, RestoreError> {
     let berths = create_all(&mount.aside)?;
     let Some(root) = root else { return Ok(berths) };
     for (step, berth) in mount.aside.iter().zip(&berths) {
@@ -208,7 +208,7 @@ pub(super) fn of_mount(mount: &ProposedMount, root: Option<&Root>) -> Result<Vec
     Ok(berths)
 }
 
-impl Job<'_> {
+impl MountTask<'_> {
     /// Removes the directories that nothing lies aside in. Gives those that hold what they should not.
     pub(super) fn settle_berths(&self, end: End) -> Vec<RestoreError> {
         let settled = self.berths.iter().map(|berth| berth.settle(end));

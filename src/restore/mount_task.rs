@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::RestoreError;
-use super::aside::Known;
-use super::berth::{self, Berth, End};
+use super::apply::MoveExecutor;
 use super::build::{Builder, Times, concerns_all};
-use super::carry::Carry;
-use super::execute::{Acting, Failed, MountReport};
+use super::build_moves::{Move, prepare};
+use super::execute::{Failed, MountReport, RestoreContext};
 use super::flags;
+use super::holding_dir::{self, End, HoldingDir};
 use super::journal::Draft;
+use super::overlayfs::unfold;
 use super::plan::{Action, Step};
-use super::prepare::{Move, prepare};
-use super::propose::{Proposal, ProposedMount};
+use super::proposal::{Proposal, ProposedMount};
+use super::reflink::Twins;
 use super::stage::Stage;
-use super::twins::Twins;
-use super::unfold::unfold;
+use super::staging_cleanup::OwnedInodes;
 use super::verify::verify;
 use crate::capture::{Captured, is_gone};
 use crate::model::{
@@ -27,7 +27,7 @@ use crate::platform;
 use crate::store::Blobs;
 
 /// One mount under way: everything new is staged, and every move is known.
-pub(super) struct Job<'a> {
+pub(super) struct MountTask<'a> {
     /// Its number in the proposal.
     pub(super) index: usize,
     /// What the emergency snapshot holds, and when it began to look; `None`: the root did not exist.
@@ -39,11 +39,11 @@ pub(super) struct Job<'a> {
     /// Where new content waits and old content goes.
     pub(super) stage: Stage,
     /// Where excluded directories lie aside.
-    pub(super) berths: Vec<Berth>,
+    pub(super) berths: Vec<HoldingDir>,
     /// Its moves.
     pub(super) journal: JournalMount,
     /// What the staging directory may hold in the end.
-    pub(super) known: Known,
+    pub(super) known: OwnedInodes,
     /// It was begun by a process that died.
     pub(super) again: bool,
     /// What was immutable or append-only.
@@ -56,10 +56,10 @@ pub(super) struct Job<'a> {
     pub(super) problems: Vec<(RelPath, String)>,
 }
 
-impl Job<'_> {
+impl MountTask<'_> {
     /// The moves, to be carried out or taken back.
-    pub(super) fn carry<'b>(&'b self, observer: &'b dyn Observer) -> Carry<'b> {
-        Carry {
+    pub(super) fn carry<'b>(&'b self, observer: &'b dyn Observer) -> MoveExecutor<'b> {
+        MoveExecutor {
             root: self.root.as_ref(),
             stage: &self.stage,
             berths: &self.berths,
@@ -124,8 +124,8 @@ pub(super) fn stage_all<'a>(
     intent: &Intent,
     emergency: &'a Captured,
     blobs: &Blobs,
-    acting: &Acting<'_>,
-) -> Result<Vec<Job<'a>>, RestoreError> {
+    acting: &RestoreContext<'_>,
+) -> Result<Vec<MountTask<'a>>, RestoreError> {
     let mut jobs = Vec::new();
     let captured = emergency.manifests.iter().zip(&emergency.record.mounts);
     let mounts = proposal.mounts.iter().zip(&intent.mounts).zip(captured);
@@ -154,8 +154,8 @@ fn stage<'a>(
     target: &'a Manifest,
     before: Option<(&'a Manifest, Time)>,
     blobs: &Blobs,
-    acting: &Acting<'_>,
-) -> Result<Job<'a>, RestoreError> {
+    acting: &RestoreContext<'_>,
+) -> Result<MountTask<'a>, RestoreError> {
     let coverage = &mount.request.coverage;
     let host = coverage.root.to_path();
     let root = match Root::open(&host) {
@@ -190,9 +190,9 @@ fn stage<'a>(
     };
     let stage = Stage::create(place, found)?;
     acting.observer.reached("staging");
-    let berths = match berth::of_mount(mount, root.as_ref()) {
+    let berths = match holding_dir::of_mount(mount, root.as_ref()) {
         Ok(berths) => berths,
-        Err(cause) => return Err(left(cause, stage.unmake(&Known::default()))),
+        Err(cause) => return Err(left(cause, stage.unmake(&OwnedInodes::default()))),
     };
     acting.observer.reached("berths");
     let now = before.map(|(manifest, _)| manifest);
@@ -208,7 +208,7 @@ fn stage<'a>(
     let moves = moves.and_then(|moves| stage.sync().map(|()| moves));
     let undo = |cause, settled: Result<(), RestoreError>| {
         let mut failed: Vec<RestoreError> = settled.err().into_iter().collect();
-        failed.extend(berth::forget(&mount.aside));
+        failed.extend(holding_dir::forget(&mount.aside));
         if let Some(root) = &root {
             failed.extend(flags::put_back(root, &flags::bound(steps)));
         }
@@ -244,7 +244,7 @@ fn stage<'a>(
     });
     let (shared, problems) = (builder.twins.shared(), builder.problems);
     match written {
-        Ok(journal) => Ok(Job {
+        Ok(journal) => Ok(MountTask {
             index: 0,
             before,
             host,
@@ -267,8 +267,8 @@ fn stage<'a>(
 }
 
 /// What was staged, and what the steps will move aside.
-fn known(stage: &Stage, steps: &[Step]) -> Result<Known, RestoreError> {
-    let mut known = Known::default();
+fn known(stage: &Stage, steps: &[Step]) -> Result<OwnedInodes, RestoreError> {
+    let mut known = OwnedInodes::default();
     for was in steps.iter().filter_map(|step| step.change.to.as_ref()) {
         known.held(was);
     }
@@ -280,7 +280,7 @@ fn known(stage: &Stage, steps: &[Step]) -> Result<Known, RestoreError> {
 }
 
 /// Removes what was staged for a restore that stopped with `cause`, and names what stays.
-pub(super) fn discard(jobs: &[Job<'_>], cause: RestoreError) -> RestoreError {
+pub(super) fn discard(jobs: &[MountTask<'_>], cause: RestoreError) -> RestoreError {
     jobs.iter().fold(cause, |cause, job| {
         let cause = left(cause, job.stage.unmake(&job.known));
         let failed = job
@@ -308,7 +308,7 @@ pub(super) fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> Re
 /// # Errors
 /// [`RestoreError::Lasting`] when the file system fails. A time that may not be set harms nothing.
 pub(super) fn settle_times(
-    job: &Job<'_>,
+    job: &MountTask<'_>,
     touched: &BTreeSet<RelPath>,
     target: Option<&Manifest>,
     exact: bool,
@@ -342,7 +342,11 @@ pub(super) fn settle_times(
 
 /// Looks at what was restored, and sorts the steps into done and failed. What was moved cannot be taken back here any more, so
 /// nothing stops this.
-pub(super) fn report(job: &mut Job<'_>, mount: &ProposedMount, acting: &Acting<'_>) -> MountReport {
+pub(super) fn report(
+    job: &mut MountTask<'_>,
+    mount: &ProposedMount,
+    acting: &RestoreContext<'_>,
+) -> MountReport {
     let steps = &mount.plan.steps;
     if job.is_foreign() {
         // Whatever lies at the root now is nothing that this restore knows.

@@ -4,11 +4,11 @@
 use std::ffi::OsStr;
 use std::io;
 
-use super::carry::Carry;
+use super::apply::MoveExecutor;
+use super::file_identity::aside_name;
 use super::identity::is_same;
 use super::metadata::{is_between, set_directory_mode};
-use super::moves::aside_name;
-use super::progress::Seat;
+use super::move_state::Slot;
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, JournalMove, JournalParent, MoveKind};
 use crate::platform::{self, Actor, NodeKind, Stat};
@@ -38,9 +38,9 @@ pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) ->
     is.kind == NodeKind::Directory && is_between(is, &bare, was)
 }
 
-impl Carry<'_> {
+impl MoveExecutor<'_> {
     /// The mode of the directory that a move is made in, where that is ours and we may not write it.
-    fn closed(&self, step: &JournalMove, seat: &Seat) -> io::Result<Option<u32>> {
+    fn closed(&self, step: &JournalMove, seat: &Slot) -> io::Result<Option<u32>> {
         if seat.dir.actor().is_privileged() || matches!(step.deed, MoveKind::Metadata { .. }) {
             return Ok(None);
         }
@@ -61,13 +61,13 @@ impl Carry<'_> {
     }
 
     /// Whether somebody shut the directory that a move is made in.
-    pub(super) fn is_shut(&self, step: &JournalMove, seat: &Seat) -> io::Result<bool> {
+    pub(super) fn is_shut(&self, step: &JournalMove, seat: &Slot) -> io::Result<bool> {
         let closed = self.closed(step, seat)?;
         Ok(closed.is_some_and(|mode| !self.is_recorded(step, mode)))
     }
 
     /// Makes a directory of ours writable for the time of the restore when its owner took that right away before.
-    pub(super) fn open_parent(&self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
+    pub(super) fn open_parent(&self, step: &JournalMove, seat: &Slot) -> io::Result<()> {
         match self.closed(step, seat)? {
             Some(mode) if self.is_recorded(step, mode) => {
                 platform::chmod_handle(&seat.dir, mode | FOR_ENTRIES)

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
 
+use super::file_identity::{fits, with_metadata_of};
 use super::metadata::set_directory_mode;
-use super::moves::{fits, with_metadata_of};
 use crate::capture::Source;
 use crate::model::{Entry, Kind, KnownObject, KnownState, Manifest, Name, RelPath, Time};
 use crate::mount::Dir;
@@ -14,7 +14,7 @@ use crate::platform::{self, Actor, NodeKind, Stat};
 
 /// The objects that may be removed, by inode: what was staged, and what the emergency snapshot holds of what was there.
 #[derive(Debug, Default)]
-pub(super) struct Known(HashMap<u64, KnownState>);
+pub(super) struct OwnedInodes(HashMap<u64, KnownState>);
 
 fn state(stat: &Stat) -> KnownState {
     match stat.kind {
@@ -29,7 +29,7 @@ fn enters(stat: &Stat, actor: Actor) -> bool {
     stat.kind == NodeKind::Directory && (actor.is_privileged() || stat.mode & 0o500 == 0o500)
 }
 
-impl Known {
+impl OwnedInodes {
     /// As a journal has it.
     pub(super) fn of(objects: &[KnownObject]) -> Self {
         Self(

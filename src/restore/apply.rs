@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use std::io;
 
 use super::RestoreError;
-use super::aside::{Known, is_as_before};
-use super::berth::{Berth, is_aside};
 use super::build::concerns_all;
+use super::file_identity::{Exchange, aside_name, exchange, finish_steps, fits, is_same_object};
+use super::holding_dir::{HoldingDir, is_aside};
 use super::metadata::{is_between, set_metadata};
-use super::moves::{Exchange, aside_name, exchange, finish_steps, fits, is_same_object};
-use super::opened::is_made_anew;
-use super::progress::{Order, Other, Progress, Seat, place, progress, seat};
+use super::move_state::{Order, Other, Progress, Slot, place, progress, seat};
 use super::stage::Stage;
+use super::staging_cleanup::{OwnedInodes, is_as_before};
+use super::temp_writable::is_made_anew;
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, JournalMount, JournalMove, Manifest, MoveKind, RelPath};
 use crate::mount::Root;
@@ -20,12 +20,12 @@ use crate::observer::Observer;
 use crate::platform::{self, Stat};
 
 /// The moves of one mount under way.
-pub(super) struct Carry<'a> {
+pub(super) struct MoveExecutor<'a> {
     /// None when the root did not exist and comes back as a whole.
     pub(super) root: Option<&'a Root>,
     pub(super) stage: &'a Stage,
     /// Where excluded directories lie aside.
-    pub(super) berths: &'a [Berth],
+    pub(super) berths: &'a [HoldingDir],
     pub(super) mount: &'a JournalMount,
     /// The mount root on the host, for messages and for a root that is missing.
     pub(super) host: std::path::PathBuf,
@@ -35,7 +35,7 @@ pub(super) struct Carry<'a> {
     /// It was begun by a process that died.
     pub(super) again: bool,
     /// What the staging directory may hold.
-    pub(super) known: &'a Known,
+    pub(super) known: &'a OwnedInodes,
     /// Paths that could not be changed, with the reason.
     pub(super) failed: Vec<(RelPath, String)>,
     /// Some path was missing for a moment, because the file system cannot exchange.
@@ -45,18 +45,18 @@ pub(super) struct Carry<'a> {
 /// A move as it stands.
 struct Stand {
     /// None when the directory that its path lies in is gone.
-    seat: Option<Seat>,
+    seat: Option<Slot>,
     /// What lies at its path.
     live: Option<Stat>,
     progress: Progress,
 }
 
-impl Carry<'_> {
+impl MoveExecutor<'_> {
     /// Makes every move that was not made yet. Everything is looked at before the first one.
     ///
     /// # Errors
     /// [`RestoreError::Drift`], [`RestoreError::Interrupted`], [`RestoreError::Apply`]: what was done is still done, and
-    /// [`Carry::back`] takes it back.
+    /// [`MoveExecutor::back`] takes it back.
     pub(super) fn forward(&mut self) -> Result<(), RestoreError> {
         let mount = self.mount;
         let order = Order::of(mount);
@@ -149,7 +149,7 @@ impl Carry<'_> {
         }
     }
 
-    pub(super) fn seat(&self, step: &JournalMove) -> io::Result<Seat> {
+    pub(super) fn seat(&self, step: &JournalMove) -> io::Result<Slot> {
         seat(step, self.root, &self.host)
     }
 
@@ -168,7 +168,7 @@ impl Carry<'_> {
                 Err(error) if is_gone(&error) => None,
                 other => Some(other?),
             };
-            let live = seat.as_ref().map_or(Ok(None), Seat::look)?;
+            let live = seat.as_ref().map_or(Ok(None), Slot::look)?;
             let progress = progress(step, live, &self.other(step))?;
             Ok(Stand { seat, live, progress })
         };
@@ -176,7 +176,7 @@ impl Carry<'_> {
     }
 
     /// Whether the path still holds what the emergency snapshot says.
-    fn check<'s>(&self, step: &JournalMove, stand: &'s Stand) -> Result<&'s Seat, RestoreError> {
+    fn check<'s>(&self, step: &JournalMove, stand: &'s Stand) -> Result<&'s Slot, RestoreError> {
         let drift = || self.drift(&step.path);
         let seat = stand.seat.as_ref().ok_or_else(drift)?;
         let was = self.before.and_then(|before| before.entry(&step.path));
@@ -206,7 +206,7 @@ impl Carry<'_> {
     }
 
     /// What a crash left is looked at as a whole: our own moves there and back have changed its times.
-    fn is_same_content(&self, step: &JournalMove, seat: &Seat, was: &Entry) -> bool {
+    fn is_same_content(&self, step: &JournalMove, seat: &Slot, was: &Entry) -> bool {
         let nothing = HashMap::new();
         self.again
             && self.before.is_some_and(|before| {
@@ -306,7 +306,7 @@ impl Carry<'_> {
         }
     }
 
-    fn act(&mut self, step: &JournalMove, seat: &Seat) -> io::Result<()> {
+    fn act(&mut self, step: &JournalMove, seat: &Slot) -> io::Result<()> {
         let other = self.other(step);
         let dir = other.dir()?;
         match &step.deed {

@@ -11,8 +11,8 @@ use std::sync::atomic::AtomicUsize;
 
 use super::RestoreError;
 use super::build::Builder;
-use super::crew::{Hand, runs};
 use super::metadata::Object;
+use super::workers::{Worker, runs};
 use crate::model::{Entry, Name, RelPath};
 use crate::mount::Dir;
 use crate::platform::{self, AsHandle as _, parallel};
@@ -53,13 +53,13 @@ struct Folder<'a> {
 }
 
 /// A tree that is built below a directory of ours. Whoever plans it adds everything in the order of paths.
-pub(super) struct Site<'a> {
+pub(super) struct TreeWriter<'a> {
     top: &'a Dir,
     folders: Vec<Folder<'a>>,
     objects: Vec<Planned<'a>>,
 }
 
-impl<'a> Site<'a> {
+impl<'a> TreeWriter<'a> {
     /// The number of the top.
     pub(super) const TOP: usize = 0;
 
@@ -197,7 +197,7 @@ impl<'a> Site<'a> {
         let shared: &Builder<'_> = builder;
         let done = parallel::map_with(
             &runs,
-            || Hand::new(self),
+            || Worker::new(self),
             |hand, run| hand.work(run, shared, &limit),
         );
         let mut made: Vec<bool> = self
@@ -240,7 +240,7 @@ impl<'a> Site<'a> {
         made: &mut [bool],
         notes: &mut Vec<(usize, Vec<String>)>,
     ) -> Result<(), RestoreError> {
-        let mut hand = Hand::new(self);
+        let mut hand = Worker::new(self);
         let mut instead: HashMap<usize, usize> = HashMap::new();
         for (number, object) in self.objects.iter().enumerate() {
             let Origin::NameOf(first) = object.origin else {

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::RestoreError;
-use super::berth::End;
-use super::execute::{Acting, MountReport, Outcome, Report};
+use super::execute::{MountReport, Outcome, Report, RestoreContext};
 use super::flags;
+use super::holding_dir::End;
+use super::mount_task::{MountTask, report, settle_times};
 use super::plan::Step;
-use super::propose::Proposal;
-use super::work::{Job, report, settle_times};
+use super::proposal::Proposal;
 use crate::diff::{Change, renames};
 use crate::model::{AsideChange, Decision, Operation, PathChange, RelPath, SnapshotId};
 use crate::mount::MountError;
@@ -19,22 +19,22 @@ use crate::platform::remote::lost_near;
 use crate::store::{RestoreJournal, Store};
 
 /// What the end of a restore needs to know.
-pub(super) struct Conclusion<'a> {
+pub(super) struct Commit<'a> {
     pub(super) store: &'a Store,
     pub(super) papers: &'a RestoreJournal,
     pub(super) emergency: &'a SnapshotId,
-    pub(super) acting: &'a Acting<'a>,
+    pub(super) acting: &'a RestoreContext<'a>,
 }
 
-impl Conclusion<'_> {
+impl Commit<'_> {
     /// Moves everything into place on all mounts, or nothing on any.
     ///
     /// # Errors
     /// Why it was taken back; when [`RestoreError::is_pending`], why it waits.
-    pub(super) fn carry_through(
+    pub(super) fn run(
         &self,
         proposal: &Proposal,
-        jobs: &mut [Job<'_>],
+        jobs: &mut [MountTask<'_>],
     ) -> Result<Report, RestoreError> {
         self.acting.observer.begin(Phase::Apply);
         let moved = self.forward(jobs);
@@ -58,7 +58,7 @@ impl Conclusion<'_> {
         self.acting.observer.reached(point);
     }
 
-    fn forward(&self, jobs: &mut [Job<'_>]) -> Result<(), RestoreError> {
+    fn forward(&self, jobs: &mut [MountTask<'_>]) -> Result<(), RestoreError> {
         for job in &mut *jobs {
             let mut carry = job.carry(self.acting.observer);
             carry.forward()?;
@@ -75,12 +75,16 @@ impl Conclusion<'_> {
             .try_for_each(|job| job.carry(self.acting.observer).compare())
     }
 
-    /// As [`Self::carry_through`], for a restore that was interrupted: what was moved until then stays moved when it cannot be
+    /// As [`Self::run`], for a restore that was interrupted: what was moved until then stays moved when it cannot be
     /// finished, and the operator decides.
     ///
     /// # Errors
     /// Why it still waits.
-    pub(super) fn carry_on(&self, proposal: &Proposal, jobs: &mut [Job<'_>]) -> Result<Report, RestoreError> {
+    pub(super) fn resume(
+        &self,
+        proposal: &Proposal,
+        jobs: &mut [MountTask<'_>],
+    ) -> Result<Report, RestoreError> {
         if self.papers.decision()?.is_none() {
             self.acting.observer.begin(Phase::Apply);
             let moved = self.forward(jobs);
@@ -110,7 +114,7 @@ impl Conclusion<'_> {
     }
 
     /// Takes everything back and gives the cause again. Where that fails the restore waits for somebody who can.
-    pub(super) fn take_back(&self, jobs: &[Job<'_>], cause: RestoreError) -> RestoreError {
+    pub(super) fn take_back(&self, jobs: &[MountTask<'_>], cause: RestoreError) -> RestoreError {
         match self.give_back(jobs) {
             Ok(left) => left.into_iter().fold(cause, |cause, left| RestoreError::Left {
                 cause: Box::new(cause),
@@ -136,7 +140,7 @@ impl Conclusion<'_> {
     ///
     /// # Errors
     /// [`RestoreError::RollBack`] for a path that cannot be brought back now; the restore waits then.
-    pub(super) fn give_back(&self, jobs: &[Job<'_>]) -> Result<Vec<RestoreError>, RestoreError> {
+    pub(super) fn give_back(&self, jobs: &[MountTask<'_>]) -> Result<Vec<RestoreError>, RestoreError> {
         let mut gone = Vec::new();
         let mut first = None;
         for job in jobs.iter().rev() {
@@ -169,7 +173,7 @@ impl Conclusion<'_> {
     }
 
     /// The old tree is back: decides so, clears up, writes the receipt. Gives what stays in the staging directories.
-    pub(super) fn call_off(&self, jobs: &[Job<'_>]) -> Result<Vec<RestoreError>, RestoreError> {
+    pub(super) fn call_off(&self, jobs: &[MountTask<'_>]) -> Result<Vec<RestoreError>, RestoreError> {
         if self.papers.decision()?.is_none() {
             self.papers.decide(Decision::Abort)?;
         }
@@ -207,7 +211,11 @@ impl Conclusion<'_> {
     ///
     /// # Errors
     /// [`RestoreError::Unrecorded`]: it waits for a command that can write the receipt.
-    pub(super) fn finish(&self, proposal: &Proposal, jobs: &mut [Job<'_>]) -> Result<Report, RestoreError> {
+    pub(super) fn finish(
+        &self,
+        proposal: &Proposal,
+        jobs: &mut [MountTask<'_>],
+    ) -> Result<Report, RestoreError> {
         let mut mounts: Vec<MountReport> = proposal.mounts.iter().map(|_| MountReport::default()).collect();
         let (mut left, mut in_steps, mut unsettled) = (Vec::new(), Vec::new(), false);
         let mut shared = 0;
