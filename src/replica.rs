@@ -3,17 +3,17 @@
 
 mod bucket;
 mod chain;
+mod delete;
+mod envelope;
 mod name;
-mod object;
 mod pull;
 mod push;
-mod put;
-mod removal;
 #[cfg(feature = "s3")]
 mod s3;
 #[cfg(not(feature = "s3"))]
 #[path = "replica/s3_absent.rs"]
 mod s3;
+mod upload;
 
 #[cfg(test)]
 #[cfg(feature = "encrypt")]

@@ -1,25 +1,25 @@
 //! What is kept, and what is given up: the rules of the operator, a plan of what goes beyond them, and carrying it out. Nothing that
 //! is needed to take back what is under way, or was done last, is ever chosen.
 
-mod act;
-mod choose;
-mod field;
-mod weights;
+mod inventory;
+mod policy;
+mod prune;
+mod reclaimable;
 
 use std::collections::{BTreeMap, VecDeque};
 
-pub use act::{Acting, Pruned, carry_out};
-pub use field::Held;
-pub use weights::Size;
+pub use inventory::Held;
+pub use prune::{Acting, Pruned, carry_out};
+pub use reclaimable::Size;
 
 use crate::config::{Retention, Room};
 use crate::model::{InstanceId, PruneReason, PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
 use crate::store::{RepackPlan, Store, StoreError};
 
-use choose::{Choice, Scope};
-use field::Field;
-use weights::Weights;
+use inventory::Inventory;
+use policy::{Choice, Scope};
+use reclaimable::Weights;
 
 /// The rules that apply.
 pub struct Rules<'a> {
@@ -137,7 +137,7 @@ pub fn steady_now(store: &Store, now: Time) -> Result<Time, StoreError> {
 /// # Errors
 /// [`StoreError`] when the catalog or a restore that waits cannot be read.
 pub fn is_due(store: &Store, rules: &Rules<'_>, now: Time) -> Result<bool, StoreError> {
-    let field = Field::look(store)?;
+    let field = Inventory::look(store)?;
     let mut choice = Choice::new(&field, scope(store, rules, &field)?);
     choice.by_rules(rules, now);
     if !choice.is_empty() {
@@ -161,7 +161,7 @@ pub fn plan(
     now: Time,
     observer: &dyn Observer,
 ) -> Result<PrunePlan, StoreError> {
-    let field = Field::look(store)?;
+    let field = Inventory::look(store)?;
     let mut choice = Choice::new(&field, scope(store, rules, &field)?);
     choice.by_rules(rules, now);
     let mut weights = Weights::of(store)?;
@@ -271,7 +271,7 @@ pub fn plan(
 }
 
 /// Sessions and snapshots eligible for deletion.
-fn scope(store: &Store, rules: &Rules<'_>, field: &Field) -> Result<Scope, StoreError> {
+fn scope(store: &Store, rules: &Rules<'_>, field: &Inventory) -> Result<Scope, StoreError> {
     let Some(own) = rules.own else {
         return Ok(Scope::All);
     };

@@ -2,18 +2,18 @@
 
 mod export;
 mod import;
-mod moment;
 mod pack;
-mod pipe;
-mod strip;
+mod sanitize;
+mod snapshot_reader;
+mod stream;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 pub use export::{ExportRequest, Exported, export};
 pub use import::Incoming;
-pub use moment::{Known, Landed, Moment};
-pub use strip::{Dropped, DroppedWhat};
+pub use sanitize::{Dropped, DroppedWhat};
+pub use snapshot_reader::{IncomingSnapshot, Known, StoredSnapshot};
 
 use crate::model::{DecodeError, RelPath};
 use crate::store::StoreError;

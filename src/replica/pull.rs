@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::bucket::{Bucket, BucketError, BucketErrorKind};
 use super::chain::Chain;
+use super::envelope::{self, Fault};
 use super::name::Name;
-use super::object::{self, Fault};
 use super::{ReplicaError, push};
 use crate::model::{ArchiveId, ArchiveRef, Digest, SnapshotId, SnapshotRecord, StoreId};
 use crate::observer::Observer;
@@ -99,7 +99,7 @@ impl<'a> Remote<'a> {
                 .get(&listed.name, AGE)
                 .map_err(|error| failed(bucket, error))?;
             let Some(sealed) = sealed else { continue };
-            match object::open_key(&sealed, identities, &store, name) {
+            match envelope::open_key(&sealed, identities, &store, name) {
                 Ok(identity) if found.as_ref().is_some_and(|found| *found != identity) => {
                     return Err(wrong(
                         name,
@@ -149,7 +149,7 @@ impl<'a> Remote<'a> {
         let Some(sealed) = got else {
             return Ok(Err(format!("{name} is not there")));
         };
-        let opened = object::open(&sealed, self.identities, &self.identity, &name, most);
+        let opened = envelope::open(&sealed, self.identities, &self.identity, &name, most);
         Ok(opened.map_err(|fault| match fault {
             Fault::NoIdentity => format!("{name}: none of the given private keys opens it"),
             Fault::Wrong(why) => format!("{name}: {why}"),

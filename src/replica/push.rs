@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::bucket::{Bucket, Put, Tag};
 use super::name::Name;
-use super::put::{Sent, There, sorted};
-use super::{ReplicaError, object};
+use super::upload::{RemoteState, Sent, sorted};
+use super::{ReplicaError, envelope};
 use crate::model::{ArchiveRef, Digest, SnapshotId, Time};
 use crate::observer::Observer;
 use crate::store::archive::Recipients;
@@ -154,14 +154,14 @@ impl<'a> Copying<'a> {
     /// conditions.
     fn key(&mut self) -> Result<(), ReplicaError> {
         let name = Name::of_key(&self.identity.key, self.recipient_names);
-        let note = object::key_note(&self.identity)?;
+        let note = envelope::key_note(&self.identity)?;
         self.put_same(&name, &note)?;
         if self.notes.contains(CONDITIONS) {
             return Ok(());
         }
         let text = name.to_string();
-        let mac = object::mac(&self.identity, &text, &note);
-        let sealed = object::seal(&self.identity, self.recipients, &text, &mac, &note)?;
+        let mac = envelope::mac(&self.identity, &text, &note);
+        let sealed = envelope::seal(&self.identity, self.recipients, &text, &mac, &note)?;
         let tag = Tag { mac, last: None };
         let put = self.bucket.put_new(&self.full(&text), sealed, &tag);
         match put.map_err(|error| self.failed(error))? {
@@ -303,7 +303,7 @@ impl<'a> Copying<'a> {
             let payload = |count: usize| left.get(..count).unwrap_or_default().concat();
             let text = payload(taken);
             let tag = Tag {
-                mac: object::mac(&self.identity, &name, text.as_bytes()),
+                mac: envelope::mac(&self.identity, &name, text.as_bytes()),
                 last: Some(last),
             };
             let there = self.put(&name, text.as_bytes(), &tag)?;
@@ -315,11 +315,11 @@ impl<'a> Copying<'a> {
             };
             let same = match there {
                 None => Some(taken),
-                Some(There::Tagged(there)) => up_to(there.last).filter(|count| {
-                    object::mac(&self.identity, &name, payload(*count).as_bytes()) == there.mac
+                Some(RemoteState::Tagged(there)) => up_to(there.last).filter(|count| {
+                    envelope::mac(&self.identity, &name, payload(*count).as_bytes()) == there.mac
                 }),
-                Some(There::AsSent(last)) => up_to(last),
-                Some(There::Strange) => None,
+                Some(RemoteState::AsSent(last)) => up_to(last),
+                Some(RemoteState::Strange) => None,
             };
             let Some(count) = same else {
                 return Err(self.foreign(&name));

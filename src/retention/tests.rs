@@ -3,8 +3,8 @@
 mod simulation;
 
 use super::Rules;
-use super::choose::{Choice, Scope};
-use super::field::{Field, Group, Held, Session, Shot};
+use super::inventory::{Candidate, Group, Held, Inventory, Session};
+use super::policy::{Choice, Scope};
 use crate::config::{Retention, Room, Source, Sourced};
 use crate::model::{InstanceId, PruneReason, SnapshotId, SnapshotKind, Time};
 use crate::store::SnapshotRow;
@@ -12,11 +12,11 @@ use crate::store::SnapshotRow;
 const DAY: i64 = 86_400;
 
 /// Builds a field, newest session first.
-struct Plot(Field);
+struct Plot(Inventory);
 
 impl Plot {
     fn new() -> Self {
-        Self(Field {
+        Self(Inventory {
             groups: vec![Group::Workspace("shop".to_owned())],
             sessions: Vec::new(),
             shots: Vec::new(),
@@ -34,7 +34,7 @@ impl Plot {
                 sec: -age * DAY - i64::from(number),
                 nsec: 0,
             };
-            self.0.shots.push(Shot {
+            self.0.shots.push(Candidate {
                 row: SnapshotRow {
                     id: SnapshotId::new([a, b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
                     instance: InstanceId::new([u8::try_from(session).unwrap(); 8], "shop"),

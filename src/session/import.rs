@@ -8,7 +8,7 @@ use crate::model::{
     ByteString, Coverage, Ending, InstanceId, Operation, SnapshotId, SnapshotKind, SnapshotRecord,
 };
 use crate::store::{IMPORTED, Store, Told};
-use crate::transfer::{Incoming, Landed, TransferError};
+use crate::transfer::{Incoming, StoredSnapshot, TransferError};
 
 /// What is imported.
 pub struct ImportRequest<'a> {
@@ -34,7 +34,7 @@ pub fn import(
     let snapshot = SnapshotId::new(random(world.entropy));
     let instance = InstanceId::new(random(world.entropy), origin.instance.label());
     let draft = store.draft(snapshot.clone())?;
-    let landed = Landed {
+    let landed = StoredSnapshot {
         instance: &instance,
         snapshot: &snapshot,
         // That of another machine: here a workspace of the same name is another one.

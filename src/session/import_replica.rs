@@ -11,7 +11,7 @@ use crate::model::{ArchiveId, ArchiveRef, Ending, InstanceId, Operation, Snapsho
 use crate::replica::{Chain, Index, Remote, ReplicaError, by_instance};
 use crate::store::archive::{Archive, ArchiveError};
 use crate::store::{Blobs, IMPORTED, Standing, Store, StoreError, Told};
-use crate::transfer::{Dropped, Known, Landed, Moment, TransferError};
+use crate::transfer::{Dropped, IncomingSnapshot, Known, StoredSnapshot, TransferError};
 use history::{Life, Steps, lives};
 
 /// What is brought back.
@@ -233,13 +233,14 @@ impl Landing<'_> {
             record.id
         );
         let observer = self.world.observer;
-        let mut moment = Moment::read(Path::new(&name), record, blobs, &mut self.checked, observer)?;
+        let mut moment =
+            IncomingSnapshot::read(Path::new(&name), record, blobs, &mut self.checked, observer)?;
         if !trusted {
             moment.strip(self.request.owner);
         }
         let origin = moment.record();
         let draft = self.store.draft(origin.id.clone())?;
-        let landed = Landed {
+        let landed = StoredSnapshot {
             instance: &origin.instance,
             snapshot: &origin.id,
             workspace: workspace.filter(|_| trusted),

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::TransferError;
-use super::moment::{Known, Landed, Moment};
-use super::strip::Dropped;
+use super::sanitize::Dropped;
+use super::snapshot_reader::{IncomingSnapshot, Known, StoredSnapshot};
 use crate::model::{ArchiveRef, Digest, ExportNote, SnapshotRecord};
 use crate::observer::Observer;
 use crate::store::archive::{Archive, BlobKind};
@@ -35,7 +35,7 @@ pub struct Incoming {
     path: PathBuf,
     whole: ArchiveRef,
     note: ExportNote,
-    moment: Moment,
+    moment: IncomingSnapshot,
 }
 
 impl Incoming {
@@ -56,7 +56,7 @@ impl Incoming {
         let note = note(path, &archive)?;
         let whole = archive.describe(note.record.id.archive())?;
         let blobs = Blobs::of_file(archive, whole.clone());
-        let moment = Moment::read(path, note.record.clone(), blobs, &mut HashSet::new(), observer)?;
+        let moment = IncomingSnapshot::read(path, note.record.clone(), blobs, &mut HashSet::new(), observer)?;
         Ok(Self {
             path: path.to_path_buf(),
             whole,
@@ -108,7 +108,7 @@ impl Incoming {
         &self,
         store: &Store,
         draft: &Draft,
-        landed: &Landed<'_>,
+        landed: &StoredSnapshot<'_>,
         observer: &dyn Observer,
     ) -> Result<SnapshotRecord, TransferError> {
         self.moment

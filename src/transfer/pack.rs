@@ -5,7 +5,7 @@ use std::io::Write;
 use std::thread;
 
 use super::TransferError;
-use super::pipe::{Fault, is_small, look, pipe, send};
+use super::stream::{Fault, is_small, look, pipe, send};
 use crate::model::{Content, Digest, Entry, Manifest, ManifestList, MountRecord, RelPath, runs};
 use crate::observer::Observer;
 use crate::platform::parallel;

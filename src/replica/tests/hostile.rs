@@ -148,8 +148,8 @@ fn who_knows_the_recipients_alone_can_make_nothing_that_is_believed() {
             .unwrap();
         let short = name.strip_prefix(&format!("{store}/")).unwrap();
         let payload = b"anything at all\n";
-        let mac = object::mac(&guessed, short, payload);
-        let forged = object::seal(&guessed, &recipients, short, &mac, payload).unwrap();
+        let mac = envelope::mac(&guessed, short, payload);
+        let forged = envelope::seal(&guessed, &recipients, short, &mac, payload).unwrap();
         bucket.add(&name, &forged, Some(Tag { mac, last: None }));
         let told = troubles(&bench, &bucket);
         assert!(
@@ -161,9 +161,9 @@ fn who_knows_the_recipients_alone_can_make_nothing_that_is_believed() {
     }
     // A second key, which opens: then nobody can tell which is ours.
     let other = Name::of_key(&guessed.key, &names).to_string();
-    let note = object::key_note(&guessed).unwrap();
-    let mac = object::mac(&guessed, &other, &note);
-    let forged = object::seal(&guessed, &recipients, &other, &mac, &note).unwrap();
+    let note = envelope::key_note(&guessed).unwrap();
+    let mac = envelope::mac(&guessed, &other, &note);
+    let forged = envelope::seal(&guessed, &recipients, &other, &mac, &note).unwrap();
     bucket.add(&format!("{store}/{other}"), &forged, None);
     let told = troubles(&bench, &bucket);
     assert!(told.contains("two keys"), "{told}");

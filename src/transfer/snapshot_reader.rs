@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::TransferError;
 use super::pack::{Members, Packing};
-use super::pipe::{Fault, look};
-use super::strip::{Dropped, Stripping, forget_identities};
+use super::sanitize::{Dropped, Stripping, forget_identities};
+use super::stream::{Fault, look};
 use crate::capture::{missing_mount, mount_record};
 use crate::model::{
     ArchiveId, ArchiveRef, Content, Digest, Hasher, InstanceId, Manifest, ManifestList, MountRecord,
@@ -20,7 +20,7 @@ use crate::store::{Blobs, Draft, Store, check_record};
 const LARGEST_MANIFESTS: u64 = 2 << 30;
 
 /// A snapshot that was read and found to be whole.
-pub struct Moment {
+pub struct IncomingSnapshot {
     path: PathBuf,
     record: SnapshotRecord,
     manifests: Vec<Option<Manifest>>,
@@ -29,7 +29,7 @@ pub struct Moment {
 }
 
 /// As what a snapshot from elsewhere is stored.
-pub struct Landed<'a> {
+pub struct StoredSnapshot<'a> {
     /// Its session here.
     pub instance: &'a InstanceId,
     /// Its id here.
@@ -83,7 +83,7 @@ impl Known {
     }
 }
 
-impl Moment {
+impl IncomingSnapshot {
     /// Reads and checks all of it. What is in `checked` was checked before, and what is checked now is added. `path` is for messages.
     ///
     /// # Errors
@@ -279,7 +279,7 @@ impl Moment {
         &self,
         store: &Store,
         draft: &Draft,
-        landed: &Landed<'_>,
+        landed: &StoredSnapshot<'_>,
         known: &Known,
         observer: &dyn Observer,
     ) -> Result<SnapshotRecord, TransferError> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::field::{Field, Held, Shot};
+use super::inventory::{Candidate, Held, Inventory};
 use super::{Chosen, Rules};
 use crate::model::{PruneReason, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
 
@@ -28,7 +28,7 @@ impl Scope {
 
 /// What was chosen so far.
 pub(super) struct Choice<'f> {
-    field: &'f Field,
+    field: &'f Inventory,
     scope: Scope,
     /// By the number of the snapshot.
     reasons: BTreeMap<usize, PruneReason>,
@@ -37,7 +37,7 @@ pub(super) struct Choice<'f> {
 }
 
 impl<'f> Choice<'f> {
-    pub(super) fn new(field: &'f Field, scope: Scope) -> Self {
+    pub(super) fn new(field: &'f Inventory, scope: Scope) -> Self {
         Self {
             field,
             scope,
@@ -50,7 +50,7 @@ impl<'f> Choice<'f> {
         self.reasons.is_empty()
     }
 
-    fn shot(&self, number: usize) -> Option<&'f Shot> {
+    fn shot(&self, number: usize) -> Option<&'f Candidate> {
         self.field.shots.get(number)
     }
 
@@ -150,7 +150,7 @@ impl<'f> Choice<'f> {
     /// What may go for want of room, in the order in which it goes: whole sessions, oldest first, then checkpoints and emergency
     /// snapshots one by one, oldest first.
     pub(super) fn by_age(&self) -> Vec<Vec<usize>> {
-        let in_scope = |shot: &Shot| {
+        let in_scope = |shot: &Candidate| {
             let session = self.field.sessions.get(shot.session);
             session.is_some_and(|session| self.scope.covers(session.group))
         };
@@ -166,7 +166,7 @@ impl<'f> Choice<'f> {
             seen.extend(&batch);
             batches.push(batch);
         }
-        let mut rest: Vec<&Shot> = Vec::new();
+        let mut rest: Vec<&Candidate> = Vec::new();
         let mut numbers: Vec<usize> = (0..self.field.shots.len()).filter(free).collect();
         numbers.retain(|number| !seen.contains(number));
         numbers.retain(|number| {

@@ -73,7 +73,7 @@ pub(super) struct Session {
 }
 
 /// One snapshot.
-pub(super) struct Shot {
+pub(super) struct Candidate {
     pub(super) row: SnapshotRow,
     /// When it was taken: never before one that came before it in the chain.
     pub(super) taken_at: Time,
@@ -82,13 +82,13 @@ pub(super) struct Shot {
 }
 
 /// All of them, newest first.
-pub(super) struct Field {
+pub(super) struct Inventory {
     pub(super) groups: Vec<Group>,
     pub(super) sessions: Vec<Session>,
-    pub(super) shots: Vec<Shot>,
+    pub(super) shots: Vec<Candidate>,
 }
 
-impl Field {
+impl Inventory {
     pub(super) fn look(store: &Store) -> Result<Self, StoreError> {
         let catalog = store.catalog();
         let sight = LivenessProbe::now();
@@ -133,7 +133,7 @@ impl Field {
                 ended_at: row.ended_at.unwrap_or(newest.taken_at),
                 snapshots: (field.shots.len()..field.shots.len() + shots.len()).collect(),
             });
-            field.shots.extend(shots.into_iter().map(|row| Shot {
+            field.shots.extend(shots.into_iter().map(|row| Candidate {
                 taken_at: row.taken_at,
                 row,
                 session,

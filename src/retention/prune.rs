@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::field::Field;
+use super::inventory::Inventory;
 use super::{Chosen, PrunePlan};
 use crate::clock::Entropy;
 use crate::model::{PrunedSnapshot, SnapshotId, Time};
@@ -88,7 +88,7 @@ pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<
 
 /// Those that nothing holds by now: a restore may have begun since, or somebody pinned one.
 fn still_free(store: &Store, chosen: Vec<Chosen>) -> Result<Vec<PrunedSnapshot>, StoreError> {
-    let field = Field::look(store)?;
+    let field = Inventory::look(store)?;
     let free: HashSet<&SnapshotId> = field
         .shots
         .iter()

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::bucket::{BucketError, BucketErrorKind, Put, Tag};
 use super::name::Name;
 use super::push::{Copying, RECEIPTS};
-use super::{ReplicaError, object};
+use super::{ReplicaError, envelope};
 use crate::model::{ArchiveId, Digest};
 
 /// What age and our line add, and the largest record (bytes).
@@ -38,7 +38,7 @@ impl Sent {
 
 /// What is known of an object that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum There {
+pub(super) enum RemoteState {
     /// By its tag.
     Tagged(Tag),
     /// It has none, and its bytes are those that were sent once.
@@ -129,14 +129,14 @@ impl Copying<'_> {
         name: &str,
         payload: &[u8],
         tag: &Tag,
-    ) -> Result<Option<There>, ReplicaError> {
+    ) -> Result<Option<RemoteState>, ReplicaError> {
         const ATTEMPTS: u32 = 3;
         let full = self.full(name);
         if self.seen.contains(name) {
             // It need not be sent to know that.
             return Ok(Some(self.there(name)?));
         }
-        let sealed = object::seal(&self.identity, self.recipients, name, &tag.mac, payload)?;
+        let sealed = envelope::seal(&self.identity, self.recipients, name, &tag.mac, payload)?;
         let length = sealed.len() as u64;
         let sent = Sent {
             digest: Digest::of(&sealed),
@@ -154,30 +154,30 @@ impl Copying<'_> {
                 }
                 Put::Taken => {
                     let there = self.there(name)?;
-                    if there != There::Strange {
+                    if there != RemoteState::Strange {
                         return Ok(Some(there));
                     }
                     // Somebody removes it at this moment; or it has no tag, and is none of ours.
                 }
             }
         }
-        Ok(Some(There::Strange))
+        Ok(Some(RemoteState::Strange))
     }
 
     /// What is known of an object that is there. One that has lost its tag is known by its bytes, as they were sent.
-    fn there(&self, name: &str) -> Result<There, ReplicaError> {
+    fn there(&self, name: &str) -> Result<RemoteState, ReplicaError> {
         let full = self.full(name);
         if let Some(tag) = self.bucket.tag(&full).map_err(|error| self.failed(error))? {
-            return Ok(There::Tagged(tag));
+            return Ok(RemoteState::Tagged(tag));
         }
         let Some(sent) = self.sent.get(name) else {
-            return Ok(There::Strange);
+            return Ok(RemoteState::Strange);
         };
         let most = self.part.max(RECEIPTS) as u64 + LARGEST_RECORD;
         let bytes = self.bucket.get(&full, most).map_err(|error| self.failed(error))?;
         let digest = bytes.as_deref().map(Digest::of);
         let same = sent.iter().find(|sent| Some(sent.digest) == digest);
-        Ok(same.map_or(There::Strange, |sent| There::AsSent(sent.last)))
+        Ok(same.map_or(RemoteState::Strange, |sent| RemoteState::AsSent(sent.last)))
     }
 
     /// Puts an object that has one content alone.
@@ -186,12 +186,12 @@ impl Copying<'_> {
         if self.notes.contains(&name) {
             return Ok(());
         }
-        let mac = object::mac(&self.identity, &name, payload);
+        let mac = envelope::mac(&self.identity, &name, payload);
         let tag = Tag { mac, last: None };
         match self.put(&name, payload, &tag)? {
-            Some(There::Tagged(there)) if there.mac != mac => Err(self.foreign(&name)),
-            Some(There::Strange) => Err(self.foreign(&name)),
-            None | Some(There::Tagged(_) | There::AsSent(_)) => self.note(name),
+            Some(RemoteState::Tagged(there)) if there.mac != mac => Err(self.foreign(&name)),
+            Some(RemoteState::Strange) => Err(self.foreign(&name)),
+            None | Some(RemoteState::Tagged(_) | RemoteState::AsSent(_)) => self.note(name),
         }
     }
 
