@@ -9,4 +9,4 @@ mod shell;
 
 pub use agent::{Agent, Scope};
 pub use classify::{Effect, of_arguments, of_command};
-pub use event::{Event, EventError, Happening, LARGEST, ToolCall, may_be_own};
+pub use event::{Event, EventError, HookEvent, LARGEST, ToolCall, may_be_own};

@@ -1,34 +1,34 @@
 //! The contract: what will be captured, what not, where it is kept, what a restore may overwrite. It reads the file
 //! system and changes nothing; `explain` prints it, `launch` and `begin` act by it.
 
+mod agent_paths;
 mod coverage;
 mod error;
 mod exclude;
-mod foreign;
 mod integration;
+mod model;
+mod mount_probe;
 mod native;
+mod other_owners;
 mod overlap;
-mod places;
 mod resolve;
-mod seen;
+mod sensitive_paths;
 mod staging;
-mod state;
 mod target;
-mod terms;
 
 pub use error::ContractError;
 pub use exclude::{Matcher, PatternError, PrivateFiles, Verdict};
-pub use foreign::{COUNT, Foreign, Identity, MAX_VISITED, answer as count_answer, count_foreign};
 pub use integration::{Detected, detect as automatic_excludes};
-pub use native::{FROZEN_SUFFIX, FrozenPlace, NativePlan, NativeSource, NotFrozen, frozen_name, plan_native};
-pub use resolve::{Options, TrackedByGit, mark_new, resolve};
-pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
-pub use target::Target;
-pub use terms::{
+pub use model::{
     AgentTerms, BroadReason, Contract, KeptExclude, MountState, MountTerms, NativeTerms, NotCovered,
     RestoreTerms, RetentionTerms, SnapshotTerms, StackWarning, StatePath, StateSource, StateTerms,
     Unavailable,
 };
+pub use native::{FROZEN_SUFFIX, FrozenPlace, NativePlan, NativeSource, NotFrozen, frozen_name, plan_native};
+pub use other_owners::{COUNT, Foreign, Identity, MAX_VISITED, answer as count_answer, count_foreign};
+pub use resolve::{Options, TrackedByGit, mark_new, resolve};
+pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
+pub use target::Target;
 
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,8 @@
 //! it leaks into a public signature of the layers above.
 
 mod accounts;
-mod acting;
 mod attributes;
-mod bulk;
+mod batch;
 mod change;
 mod file;
 mod file_system;
@@ -17,6 +16,7 @@ pub mod parallel;
 mod paths;
 pub mod remote;
 mod replace;
+mod run_as;
 #[cfg(test)]
 #[allow(dead_code, reason = "the tests that use it are in several layers")]
 pub(crate) mod simulated;
@@ -24,12 +24,11 @@ mod stat;
 
 use accounts::home_in;
 pub use accounts::{home_of, name_of};
-pub use acting::{ActingAs, act_as};
 pub use attributes::{
     handle_attributes, list_attributes, remove_attribute, remove_handle_attribute, set_attribute,
     set_handle_attribute,
 };
-pub use bulk::{
+pub use batch::{
     LoadedFile, Looked, Object, TICK_NANOS, Wanted, load_below, load_file, look_below, look_into, object,
     objects, settle, stat_children,
 };
@@ -59,6 +58,7 @@ pub use replace::{
     ReplaceError, make_directories, read_small_file, remove_known_file, remove_made_directories,
     replace_file, write_new_file,
 };
+pub use run_as::{ActingAs, act_as};
 pub use stat::{NodeKind, Stat, stat_child, stat_handle};
 
 /// How many threads share a piece of work: one a core, but at most eight, for more only wait for the one that puts their

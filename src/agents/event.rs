@@ -13,7 +13,7 @@ pub const LARGEST: u64 = 32 << 20;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum HookEvent {
     /// A session of the agent began, or goes on.
     Start,
     /// A tool is about to be called.
@@ -39,7 +39,7 @@ pub struct ToolCall {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What happened.
-    pub happening: Happening,
+    pub happening: HookEvent,
     /// The agent's id of its session; empty when it gives none.
     pub session: String,
     /// Where the agent works; none when it does not say.
@@ -85,15 +85,15 @@ impl Event {
         let first_root = || value.get("workspace_roots")?.get(0)?.as_str().map(str::to_owned);
         let directory = text(&["cwd", "directory"]).or_else(first_root);
         let happening = match plain(event).as_str() {
-            "sessionstart" | "sessioncreated" => Happening::Start,
-            "sessionend" | "sessiondeleted" => Happening::End,
+            "sessionstart" | "sessioncreated" => HookEvent::Start,
+            "sessionend" | "sessiondeleted" => HookEvent::End,
             "pretooluse"
             | "beforetool"
             | "toolexecutebefore"
             | "beforeshellexecution"
-            | "beforemcpexecution" => Happening::Tool(call(&value, &text)),
+            | "beforemcpexecution" => HookEvent::Tool(call(&value, &text)),
             "stop" | "posttooluse" | "aftertool" | "userpromptsubmit" | "beforesubmitprompt" => {
-                Happening::Other
+                HookEvent::Other
             }
             _ => {
                 return Err(EventError::Unknown {
@@ -236,7 +236,7 @@ fn effect(tool: &str, input: &Value) -> Effect {
 mod tests {
     //! What each agent sends, as its documentation has it.
 
-    use super::{Event, Happening};
+    use super::{Event, HookEvent};
     use crate::agents::{Agent, Effect};
 
     fn tool(
@@ -245,7 +245,7 @@ mod tests {
         json: &str,
     ) -> (String, Option<String>, Effect, String, Option<String>) {
         let event = Event::parse(agent, event, json.as_bytes()).unwrap();
-        let Happening::Tool(call) = event.happening else {
+        let HookEvent::Tool(call) = event.happening else {
             panic!("{event:?}")
         };
         let directory = event.directory.map(|path| path.display().to_string());
@@ -357,10 +357,10 @@ mod tests {
     #[test]
     fn starts_ends_and_what_is_no_event_are_told_apart() {
         let of = |event: &str| Event::parse(Agent::Claude, event, b"{\"session_id\":\"s\",\"cwd\":\"rel\"}");
-        assert_eq!(of("SessionStart").unwrap().happening, Happening::Start);
-        assert_eq!(of("session.created").unwrap().happening, Happening::Start);
-        assert_eq!(of("sessionEnd").unwrap().happening, Happening::End);
-        assert_eq!(of("stop").unwrap().happening, Happening::Other);
+        assert_eq!(of("SessionStart").unwrap().happening, HookEvent::Start);
+        assert_eq!(of("session.created").unwrap().happening, HookEvent::Start);
+        assert_eq!(of("sessionEnd").unwrap().happening, HookEvent::End);
+        assert_eq!(of("stop").unwrap().happening, HookEvent::Other);
         // A relative directory says nothing.
         assert_eq!(of("stop").unwrap().directory, None);
         assert!(of("Unheard").is_err());
@@ -369,7 +369,7 @@ mod tests {
         }
         // A shell without a command line it understands.
         let json = br#"{"tool_name":"Bash","tool_input":{"command":[1]}}"#;
-        let Happening::Tool(call) = Event::parse(Agent::Claude, "PreToolUse", json).unwrap().happening else {
+        let HookEvent::Tool(call) = Event::parse(Agent::Claude, "PreToolUse", json).unwrap().happening else {
             panic!()
         };
         assert_eq!(call.effect, Effect::Changes);

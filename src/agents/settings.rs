@@ -1,19 +1,19 @@
 //! Our hooks in an agent's own settings: what the text of the file becomes, and the file itself. Everything that is not ours
 //! stays, byte for byte.
 
+mod command;
+mod edit;
 mod file;
 mod hooks;
 mod json;
-mod place;
+mod location;
 mod plugin;
-mod program;
-mod splice;
 
 use super::Agent;
 
+pub use command::Program;
 pub use file::{Edit, SettingsError, Standing, standing};
-pub use place::place;
-pub use program::Program;
+pub use location::place;
 
 /// What is wrong with a text, or with what shall be written into one.
 #[derive(Clone, Debug, PartialEq, Eq)]

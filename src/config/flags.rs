@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::error::{ConfigError, Origin, Place};
-use super::layer::Layer;
+use super::merge::Layer;
+use super::parse::{self, Setting};
 use super::schema::{RECOVERY, Shape};
-use super::table::{self, Setting};
 
 /// Flags of `explain`, `launch` and `begin` that are settings, as they were typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ fn word_flag(layer: &mut Layer, flag: &'static str, name: &str, word: &str) -> R
         Shape::Words(valid) => Some(valid),
         _ => None,
     }) {
-        let setting = Setting::Word(table::choose(&place, word, valid)?);
+        let setting = Setting::Word(parse::choose(&place, word, valid)?);
         layer.set(name, &place, setting)?;
     }
     Ok(())

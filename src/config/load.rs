@@ -12,7 +12,7 @@ use toml::de::DeTable;
 
 use super::document::{Document, quoted};
 use super::embedded::{embedded, embedded_workspace};
-use super::layer::Layer;
+use super::merge::Layer;
 use super::{
     ConfigError, Flags, Isolation, JackinTerms, MountConfig, Resolved, Source, Subject, integrations, mounts,
     settle,

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::document::{Document, type_of};
 use super::error::ConfigError;
-use super::table::choose;
+use super::parse::choose;
 use super::{Isolation, Source, host};
 use crate::model::ByteString;
 use crate::platform::remote::{ADDRESSES, has_path, is_elsewhere, scheme_of};

@@ -1,7 +1,7 @@
 //! What `[recovery.retention]` says, layer by layer: what is a workspace's own, and what is the store's.
 
 use super::error::{ConfigError, Place};
-use super::table::Setting;
+use super::parse::Setting;
 use super::{Config, Flags, Retention, Room, Sourced};
 
 /// The settings of one table.

@@ -3,9 +3,9 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::places::Places;
+use super::model::{KeptExclude, StackWarning};
 use super::resolve::TrackedByGit;
-use super::terms::{KeptExclude, StackWarning};
+use super::sensitive_paths::Places;
 use super::{ContractError, Matcher, PatternError, Verdict, integration};
 use crate::config::{GitClean, Resolved, Sensitive, Source};
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};

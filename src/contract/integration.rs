@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::coverage::kind_of;
-use super::terms::{KeptExclude, StackWarning};
+use super::model::{KeptExclude, StackWarning};
 use super::{Matcher, PatternError, Verdict};
 use crate::config::{BUILT_IN_INTEGRATIONS, Integration};
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};

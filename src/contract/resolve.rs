@@ -4,13 +4,13 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::places::{Places, below};
-use super::seen::{Kind, Seen, look, not_covered, uncaptured, why_not};
-use super::terms::{
+use super::model::{
     Contract, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms, StateTerms,
     Unavailable,
 };
-use super::{ContractError, Verdict, coverage, native, overlap, state};
+use super::mount_probe::{Kind, Seen, look, not_covered, uncaptured, why_not};
+use super::sensitive_paths::{Places, below};
+use super::{ContractError, Verdict, agent_paths, coverage, native, overlap};
 use crate::config::{Isolation, Mode, MountConfig, Native, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
 use crate::model::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
@@ -88,7 +88,7 @@ pub fn resolve(
     let mut state = (mode == Mode::ProjectAndState).then(|| {
         // The name of a home says nothing of what is taken from it.
         let label = |_: &Path| coverage::label(Path::new("/state"), &mut labels);
-        let mut terms = state::terms(environment, resolved, &places, label);
+        let mut terms = agent_paths::terms(environment, resolved, &places, label);
         let covered = mounts.iter().filter_map(|mount| mount.coverage.as_ref());
         terms.leave_out(covered.map(|coverage| coverage.root.to_path()));
         terms

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use super::remote::Far;
+use super::remote::RemoteHandle;
 
 /// An open file or directory. Closed when it is dropped.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub struct Handle(Held);
 #[derive(Debug)]
 enum Held {
     Here(OwnedFd),
-    There(Far),
+    There(RemoteHandle),
 }
 
 /// A borrowed [`Handle`].
@@ -20,7 +20,7 @@ pub enum HandleRef<'h> {
     /// Of this machine.
     Here(BorrowedFd<'h>),
     /// Of another one.
-    There(&'h Far),
+    There(&'h RemoteHandle),
 }
 
 /// What has a handle.
@@ -35,8 +35,8 @@ impl From<OwnedFd> for Handle {
     }
 }
 
-impl From<Far> for Handle {
-    fn from(far: Far) -> Self {
+impl From<RemoteHandle> for Handle {
+    fn from(far: RemoteHandle) -> Self {
         Self(Held::There(far))
     }
 }

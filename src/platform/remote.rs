@@ -6,12 +6,12 @@
 mod address;
 mod agent;
 mod connection;
-mod far;
 mod greeting;
-mod lack;
+mod handle;
+mod limitation;
 mod message;
 mod protocol;
-mod serve;
+mod server;
 #[cfg(feature = "remote-shell")]
 mod shell;
 #[cfg(not(feature = "remote-shell"))]
@@ -25,11 +25,11 @@ pub use connection::{
     Carry, Channel, Helper, Listener, Lost, Patience, Settle, TIMEOUT_VARIABLE, hang_up, hang_up_where, lost,
     set_carrier, set_settler, settled,
 };
-pub use far::Far;
-pub use lack::{Lack, MISSING};
-pub use serve::{Knows, serve};
+pub use handle::RemoteHandle;
+pub use limitation::{Limitation, MISSING};
+pub use server::{Knows, serve};
 
-pub(super) use far::{Pair, pair};
+pub(super) use handle::{Pair, pair};
 use protocol::Locking;
 pub(super) use protocol::{Bytes, Call, Wanted, Whence};
 
@@ -108,7 +108,7 @@ pub fn actor_near(path: &Path) -> Option<(u32, Vec<u32>)> {
 #[must_use]
 pub fn ask(path: &Path, question: Vec<u8>) -> Option<Vec<u8>> {
     let (address, _) = Address::split(path)?;
-    let far = Far::nowhere(connection::to(&address).ok()?);
+    let far = RemoteHandle::nowhere(connection::to(&address).ok()?);
     let question = Bytes(question);
     far.bytes(Call::Ask { question }).ok()
 }
@@ -128,7 +128,7 @@ pub fn lost_near(path: &Path) -> bool {
 
 /// What is lost on the machine that a path leads to; nothing when it is this one, or cannot be asked.
 #[must_use]
-pub fn lacks_near(path: &Path) -> Vec<Lack> {
+pub fn lacks_near(path: &Path) -> Vec<Limitation> {
     let connection = Address::split(path).and_then(|(address, _)| connection::to(&address).ok());
     connection.map_or_else(Vec::new, |connection| connection.lacks().to_vec())
 }
@@ -179,7 +179,7 @@ pub(super) fn canonical(path: &Path) -> Option<std::io::Result<PathBuf>> {
         if let Some(why) = connection.hides(&path) {
             return Err(std::io::Error::other(why));
         }
-        let far = Far::nowhere(connection);
+        let far = RemoteHandle::nowhere(connection);
         let path = Bytes::from(path.as_path());
         let real = far.bytes(Call::Canonical { path })?;
         Ok(absolute(&address, &real).ok_or(Errno::IO)?)
@@ -188,7 +188,7 @@ pub(super) fn canonical(path: &Path) -> Option<std::io::Result<PathBuf>> {
 }
 
 /// Where a path leads that begins at `dir`, when that is another machine.
-pub(super) fn route(dir: BorrowedFd<'_>, path: &Path) -> Option<Result<(Far, Bytes)>> {
+pub(super) fn route(dir: BorrowedFd<'_>, path: &Path) -> Option<Result<(RemoteHandle, Bytes)>> {
     if dir.as_raw_fd() != CWD.as_raw_fd() {
         return None;
     }
@@ -198,7 +198,7 @@ pub(super) fn route(dir: BorrowedFd<'_>, path: &Path) -> Option<Result<(Far, Byt
         let path = address.inside(path);
         match connection.hides(&path) {
             Some(_) => Err(Errno::NODEV),
-            None => Ok((Far::nowhere(connection), Bytes::from(path.as_path()))),
+            None => Ok((RemoteHandle::nowhere(connection), Bytes::from(path.as_path()))),
         }
     };
     Some(reach())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::asking::Asked;
+use super::command_output::Asked;
 use super::search::{find, path_outside};
 use crate::environment::Environment;
 

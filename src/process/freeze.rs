@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::asking::Asked;
+use super::command_output::Asked;
 use super::search::{find, path_outside};
 use crate::environment::Environment;
 use crate::platform::NativeKind;

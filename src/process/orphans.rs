@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use super::child_registry;
 use super::identity::current_boot;
-use super::own;
 use super::probe::belonging;
 use super::system;
 use crate::model::ProcessRef;
@@ -18,7 +18,7 @@ const SETTLE: (u32, Duration) = (20, Duration::from_millis(10));
 /// Collects our children that have ended, but not the command: somebody waits for that one.
 pub(super) fn collect(command: Option<Pid>) {
     let own = std::process::id();
-    let ours = own::all();
+    let ours = child_registry::all();
     for seen in system::all().unwrap_or_default() {
         if ours.waited_for.contains(&seen.pid) {
             continue;
@@ -26,7 +26,7 @@ pub(super) fn collect(command: Option<Pid>) {
         let pid = i32::try_from(seen.pid).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid.filter(|pid| seen.parent == own && seen.dead && Some(*pid) != command) {
             let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
-            own::forget(seen.pid);
+            child_registry::forget(seen.pid);
         }
     }
 }
@@ -59,7 +59,7 @@ fn descendants() -> Vec<ProcessRef> {
         return Vec::new();
     };
     let below = belonging(&table, &BTreeSet::new(), &[&ourselves]);
-    let ours = own::all();
+    let ours = child_registry::all();
     let parent = |pid: u32| table.iter().find(|seen| seen.pid == pid).map(|seen| seen.parent);
     let is_ours = |pid: u32| {
         let mut above = std::iter::successors(Some(pid), |pid| parent(*pid)).take(table.len());

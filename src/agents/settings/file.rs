@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::place::{Place, place};
+use super::location::{Place, place};
 use super::{After, Fault, Found, Program, install, look, uninstall};
 use crate::agents::{Agent, Scope};
 use crate::config::{settle, shown};

@@ -1,8 +1,8 @@
 //! The settings files that hold hooks as JSON: which of our entries stand where, how they come in and go out.
 
+use super::command::{Program, program_in};
+use super::edit::{Json, Style, append, applied, is_made_by_us, quoted, remove};
 use super::json::{Kind, Node, line_of, read};
-use super::program::{Program, program_in};
-use super::splice::{Json, Style, append, applied, is_made_by_us, quoted, remove};
 use super::{After, Fault, Found};
 use crate::agents::Agent;
 

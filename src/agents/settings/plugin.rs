@@ -1,6 +1,6 @@
 //! The file that opencode loads: a small program of ours, whole, which hands each event over to us.
 
-use super::program::Program;
+use super::command::Program;
 use super::{After, Fault, Found};
 
 /// The first line. By it the file is known to be ours.

@@ -283,7 +283,7 @@ mod tests {
     //! What hooks know of the tools.
 
     use super::Tool;
-    use crate::agents::{Agent, Effect, Event, Happening, may_be_own};
+    use crate::agents::{Agent, Effect, Event, HookEvent, may_be_own};
 
     #[test]
     fn a_hook_takes_each_of_our_tools_for_one_that_only_reads() {
@@ -294,7 +294,7 @@ mod tests {
                 "tool_input": {"name": "x"}, "tool_use_id": "t",
             });
             let event = Event::parse(Agent::Claude, "PreToolUse", told.to_string().as_bytes()).unwrap();
-            let Happening::Tool(call) = event.happening else {
+            let HookEvent::Tool(call) = event.happening else {
                 panic!("{event:?}")
             };
             assert_eq!(call.effect, Effect::Reads, "{name}");

@@ -160,7 +160,7 @@ fn secrets_are_followed_through_links() {
     let host = Host::new().dir("real/.gnupg").link("src/link", "real");
     let mut environment = host.environment();
     environment.home = Some(host.path("src/link"));
-    let places = crate::contract::places::Places::of(&environment);
+    let places = crate::contract::sensitive_paths::Places::of(&environment);
     assert!(places.secret_around(&host.path("real/.gnupg/x")).is_some());
     assert_eq!(places.broad(&host.path("real"))[0], BroadReason::Home);
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::agent::Wire;
-use super::lack::Lack;
+use super::limitation::Limitation;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
 use super::shell::Shell;
 use super::{Address, machine_id};
@@ -459,7 +459,7 @@ impl Connection {
     }
 
     /// What cannot be done there.
-    pub(super) fn lacks(&self) -> &[Lack] {
+    pub(super) fn lacks(&self) -> &[Limitation] {
         match &self.way {
             Way::Agent(_) => &[],
             Way::Shell(shell) => shell.lacks(),

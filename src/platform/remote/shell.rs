@@ -1,6 +1,6 @@
 //! Another machine without this program: what an agent would be asked is asked of its shell, and of tools that are on nearly every
 //! machine, of GNU and of busybox. Each call is one command; a handle is a path that is looked at whenever it is used. What that cannot
-//! do as an agent does is told before anything is captured ([`Lack`]).
+//! do as an agent does is told before anything is captured ([`Limitation`]).
 
 /// Goes on with a value, or ends with the error of the call.
 macro_rules! known {
@@ -19,7 +19,7 @@ mod content;
 mod facts;
 mod files;
 mod greeting;
-mod held;
+mod handle_table;
 mod line;
 mod listing;
 mod mounts;
@@ -37,12 +37,12 @@ use rustix::io::Errno;
 use self::clock::Clock;
 use self::content::Outcome;
 use self::greeting::Abilities;
-use self::held::Table;
+use self::handle_table::Table;
 use self::line::{Line, words};
-use self::listing::{Ahead, Lister};
+use self::listing::{Lister, ListingCache};
 use self::mounts::Mounts;
 use super::flags_of;
-use super::lack::{Lack, MISSING};
+use super::limitation::{Limitation, MISSING};
 use super::protocol::{Answer, Bytes, Call, Greeting, NOWHERE};
 use crate::model::Time;
 
@@ -50,7 +50,7 @@ use crate::model::Time;
 pub(super) struct Shell {
     session: Mutex<Session>,
     broken: AtomicBool,
-    lacks: Vec<Lack>,
+    lacks: Vec<Limitation>,
 }
 
 impl fmt::Debug for Shell {
@@ -66,7 +66,7 @@ struct Session {
     table: Table,
     clock: Clock,
     mounts: Mounts,
-    ahead: Ahead,
+    ahead: ListingCache,
     abilities: Abilities,
     /// Which of the shell's own descriptors hold a lock for which handle.
     locks: [Option<u64>; 6],
@@ -93,16 +93,16 @@ impl Shell {
             table: Table::default(),
             clock: Clock::new(abilities.fine_clock),
             mounts: Mounts::default(),
-            ahead: Ahead::default(),
+            ahead: ListingCache::default(),
             abilities,
             locks: [None; 6],
         };
         session.learn_mounts()?;
         session.tell_time()?;
-        let mut lacks = vec![Lack::Attributes, Lack::Holes, Lack::Exchange];
-        lacks.extend((!abilities.fine_times).then_some(Lack::FineTimes));
-        lacks.extend((!abilities.locks).then_some(Lack::Locks));
-        lacks.extend(session.mounts.is_empty().then_some(Lack::Mounts));
+        let mut lacks = vec![Limitation::Attributes, Limitation::Holes, Limitation::Exchange];
+        lacks.extend((!abilities.fine_times).then_some(Limitation::FineTimes));
+        lacks.extend((!abilities.locks).then_some(Limitation::Locks));
+        lacks.extend(session.mounts.is_empty().then_some(Limitation::Mounts));
         let shell = Self {
             session: Mutex::new(session),
             broken: AtomicBool::new(false),
@@ -111,7 +111,7 @@ impl Shell {
         Ok((shell, greeting))
     }
 
-    pub(super) fn lacks(&self) -> &[Lack] {
+    pub(super) fn lacks(&self) -> &[Limitation] {
         &self.lacks
     }
 
@@ -253,7 +253,7 @@ impl Session {
         }
     }
 
-    fn lister<T>(&mut self, ask: impl FnOnce(&mut Lister<'_>, &mut Ahead) -> T) -> T {
+    fn lister<T>(&mut self, ask: impl FnOnce(&mut Lister<'_>, &mut ListingCache) -> T) -> T {
         let mut lister = Lister {
             line: &mut self.line,
             clock: &mut self.clock,

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
 
-use super::lack::Lack;
+use super::limitation::Limitation;
 use super::protocol::{Answer, Call, Greeting};
 use crate::features::{Feature, NotBuilt};
 
@@ -24,7 +24,7 @@ impl Shell {
         Err(io::Error::other(NotBuilt(Feature::RemoteShell)))
     }
 
-    pub(super) fn lacks(&self) -> &[Lack] {
+    pub(super) fn lacks(&self) -> &[Limitation] {
         match self.0 {}
     }
 

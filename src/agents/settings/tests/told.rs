@@ -1,7 +1,7 @@
 //! The command of a hook: written, and known again.
 
 use super::super::Program;
-use super::super::program::program_in;
+use super::super::command::program_in;
 use crate::agents::Agent;
 
 #[test]

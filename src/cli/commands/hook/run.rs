@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use crate::agents::{Effect, Event, Happening, LARGEST, ToolCall};
+use crate::agents::{Effect, Event, HookEvent, LARGEST, ToolCall};
 use crate::cli::args::HookRunArgs;
 use crate::cli::commands::agent::{begin_for, opted_in};
 use crate::cli::commands::end::{end_held, survivors};
@@ -76,8 +76,8 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
     // What only reads costs nothing: not even a look at the configuration.
     let is_idle = matches!(
         &event.happening,
-        Happening::Other
-            | Happening::Tool(ToolCall {
+        HookEvent::Other
+            | HookEvent::Tool(ToolCall {
                 effect: Effect::Reads,
                 ..
             })
@@ -119,20 +119,20 @@ impl Hook<'_> {
         if let Some(own) = self.context.environment.get(INSTANCE_VARIABLE) {
             let row = find_instance(self.store, &own.to_string_lossy())?;
             return match &event.happening {
-                Happening::Tool(call) if is_active(self.store, &row) => self.checkpoint(&row, call),
+                HookEvent::Tool(call) if is_active(self.store, &row) => self.checkpoint(&row, call),
                 _ => Ok(()),
             };
         }
         // Hooks of one session run at the same time; only one of them begins it.
         let _alone = self.store.lock_agent(&self.agent)?;
         let joined = match (self.joined()?, &event.happening) {
-            (None, Happening::Start | Happening::Tool(_)) => self.beside()?,
+            (None, HookEvent::Start | HookEvent::Tool(_)) => self.beside()?,
             (joined, _) => joined,
         };
         match (&event.happening, joined) {
-            (Happening::Tool(call), Some(row)) => self.checkpoint(&row, call),
-            (Happening::Start | Happening::Tool(_), None) => self.begin(),
-            (Happening::End, Some(row)) => self.end(&row),
+            (HookEvent::Tool(call), Some(row)) => self.checkpoint(&row, call),
+            (HookEvent::Start | HookEvent::Tool(_), None) => self.begin(),
+            (HookEvent::End, Some(row)) => self.end(&row),
             _ => Ok(()),
         }
     }

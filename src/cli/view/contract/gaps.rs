@@ -6,7 +6,7 @@ use super::sheet::{Part, Sheet};
 use crate::config::Sensitive;
 use crate::contract::{Contract, Foreign};
 use crate::model::WithheldReason;
-use crate::platform::remote::{Address, Lack};
+use crate::platform::remote::{Address, Limitation};
 use crate::terminal::{Role, size};
 
 /// Up to so many withheld places are all named.
@@ -159,15 +159,15 @@ fn lost_elsewhere(sheet: &mut Sheet, contract: &Contract) {
     }
 }
 
-fn words_of(lack: Lack) -> &'static str {
+fn words_of(lack: Limitation) -> &'static str {
     match lack {
-        Lack::Attributes => {
+        Limitation::Attributes => {
             "extended attributes, ACLs and the flags of chattr are neither recorded nor put back"
         }
-        Lack::Holes => "files with holes come back without them",
-        Lack::Exchange => "a path that is replaced is missing for a moment",
-        Lack::FineTimes => "times of files count in whole seconds",
-        Lack::Locks => "a restore takes no lock there",
-        Lack::Mounts => "a directory that is mounted a second time looks like any other",
+        Limitation::Holes => "files with holes come back without them",
+        Limitation::Exchange => "a path that is replaced is missing for a moment",
+        Limitation::FineTimes => "times of files count in whole seconds",
+        Limitation::Locks => "a restore takes no lock there",
+        Limitation::Mounts => "a directory that is mounted a second time looks like any other",
     }
 }

@@ -5,9 +5,9 @@ use std::io;
 use rustix::io::Errno;
 
 use super::content::Outcome;
-use super::held::Place;
+use super::handle_table::Place;
 use super::line::words;
-use super::{FIRST_LOCK, Session, held, line};
+use super::{FIRST_LOCK, Session, handle_table, line};
 use crate::platform::remote::protocol::{Answer, Bytes, Call, Locking, Moving};
 
 impl Session {
@@ -178,8 +178,8 @@ impl Session {
         let says = |words: &str| format!("{{ echo \"{words}\" >&2; false; }}").into_bytes();
         let moving = match how {
             // What `mv` says of these depends on what else is wrong.
-            Moving::Over if held::is_at_or_below(&to.dir, &old) => says("Invalid argument"),
-            Moving::Over if held::is_at_or_below(&from.dir, &new) => says("Directory not empty"),
+            Moving::Over if handle_table::is_at_or_below(&to.dir, &old) => says("Invalid argument"),
+            Moving::Over if handle_table::is_at_or_below(&from.dir, &new) => says("Directory not empty"),
             // One that came in the last moment is left alone, and nobody says so.
             Moving::New => words(&[b"e", &name, b"&& mv -n -T -- \"$a\"", &name, b"&& e \"$a\""]),
             // Of two names of one file rename(2) leaves both.

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use rustix::io::Errno;
 
 use super::facts;
-use super::held::{Held, Place};
+use super::handle_table::{HandleTable, Place};
 use super::line::{Line, quoted, words};
 use crate::platform::remote::protocol::{Bytes, Facts, LoadedFile, Wanted};
 
@@ -20,7 +20,13 @@ const LARGEST: u64 = 1 << 20;
 pub(super) type Outcome<T> = io::Result<Result<T, Errno>>;
 
 /// Reads from a file at `at`; fewer bytes than `most` may come.
-pub(super) fn read(line: &mut Line, place: &Place, held: &mut Held, at: u64, most: u64) -> Outcome<Vec<u8>> {
+pub(super) fn read(
+    line: &mut Line,
+    place: &Place,
+    held: &mut HandleTable,
+    at: u64,
+    most: u64,
+) -> Outcome<Vec<u8>> {
     let (begin, bytes) = (held.ahead.0, held.ahead.1.len() as u64);
     let is_there = at >= begin && at < begin + bytes;
     if !is_there {

@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::content::{self, Outcome};
-use super::{Session, held};
+use super::{Session, handle_table};
 use crate::model::Time;
 use crate::platform::remote::protocol::{Answer, Bytes, Each, Facts, LoadedFile, Wanted, Whence};
 use crate::platform::{self, TICK_NANOS};
@@ -77,7 +77,7 @@ impl Session {
         let (mounts, dir) = (&self.mounts, &place.dir);
         let placed = |name: &[u8], facts: Facts| {
             let name = name.strip_prefix(b"./").unwrap_or(name);
-            mounts.placed(&held::join(dir, name), facts)
+            mounts.placed(&handle_table::join(dir, name), facts)
         };
         let whole_seconds = !self.abilities.fine_times;
         content::load(&mut self.line, &place, files, whole_seconds, placed)

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::clock::Clock;
 use super::content::Outcome;
 use super::facts::{self, Record, child};
-use super::held::Place;
+use super::handle_table::Place;
 use super::line::{Line, Said, quoted, words};
 use super::mounts::Mounts;
 use crate::model::Time;
@@ -39,13 +39,13 @@ struct Listed {
 
 /// Trees that were listed ahead.
 #[derive(Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct ListingCache {
     root: Vec<u8>,
     taken: i128,
     directories: HashMap<Vec<u8>, Listed>,
 }
 
-impl Ahead {
+impl ListingCache {
     /// Something was changed.
     pub(super) fn forget(&mut self) {
         self.root.clear();
@@ -93,7 +93,7 @@ pub(super) struct Lister<'l> {
 
 impl Lister<'_> {
     /// What was listed ahead of a directory; when it is the first one that is looked at, all below it is listed now.
-    fn listed(&mut self, ahead: &mut Ahead, place: &Place) -> Outcome<Option<(Facts, Children)>> {
+    fn listed(&mut self, ahead: &mut ListingCache, place: &Place) -> Outcome<Option<(Facts, Children)>> {
         let path = place.path();
         if let Some(listed) = ahead.take(&path) {
             return Ok(Ok(Some(listed)));
@@ -105,7 +105,7 @@ impl Lister<'_> {
         let Some(directories) = known!(self.tree(&path, place)?) else {
             return Ok(Ok(None));
         };
-        *ahead = Ahead {
+        *ahead = ListingCache {
             root: path.clone(),
             taken: platform::fine_clock().nanos(),
             directories,
@@ -114,7 +114,7 @@ impl Lister<'_> {
     }
 
     /// A directory's facts, those of everything in it, and its own once more.
-    pub(super) fn look(&mut self, ahead: &mut Ahead, place: &Place) -> Outcome<Answer> {
+    pub(super) fn look(&mut self, ahead: &mut ListingCache, place: &Place) -> Outcome<Answer> {
         match known!(self.listed(ahead, place)?) {
             Some((facts, children)) => Ok(Ok(looked(facts, children, false, facts))),
             None => self.one(place),
@@ -122,7 +122,12 @@ impl Lister<'_> {
     }
 
     /// The facts of several names in a directory, in their order.
-    pub(super) fn several(&mut self, ahead: &mut Ahead, place: &Place, names: &[Bytes]) -> Outcome<Answer> {
+    pub(super) fn several(
+        &mut self,
+        ahead: &mut ListingCache,
+        place: &Place,
+        names: &[Bytes],
+    ) -> Outcome<Answer> {
         if names.is_empty() {
             return Ok(Ok(Answer::Several(Vec::new())));
         }
@@ -152,7 +157,9 @@ impl Lister<'_> {
         let mut found = Vec::new();
         for (name, facts) in known!(self.records(&said.out)) {
             let name = known!(child(&name).ok_or(Errno::IO));
-            let facts = self.mounts.placed(&super::held::join(&place.dir, &name.0), facts);
+            let facts = self
+                .mounts
+                .placed(&super::handle_table::join(&place.dir, &name.0), facts);
             found.push((name, facts));
         }
         // What is neither told nor told to be missing is not known to be either.
@@ -241,7 +248,9 @@ impl Lister<'_> {
         let mut found = Vec::new();
         for (name, facts) in self.records(children)? {
             let name = child(&name).ok_or(Errno::IO)?;
-            let facts = self.mounts.placed(&super::held::join(&path, &name.0), facts);
+            let facts = self
+                .mounts
+                .placed(&super::handle_table::join(&path, &name.0), facts);
             found.push((name, facts));
         }
         found.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0));
@@ -340,7 +349,7 @@ struct Single {
 /// The path of what `find .` in a directory names.
 fn whole(path: &[u8], name: &[u8]) -> Vec<u8> {
     match name.strip_prefix(b"./") {
-        Some(name) => super::held::join(path, name),
+        Some(name) => super::handle_table::join(path, name),
         None => path.to_vec(),
     }
 }

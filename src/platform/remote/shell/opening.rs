@@ -4,7 +4,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::content::Outcome;
-use super::{Session, facts, held, line};
+use super::{Session, facts, handle_table, line};
 use crate::platform::remote::protocol::{Answer, Facts, NOWHERE};
 
 impl Session {
@@ -31,7 +31,7 @@ impl Session {
             return Ok(Err(Errno::STALE));
         }
         let path = match place.name.strip_prefix(b"./") {
-            Some(name) => held::join(real, name),
+            Some(name) => handle_table::join(real, name),
             None => real.to_vec(),
         };
         Ok(Ok(self.mounts.placed(&path, facts)))
@@ -153,7 +153,7 @@ impl Session {
             return Ok(Err(error));
         }
         let path = match place.name.strip_prefix(b"./") {
-            Some(name) => held::join(real, name),
+            Some(name) => handle_table::join(real, name),
             None => real.to_vec(),
         };
         let facts = self.mounts.placed(&path, facts);

@@ -9,7 +9,7 @@ pub const MISSING: &str = "these tools are missing";
 /// A limit of a machine without this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Lack {
+pub enum Limitation {
     /// Extended attributes, ACLs and the flags of `chattr` are neither recorded nor restored.
     Attributes,
     /// Files with holes come back without them.

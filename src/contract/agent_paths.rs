@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::places::Places;
-use super::terms::{AgentTerms, StatePath, StateSource, StateTerms};
+use super::model::{AgentTerms, StatePath, StateSource, StateTerms};
+use super::sensitive_paths::Places;
 use crate::config::{Resolved, StateSecrets, literal_pattern, settle};
 use crate::environment::Environment;
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason};
@@ -350,7 +350,7 @@ impl StateTerms {
                 |path: &RelPath| mount.starts_with(path.on_host(&root)) && mount != path.on_host(&root);
             // A part of a state directory: the rest stays.
             if coverage.tracked.iter().any(is_inside)
-                && let Some(part) = super::places::below(&root, &mount)
+                && let Some(part) = super::sensitive_paths::below(&root, &mount)
             {
                 let pattern = format!("/{}", literal_pattern(part.as_bytes()));
                 coverage

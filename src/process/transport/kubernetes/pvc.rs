@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::volumes::{is_refusal, show};
+use super::volume_snapshot::{is_refusal, show};
 use super::{ASKED, FOR_CLAIM, Kubectl, Silence, exec, place};
 use crate::clock::Entropy;
 use crate::environment::Environment;
 use crate::platform::remote::{Helper, Spot, VOLUME_PLACE};
-use crate::process::carrier::lifeline::Lifeline;
-use crate::process::carrier::{HELPER, HELPER_VARIABLE, Reach, chosen, unguessable, words};
+use crate::process::transport::cleanup_helper::Lifeline;
+use crate::process::transport::{HELPER, HELPER_VARIABLE, Reach, chosen, unguessable, words};
 
 /// How long a helper may take to run: its image may have to be fetched.
 const START: Duration = Duration::from_secs(180);
@@ -53,7 +53,7 @@ pub fn give_up_waiting(now: bool) {
 ///
 /// # Errors
 /// Why there can be none.
-pub(in crate::process::carrier) fn claim(
+pub(in crate::process::transport) fn claim(
     kubectl: &Kubectl<'_>,
     environment: &Environment,
     entropy: &dyn Entropy,

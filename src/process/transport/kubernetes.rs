@@ -1,14 +1,14 @@
 //! What carries into a container of a pod, and to a claim through a pod of our own: the operator's `kubectl`, with the operator's
 //! contexts and rights.
 
-mod claim;
 mod contexts;
-mod left;
-mod made;
+mod create_pvc;
+mod orphans;
+mod pvc;
 mod quantity;
 #[cfg(test)]
 mod tests;
-mod volumes;
+mod volume_snapshot;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -17,19 +17,19 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use self::volumes::FOR_SNAPSHOT;
+use self::volume_snapshot::FOR_SNAPSHOT;
+use super::cleanup_helper::Lifeline;
 use super::cluster::Permission;
-use super::lifeline::Lifeline;
 use super::{Reach, words};
 use crate::environment::Environment;
 use crate::platform::remote::{Address, Spot};
-use crate::process::asking::Asked;
+use crate::process::command_output::Asked;
 use crate::process::search::{find, path_outside};
 
-pub(super) use self::claim::claim;
-pub use self::claim::give_up_waiting;
 pub use self::contexts::settle;
-pub use self::left::left_behind;
+pub use self::orphans::left_behind;
+pub(super) use self::pvc::claim;
+pub use self::pvc::give_up_waiting;
 
 /// A cluster may be far, and signing in to it slow.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -124,7 +124,7 @@ impl Silence {
                 self.0 = Duration::ZERO;
                 Ok(Some(found))
             }
-            Err(error) if self.0 >= SILENCE || volumes::is_refusal(&error.to_string()) => Err(error),
+            Err(error) if self.0 >= SILENCE || volume_snapshot::is_refusal(&error.to_string()) => Err(error),
             Err(_) => {
                 self.0 += nap;
                 Ok(None)

@@ -10,7 +10,7 @@ use crate::config::{
     StateSecrets, Subject, Unread,
 };
 use crate::model::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
-use crate::platform::remote::{Helper, Lack};
+use crate::platform::remote::{Helper, Limitation};
 
 /// What operator and tool agree on before a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -226,7 +226,7 @@ pub struct MountTerms {
     /// What only another user can read or replace; none until [`super::count_foreign`] was asked.
     pub foreign: Option<Foreign>,
     /// What is lost on a machine that has not this program, whose shell and tools serve instead.
-    pub lacks: Vec<Lack>,
+    pub lacks: Vec<Limitation>,
     /// What was started to reach it, and is removed again; none where nothing has to be.
     pub helper: Option<Helper>,
     /// Size of the copy of this program that is sent to the mount's machine for each command (bytes); none where it is installed

@@ -1,7 +1,7 @@
 //! Snapshots of claims (`VolumeSnapshot`, `snapshot.storage.k8s.io/v1`), and the claims that are made of them to read one.
 
-mod choice;
 mod objects;
+mod snapshot_class;
 
 use std::collections::HashMap;
 use std::io;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::super::cluster::{Cut, VolumePlan};
-use super::claim::text;
+use super::pvc::text;
 use super::{ASKED, Kubectl, Silence};
 use crate::platform::remote::Spot;
 use crate::process::freeze::Freezer;

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::lock;
 use crate::platform::remote::Patience;
 use crate::platform::uptime;
-use crate::process::own;
+use crate::process::child_registry;
 
 /// What a carrier said last is kept (bytes).
 const KEPT: u64 = 4 << 10;
@@ -173,7 +173,7 @@ pub(super) fn until_ended(child: &mut Child, patience: Duration) -> Option<ExitS
     loop {
         match child.try_wait().ok()? {
             Some(status) => {
-                own::forget(child.id());
+                child_registry::forget(child.id());
                 return Some(status);
             }
             None if left.is_zero() => return None,
@@ -207,19 +207,19 @@ mod tests {
     use std::sync::Mutex;
 
     use super::{ended, until_ended};
-    use crate::process::own;
+    use crate::process::child_registry;
 
     #[test]
     fn what_was_waited_for_is_ours_no_longer() {
         // Its number may be that of an agent's process by now.
-        let start = || own::start(&mut Command::new("true")).unwrap();
+        let start = || child_registry::start(&mut Command::new("true")).unwrap();
         let mut child = start();
-        assert!(own::all().has(child.id()));
+        assert!(child_registry::all().has(child.id()));
         assert!(until_ended(&mut child, super::PATIENCE).unwrap().success());
-        assert!(!own::all().has(child.id()));
+        assert!(!child_registry::all().has(child.id()));
         let child = start();
         let pid = child.id();
         assert!(ended(&Mutex::new(child), &super::Complaint::default()).is_some());
-        assert!(!own::all().has(pid));
+        assert!(!child_registry::all().has(pid));
     }
 }

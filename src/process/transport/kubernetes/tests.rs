@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Silence;
-use super::claim::helper;
 use super::contexts::{Contexts, meant};
-use super::made::new_claim;
-use super::volumes::{is_refusal, shown, snapshot};
+use super::create_pvc::new_claim;
+use super::pvc::helper;
+use super::volume_snapshot::{is_refusal, shown, snapshot};
 use crate::platform::remote::{Address, Spot};
 
 fn known(all: &[&str], current: Option<&str>) -> Contexts {

@@ -2,14 +2,14 @@
 //! contexts count. Nothing of a mount is ever part of a command; the words of one are fixed, but for an address that was checked.
 
 mod channel;
+mod cleanup_helper;
 mod cluster;
 mod container;
 #[cfg(feature = "kubernetes")]
 mod kubernetes;
 #[cfg(not(feature = "kubernetes"))]
-#[path = "carrier/kubernetes_absent.rs"]
+#[path = "transport/kubernetes_absent.rs"]
 mod kubernetes;
-mod lifeline;
 mod program;
 
 use std::ffi::{OsStr, OsString};
@@ -22,20 +22,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use self::channel::{Heard, Patient, cut, ended, hear, listen, wait};
+use self::cleanup_helper::Lifeline;
 use self::container::{container, volume};
 use self::kubernetes::Kubectl;
-use self::lifeline::Lifeline;
 use self::program::Program;
-use super::own;
+use super::child_registry;
 use super::search::{find, path_outside};
 use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
 use crate::features::{Feature, NotBuilt};
 use crate::platform::remote::{Address, Channel, Helper, Listener, Patience, TIMEOUT_VARIABLE};
 
+pub use cleanup_helper::hold;
 pub use cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan};
 pub use kubernetes::{give_up_waiting, left_behind, permissions, settle as settle_cluster};
-pub use lifeline::hold;
 
 /// The variable that names the image of helpers, which are containers and pods.
 pub const HELPER_VARIABLE: &str = "JACKIN_RECOVERY_HELPER_IMAGE";
@@ -287,7 +287,7 @@ impl<'e> Carrier<'e> {
 
     fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{:?}: {error}", self.program));
-        own::start(command).map_err(named)
+        child_registry::start(command).map_err(named)
     }
 
     /// Finds out who listens. Sends a copy of this program to a machine that takes one, and returns its size if it serves.

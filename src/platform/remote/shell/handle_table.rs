@@ -9,7 +9,7 @@ use crate::platform::remote::protocol::{Facts, NOWHERE};
 
 /// A handle.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct HandleTable {
     /// Without links.
     pub(super) path: Vec<u8>,
     pub(super) ino: u64,
@@ -96,7 +96,7 @@ fn in_front_of(path: &[u8]) -> (Vec<u8>, Vec<u8>) {
 /// All handles.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    held: HashMap<u64, Held>,
+    held: HashMap<u64, HandleTable>,
     last: u64,
 }
 
@@ -106,7 +106,7 @@ impl Table {
         let (at, ahead, appends) = (0, (0, Vec::new()), false);
         self.held.insert(
             self.last,
-            Held {
+            HandleTable {
                 path,
                 ino: facts.ino,
                 place: facts.place,
@@ -123,11 +123,11 @@ impl Table {
         self.held.remove(&number);
     }
 
-    pub(super) fn get(&self, number: u64) -> Result<&Held, Errno> {
+    pub(super) fn get(&self, number: u64) -> Result<&HandleTable, Errno> {
         self.held.get(&number).ok_or(Errno::BADF)
     }
 
-    pub(super) fn get_mut(&mut self, number: u64) -> Result<&mut Held, Errno> {
+    pub(super) fn get_mut(&mut self, number: u64) -> Result<&mut HandleTable, Errno> {
         self.held.get_mut(&number).ok_or(Errno::BADF)
     }
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::claim::{helper, text};
+use super::super::pvc::{helper, text};
 use super::super::{Kubectl, asked, place};
 use super::objects::{shown, snapshot};
 use super::{VERSION, is_refusal};
-use crate::process::carrier::{HELPER, chosen};
 use crate::process::freeze;
+use crate::process::transport::{HELPER, chosen};
 
 const CLASSES: &str = "volumesnapshotclasses.snapshot.storage.k8s.io";
 const IS_DEFAULT: &str = "snapshot.storage.kubernetes.io/is-default-class";

@@ -1,6 +1,6 @@
 //! A handle that an agent holds, and what it is asked about it.
 
-mod several;
+mod batch;
 
 use std::io;
 use std::path::Path;
@@ -21,12 +21,12 @@ const AT_ONCE: usize = 4 << 20;
 
 /// A handle on another machine. Closed when it is dropped.
 #[derive(Debug)]
-pub struct Far {
+pub struct RemoteHandle {
     connection: Arc<Connection>,
     number: u64,
 }
 
-impl Drop for Far {
+impl Drop for RemoteHandle {
     fn drop(&mut self) {
         if self.number != NOWHERE {
             self.connection.close(self.number);
@@ -34,7 +34,7 @@ impl Drop for Far {
     }
 }
 
-impl Far {
+impl RemoteHandle {
     /// Where absolute paths begin.
     pub(super) fn nowhere(connection: Arc<Connection>) -> Self {
         let number = NOWHERE;

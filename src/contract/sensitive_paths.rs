@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{BroadReason, state};
+use super::{BroadReason, agent_paths};
 use crate::config::settle;
 use crate::environment::Environment;
 use crate::model::{ByteString, RelPath, WithheldPath, WithheldReason};
@@ -62,7 +62,7 @@ impl Places {
             }
             // They are withheld even where the operator has his own secrets captured.
             let is_own = |name: &&str| SECRETS.iter().any(|secret| Path::new(name).starts_with(secret));
-            for name in state::secrets().filter(|name| !is_own(name)) {
+            for name in agent_paths::secrets().filter(|name| !is_own(name)) {
                 push(&mut credentials, real.join(name));
                 push(&mut credentials, settle(&home.join(name)));
             }
@@ -90,7 +90,7 @@ impl Places {
         match container {
             Some(container) => {
                 let own = data.join(container);
-                all.extend(state::container_secrets().map(|path| own.join(path)));
+                all.extend(agent_paths::container_secrets().map(|path| own.join(path)));
             }
             // The state of every container, with its agent's credentials.
             None => all.push(data.clone()),
@@ -178,7 +178,7 @@ impl Places {
         let home = home_near(root);
         credentials.extend(
             home.iter()
-                .flat_map(|home| state::secrets().map(|name| home.join(name))),
+                .flat_map(|home| agent_paths::secrets().map(|name| home.join(name))),
         );
         let sensitive = secrets
             .chain(&credentials)

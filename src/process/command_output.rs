@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::own;
+use super::child_registry;
 
 /// So often it is looked whether it is done.
 const NAP: Duration = Duration::from_millis(1);
@@ -76,8 +76,8 @@ impl Asked<'_> {
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child =
-            own::start(&mut command).map_err(|error| format!("{name} cannot be started: {error}"))?;
+        let mut child = child_registry::start(&mut command)
+            .map_err(|error| format!("{name} cannot be started: {error}"))?;
         if let (Some(input), Some(mut to)) = (input, child.stdin.take()) {
             // One that does not take it says why.
             thread::spawn(move || to.write_all(&input));
@@ -99,7 +99,7 @@ impl Asked<'_> {
                 Err(error) => break Err(format!("{name} cannot be waited for: {error}")),
             }
         };
-        own::forget(child.id());
+        child_registry::forget(child.id());
         let status = ended?;
         // What it left behind may keep the pipes open.
         let left = left.max(NAP);

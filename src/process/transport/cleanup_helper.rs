@@ -13,9 +13,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::channel::until_ended;
 use crate::model::ProcessRef;
-use crate::process::asking::Asked;
+use crate::process::child_registry;
+use crate::process::command_output::Asked;
 use crate::process::identity::{is_alive, reference};
-use crate::process::own;
 use crate::process::probe::INSTANCE_VARIABLE;
 
 /// So long we wait until it has removed what has to be removed.
@@ -53,7 +53,7 @@ impl Lifeline {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0);
-        let mut child = own::start(&mut command)?;
+        let mut child = child_registry::start(&mut command)?;
         let to = child.stdin.take();
         Ok(Self { child, to })
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{HELPER, HELPER_VARIABLE, Reach, chosen, words};
 use crate::environment::Environment;
 use crate::platform::remote::{Helper, VOLUME_PLACE};
-use crate::process::asking::Asked;
+use crate::process::command_output::Asked;
 use crate::process::docker::PATIENCE;
 
 /// A container's state, its image, and where its volumes lie.

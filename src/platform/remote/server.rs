@@ -1,6 +1,6 @@
 //! The agent: answers calls, one after the other, until nobody asks any more.
 
-mod told;
+mod convert;
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use self::told::{MOST, attribute, load, number_of, one, seen};
+use self::convert::{MOST, attribute, load, number_of, one, seen};
 use super::flags_of;
 use super::greeting::greeting;
 use super::message::{receive, tell, written};

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
-use super::own;
+use super::child_registry;
 use super::probe::INSTANCE_VARIABLE;
 
 /// Starts this program anew with these arguments, called `name`, and leaves it behind. Its streams lead nowhere, its directory is the
@@ -24,7 +24,7 @@ pub fn leave_behind(name: &str, arguments: &[OsString]) -> io::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .process_group(0);
-    own::leave(&mut command)
+    child_registry::leave(&mut command)
 }
 
 /// Leaves the terminal's session (setsid(2)); for the process that was left behind.

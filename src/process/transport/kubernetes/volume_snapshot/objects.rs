@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::claim::{OURS, OWNER, text};
+use super::super::pvc::{OURS, OWNER, text};
 use super::super::quantity::larger;
 use super::VERSION;
 use crate::platform::remote::Spot;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::ContractError;
-use super::terms::{MountState, NotCovered};
+use super::model::{MountState, NotCovered};
 use crate::config::{Isolated, Isolation, MountConfig, Subject, shown};
 use crate::model::{ByteString, ground};
 use crate::platform::remote::machine_of;

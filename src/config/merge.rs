@@ -7,10 +7,10 @@ use toml::de::DeValue;
 
 use super::document::{Document, type_of};
 use super::error::{ConfigError, Place};
+use super::parse::{self, Setting};
 use super::replication::StoreLayer;
 use super::retained::RetentionLayer;
 use super::schema::RECOVERY;
-use super::table::{self, Setting};
 use super::{
     AgentRestore, GitClean, Limits, Mode, MountConfig, Native, OnFailure, Resolved, Sensitive, Sourced,
     StateSecrets, Subject, pattern,
@@ -58,7 +58,7 @@ impl Layer {
                 found: type_of(value.get_ref()),
             });
         };
-        for (key, place, setting) in table::read(document, prefix, table, RECOVERY)? {
+        for (key, place, setting) in parse::read(document, prefix, table, RECOVERY)? {
             layer.set(&key, &place, setting)?;
         }
         Ok(layer)

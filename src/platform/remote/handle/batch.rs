@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::io::Errno;
 
-use super::{Far, each, is_name, stat};
+use super::{RemoteHandle, each, is_name, stat};
 use crate::model::Xattr;
 use crate::platform::kernel::Result;
 use crate::platform::remote::protocol::{Answer, Bytes, Call, Each, Facts, LoadedFile, Seen, Told, Wanted};
@@ -12,7 +12,7 @@ use crate::platform::{self, Handle, Looked, Object, Stat};
 
 type Files = Vec<io::Result<platform::LoadedFile>>;
 
-impl Far {
+impl RemoteHandle {
     /// A directory's facts, those of everything in it, whether something vanished meanwhile, and its own facts after that.
     pub(in crate::platform) fn look(&self) -> Result<Looked> {
         let dir = self.number;

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::super::cluster::NewClaim;
-use super::claim::text;
+use super::pvc::text;
 use super::quantity::larger;
-use super::{Kubectl, volumes};
+use super::{Kubectl, volume_snapshot};
 use crate::platform::remote::Spot;
 use crate::process::freeze::Freezer;
 
@@ -42,7 +42,7 @@ impl Freezer {
         }
         let words = ["create", "--dry-run=server", "-o", "name", "-f", "-"];
         if let Err(why) = kubectl.ask(&words, Some(made.object.to_string().into_bytes()))
-            && volumes::is_refusal(&why)
+            && volume_snapshot::is_refusal(&why)
         {
             return Err(why);
         }
