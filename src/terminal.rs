@@ -1,19 +1,19 @@
 //! The one door to stdout and stderr. Text goes out line by line, cleaned of everything that could steer a terminal; a
 //! closed pipe is remembered, never a panic. Nothing here knows what the text is about.
 
-mod facts;
 mod json;
 mod log;
+mod output_stream;
 pub mod progress;
 mod prompt;
 pub(crate) mod recorded;
 pub mod sanitize;
 mod screen;
 pub mod shell;
-mod sink;
 pub mod size;
 pub mod style;
 pub mod table;
+mod terminal_info;
 #[cfg(feature = "tui")]
 mod tty;
 pub mod width;
@@ -24,17 +24,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
-pub use facts::{ColorMode, Facts, Verbosity};
 pub use log::Log;
 pub use screen::Screen;
 pub use style::Role;
+pub use terminal_info::{ColorMode, Facts, Verbosity};
 #[cfg(feature = "tui")]
 pub use tty::Tty;
 
 use crate::environment::Environment;
 use crate::process::Patience;
 use log::Level;
-use sink::Sink;
+use output_stream::Sink;
 
 /// Where results (stdout) and everything else (stderr) go. Shared by reference; each call writes whole lines.
 ///

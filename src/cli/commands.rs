@@ -5,12 +5,12 @@ mod agent_there;
 mod begin;
 mod changes;
 pub(super) mod checkpoint;
+mod checkpoint_timer;
 mod complete;
+mod contract_args;
 pub(super) mod diff;
 mod doctor;
-mod elsewhere;
 mod end;
-mod every;
 mod exec;
 mod explain;
 mod export;
@@ -18,6 +18,7 @@ pub(super) mod fork;
 mod frozen;
 mod generated;
 mod hook;
+mod identity_arg;
 mod import;
 mod init;
 mod launch;
@@ -35,18 +36,17 @@ mod rebuild;
 pub(super) mod replicate;
 mod repositories;
 pub(super) mod restore;
+mod resume_abort;
 pub(super) mod retain;
-mod scope;
 pub(super) mod show;
 mod steadfast;
 pub(super) mod steps;
-mod take_up;
+mod suggested_command;
 #[cfg(feature = "tui")]
 mod ui;
 pub(super) mod undo;
-mod unlock;
 mod verify;
-mod words;
+mod write_snapshot;
 
 pub(super) use diff::{Compared, Since};
 pub(super) use frozen::{settle_frozen_and_say, warn_of_frozen};
@@ -151,8 +151,8 @@ fn carry_out(invocation: &Invocation, mut context: Context<'_>) -> Result<Status
         Verb::Diff(args) => diff::run(&context, args),
         Verb::Restore(args) => restore::run(&context, args),
         Verb::Undo(args) => undo::run(&context, args),
-        Verb::Resume(args) => take_up::run_resume(&context, args),
-        Verb::Abort(args) => take_up::run_abort(&context, args),
+        Verb::Resume(args) => resume_abort::run_resume(&context, args),
+        Verb::Abort(args) => resume_abort::run_abort(&context, args),
         Verb::Export(args) => export::run(&context, args),
         Verb::Import(args) => import::run(&context, args),
         Verb::Fork(args) => fork::run(&context, args),
@@ -184,6 +184,6 @@ fn carry_out(invocation: &Invocation, mut context: Context<'_>) -> Result<Status
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
         Verb::Complete(args) => complete::run(&context, args),
-        Verb::Checkpoints(args) => every::run(&context, args),
+        Verb::Checkpoints(args) => checkpoint_timer::run(&context, args),
     }
 }

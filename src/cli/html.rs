@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 pub(in crate::cli) use changes::Shown;
 
-use super::commands::show::Known;
+use super::commands::show::SessionReport;
 use super::error::CliError;
 use crate::model::Time;
 use crate::store::Store;
@@ -23,7 +23,7 @@ const STYLE: &str = include_str!("html/style.css");
 /// The page of a session, with what differs between two sides when that is asked for.
 pub(in crate::cli) fn page(
     store: &Store,
-    known: &Known,
+    known: &SessionReport,
     shown: Option<&Shown<'_>>,
     now: Time,
 ) -> Result<String, CliError> {

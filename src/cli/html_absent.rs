@@ -1,7 +1,7 @@
 //! Stands in for pages in a build without them.
 
 use super::commands::diff::Differences;
-use super::commands::show::Known;
+use super::commands::show::SessionReport;
 use super::error::CliError;
 use crate::features::Feature;
 use crate::model::Time;
@@ -16,7 +16,7 @@ pub(in crate::cli) struct Shown<'a> {
 /// Refuses.
 pub(in crate::cli) fn page(
     _store: &Store,
-    _known: &Known,
+    _known: &SessionReport,
     _shown: Option<&Shown<'_>>,
     _now: Time,
 ) -> Result<String, CliError> {

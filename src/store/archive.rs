@@ -23,7 +23,7 @@ mod writer;
 
 pub use error::{ArchiveError, Damage};
 pub use members::{Member, MemberKind, Members};
-pub use reader::{Archive, Desk};
+pub use reader::{Archive, DecodeBuffers};
 pub use sealed::{
     Identities, IdentityError, OpenError, RecipientError, Recipients, SealError, SealedFile,
     open as open_sealed, open_bytes, seal, seal_bytes,

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 
-use super::archive::{Archive, Blob, Desk, Piece};
+use super::archive::{Archive, Blob, DecodeBuffers, Piece};
 use super::decoded::Decoded;
 use super::fs_snapshot_trees::KeptTrees;
 use super::git_blobs::Commits;
@@ -52,7 +52,7 @@ impl BlobPlace {
 
 /// One thread's way through the content: what it decompressed last.
 #[derive(Default)]
-pub struct BlobReader(Option<(u32, Desk)>);
+pub struct BlobReader(Option<(u32, DecodeBuffers)>);
 
 impl Blobs {
     pub(super) fn open(store: &Store, refs: &[ArchiveRef]) -> Self {
@@ -294,7 +294,7 @@ impl Blobs {
         };
         let (archive, blob) = self.place(digest)?;
         reader.0.take_if(|(held, _)| *held != at);
-        let (_, desk) = reader.0.get_or_insert_with(|| (at, Desk::default()));
+        let (_, desk) = reader.0.get_or_insert_with(|| (at, DecodeBuffers::default()));
         Ok(archive.stream_at(desk, blob, each)?)
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::facts::Stream;
+use super::terminal_info::Stream;
 use super::{Facts, Terminal, Verbosity};
 
 /// What one stream received.

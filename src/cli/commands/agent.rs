@@ -1,7 +1,7 @@
 //! What an agent that calls us by itself is allowed, and the session that begins for it.
 
 use super::begin::begin_instance;
-use super::scope::{Asking, contract};
+use super::contract_args::{Asking, contract};
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;

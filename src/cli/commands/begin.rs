@@ -1,7 +1,7 @@
 //! `begin`: the first moment of a session, for a launcher that starts the agent itself.
 
 use super::repositories::warn_of_unsteady;
-use super::{every, replicate, scope};
+use super::{checkpoint_timer, contract_args, replicate};
 use crate::capture::{Captured, Limits};
 use crate::cli::args::BeginArgs;
 use crate::cli::context::Context;
@@ -20,12 +20,12 @@ use crate::store::Store;
 use crate::terminal::sanitize;
 
 pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, CliError> {
-    let asking = scope::Asking {
+    let asking = contract_args::Asking {
         verb: "begin",
         command: &[],
         is_shown: context.terminal.takes_notes(),
     };
-    let contract = scope::contract(context, &args.scope, &asking)?;
+    let contract = contract_args::contract(context, &args.scope, &asking)?;
     if contract.snapshot.mode == Mode::Off {
         return Err(
             CliError::new(ErrorKind::Config, "the mode is off, so there is nothing to begin")
@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, Cli
     warn_about(context, &begun);
     replicate::behind(context, &store);
     if let Some(interval) = args.scope.checkpoint_every.filter(|_| begun.baseline.is_some())
-        && let Err(error) = every::leave(context, &begun.instance, interval)
+        && let Err(error) = checkpoint_timer::leave(context, &begun.instance, interval)
     {
         context
             .terminal

@@ -20,10 +20,10 @@ use crate::terminal::{sanitize, size};
 
 pub(in crate::cli) use differences::{Compared, Differences, Question, Since, differences, document};
 
+use super::identity_arg::identities;
 use super::named_file::{Kind, Output};
-use super::show::Known;
-use super::unlock::identities;
-use super::words::Words;
+use super::show::SessionReport;
+use super::suggested_command::Words;
 
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
     if args.nul && context.terminal.is_tty_out() {
@@ -62,7 +62,7 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
         ExitCode::Done
     };
     if let Some(file) = &page {
-        let known = Known::of(&store, row)?;
+        let known = SessionReport::of(&store, row)?;
         let shown = html::Shown {
             found: &found,
             show_secrets: args.show_secrets,

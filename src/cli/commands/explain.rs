@@ -1,7 +1,7 @@
 //! `explain`: prints the contract and changes nothing.
 
-use super::scope;
-use super::words::Words;
+use super::contract_args;
+use super::suggested_command::Words;
 use crate::cli::args::ExplainArgs;
 use crate::cli::context::Context;
 use crate::cli::document::ExplainDocument;
@@ -10,12 +10,12 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 
 pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, CliError> {
-    let asking = scope::Asking {
+    let asking = contract_args::Asking {
         verb: "explain",
         command: &[],
         is_shown: true,
     };
-    let contract = scope::contract(context, &args.scope, &asking)?;
+    let contract = contract_args::contract(context, &args.scope, &asking)?;
     if args.json {
         context.terminal.json(&ExplainDocument::new(&contract));
     } else {

@@ -8,9 +8,9 @@ pub(in crate::cli) use reference::called;
 use reference::mounts;
 
 use super::diff::{no_store, nothing};
-use super::elsewhere::{Done, Job, check, parts, refuse_address, write};
-use super::unlock::identities;
-use super::words::Words;
+use super::identity_arg::identities;
+use super::suggested_command::Words;
+use super::write_snapshot::{Done, Job, check, parts, refuse_address, write};
 use crate::cli::args::ForkArgs;
 use crate::cli::context::{Context, settle_path};
 use crate::cli::document::{ForkDocument, ForkOutcome, Head, HostPathDocument};

@@ -4,7 +4,7 @@ mod edit;
 mod run;
 mod status;
 
-use super::words::Words;
+use super::suggested_command::Words;
 use crate::agents::settings::{Program, SettingsError};
 use crate::cli::args::{HookAction, HookArgs};
 use crate::cli::context::Context;

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use super::words::Words;
+use super::suggested_command::Words;
 use crate::cli::args::InitArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;

@@ -1,18 +1,18 @@
 //! `launch`: contract, baseline, the command as an instance, closing snapshot, and what changed.
 
-mod behind;
+mod deferred_baseline;
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::begin::{begin_instance, tell_notes, warn_about, warn_of_absent};
-use super::every::{self, Taken};
+use super::checkpoint_timer::{self, Taken};
 use super::named_file::{Kind, Output};
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;
 use super::steadfast::Steadfast;
-use super::{changes, replicate, scope};
+use super::{changes, contract_args, replicate};
 use crate::cli::args::LaunchArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, ReportDocument};
@@ -31,12 +31,12 @@ use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
 pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status, CliError> {
-    let asking = scope::Asking {
+    let asking = contract_args::Asking {
         verb: "launch",
         command: &args.command,
         is_shown: context.terminal.takes_notes(),
     };
-    let contract = scope::contract(context, &args.scope, &asking)?;
+    let contract = contract_args::contract(context, &args.scope, &asking)?;
     // A mistyped command is no session: nothing is captured for it.
     let (program, arguments) = checked(context, &args.command)?;
     let tell = |context: &Context<'_>| {
@@ -95,13 +95,13 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let now = AtomicBool::new(true);
     let mut closed = None;
     let started = start(context, program, arguments, &[variable]).map(|running| {
-        let desk = behind::Desk {
+        let desk = deferred_baseline::CaptureEnv {
             store: &store,
             environment,
             terminal,
             noted: &noted,
         };
-        behind::beside((desk, &begun.instance), frozen.take(), |is_ready| {
+        deferred_baseline::beside((desk, &begun.instance), frozen.take(), |is_ready| {
             // From the command's end on no signal cancels the closing snapshot: a terminal that goes away sends several.
             let wait = || {
                 let (ended, holding) = running.wait_and_hold_back();
@@ -113,15 +113,20 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
                 Some(interval) => {
                     // A baseline that is not to be seen for an hour is the first all the same.
                     let begins = if is_slow { &now } else { is_ready };
-                    let (ended, beside) =
-                        every::beside(&store, environment, &begun.instance, (interval, begins), wait);
+                    let (ended, beside) = checkpoint_timer::beside(
+                        &store,
+                        environment,
+                        &begun.instance,
+                        (interval, begins),
+                        wait,
+                    );
                     taken = beside;
                     ended
                 }
             };
             // A cluster may take much longer than the command: what is changed until then is not the session's.
             if let (true, Ok(ended)) = (is_slow, &ended) {
-                closed = Some(behind::close_now(
+                closed = Some(deferred_baseline::close_now(
                     desk,
                     &begun.instance,
                     ending(ended),
@@ -135,13 +140,13 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         Ok(done) => done,
         Err(error) => {
             // The session is recorded with its beginning, as it is when nothing is frozen.
-            behind::here(context, &store, &mut begun, frozen);
+            deferred_baseline::here(context, &store, &mut begun, frozen);
             let failed = Ending::Failed(error.message.clone());
             close(context, &store, &begun, failed, Vec::new());
             return Err(error);
         }
     };
-    behind::take_over(context, &mut begun, stored);
+    deferred_baseline::take_over(context, &mut begun, stored);
     // Its end cannot be told, so nobody may record that it was seen.
     let ended = ended?;
     for failure in &taken.failures {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::elsewhere::refuse_address;
+use super::write_snapshot::refuse_address;
 use crate::cli::context::{Context, settle_path};
 use crate::cli::document::ReportDocument;
 use crate::cli::error::{CliError, ErrorKind};

@@ -1,11 +1,11 @@
 //! `replicate`: copies what waits to the object store that the configuration names.
 
-mod beside;
+mod background;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-pub(in crate::cli) use beside::{at_the_end, behind, leave, run as run_behind};
+pub(in crate::cli) use background::{at_the_end, behind, leave, run as run_behind};
 
 use crate::cli::args::ReplicateArgs;
 use crate::cli::context::Context;

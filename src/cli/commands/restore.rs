@@ -1,7 +1,7 @@
 //! `restore`: plan, confirm, emergency snapshot, apply, verify.
 
-mod carry;
 mod document;
+mod flow;
 mod set_aside;
 mod to;
 
@@ -9,16 +9,16 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub(in crate::cli) use carry::{Asked, act, carry, flags, gaps};
-pub(super) use carry::{How, carry_out, say};
 pub(in crate::cli) use document::document;
+pub(in crate::cli) use flow::{Caller, act, carry, flags, gaps};
+pub(super) use flow::{RestoreOptions, carry_out, say};
 pub(super) use set_aside::again as set_aside_again;
 
 use super::diff::{no_store, nothing, settle_and_say};
+use super::identity_arg::identities;
 use super::paths;
 use super::pending::{make_way_and_say, refuse_torn};
-use super::unlock::identities;
-use super::words::Words;
+use super::suggested_command::Words;
 use crate::cli::args::{Mtimes, RestoreArgs};
 use crate::cli::context::{Context, settle_path};
 use crate::cli::error::{CliError, ErrorKind};
@@ -38,8 +38,8 @@ pub(in crate::cli) struct Planned {
     pub(in crate::cli) store: Store,
     pub(in crate::cli) row: InstanceRow,
     pub(in crate::cli) proposal: Proposal,
-    pub(in crate::cli) asked: Asked,
-    pub(super) how: How,
+    pub(in crate::cli) asked: Caller,
+    pub(super) how: RestoreOptions,
     pub(super) locks: Locks,
 }
 
@@ -105,7 +105,7 @@ impl Locks {
 struct Opened {
     reading: Store,
     row: InstanceRow,
-    asked: Asked,
+    asked: Caller,
 }
 
 pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, CliError> {
@@ -119,14 +119,14 @@ pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, C
     carry_out(context, &plan_opened(context, opened, args, args.dry_run)?)
 }
 
-fn how(args: &RestoreArgs, row: &InstanceRow, asked: Asked) -> How {
+fn how(args: &RestoreArgs, row: &InstanceRow, asked: Caller) -> RestoreOptions {
     // What was set aside once is not there for the commands that follow.
     let aside: &[OsString] = if args.dry_run {
         &args.set_aside_excluded
     } else {
         &[]
     };
-    How {
+    RestoreOptions {
         json: args.json,
         yes: args.yes,
         dry_run: args.dry_run,
@@ -162,10 +162,10 @@ fn open(context: &Context<'_>, args: &RestoreArgs) -> Result<Opened, CliError> {
     let row = find_called(&reading, context.environment, &args.instance)?;
     ensure_outside_session(&reading, context.environment, Allowed::Checkpoint(&row.id))?;
     let asked = match is_inside(&reading, context.environment, &row) {
-        true => Asked::Inside,
-        false => Asked::Outside,
+        true => Caller::Inside,
+        false => Caller::Outside,
     };
-    if asked == Asked::Inside {
+    if asked == Caller::Inside {
         refuse_all_but_checkpoints(&reading, &row, args)?;
     }
     Ok(Opened { reading, row, asked })
@@ -236,7 +236,7 @@ fn plan_opened(
             None => (of_instance(&store, &row, &coverage)?, scope),
         };
         // What came after a checkpoint is what a session wants gone that goes back to it; and what an active one left so far is its work.
-        witness.owned = (asked == Asked::Inside || is_own_work) && step.is_none();
+        witness.owned = (asked == Caller::Inside || is_own_work) && step.is_none();
         for (id, why) in &witness.unreadable {
             context.terminal.warn(&format!(
                 "snapshot {id} cannot be read, so it vouches for nothing and what only it shows is a conflict: {why}"
@@ -260,7 +260,7 @@ fn plan_opened(
     }
     set_aside::add(context, &mut proposal, args)?;
     Ok(Planned {
-        how: How {
+        how: RestoreOptions {
             is_refused,
             ..how(args, &row, asked)
         },

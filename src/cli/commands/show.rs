@@ -27,7 +27,7 @@ use crate::terminal::sanitize;
 const LOOKED_AT: usize = 20;
 
 /// All that is known of a session.
-pub(in crate::cli) struct Known {
+pub(in crate::cli) struct SessionReport {
     pub(in crate::cli) row: InstanceRow,
     pub(in crate::cli) state: State,
     pub(in crate::cli) snapshots: Vec<SnapshotRow>,
@@ -46,7 +46,7 @@ pub(in crate::cli) struct Known {
     pub(in crate::cli) closing_error: Option<String>,
 }
 
-impl Known {
+impl SessionReport {
     pub(in crate::cli) fn of(store: &Store, row: InstanceRow) -> Result<Self, CliError> {
         let catalog = store.catalog();
         let all_forks = catalog.forks()?;
@@ -108,7 +108,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         .ok_or_else(|| no_store(&args.instance))?;
     let (row, fork) = called(context, &reading, &args.instance)?;
     let (store, row) = settled(context, reading, row)?;
-    let known = Known::of(&store, row)?;
+    let known = SessionReport::of(&store, row)?;
     if let Some(file) = &page {
         let page = html::page(&store, &known, None, context.now())?;
         return file.write_page(context, &page);

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::diff::no_store;
+use super::identity_arg::identities;
 use super::pending::{make_way_and_say, refuse_torn};
-use super::restore::{Asked, How, Locks, Planned, carry_out};
-use super::unlock::identities;
-use super::words::Words;
+use super::restore::{Caller, Locks, Planned, RestoreOptions, carry_out};
+use super::suggested_command::Words;
 use crate::cli::args::UndoArgs;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -79,13 +79,13 @@ pub(in crate::cli) fn plan(context: &Context<'_>, args: &UndoArgs) -> Result<Pla
         context.world().observer,
     )?;
     bring_back(&mut proposal, &undone.aside, context.world().entropy);
-    let how = How {
+    let how = RestoreOptions {
         json: args.json,
         yes: args.yes,
         dry_run: args.dry_run,
         is_refused: false,
         patch: false,
-        asked: Asked::Outside,
+        asked: Caller::Outside,
         exact_mtimes: false,
         question: "Take this restore back?",
         identity: args.unlock.identity.clone(),
@@ -98,7 +98,7 @@ pub(in crate::cli) fn plan(context: &Context<'_>, args: &UndoArgs) -> Result<Pla
         store,
         row,
         proposal,
-        asked: Asked::Outside,
+        asked: Caller::Outside,
         how,
         locks: Locks::passing(locks, roots),
     })

@@ -1,6 +1,6 @@
 //! `verify`: is the store whole?
 
-use super::unlock::identities;
+use super::identity_arg::identities;
 use crate::cli::args::VerifyArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{DamageDocument, Head, VerifyDocument, VerifyOutcome};

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::cli::commands::show::Known;
+use crate::cli::commands::show::SessionReport;
 use crate::cli::error::CliError;
 use crate::cli::view;
 use crate::cli::view::instances::{agent_words, ending, kind_words, notes, status, step_words};
@@ -16,7 +16,7 @@ fn fact(name: &str, value: &str) -> Markup {
 }
 
 /// What the session is.
-pub(super) fn facts(known: &Known) -> Markup {
+pub(super) fn facts(known: &SessionReport) -> Markup {
     let row = &known.row;
     html! {
         dl {
@@ -38,7 +38,7 @@ pub(super) fn facts(known: &Known) -> Markup {
 }
 
 /// What was agreed: what is captured and what not, frozen when the session began.
-pub(super) fn contract(known: &Known) -> Markup {
+pub(super) fn contract(known: &SessionReport) -> Markup {
     let repositories = known.repositories();
     html! {
         section id="contract" {
@@ -81,7 +81,7 @@ fn covered(coverage: &Coverage) -> Markup {
     }
 }
 
-fn lacking(known: &Known) -> Markup {
+fn lacking(known: &SessionReport) -> Markup {
     let record = known.baseline.as_ref().filter(|record| !record.complete);
     html! {
         @if let Some(record) = record {
@@ -103,7 +103,7 @@ fn lacking(known: &Known) -> Markup {
 }
 
 /// Every snapshot, newest first.
-pub(super) fn snapshots(known: &Known) -> Markup {
+pub(super) fn snapshots(known: &SessionReport) -> Markup {
     html! {
         section id="snapshots" {
             h2 { "Snapshots" }
@@ -140,7 +140,7 @@ pub(super) fn snapshots(known: &Known) -> Markup {
 }
 
 /// What was put back, newest first.
-pub(super) fn restores(known: &Known) -> Markup {
+pub(super) fn restores(known: &SessionReport) -> Markup {
     html! {
         @if !known.restores.is_empty() {
             section id="restores" {
@@ -175,7 +175,7 @@ pub(super) fn restores(known: &Known) -> Markup {
 
 /// The receipts of the session with their hashes, newest first. Every link of the whole chain is checked on the way; what stands
 /// before one that does not hold is shown.
-pub(super) fn receipts(store: &Store, known: &Known) -> Result<Markup, CliError> {
+pub(super) fn receipts(store: &Store, known: &SessionReport) -> Result<Markup, CliError> {
     let (all, head, broken) = store.chain_until_break()?;
     // What the next link says of the one before it is the hash of that.
     let hashes = all.iter().skip(1).map(|next| next.previous);

@@ -337,7 +337,7 @@ fn go_back(
     };
     let planned = restore::plan(context, &args)?;
     // Whoever is inside a session finds it alive.
-    if planned.asked != restore::Asked::Inside {
+    if planned.asked != restore::Caller::Inside {
         return Err(ended(&row.id));
     }
     if dry_run {

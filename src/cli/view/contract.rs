@@ -6,14 +6,14 @@ mod gaps;
 mod git;
 mod jackin;
 mod kept;
+mod layout;
 mod mounts;
-mod sheet;
 mod state;
 
 use crate::config::{Mode, OnFailure, Source, Subject};
 use crate::contract::{Contract, Unavailable};
 use crate::terminal::{Role, size};
-use sheet::{Part, Sheet};
+use layout::{Part, Sheet};
 
 /// The contract as text for `columns`, without a newline at the end. Lines are longer only where a path is.
 pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{aside, changes, forks, receipt, repository};
-use crate::cli::commands::show::Known;
+use crate::cli::commands::show::SessionReport;
 use crate::cli::document::{ChangedMeanwhileDocument, JackinDocument};
 use crate::cli::failure::distinct;
 use crate::model::{
@@ -157,7 +157,12 @@ pub(in crate::cli) fn step_words(counts: PathCounts) -> String {
 }
 
 /// One instance in full; `meant` is the fork that was named instead of it.
-pub(in crate::cli) fn show(known: &Known, meant: Option<&ForkRow>, now: Time, columns: usize) -> String {
+pub(in crate::cli) fn show(
+    known: &SessionReport,
+    meant: Option<&ForkRow>,
+    now: Time,
+    columns: usize,
+) -> String {
     let mut lines = facts(known, meant, now, columns);
     if !known.snapshots.is_empty() {
         lines.push(String::new());
@@ -189,7 +194,7 @@ pub(in crate::cli) fn show(known: &Known, meant: Option<&ForkRow>, now: Time, co
 
 /// What is known of an instance, apart from what happened in it.
 pub(in crate::cli) fn facts(
-    known: &Known,
+    known: &SessionReport,
     meant: Option<&ForkRow>,
     now: Time,
     columns: usize,
@@ -330,7 +335,7 @@ pub(in crate::cli) fn kind_words(row: &SnapshotRow) -> String {
 }
 
 /// What is to be said of a snapshot: its name, what it is for, and how it is held.
-pub(in crate::cli) fn notes(known: &Known, row: &SnapshotRow) -> Vec<String> {
+pub(in crate::cli) fn notes(known: &SessionReport, row: &SnapshotRow) -> Vec<String> {
     let own = [&row.name, &row.message].into_iter().flatten();
     let mut notes: Vec<String> = own.map(|text| sanitize::name(text.as_bytes())).collect();
     if !row.complete {
@@ -342,7 +347,7 @@ pub(in crate::cli) fn notes(known: &Known, row: &SnapshotRow) -> Vec<String> {
     notes
 }
 
-fn snapshots(known: &Known, now: Time, columns: usize) -> String {
+fn snapshots(known: &SessionReport, now: Time, columns: usize) -> String {
     let mut table = Table::new([
         Column::new("SNAPSHOT").fit(Fit::Keep),
         Column::new("KIND"),

@@ -19,9 +19,9 @@ pub struct Archive {
 
 /// What one thread decompressed last in one archive, for itself: threads that read in order, each in frames of its own,
 /// do not take each other's away.
-pub struct Desk(FrameCache);
+pub struct DecodeBuffers(FrameCache);
 
-impl Default for Desk {
+impl Default for DecodeBuffers {
     fn default() -> Self {
         // The data of a file with holes, and its map.
         Self(FrameCache::new(2))
@@ -140,7 +140,7 @@ impl Archive {
     /// As [`Archive::stream`].
     pub fn stream_at(
         &self,
-        desk: &Desk,
+        desk: &DecodeBuffers,
         blob: &Blob,
         each: &mut dyn FnMut(Piece<'_>) -> io::Result<()>,
     ) -> Result<(), ArchiveError> {

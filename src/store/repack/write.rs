@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-use super::super::archive::{Archive, Blob, BlobKind, Desk, LEVEL, Piece, Segment, Writer};
+use super::super::archive::{Archive, Blob, BlobKind, DecodeBuffers, LEVEL, Piece, Segment, Writer};
 use super::super::{Draft, Store, StoreError};
 use super::live::Live;
 use crate::model::{ArchiveId, ArchiveRef, Digest, Hasher};
@@ -49,7 +49,7 @@ fn copy(
         let mut blobs: Vec<&Blob> = archive.blobs().iter().collect();
         blobs.retain(|blob| live.needs(&blob.digest) && !writer.holds(&blob.digest));
         blobs.sort_by_key(|blob| (blob.frame, blob.offset));
-        let desk = Desk::default();
+        let desk = DecodeBuffers::default();
         observer.expect(blobs.len() as u64, blobs.iter().map(|blob| blob.stored).sum());
         for blob in blobs {
             if observer.cancelled() {
@@ -93,7 +93,7 @@ fn damaged(digest: &Digest, reason: &str) -> StoreError {
 
 fn copy_one(
     archive: &Archive,
-    desk: &Desk,
+    desk: &DecodeBuffers,
     blob: &Blob,
     live: &Live,
     writer: &mut Writer<File>,
@@ -171,7 +171,7 @@ fn copy_one(
 }
 
 /// The stretches of a content that hold data.
-fn segments(archive: &Archive, desk: &Desk, blob: &Blob) -> Result<Vec<Segment>, StoreError> {
+fn segments(archive: &Archive, desk: &DecodeBuffers, blob: &Blob) -> Result<Vec<Segment>, StoreError> {
     let (mut at, mut found) = (0, Vec::<Segment>::new());
     archive.stream_at(desk, blob, &mut |piece| {
         match piece {
@@ -193,7 +193,7 @@ fn segments(archive: &Archive, desk: &Desk, blob: &Blob) -> Result<Vec<Segment>,
 /// Reads a content, hashes it, and hands its data on.
 fn read(
     archive: &Archive,
-    desk: &Desk,
+    desk: &DecodeBuffers,
     blob: &Blob,
     hasher: &mut Hasher,
     take: &mut dyn FnMut(&[u8]) -> io::Result<()>,

@@ -1,7 +1,7 @@
 //! Colours and widths from the environment.
 
 use super::super::ColorMode;
-use super::super::facts::Stream;
+use super::super::terminal_info::Stream;
 use crate::environment::Environment;
 
 fn stream(tty: bool, real: Option<usize>, variables: &[(&str, &str)], color: ColorMode) -> Stream {

@@ -1,6 +1,6 @@
 //! A fork by what `fork` printed: the text is a stranger's, and what it says is compared with the store.
 
-use crate::cli::commands::elsewhere::place;
+use crate::cli::commands::write_snapshot::place;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::model::{ByteString, ForkMount, ForkReference, SnapshotRecord};

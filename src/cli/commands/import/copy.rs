@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::cli::args::{ImportArgs, Unlock};
-use crate::cli::commands::unlock::identities;
+use crate::cli::commands::identity_arg::identities;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{AdoptDocument, AdoptOutcome, Head, HurtDocument, LostDocument};

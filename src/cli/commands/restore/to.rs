@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::target;
 use crate::cli::args::RestoreArgs;
-use crate::cli::commands::elsewhere::{Done, Job, bytes, check, count, parts, write};
+use crate::cli::commands::write_snapshot::{Done, Job, bytes, check, count, parts, write};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, HostPathDocument, NewClaimDocument, RestoreOutcome, RestoreToDocument};

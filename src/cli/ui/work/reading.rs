@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::super::data::{Changes, Holding, Kind, Moment, PathChange, Session, Sides, Timeline, What};
 use crate::cli::commands::diff::{Compared, Differences, no_store};
 use crate::cli::commands::pending::waiting_instances;
-use crate::cli::commands::show::Known;
+use crate::cli::commands::show::SessionReport;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::view;
@@ -60,7 +60,7 @@ pub(super) fn sessions(context: &Context<'_>) -> Result<Vec<Session>, CliError> 
 pub(super) fn timeline(context: &Context<'_>, instance: &str) -> Result<Timeline, CliError> {
     let store = context.store_for_reading()?.ok_or_else(|| no_store(instance))?;
     let row = find_called(&store, context.environment, instance)?;
-    let known = Known::of(&store, row)?;
+    let known = SessionReport::of(&store, row)?;
     let captures = store.catalog().captures(&known.row.id)?;
     let steps = captures.iter().filter(|row| row.kind != SnapshotKind::Emergency);
     let before: HashMap<&SnapshotId, &SnapshotId> = steps
@@ -96,7 +96,7 @@ pub(super) fn timeline(context: &Context<'_>, instance: &str) -> Result<Timeline
     })
 }
 
-fn of_snapshot(known: &Known, row: &SnapshotRow, before: Option<String>) -> Moment {
+fn of_snapshot(known: &SessionReport, row: &SnapshotRow, before: Option<String>) -> Moment {
     let mut note = Vec::new();
     if let Some(step) = known.steps.counts.get(&row.id) {
         note.push(format!("changed {}", step_words(*step)));
@@ -133,7 +133,7 @@ fn of_snapshot(known: &Known, row: &SnapshotRow, before: Option<String>) -> Mome
     }
 }
 
-fn of_restore(known: &Known, restore: &RestoreRow) -> Moment {
+fn of_restore(known: &SessionReport, restore: &RestoreRow) -> Moment {
     let target = known.snapshots.iter().find(|row| row.id == restore.target);
     let target = target.map_or_else(
         || restore.target.to_string(),

@@ -1,6 +1,6 @@
 //! The excludes of a contract: who leaves out what, in which mount, and which automatic ones are new.
 
-use super::sheet::{Part, Sheet};
+use super::layout::{Part, Sheet};
 use crate::contract::{Contract, MountTerms};
 use crate::model::{Coverage, ExcludeRule, ExcludeSource};
 use crate::terminal::{Role, sanitize};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::sheet::{Part, Sheet};
+use super::layout::{Part, Sheet};
 use crate::config::Sensitive;
 use crate::contract::{Contract, Foreign};
 use crate::model::WithheldReason;

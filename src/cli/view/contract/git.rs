@@ -1,6 +1,6 @@
 //! The repositories of a contract: where HEAD is, what no remote has, what is not covered.
 
-use super::sheet::{Part, Sheet};
+use super::layout::{Part, Sheet};
 use crate::cli::view::repository;
 use crate::contract::Contract;
 use crate::model::RepositoryState;

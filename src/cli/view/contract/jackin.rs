@@ -1,6 +1,6 @@
 //! What jackin says of the session: which container, role and agent, and what becomes of a dirty work tree.
 
-use super::sheet::{Part, Sheet};
+use super::layout::{Part, Sheet};
 use crate::contract::Contract;
 
 /// Writes the section, when there is anything to say.

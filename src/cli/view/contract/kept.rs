@@ -1,6 +1,6 @@
 //! How long snapshots are kept, and how large the store may be.
 
-use super::sheet::{Part, Sheet};
+use super::layout::{Part, Sheet};
 use crate::config::{Retention, Room, Subject};
 use crate::contract::Contract;
 use crate::terminal::size;

@@ -1,6 +1,6 @@
 //! The mounts of a contract: what happens to each, and why.
 
-use super::sheet::{Part, Sheet};
+use super::layout::{Part, Sheet};
 use crate::config::{Isolation, Subject, Unread};
 use crate::contract::{Contract, MountState, MountTerms, NativeTerms, NotCovered};
 use crate::model::RelPath;

@@ -1,7 +1,7 @@
 //! The state of agents in a contract: path by path what is captured, and what of it is a secret.
 
+use super::layout::{Part, Sheet};
 use super::mounts::frozen;
-use super::sheet::{Part, Sheet};
 use crate::config::StateSecrets;
 use crate::contract::{AgentTerms, Contract, StatePath, StateSource, StateTerms};
 use crate::model::{Coverage, ExcludeSource, WithheldReason};

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::diff::no_store;
+use super::identity_arg::identities;
 use super::pending::{tell_left, what_was_cleared};
-use super::restore::{Asked, How, Locks, Planned, carry_out, document, say, set_aside_again};
-use super::unlock::identities;
-use super::words::Words;
+use super::restore::{Caller, Locks, Planned, RestoreOptions, carry_out, document, say, set_aside_again};
+use super::suggested_command::Words;
 use crate::cli::args::{AbortArgs, ResumeArgs, WaitingArgs};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -290,7 +290,7 @@ fn show(
     Ok(ExitCode::Done.into())
 }
 
-fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> How {
+fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> RestoreOptions {
     let again = match Purpose::of(intent) {
         Purpose::Restore => Words::new("restore")
             .arg(row.id.as_str())
@@ -302,13 +302,13 @@ fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> How {
             .arg(row.id.as_str())
             .flag("--receipt", Some(number.to_string())),
     };
-    How {
+    RestoreOptions {
         json,
         yes,
         dry_run: false,
         is_refused: false,
         patch: false,
-        asked: Asked::Outside,
+        asked: Caller::Outside,
         exact_mtimes: intent.exact_mtimes,
         question: "Restore these files?",
         identity: None,
@@ -370,7 +370,7 @@ fn again(
         store,
         row,
         proposal,
-        asked: Asked::Outside,
+        asked: Caller::Outside,
         locks: Locks::lasting((Some(paths), needed)),
     };
     carry_out(context, &planned)

@@ -7,7 +7,7 @@ use super::document::document;
 use crate::cli::commands::pending::tell_left;
 use crate::cli::commands::replicate::leave;
 use crate::cli::commands::repositories::emptied;
-use crate::cli::commands::words::Words;
+use crate::cli::commands::suggested_command::Words;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::ChangedMeanwhileDocument;
@@ -25,7 +25,7 @@ use crate::store::{Blobs, InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
 /// How a proposal is carried out.
-pub(in crate::cli::commands) struct How {
+pub(in crate::cli::commands) struct RestoreOptions {
     pub(in crate::cli::commands) json: bool,
     pub(in crate::cli::commands) yes: bool,
     pub(in crate::cli::commands) dry_run: bool,
@@ -33,7 +33,7 @@ pub(in crate::cli::commands) struct How {
     pub(in crate::cli::commands) is_refused: bool,
     /// With `dry_run`: the lines that would be taken back are shown.
     pub(in crate::cli::commands) patch: bool,
-    pub(in crate::cli::commands) asked: Asked,
+    pub(in crate::cli::commands) asked: Caller,
     pub(in crate::cli::commands) exact_mtimes: bool,
     pub(in crate::cli::commands) question: &'static str,
     /// The file with the operator's key, when one was given.
@@ -44,14 +44,14 @@ pub(in crate::cli::commands) struct How {
 
 /// Who asks for a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Asked {
+pub(in crate::cli) enum Caller {
     /// The operator: nothing may be at work on the paths.
     Outside,
     /// The session itself: nothing else may be.
     Inside,
 }
 
-impl Asked {
+impl Caller {
     pub(in crate::cli) fn refuse_living(
         self,
         context: &Context<'_>,
@@ -147,7 +147,7 @@ pub(in crate::cli) fn act(
     store: &Store,
     row: &InstanceRow,
     proposal: &Proposal,
-    (asked, exact_mtimes): (Asked, bool),
+    (asked, exact_mtimes): (Caller, bool),
 ) -> Result<Report, CliError> {
     if !proposal.is_empty() {
         // The answer may have taken a while, and a session may have begun meanwhile.
@@ -159,7 +159,7 @@ pub(in crate::cli) fn act(
         entropy: world.entropy,
         now: context.now(),
         uid: world.uid,
-        inside: asked == Asked::Inside,
+        inside: asked == Caller::Inside,
         exact_mtimes,
     };
     let report = execute(store, proposal, &acting)?;
@@ -174,7 +174,7 @@ pub(in crate::cli::commands) fn say(
     row: &InstanceRow,
     proposal: &Proposal,
     report: &Report,
-    how: &How,
+    how: &RestoreOptions,
 ) -> Status {
     tell_left(context, &report.left);
     if how.json {
@@ -272,7 +272,7 @@ pub(in crate::cli) fn flags(proposal: &Proposal) -> (bool, bool) {
 }
 
 /// The commands that follow from a proposal: carry it out, and give the conflicts up.
-fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How) {
+fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions) {
     if how.is_refused {
         return;
     }
@@ -309,7 +309,13 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &How) {
     }
 }
 
-fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &Report, how: &How) {
+fn tell(
+    context: &Context<'_>,
+    row: &InstanceRow,
+    proposal: &Proposal,
+    report: &Report,
+    how: &RestoreOptions,
+) {
     let terminal = context.terminal;
     for root in &report.in_steps {
         terminal.note(&format!(
@@ -357,9 +363,9 @@ fn tell(context: &Context<'_>, row: &InstanceRow, proposal: &Proposal, report: &
         let undo = Words::new("undo").arg(row.id.as_str());
         let undo = undo.flag("--identity", how.identity.as_ref());
         match how.asked {
-            Asked::Outside => context.propose("take it back", &undo.text()),
+            Caller::Outside => context.propose("take it back", &undo.text()),
             // Inside a session it is refused.
-            Asked::Inside => context.propose(
+            Caller::Inside => context.propose(
                 "the operator takes it back, when the session has ended",
                 &undo.text(),
             ),

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::super::begin::warn_about;
-use super::super::every::Quiet;
+use super::super::checkpoint_timer::Quiet;
 use super::super::frozen::{is_lack_of_room, way_to_store};
 use super::super::steadfast::Steadfast;
 use crate::capture::{CaptureError, Captured, Frozen};
@@ -31,7 +31,7 @@ pub(super) type Stored = Option<Result<Captured, CaptureError>>;
 
 /// What it is stored with.
 #[derive(Clone, Copy)]
-pub(super) struct Desk<'a> {
+pub(super) struct CaptureEnv<'a> {
     pub(super) store: &'a Store,
     pub(super) environment: &'a Environment,
     pub(super) terminal: &'a Terminal,
@@ -41,7 +41,7 @@ pub(super) struct Desk<'a> {
 
 /// Runs `work` and stores the baseline meanwhile; `work` is told when that is done. Waits for both.
 pub(super) fn beside<T>(
-    (desk, instance): (Desk<'_>, &InstanceId),
+    (desk, instance): (CaptureEnv<'_>, &InstanceId),
     frozen: Option<Frozen>,
     work: impl FnOnce(&AtomicBool) -> T,
 ) -> (T, Stored) {
@@ -114,7 +114,7 @@ fn store_or_record(
 
 /// Ends the session while its baseline is still being stored.
 pub(super) fn close_now(
-    desk: Desk<'_>,
+    desk: CaptureEnv<'_>,
     instance: &InstanceId,
     ending: Ending,
     survivors: &[ProcessRef],

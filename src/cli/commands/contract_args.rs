@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::words::Words;
+use super::suggested_command::Words;
 use crate::capture::{repository_summary, tracked_by_git};
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
