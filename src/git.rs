@@ -32,7 +32,7 @@ pub use executables::{Executable, driver_lines, executables};
 pub use files::{Files, Found, Live};
 pub use index::{Index, IndexEntry};
 pub use named::{COMMIT, EXECUTABLE, LINK, Named, Unreadable, relative, within};
-pub use object::{Commit, Kind, Object, TreeEntry};
+pub use object::{Commit, Object, ObjectKind, TreeEntry};
 pub use oid::{Oid, blob_id};
 pub use places::{Repositories, is_lock, work_files, work_tree};
 pub use reading::{below, whole};

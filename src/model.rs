@@ -31,7 +31,7 @@ pub use chunk::{Chunk, ManifestList, Part, Run, runs};
 pub use codec::DecodeError;
 pub use coverage::{Coverage, ExcludeRule, ExcludeSource, NativeUse, WithheldPath, WithheldReason, ground};
 pub use digest::{Content, Digest, DigestMethod, Hasher};
-pub use entry::{Entry, Kind, Xattr};
+pub use entry::{Entry, EntryKind, Xattr};
 pub use export::ExportNote;
 pub use fork::{ForkMount, ForkReference};
 pub use fs_snapshot::{FrozenMount, FsSnapshotIntent, NativePlace, NativeRef};
@@ -49,8 +49,8 @@ pub use receipt::{
     RestoreKind, StepRef, WatchedMount, count_paths,
 };
 pub use record::{
-    ArchiveRef, FileSystemId, Kind as SnapshotKind, MountRecord, RecordedGap, SealedRef, SecretFact,
-    SettingsFact, SnapshotRecord, WithheldFact,
+    ArchiveRef, FileSystemId, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact, SnapshotKind,
+    SnapshotRecord, WithheldFact,
 };
 pub use repository::{
     Differs, DirtyPath, GitCoverage, RemoteFacts, RepositoryClass, RepositoryFacts, RepositoryState,

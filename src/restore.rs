@@ -50,7 +50,7 @@ pub use export_tree::{Written, take_away, write_to, write_verified};
 pub use hard_links::Others;
 pub use history::{of_instance, of_restore, of_step};
 pub use output_dir::{OutputDir, is_empty};
-pub use plan::{Action, After, Kept, Plan, Step, Why, plan};
+pub use plan::{Action, After, KeptPath, Plan, Step, Why, plan};
 pub use proposal::{MountRequest, Proposal, ProposedMount, Purpose, propose};
 pub use recovery::{
     Cleared, TakenBack, abort, clear_up, hurt_papers, leave, pending, proposal, resume, settle,

@@ -21,7 +21,7 @@ pub use deferred_baseline::{
     DeferredBaseline, LimitsOf, ThawedEnd, awaited, forget_frozen, forgettable, give_up_stuck, is_awaited,
     store_baseline, store_deferred_baselines, stuck,
 };
-pub use end::{Closed, EndRequest, close_orphaned_sessions, end, settle_lost_on};
+pub use end::{Closed, EndRequest, close_orphaned_sessions, close_orphaned_sessions_on, end};
 pub use forks::{check_branch, forked_from};
 pub use guard::{
     Allowed, ensure_idle, ensure_no_overlap, ensure_outside_session, is_inside, overlap, refuse_living,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub use export::{ExportRequest, Exported, export};
 pub use import::Incoming;
 pub use sanitize::{Dropped, DroppedWhat};
-pub use snapshot_reader::{IncomingSnapshot, Known, StoredSnapshot};
+pub use snapshot_reader::{IncomingSnapshot, StoredContents, StoredSnapshot};
 
 use crate::model::{DecodeError, RelPath};
 use crate::store::StoreError;

@@ -379,3 +379,35 @@ fn source_that_does_not_parse_ends() {
         let _ = check("src/diff.rs", text);
     }
 }
+
+/// A row of the glossary: the name and the file that defines it.
+fn defined(row: &str) -> Option<(&str, &str)> {
+    let mut cells = row.strip_prefix('|')?.strip_suffix('|')?.split('|').skip(2);
+    let (name, place) = (cells.next()?.trim(), cells.next()?.trim());
+    let name = name.strip_prefix('`')?.strip_suffix('`')?;
+    Some((name, place.strip_prefix('`')?.strip_suffix('`')?))
+}
+
+#[test]
+fn the_glossary_names_what_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let glossary = fs::read_to_string(root.join("docs/glossary.md")).unwrap();
+    let rows: Vec<(&str, &str)> = glossary.lines().filter_map(defined).collect();
+    assert!(rows.len() > 50, "only {} rows were read", rows.len());
+    let mut wrong = Vec::new();
+    for (name, place) in rows {
+        let source = fs::read_to_string(root.join("src").join(place)).unwrap_or_default();
+        let code: Vec<&str> = source
+            .split(|other: char| !(other.is_alphanumeric() || other == '_'))
+            .filter(|word| !word.is_empty())
+            .collect();
+        let is_defined = code.windows(2).any(|pair| {
+            let keywords = ["struct", "enum", "trait", "type", "fn", "impl"];
+            keywords.contains(&pair[0]) && pair[1] == name
+        });
+        if !is_defined {
+            wrong.push(format!("{name} is not defined in src/{place}"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}

@@ -2,7 +2,8 @@
 
 use jackin_recovery::diff::{Side, compare};
 use jackin_recovery::model::{
-    Chunk, Directory, Entry, Kind, Manifest, ManifestList, Part, RelPath, WithheldPath, WithheldReason, runs,
+    Chunk, Directory, Entry, EntryKind, Manifest, ManifestList, Part, RelPath, WithheldPath, WithheldReason,
+    runs,
 };
 
 use super::feed::Feed;
@@ -114,7 +115,7 @@ fn entry(entry: &Entry) {
     assert!(names::is_name(entry.name.as_bytes()), "{:?}", entry.name);
     assert!(entry.mode <= 0o7777, "{:o}", entry.mode);
     assert!(entry.mtime.nsec < 1_000_000_000 && entry.ctime.nsec < 1_000_000_000);
-    assert!(entry.flags.is_empty() || matches!(entry.kind, Kind::File(_) | Kind::Directory));
+    assert!(entry.flags.is_empty() || matches!(entry.kind, EntryKind::File(_) | EntryKind::Directory));
     assert!(entry.xattrs.is_sorted_by(|a, b| a.name < b.name));
     entry.link.iter().for_each(names::check);
 }

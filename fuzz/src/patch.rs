@@ -2,7 +2,7 @@
 
 use jackin_recovery::diff::{Body, Change, ChangeKind, Content, Line, PatchOptions, patch as of};
 use jackin_recovery::model::{
-    Content as Stored, Digest, DigestMethod, Entry, InodeFlags, Kind, Name, RelPath, Time,
+    Content as Stored, Digest, DigestMethod, Entry, EntryKind, InodeFlags, Name, RelPath, Time,
 };
 use jackin_recovery::terminal::sanitize;
 
@@ -75,7 +75,7 @@ fn change(old: &[u8], new: &[u8], mode: u32) -> Change {
 fn file(content: &[u8], mode: u32) -> Entry {
     Entry {
         name: Name::new(b"file").expect("a name"),
-        kind: Kind::File(Stored {
+        kind: EntryKind::File(Stored {
             size: content.len() as u64,
             digest: Digest::of(content),
             method: DigestMethod::Plain,

@@ -6,11 +6,11 @@ mod papers;
 use std::path::Path;
 
 use jackin_recovery::model::{
-    ArchiveRef, AsideChange, ByteString, ChangeCounts, Chunk, Digest, Directory, Ending, Entry, ExcludeRule,
-    ExcludeSource, ForkId, Gap, GapReason, InodeFlags, InstanceId, Kind, Listing, Manifest, ManifestList,
-    MountRecord, Name, Operation, PathAct, PathChange, PathCounts, ProcessRef, PruneReason, PrunedSnapshot,
-    Receipt, RecordedGap, RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, StepRef, Time,
-    WatchedMount, WithheldPath, WithheldReason, runs,
+    ArchiveRef, AsideChange, ByteString, ChangeCounts, Chunk, Digest, Directory, Ending, Entry, EntryKind,
+    ExcludeRule, ExcludeSource, ForkId, Gap, GapReason, InodeFlags, InstanceId, Listing, Manifest,
+    ManifestList, MountRecord, Name, Operation, PathAct, PathChange, PathCounts, ProcessRef, PruneReason,
+    PrunedSnapshot, Receipt, RecordedGap, RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord,
+    StepRef, Time, WatchedMount, WithheldPath, WithheldReason, runs,
 };
 use jackin_recovery::store::archive::BlobKind;
 
@@ -82,7 +82,10 @@ fn manifest(directories: usize) -> Vec<u8> {
     let names: Vec<String> = (0..directories)
         .map(|number| format!("dir-{number:03}"))
         .collect();
-    let mut top: Vec<Entry> = names.iter().map(|name| entry(name, Kind::Directory)).collect();
+    let mut top: Vec<Entry> = names
+        .iter()
+        .map(|name| entry(name, EntryKind::Directory))
+        .collect();
     top.extend(
         plain()
             .into_iter()
@@ -125,7 +128,7 @@ fn manifest(directories: usize) -> Vec<u8> {
         gaps: Vec::new(),
     });
     let manifest = Manifest {
-        root: entry("root", Kind::Directory),
+        root: entry("root", EntryKind::Directory),
         directories: std::iter::once(root).chain(below).map(Into::into).collect(),
     };
     let chunks: Vec<Chunk> = runs(&manifest).iter().map(|run| run.encode(&manifest)).collect();

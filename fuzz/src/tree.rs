@@ -1,11 +1,11 @@
 //! Entries of a small tree that is made up: the same in every process and on every machine.
 
 use jackin_recovery::model::{
-    Content, Digest, DigestMethod, Entry, InodeFlags, Kind, Name, RelPath, Time, Xattr,
+    Content, Digest, DigestMethod, Entry, EntryKind, InodeFlags, Name, RelPath, Time, Xattr,
 };
 
 /// An entry with this name.
-pub(crate) fn entry(name: &str, kind: Kind) -> Entry {
+pub(crate) fn entry(name: &str, kind: EntryKind) -> Entry {
     Entry {
         name: Name::new(name.as_bytes()).expect("a name"),
         kind,
@@ -31,7 +31,7 @@ pub(crate) fn entry(name: &str, kind: Kind) -> Entry {
 
 /// A path and the entry of a file with this content.
 pub(crate) fn file(path: &str, content: &[u8]) -> (RelPath, Entry) {
-    let kind = Kind::File(Content {
+    let kind = EntryKind::File(Content {
         size: content.len() as u64,
         digest: Digest::of(content),
         method: DigestMethod::Plain,
@@ -54,11 +54,11 @@ pub(crate) fn plain() -> Vec<(RelPath, Entry)> {
         value: b"one\ntwo\0".as_slice().into(),
     }];
     let kinds = [
-        ("dir", Kind::Directory),
-        ("link", Kind::Symlink(b"../else\xffwhere".as_slice().into())),
-        ("pipe", Kind::Fifo),
-        ("null", Kind::CharDevice(1, 3)),
-        ("disk", Kind::BlockDevice(8, 1 << 22)),
+        ("dir", EntryKind::Directory),
+        ("link", EntryKind::Symlink(b"../else\xffwhere".as_slice().into())),
+        ("pipe", EntryKind::Fifo),
+        ("null", EntryKind::CharDevice(1, 3)),
+        ("disk", EntryKind::BlockDevice(8, 1 << 22)),
     ];
     let made = kinds.map(|(name, kind)| {
         let path = RelPath::new(name.as_bytes()).expect("a path");

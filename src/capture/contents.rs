@@ -9,9 +9,9 @@ use std::thread;
 use super::CaptureError;
 use super::facts::{insert_gap, is_gone, same_moment, words};
 use super::readahead::{Loaded, ReadAhead, Taken};
-use super::source::{Source, method_of};
+use super::source::{ContentSource, method_of};
 use super::walk::{Reference, Walked};
-use crate::model::{Content, Directory, Entry, Gap, GapReason, Kind, Manifest, RelPath, Time};
+use crate::model::{Content, Directory, Entry, EntryKind, Gap, GapReason, Manifest, RelPath, Time};
 use crate::mount::{Dir, Root};
 use crate::observer::Observer;
 use crate::platform::{self, parallel};
@@ -38,7 +38,8 @@ pub(super) trait Sink {
     ///
     /// # Errors
     /// [`Failure::Source`] when the file cannot be read, else what keeps the sink from going on.
-    fn file(&mut self, path: &RelPath, entry: &Entry, source: &mut Source) -> Result<Content, Failure>;
+    fn file(&mut self, path: &RelPath, entry: &Entry, source: &mut ContentSource)
+    -> Result<Content, Failure>;
 
     /// Whether the bytes of files are needed, or their digests alone.
     fn keeps_data(&self) -> bool;
@@ -83,7 +84,7 @@ impl Sink for HashOnly<'_> {
         Ok(())
     }
 
-    fn file(&mut self, _: &RelPath, _: &Entry, source: &mut Source) -> Result<Content, Failure> {
+    fn file(&mut self, _: &RelPath, _: &Entry, source: &mut ContentSource) -> Result<Content, Failure> {
         let observer = self.observer;
         let mut cancelled = false;
         let content = source.digest(|bytes| {
@@ -230,7 +231,7 @@ fn complete_with(
                     return Err(CaptureError::Interrupted);
                 }
                 take_facts(entry, &file.stat);
-                entry.kind = Kind::File(file.content);
+                entry.kind = EntryKind::File(file.content);
                 entry.xattrs.clone_from(&file.xattrs);
                 entry.unstable = root.changed_while_frozen(file.stat.ctime);
                 written_back &= file.written_back;
@@ -348,11 +349,11 @@ impl Reading<'_> {
             // After its last change has settled: each store from here on, also through a mapping, has a later time.
             let written_back = platform::write_back(&file);
             let method = method_of(self.old, before.size);
-            let mut source = Source::new(file, &before, method).map_err(Failure::Source)?;
+            let mut source = ContentSource::new(file, &before, method).map_err(Failure::Source)?;
             entry.xattrs = platform::handle_attributes(source.file()).map_err(Failure::Source)?;
             take_facts(entry, &before);
             let content = sink.file(self.path, entry, &mut source)?;
-            entry.kind = Kind::File(content);
+            entry.kind = EntryKind::File(content);
             let after = platform::stat_handle(source.file()).map_err(Failure::Source)?;
             let mut still = after.same_moment(&before) && !source.was_short();
             if still && !written_back {
@@ -367,7 +368,7 @@ impl Reading<'_> {
         Err(Failure::Source(io::Error::other("it does not hold still")))
     }
 
-    fn digest_again(&self, source: &mut Source) -> Result<Content, Failure> {
+    fn digest_again(&self, source: &mut ContentSource) -> Result<Content, Failure> {
         source.rewind();
         let content = source.digest(|_| match self.observer.cancelled() {
             true => Err(io::ErrorKind::Interrupted.into()),
@@ -389,7 +390,7 @@ fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
     (entry.ino, entry.nlink) = (stat.ino, stat.nlink);
     entry.flags = stat.flags;
     if let Some(content) = content {
-        entry.kind = Kind::File(Content {
+        entry.kind = EntryKind::File(Content {
             size: stat.size,
             ..content
         });
@@ -399,7 +400,7 @@ fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
 /// Names for everything with several links (pipes, links and devices can have them too) the first path of its group, in
 /// manifest order.
 pub(super) fn group_links(directories: &mut [Arc<Directory>]) {
-    let mut first: HashMap<u64, (RelPath, Kind)> = HashMap::new();
+    let mut first: HashMap<u64, (RelPath, EntryKind)> = HashMap::new();
     for directory in directories {
         for index in 0..directory.entries.len() {
             let Some(entry) = directory.entries.get(index) else {

@@ -2,19 +2,19 @@
 
 use std::io;
 
-use crate::model::{Directory, Entry, Gap, Kind, Name};
+use crate::model::{Directory, Entry, EntryKind, Gap, Name};
 use crate::platform::{self, NodeKind, Stat};
 
 /// Whether the facts recorded then are the facts now.
 pub(crate) fn same_moment(old: &Entry, stat: &Stat) -> bool {
     let kind = match (&old.kind, stat.kind) {
-        (Kind::File(content), NodeKind::File) => content.size == stat.size,
-        (Kind::Directory, NodeKind::Directory)
-        | (Kind::Symlink(_), NodeKind::Symlink)
-        | (Kind::Fifo, NodeKind::Fifo)
-        | (Kind::Socket, NodeKind::Socket) => true,
-        (Kind::CharDevice(major, minor), NodeKind::CharDevice)
-        | (Kind::BlockDevice(major, minor), NodeKind::BlockDevice) => (*major, *minor) == stat.rdev,
+        (EntryKind::File(content), NodeKind::File) => content.size == stat.size,
+        (EntryKind::Directory, NodeKind::Directory)
+        | (EntryKind::Symlink(_), NodeKind::Symlink)
+        | (EntryKind::Fifo, NodeKind::Fifo)
+        | (EntryKind::Socket, NodeKind::Socket) => true,
+        (EntryKind::CharDevice(major, minor), NodeKind::CharDevice)
+        | (EntryKind::BlockDevice(major, minor), NodeKind::BlockDevice) => (*major, *minor) == stat.rdev,
         _ => false,
     };
     kind && old.ino == stat.ino
@@ -27,7 +27,7 @@ pub(crate) fn same_moment(old: &Entry, stat: &Stat) -> bool {
 }
 
 /// An entry with the facts of `stat`, no attributes, no link.
-pub(crate) fn entry(name: Name, stat: &Stat, kind: Kind) -> Entry {
+pub(crate) fn entry(name: Name, stat: &Stat, kind: EntryKind) -> Entry {
     Entry {
         name,
         kind,

@@ -37,7 +37,7 @@ pub struct LiveScan<'a> {
 }
 
 /// The live tree as a manifest.
-pub struct Seen {
+pub struct ScannedTree {
     /// `None` when the root does not exist.
     pub manifest: Option<Manifest>,
     /// What excludes left out, sorted.
@@ -48,11 +48,11 @@ pub struct Seen {
 ///
 /// # Errors
 /// [`CaptureError`]; never a limit.
-pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<Seen, CaptureError> {
+pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTree, CaptureError> {
     let root = match Root::open(&request.coverage.root.to_path()) {
         Ok(root) => root,
         Err(MountError::Missing { .. }) => {
-            return Ok(Seen {
+            return Ok(ScannedTree {
                 manifest: None,
                 skipped: Vec::new(),
             });
@@ -82,7 +82,7 @@ pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<Seen, Cap
         let skipped = std::mem::take(&mut walked.skipped);
         let read = complete(&root, walked, reference, &mut HashOnly { observer }, observer)?;
         root.answers()?;
-        Ok(Seen {
+        Ok(ScannedTree {
             manifest: Some(read.manifest),
             skipped,
         })

@@ -7,7 +7,7 @@ use super::CaptureError;
 use super::contents::{Failure, Sink};
 use super::readahead::{IN_MEMORY, Loaded};
 use super::repositories::Settled;
-use super::source::{LayoutHasher, Source};
+use super::source::{ContentSource, LayoutHasher};
 use foldhash::fast::RandomState;
 
 use crate::model::{ArchiveId, ArchiveRef, Content, Digest, Entry, RelPath};
@@ -211,7 +211,12 @@ impl Sink for Packer<'_> {
         Ok(())
     }
 
-    fn file(&mut self, path: &RelPath, entry: &Entry, source: &mut Source) -> Result<Content, Failure> {
+    fn file(
+        &mut self,
+        path: &RelPath,
+        entry: &Entry,
+        source: &mut ContentSource,
+    ) -> Result<Content, Failure> {
         if source.data_len() <= IN_MEMORY {
             let (content, data) = source.load().map_err(Failure::Source)?;
             self.small(path, entry, &data, content, source.segments())
@@ -366,7 +371,7 @@ impl Places {
 
 /// Hashes what the archive takes, so that the digest is that of the stored bytes.
 struct Hashed<'a> {
-    source: &'a mut Source,
+    source: &'a mut ContentSource,
     hasher: LayoutHasher,
     observer: &'a dyn Observer,
 }

@@ -15,8 +15,8 @@ pub use self::unrecoverable::{Loss, Note};
 use super::facts::entry;
 use crate::contract::{Matcher, Verdict};
 use crate::model::{
-    Content, Coverage, Digest, DigestMethod, Entry, Kind, Name, Recorded, RelPath, SecretFact, SettingsFact,
-    WithheldFact, WithheldReason,
+    Content, Coverage, Digest, DigestMethod, Entry, EntryKind, Name, Recorded, RelPath, SecretFact,
+    SettingsFact, WithheldFact, WithheldReason,
 };
 use crate::mount::{Dir, Root};
 use crate::platform::{self, NodeKind, Stat};
@@ -271,13 +271,13 @@ impl Look<'_> {
             NodeKind::Symlink => dir.link_target(name).and_then(|target| {
                 let digest = self.keyed.over(path, b'l', &mut [&*target].into_iter());
                 let fact = fact(path, &stat, target.len() as u64, Some(digest));
-                self.plain(dir, name, &stat, Kind::Symlink(target.into()), fact)
+                self.plain(dir, name, &stat, EntryKind::Symlink(target.into()), fact)
             }),
             kind => {
                 let digest = self.keyed.over(path, b'o', &mut std::iter::empty());
                 let fact = fact(path, &stat, 0, Some(digest));
                 match kind {
-                    NodeKind::Fifo => self.plain(dir, name, &stat, Kind::Fifo, fact),
+                    NodeKind::Fifo => self.plain(dir, name, &stat, EntryKind::Fifo, fact),
                     _ => Ok(fact),
                 }
             }
@@ -292,7 +292,7 @@ impl Look<'_> {
         dir: &Dir,
         name: &OsStr,
         stat: &Stat,
-        kind: Kind,
+        kind: EntryKind,
         fact: WithheldFact,
     ) -> io::Result<WithheldFact> {
         let own = Name::new(name.as_encoded_bytes()).map_err(io::Error::other)?;
@@ -319,7 +319,7 @@ impl Look<'_> {
         let name = Name::new(name.as_encoded_bytes()).map_err(io::Error::other)?;
         let object = |digest| Entry {
             xattrs: xattrs.clone(),
-            ..entry(name.clone(), &stat, Kind::File(content(size, digest)))
+            ..entry(name.clone(), &stat, EntryKind::File(content(size, digest)))
         };
         let mut fact = fact(path, &stat, size, Some(keyed));
         fact.entry = Some(Recorded(Box::new(object(keyed))));

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::facts::links;
-use crate::model::{Digest, Directory, Entry, Kind, RelPath};
+use crate::model::{Digest, Directory, Entry, EntryKind, RelPath};
 use crate::mount::Root;
 use crate::platform::remote::{ask, place_there};
 use crate::platform::{NodeKind, Stat};
@@ -86,13 +86,13 @@ fn kind_of(stat: &Stat) -> (u8, u64, u64) {
 /// was made; a file has no holes, for one that has is never said to be unchanged.
 pub(super) fn recorded(entry: &Entry, place: (u64, u64)) -> Stat {
     let (kind, size, rdev) = match &entry.kind {
-        Kind::File(content) => (NodeKind::File, content.size, (0, 0)),
-        Kind::Directory => (NodeKind::Directory, 0, (0, 0)),
-        Kind::Symlink(_) => (NodeKind::Symlink, 0, (0, 0)),
-        Kind::Fifo => (NodeKind::Fifo, 0, (0, 0)),
-        Kind::Socket => (NodeKind::Socket, 0, (0, 0)),
-        Kind::CharDevice(major, minor) => (NodeKind::CharDevice, 0, (*major, *minor)),
-        Kind::BlockDevice(major, minor) => (NodeKind::BlockDevice, 0, (*major, *minor)),
+        EntryKind::File(content) => (NodeKind::File, content.size, (0, 0)),
+        EntryKind::Directory => (NodeKind::Directory, 0, (0, 0)),
+        EntryKind::Symlink(_) => (NodeKind::Symlink, 0, (0, 0)),
+        EntryKind::Fifo => (NodeKind::Fifo, 0, (0, 0)),
+        EntryKind::Socket => (NodeKind::Socket, 0, (0, 0)),
+        EntryKind::CharDevice(major, minor) => (NodeKind::CharDevice, 0, (*major, *minor)),
+        EntryKind::BlockDevice(major, minor) => (NodeKind::BlockDevice, 0, (*major, *minor)),
     };
     Stat {
         kind,

@@ -6,7 +6,7 @@ use crate::model::{Content, DigestMethod, Hasher};
 use crate::platform::{self, File, Stat};
 
 /// An opened regular file with the size and the holes that it had when it was opened.
-pub struct Source {
+pub struct ContentSource {
     file: File,
     size: u64,
     /// Where data lies; `None` when the file is dense.
@@ -18,7 +18,7 @@ pub struct Source {
     short: bool,
 }
 
-impl Source {
+impl ContentSource {
     /// Looks for holes. `method` says how an earlier snapshot took the digest of this path, so that both compare; a
     /// new path with holes is digested by blocks.
     ///
@@ -142,7 +142,7 @@ pub(super) fn method_of(old: Option<&Content>, size: u64) -> Option<DigestMethod
 }
 
 /// The data bytes back to back; a file that has become shorter gives zeros for what is gone.
-impl Read for Source {
+impl Read for ContentSource {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some((offset, length)) = self.segment(self.at.0) {
             let left = length - self.at.1;

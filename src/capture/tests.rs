@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::{CaptureError, Captured, Earlier, Limits, LiveScan, Request, Seen, look, take};
+use super::{CaptureError, Captured, Earlier, Limits, LiveScan, Request, ScannedTree, look, take};
 use crate::clock::{Clock, Entropy};
 use crate::model::{
     ByteString, Coverage, Entry, ExcludeRule, ExcludeSource, InstanceId, Manifest, RelPath, SnapshotKind,
@@ -194,7 +194,7 @@ impl Place {
         coverage: &Coverage,
         reference: Option<(&Manifest, Time)>,
         observer: &dyn Observer,
-    ) -> Seen {
+    ) -> ScannedTree {
         let request = LiveScan {
             coverage,
             reference: reference.map(earlier),

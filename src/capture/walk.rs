@@ -14,7 +14,7 @@ use super::facts::{entry, insert_gap, same_moment};
 use super::remote_compare::unchanged;
 use super::{CaptureError, Earlier, Limits};
 use crate::contract::Matcher;
-use crate::model::{Directory, Entry, Gap, GapReason, Kind, Manifest, Name, RelPath, Time, add_sizes};
+use crate::model::{Directory, Entry, EntryKind, Gap, GapReason, Manifest, Name, RelPath, Time, add_sizes};
 use crate::mount::Root;
 use crate::observer::Observer;
 use crate::platform::{self, TICK_NANOS};
@@ -158,7 +158,7 @@ impl Walk<'_> {
             .map_err(|e| self.root_error(e))?;
         let root = Entry {
             xattrs,
-            ..entry(name, &stat, Kind::Directory)
+            ..entry(name, &stat, EntryKind::Directory)
         };
         drop(top);
         let tally = Tally::default();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Source;
+use super::ValueSource;
 use crate::model::ByteString;
 
 /// A path for a message: as it is when that is harmless, else quoted with escapes, so that nothing is lost and no
@@ -32,7 +32,7 @@ pub enum Origin {
     Flag(&'static str),
 }
 
-impl From<&Origin> for Source {
+impl From<&Origin> for ValueSource {
     fn from(origin: &Origin) -> Self {
         match origin {
             Origin::File { path, line } => Self::File {

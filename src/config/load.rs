@@ -14,8 +14,8 @@ use super::document::{Document, quoted};
 use super::embedded::{embedded, embedded_workspace};
 use super::merge::Layer;
 use super::{
-    ConfigError, Flags, Isolation, JackinTerms, MountConfig, Resolved, Source, Subject, integrations, mounts,
-    settle,
+    ConfigError, Flags, Isolation, JackinTerms, MountConfig, Resolved, Subject, ValueSource, integrations,
+    mounts, settle,
 };
 use crate::environment::Environment;
 use crate::model::ByteString;
@@ -228,7 +228,7 @@ impl Config {
             return Err(ConfigError::NoMode { directory: src });
         }
         let path = ByteString::from(src.as_path());
-        let source = Source::Flag { name: "TARGET" };
+        let source = ValueSource::Flag { name: "TARGET" };
         let mount = MountConfig {
             src,
             dst: None,

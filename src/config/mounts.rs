@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::document::{Document, type_of};
 use super::error::ConfigError;
 use super::parse::choose;
-use super::{Isolation, Source, host};
+use super::{Isolation, ValueSource, host};
 use crate::model::ByteString;
 use crate::platform::remote::{ADDRESSES, has_path, is_elsewhere, scheme_of};
 
@@ -26,7 +26,7 @@ pub struct MountConfig {
     /// How jackin hands it to the container.
     pub isolation: Isolation,
     /// Where it is configured.
-    pub source: Source,
+    pub source: ValueSource,
 }
 
 fn path_bytes<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    AgentRestore, GitClean, Integration, Mode, MountConfig, Native, OnFailure, Sensitive, Source, Sourced,
-    StateSecrets,
+    AgentRestore, GitClean, Integration, Mode, MountConfig, Native, OnFailure, Sensitive, Sourced,
+    StateSecrets, ValueSource,
 };
 use crate::model::{ByteString, GitCoverage, RelPath, label_from};
 
@@ -176,7 +176,7 @@ pub struct Resolved {
     /// Public keys that they are encrypted to.
     pub recipients: Vec<Sourced<String>>,
     /// Who says that the store is copied elsewhere; none when it is not.
-    pub replicated: Option<Source>,
+    pub replicated: Option<ValueSource>,
     /// What jackin does with a dirty work tree when the session ends, in its own word (`ask`, `keep`, `discard`); none when
     /// the workspace does not say.
     pub cleanup_policy: Option<String>,

@@ -153,7 +153,7 @@ words! {
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Source {
+pub enum ValueSource {
     /// Built in.
     Default,
     /// A configuration file.
@@ -170,7 +170,7 @@ pub enum Source {
     },
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -190,7 +190,7 @@ pub struct Sourced<T> {
     /// The value.
     pub value: T,
     /// Where it came from.
-    pub source: Source,
+    pub source: ValueSource,
 }
 
 impl<T> Sourced<T> {
@@ -199,7 +199,7 @@ impl<T> Sourced<T> {
     pub fn built_in(value: T) -> Self {
         Self {
             value,
-            source: Source::Default,
+            source: ValueSource::Default,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::model::{KeptExclude, StackWarning};
 use super::resolve::TrackedByGit;
 use super::sensitive_paths::Places;
 use super::{ContractError, Matcher, PatternError, Verdict, integration};
-use crate::config::{GitClean, Resolved, Sensitive, Source};
+use crate::config::{GitClean, Resolved, Sensitive, ValueSource};
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
 use crate::platform::remote::machine_of;
 use crate::platform::{self, NodeKind};
@@ -64,12 +64,12 @@ pub(super) fn build(
             }
         }
     }
-    let asked = |pattern: &str, source: &Source| ExcludeRule {
+    let asked = |pattern: &str, source: &ValueSource| ExcludeRule {
         pattern: pattern.to_owned(),
         source: match source {
-            Source::File { path, .. } => ExcludeSource::Config(path.clone()),
+            ValueSource::File { path, .. } => ExcludeSource::Config(path.clone()),
             // There are no built-in excludes besides the integrations.
-            Source::Flag { .. } | Source::Default => ExcludeSource::Flag,
+            ValueSource::Flag { .. } | ValueSource::Default => ExcludeSource::Flag,
         },
         private: None,
     };

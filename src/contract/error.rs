@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::{BroadReason, PatternError};
-use crate::config::{ConfigError, Source, Unread, shown};
+use crate::config::{ConfigError, Unread, ValueSource, shown};
 use crate::platform::remote::ADDRESSES;
 
 /// Why no contract can be made.
@@ -50,7 +50,7 @@ pub enum ContractError {
         /// Host path.
         path: PathBuf,
         /// Where it is configured.
-        configured: Source,
+        configured: ValueSource,
     },
     /// A mount cannot be looked at or listed.
     #[error("the mount {} ({configured}) cannot be read: {source}", shown(path))]
@@ -58,7 +58,7 @@ pub enum ContractError {
         /// Host path.
         path: PathBuf,
         /// Where it is configured.
-        configured: Source,
+        configured: ValueSource,
         /// The system's reason.
         source: io::Error,
     },
@@ -126,7 +126,7 @@ pub enum ContractError {
         /// Canonical root.
         root: PathBuf,
         /// Who requires it.
-        required: Source,
+        required: ValueSource,
         /// Why it cannot.
         why: String,
     },
@@ -137,9 +137,9 @@ pub enum ContractError {
     )]
     KeptAndReplicated {
         /// Who requires them.
-        required: Source,
+        required: ValueSource,
         /// Who says that the store is copied.
-        replicated: Source,
+        replicated: ValueSource,
     },
     /// Without it the operator's secrets cannot be found.
     #[error("the home directory is not known, so the secrets in it cannot be withheld; set HOME")]

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::Foreign;
 use crate::config::{
-    Isolation, JackinTerms, Limits, Mode, OnFailure, Retention, Room, Sensitive, Source, Sourced,
-    StateSecrets, Subject, Unread,
+    Isolation, JackinTerms, Limits, Mode, OnFailure, Retention, Room, Sensitive, Sourced, StateSecrets,
+    Subject, Unread, ValueSource,
 };
 use crate::model::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 use crate::platform::remote::{Helper, Limitation};
@@ -164,7 +164,7 @@ pub struct SnapshotTerms {
     /// The mode, which is the reason.
     pub mode: Mode,
     /// Who chose the mode.
-    pub source: Source,
+    pub source: ValueSource,
 }
 
 /// Whether a restore will be possible, and what it may touch.
@@ -204,7 +204,7 @@ pub struct MountTerms {
     /// The container whose worktree or clone `root` is; none for a mount that is not isolated.
     pub container: Option<String>,
     /// Where it is configured.
-    pub configured: Source,
+    pub configured: ValueSource,
     /// Captured, or why not.
     #[serde(flatten)]
     pub state: MountState,

@@ -2,7 +2,7 @@
 
 use std::collections::{BinaryHeap, HashMap};
 
-use crate::git::{Kind, Oid, Repository};
+use crate::git::{ObjectKind, Oid, Repository};
 
 /// So many are listed.
 const MOST_COMMITS: usize = 100;
@@ -111,7 +111,7 @@ impl Walk<'_> {
     fn commit_of(&self, tip: &Oid) -> Oid {
         let mut peeled = self.sides.iter().map(|side| side.peel(tip));
         let commit = peeled.find_map(|peeled| match peeled {
-            Ok(Some((Kind::Commit, commit))) => Some(commit),
+            Ok(Some((ObjectKind::Commit, commit))) => Some(commit),
             _ => None,
         });
         commit.unwrap_or(*tip)

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::rename::pair_renames;
 use crate::capture::Skipped;
-use crate::model::{Directory, Entry, Kind, Listing, Manifest, Name, PathCounts, RelPath};
+use crate::model::{Directory, Entry, EntryKind, Listing, Manifest, Name, PathCounts, RelPath};
 
 /// One of the two states.
 #[derive(Clone, Copy)]
@@ -274,7 +274,7 @@ fn difference(old: &Entry, new: &Entry) -> Option<ChangeKind> {
         mode: new.mode,
         ..old.clone()
     };
-    let only_mode = !matches!(old.kind, Kind::Symlink(_)) && same_mode.same_state(new);
+    let only_mode = !matches!(old.kind, EntryKind::Symlink(_)) && same_mode.same_state(new);
     Some(if only_mode {
         ChangeKind::Mode
     } else {

@@ -5,16 +5,20 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use crate::model::{Entry, Kind, RelPath};
+use crate::model::{Entry, EntryKind, RelPath};
 
 /// The mode that git has for an entry: 100644, 100755 or 120000. `None`: git has no such object.
 #[must_use]
 pub fn git_mode(entry: &Entry) -> Option<&'static str> {
     match entry.kind {
-        Kind::File(_) if entry.mode & 0o100 != 0 => Some("100755"),
-        Kind::File(_) => Some("100644"),
-        Kind::Symlink(_) => Some("120000"),
-        Kind::Directory | Kind::Fifo | Kind::Socket | Kind::CharDevice(..) | Kind::BlockDevice(..) => None,
+        EntryKind::File(_) if entry.mode & 0o100 != 0 => Some("100755"),
+        EntryKind::File(_) => Some("100644"),
+        EntryKind::Symlink(_) => Some("120000"),
+        EntryKind::Directory
+        | EntryKind::Fifo
+        | EntryKind::Socket
+        | EntryKind::CharDevice(..)
+        | EntryKind::BlockDevice(..) => None,
     }
 }
 
@@ -47,7 +51,7 @@ pub fn quoted_name(name: &[u8]) -> String {
 /// Returns true if `git apply` takes no patch for the path: it lies in a `.git`, or in what some file system takes for one.
 #[must_use]
 pub fn is_refused_by_git(path: &RelPath, entry: Option<&Entry>) -> bool {
-    let is_link = entry.is_some_and(|entry| matches!(entry.kind, Kind::Symlink(_)));
+    let is_link = entry.is_some_and(|entry| matches!(entry.kind, EntryKind::Symlink(_)));
     path.parts().any(|part| {
         let part = part.to_ascii_lowercase();
         let is_like = |name: &[u8]| {

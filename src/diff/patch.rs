@@ -6,7 +6,7 @@ use similar::{Algorithm, ChangeTag, TextDiff};
 
 use super::mask::masked;
 use super::{Change, ChangeKind};
-use crate::model::{Entry, Kind, RelPath};
+use crate::model::{Entry, EntryKind, RelPath};
 
 /// Content of one side, as far as the caller could load it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ pub fn contents(change: &Change, options: PatchOptions, mut load: impl FnMut(boo
     let has_content = |entry: &Option<Entry>| {
         entry
             .as_ref()
-            .is_some_and(|entry| matches!(entry.kind, Kind::File(_) | Kind::Symlink(_)))
+            .is_some_and(|entry| matches!(entry.kind, EntryKind::File(_) | EntryKind::Symlink(_)))
     };
     let same = match (&change.from, &change.to) {
         (Some(from), Some(to)) => from.kind == to.kind,
@@ -154,8 +154,8 @@ pub fn contents(change: &Change, options: PatchOptions, mut load: impl FnMut(boo
         return Contents::Hidden;
     }
     let mut side = |entry: &Option<Entry>, later: bool| match entry.as_ref().map(|entry| &entry.kind) {
-        Some(Kind::File(_)) => load(later),
-        Some(Kind::Symlink(target)) => Content::Bytes(target.to_vec()),
+        Some(EntryKind::File(_)) => load(later),
+        Some(EntryKind::Symlink(target)) => Content::Bytes(target.to_vec()),
         _ => Content::Absent,
     };
     match (side(&change.from, false), side(&change.to, true)) {

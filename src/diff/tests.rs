@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::Side;
 use crate::capture::Skipped;
 use crate::model::{
-    Content, Digest, DigestMethod, Directory, Entry, Gap, GapReason, InodeFlags, Kind, Listing, Manifest,
-    Name, RelPath, Time, Xattr,
+    Content, Digest, DigestMethod, Directory, Entry, EntryKind, Gap, GapReason, InodeFlags, Listing,
+    Manifest, Name, RelPath, Time, Xattr,
 };
 
 pub(crate) fn path(text: &str) -> RelPath {
@@ -21,7 +21,7 @@ pub(crate) fn path(text: &str) -> RelPath {
 }
 
 /// An object of no particular name.
-pub(crate) fn object(kind: Kind, mode: u32) -> Entry {
+pub(crate) fn object(kind: EntryKind, mode: u32) -> Entry {
     Entry {
         name: Name::new(b"x").unwrap(),
         kind,
@@ -45,15 +45,15 @@ pub(crate) fn file(content: &str) -> Entry {
         digest: Digest::of(content.as_bytes()),
         method: DigestMethod::Plain,
     };
-    object(Kind::File(content), 0o644)
+    object(EntryKind::File(content), 0o644)
 }
 
 pub(crate) fn dir() -> Entry {
-    object(Kind::Directory, 0o755)
+    object(EntryKind::Directory, 0o755)
 }
 
 pub(crate) fn symlink(target: &str) -> Entry {
-    object(Kind::Symlink(target.as_bytes().into()), 0o777)
+    object(EntryKind::Symlink(target.as_bytes().into()), 0o777)
 }
 
 pub(crate) fn with_mode(entry: Entry, mode: u32) -> Entry {

@@ -5,7 +5,7 @@ use super::reading::Cursor;
 
 /// The kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ObjectKind {
     /// A state of the tree, with its history.
     Commit,
     /// A directory.
@@ -16,7 +16,7 @@ pub enum Kind {
     Tag,
 }
 
-impl Kind {
+impl ObjectKind {
     /// The word that git uses.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -38,7 +38,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: ObjectKind,
     /// Its content.
     pub bytes: Vec<u8>,
 }
@@ -134,9 +134,9 @@ pub(super) fn parse_tree(bytes: &[u8]) -> Option<Vec<TreeEntry>> {
 }
 
 /// What a tag object points to.
-pub(super) fn parse_tag(bytes: &[u8]) -> Option<(Kind, Oid)> {
+pub(super) fn parse_tag(bytes: &[u8]) -> Option<(ObjectKind, Oid)> {
     let mut rest = Cursor(bytes);
     let oid = Oid::parse(rest.until(b'\n')?.strip_prefix(b"object ")?)?;
-    let kind = Kind::from_word(rest.until(b'\n')?.strip_prefix(b"type ")?)?;
+    let kind = ObjectKind::from_word(rest.until(b'\n')?.strip_prefix(b"type ")?)?;
     Some((kind, oid))
 }

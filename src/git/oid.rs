@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use sha1_checked::{Digest as _, Sha1};
 
-use super::object::Kind;
+use super::object::ObjectKind;
 
 /// The name of a git object (SHA-1; repositories with SHA-256 are not read).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,7 +51,7 @@ impl Oid {
 
     /// The name of an object with this content; `None` when the content was built to collide with another's.
     #[must_use]
-    pub fn of(kind: Kind, content: &[u8]) -> Option<Self> {
+    pub fn of(kind: ObjectKind, content: &[u8]) -> Option<Self> {
         let mut hash = begin(kind, content.len() as u64);
         hash.update(content);
         end(hash)
@@ -86,7 +86,7 @@ fn digit(hex: u8) -> Option<u8> {
     }
 }
 
-fn begin(kind: Kind, size: u64) -> Sha1 {
+fn begin(kind: ObjectKind, size: u64) -> Sha1 {
     let mut hash = Sha1::new();
     hash.update(format!("{} {size}\0", kind.word()));
     hash
@@ -102,7 +102,7 @@ fn end(hash: Sha1) -> Option<Oid> {
 /// # Errors
 /// What reading says; `InvalidData` when there are not exactly `size` bytes, or when they were built to collide.
 pub fn blob_id(size: u64, mut reader: impl Read) -> io::Result<Oid> {
-    let mut hash = begin(Kind::Blob, size);
+    let mut hash = begin(ObjectKind::Blob, size);
     let mut room = vec![0; 64 << 10];
     let mut left = size;
     loop {

@@ -1,7 +1,7 @@
 //! A pack and its index: where an object lies, and what lies there. Nothing is kept of them but the first table.
 
 use super::delta;
-use super::object::{Kind, Object};
+use super::object::{Object, ObjectKind};
 use super::reading::{Cursor, exact, inflater, rest_of, size};
 use super::{Files, GitError, Oid};
 use crate::model::RelPath;
@@ -194,7 +194,7 @@ struct Head {
 }
 
 enum Base {
-    Whole(Kind),
+    Whole(ObjectKind),
     At(u64),
     Named(Oid),
 }
@@ -204,10 +204,10 @@ fn parse_head(room: &[u8], at: u64) -> Option<Head> {
     let first = rest.byte()?;
     let size = rest.size(u64::from(first & 15), 4, first & 0x80 != 0)?;
     let base = match first >> 4 & 7 {
-        1 => Base::Whole(Kind::Commit),
-        2 => Base::Whole(Kind::Tree),
-        3 => Base::Whole(Kind::Blob),
-        4 => Base::Whole(Kind::Tag),
+        1 => Base::Whole(ObjectKind::Commit),
+        2 => Base::Whole(ObjectKind::Tree),
+        3 => Base::Whole(ObjectKind::Blob),
+        4 => Base::Whole(ObjectKind::Tag),
         // A base lies before: so no circle can be made of these.
         6 => Base::At(at.checked_sub(rest.offset()?).filter(|base| *base < at)?),
         7 => Base::Named(Oid::from_bytes(rest.array()?)),

@@ -1,6 +1,6 @@
 //! Which paths of a mount are git's own.
 
-use crate::model::{Content, Directory, Kind, Manifest, Name, RelPath};
+use crate::model::{Content, Directory, EntryKind, Manifest, Name, RelPath};
 
 /// The directories, and the files that point to one, in which git keeps its own things. Told by their names and what is in them,
 /// on any side of a comparison: what a session removed is git's as well.
@@ -89,7 +89,8 @@ fn own(dir: &Directory) -> Option<RelPath> {
     }
     let entry = |name: &[u8]| dir.entry(&Name::new(name).ok()?);
     let is_dir = |name| entry(name).is_some_and(|entry| entry.is_dir());
-    let bare = entry(b"HEAD").is_some_and(|head| matches!(head.kind, Kind::File(_) | Kind::Symlink(_)));
+    let bare =
+        entry(b"HEAD").is_some_and(|head| matches!(head.kind, EntryKind::File(_) | EntryKind::Symlink(_)));
     (bare && is_dir(b"objects") && is_dir(b"refs")).then(|| dir.path.clone())
 }
 

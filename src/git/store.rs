@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use super::error::shown;
-use super::object::{Commit, Kind, Object, TreeEntry, parse_tag, parse_tree};
+use super::object::{Commit, Object, ObjectKind, TreeEntry, parse_tag, parse_tree};
 use super::pack::Pack;
 use super::reading::{
     Cursor, SMALL, below, below_foreign, broken_stream, inflater, look, rest_of, size, whole,
@@ -51,7 +51,7 @@ impl Repository<'_> {
     /// # Errors
     /// [`GitError`], also when it is something else.
     pub fn commit(&self, oid: &Oid) -> Result<Option<Commit>, GitError> {
-        self.structure(oid, Kind::Commit, Commit::parse)
+        self.structure(oid, ObjectKind::Commit, Commit::parse)
     }
 
     /// The children of a tree; `None` when it is not there.
@@ -59,20 +59,20 @@ impl Repository<'_> {
     /// # Errors
     /// [`GitError`], also when it is something else.
     pub fn tree(&self, oid: &Oid) -> Result<Option<Vec<TreeEntry>>, GitError> {
-        self.structure(oid, Kind::Tree, parse_tree)
+        self.structure(oid, ObjectKind::Tree, parse_tree)
     }
 
     /// What a tag points to, through tags of tags; what is no tag is itself. `None` when something on the way is not there.
     ///
     /// # Errors
     /// [`GitError`], also when tags stand on tags without an end.
-    pub fn peel(&self, oid: &Oid) -> Result<Option<(Kind, Oid)>, GitError> {
+    pub fn peel(&self, oid: &Oid) -> Result<Option<(ObjectKind, Oid)>, GitError> {
         let mut oid = *oid;
         for _ in 0..DEEPEST_TAG {
             let Some(object) = self.object_up_to(&oid, MOST_OBJECT)? else {
                 return Ok(None);
             };
-            if object.kind != Kind::Tag {
+            if object.kind != ObjectKind::Tag {
                 return Ok(Some((object.kind, oid)));
             }
             (_, oid) = parse_tag(&object.bytes).ok_or_else(|| damaged(&oid, "it is no tag"))?;
@@ -83,7 +83,7 @@ impl Repository<'_> {
     fn structure<T>(
         &self,
         oid: &Oid,
-        kind: Kind,
+        kind: ObjectKind,
         parse: impl FnOnce(&[u8]) -> Option<T>,
     ) -> Result<Option<T>, GitError> {
         let Some(object) = self.object_up_to(oid, MOST_STRUCTURE)? else {
@@ -122,7 +122,7 @@ impl Repository<'_> {
         match broken {
             Some(error) => Err(error),
             None => Ok((Some(*oid) == Oid::parse(EMPTY_TREE)).then_some(Object {
-                kind: Kind::Tree,
+                kind: ObjectKind::Tree,
                 bytes: Vec::new(),
             })),
         }
@@ -286,9 +286,9 @@ impl Repository<'_> {
     }
 }
 
-fn loose_head(head: &[u8]) -> Option<(Kind, u64)> {
+fn loose_head(head: &[u8]) -> Option<(ObjectKind, u64)> {
     let mut rest = Cursor(head);
-    let kind = Kind::from_word(rest.until(b' ')?)?;
+    let kind = ObjectKind::from_word(rest.until(b' ')?)?;
     let is_number = !rest.0.is_empty() && rest.0.iter().all(u8::is_ascii_digit);
     let size = is_number.then(|| std::str::from_utf8(rest.0).ok()?.parse().ok());
     Some((kind, size.flatten()?))

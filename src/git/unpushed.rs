@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use super::error::shown;
-use super::object::{Commit, Kind};
+use super::object::{Commit, ObjectKind};
 use super::refs::Refs;
 use super::repository::Repository;
 use super::tips::Tip;
@@ -97,7 +97,7 @@ impl Walk<'_> {
             // Nearly always it is a commit, which is only read once then.
             if self.known(&tip).is_none() {
                 match self.repository.peel(&tip) {
-                    Ok(Some((Kind::Commit, commit))) if commit != tip => tip = commit,
+                    Ok(Some((ObjectKind::Commit, commit))) if commit != tip => tip = commit,
                     _ => {
                         let doubt = format!("{}: its commit cannot be read", shown(name));
                         self.repository.doubts.add(doubt);
@@ -116,7 +116,7 @@ impl Walk<'_> {
         }
         let doubts = &self.repository.doubts;
         match self.repository.peel(&tip.oid) {
-            Ok(Some((Kind::Commit, commit))) => Some(self.branch(&tip.name, commit, true)),
+            Ok(Some((ObjectKind::Commit, commit))) => Some(self.branch(&tip.name, commit, true)),
             // The tree of a merge that had conflicts (`AUTO_MERGE`).
             Ok(Some(_)) if !tip.is_kept => None,
             Ok(Some((kind, _))) => {
@@ -254,7 +254,7 @@ impl Walk<'_> {
                 return None;
             }
         };
-        if object.kind != Kind::Commit {
+        if object.kind != ObjectKind::Commit {
             return None;
         }
         let commit = Commit::parse(&object.bytes);

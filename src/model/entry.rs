@@ -14,7 +14,7 @@ pub struct Xattr {
 
 /// The type of an object, with what only that type has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A regular file.
     File(Content),
     /// A directory; its children are in the [`super::Directory`] of the same path.
@@ -37,7 +37,7 @@ pub struct Entry {
     /// Name within its directory.
     pub name: Name,
     /// Type and content.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Permission bits with setuid, setgid and sticky (`0o7777`).
     pub mode: u32,
     /// Numeric owner.
@@ -83,7 +83,7 @@ impl Entry {
     #[must_use]
     pub fn content(&self) -> Option<&Content> {
         match &self.kind {
-            Kind::File(content) => Some(content),
+            EntryKind::File(content) => Some(content),
             _ => None,
         }
     }
@@ -91,7 +91,7 @@ impl Entry {
     /// Whether this is a directory.
     #[must_use]
     pub fn is_dir(&self) -> bool {
-        matches!(self.kind, Kind::Directory)
+        matches!(self.kind, EntryKind::Directory)
     }
 
     /// Whether both describe the same state: type, bytes, mode, owner, target, attributes, flags and link group. Never
@@ -104,7 +104,10 @@ impl Entry {
     /// Whether mode, owner, attributes and flags agree. The mode of a symbolic link says nothing and is not compared.
     #[must_use]
     pub fn same_metadata(&self, other: &Self) -> bool {
-        let links = matches!((&self.kind, &other.kind), (Kind::Symlink(_), Kind::Symlink(_)));
+        let links = matches!(
+            (&self.kind, &other.kind),
+            (EntryKind::Symlink(_), EntryKind::Symlink(_))
+        );
         (links || self.mode == other.mode)
             && self.uid == other.uid
             && self.gid == other.gid
@@ -138,16 +141,16 @@ impl Entry {
         out.extend_from_slice(&self.ctime.nsec.to_le_bytes());
         put_signed(out, self.ino.wrapping_sub(previous_ino).cast_signed());
         match &self.kind {
-            Kind::File(content) => {
+            EntryKind::File(content) => {
                 put_number(out, content.size);
                 out.extend_from_slice(&content.digest.0);
             }
-            Kind::Symlink(target) => put_bytes(out, target),
-            Kind::CharDevice(major, minor) | Kind::BlockDevice(major, minor) => {
+            EntryKind::Symlink(target) => put_bytes(out, target),
+            EntryKind::CharDevice(major, minor) | EntryKind::BlockDevice(major, minor) => {
                 put_number(out, u64::from(*major));
                 put_number(out, u64::from(*minor));
             }
-            Kind::Directory | Kind::Fifo | Kind::Socket => {}
+            EntryKind::Directory | EntryKind::Fifo | EntryKind::Socket => {}
         }
         if flags & HAS_XATTRS != 0 {
             put_number(out, self.xattrs.len() as u64);
@@ -218,7 +221,7 @@ impl Entry {
         };
         let unstable = flags & UNSTABLE != 0;
         let flags = if flags & HAS_FLAGS != 0 {
-            if !matches!(kind, Kind::File(_) | Kind::Directory) {
+            if !matches!(kind, EntryKind::File(_) | EntryKind::Directory) {
                 return Err(DecodeError::Structure(
                     "only files and directories have inode flags",
                 ));
@@ -253,7 +256,7 @@ impl Entry {
         })
     }
 
-    fn decode_kind(reader: &mut Reader<'_>, tag: u8, flags: u64) -> Result<Kind, DecodeError> {
+    fn decode_kind(reader: &mut Reader<'_>, tag: u8, flags: u64) -> Result<EntryKind, DecodeError> {
         Ok(match tag {
             FILE => {
                 let method = if flags & BLOCKS != 0 {
@@ -261,18 +264,18 @@ impl Entry {
                 } else {
                     DigestMethod::Plain
                 };
-                Kind::File(Content {
+                EntryKind::File(Content {
                     size: reader.number()?,
                     digest: Digest(reader.array()?),
                     method,
                 })
             }
-            DIRECTORY => Kind::Directory,
-            SYMLINK => Kind::Symlink(reader.bytes()?.into()),
-            FIFO => Kind::Fifo,
-            SOCKET => Kind::Socket,
-            CHAR_DEVICE => Kind::CharDevice(reader.small()?, reader.small()?),
-            BLOCK_DEVICE => Kind::BlockDevice(reader.small()?, reader.small()?),
+            DIRECTORY => EntryKind::Directory,
+            SYMLINK => EntryKind::Symlink(reader.bytes()?.into()),
+            FIFO => EntryKind::Fifo,
+            SOCKET => EntryKind::Socket,
+            CHAR_DEVICE => EntryKind::CharDevice(reader.small()?, reader.small()?),
+            BLOCK_DEVICE => EntryKind::BlockDevice(reader.small()?, reader.small()?),
             other => {
                 return Err(DecodeError::Tag {
                     what: "entry type",
@@ -284,13 +287,13 @@ impl Entry {
 
     fn tag(&self) -> u8 {
         match self.kind {
-            Kind::File(_) => FILE,
-            Kind::Directory => DIRECTORY,
-            Kind::Symlink(_) => SYMLINK,
-            Kind::Fifo => FIFO,
-            Kind::Socket => SOCKET,
-            Kind::CharDevice(..) => CHAR_DEVICE,
-            Kind::BlockDevice(..) => BLOCK_DEVICE,
+            EntryKind::File(_) => FILE,
+            EntryKind::Directory => DIRECTORY,
+            EntryKind::Symlink(_) => SYMLINK,
+            EntryKind::Fifo => FIFO,
+            EntryKind::Socket => SOCKET,
+            EntryKind::CharDevice(..) => CHAR_DEVICE,
+            EntryKind::BlockDevice(..) => BLOCK_DEVICE,
         }
     }
 }

@@ -14,7 +14,7 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SnapshotKind")]
-pub enum Kind {
+pub enum SnapshotKind {
     /// Before the session.
     Baseline,
     /// Asked for within the session.
@@ -25,7 +25,7 @@ pub enum Kind {
     Emergency,
 }
 
-impl Kind {
+impl SnapshotKind {
     /// The word used on the command line and in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -244,7 +244,7 @@ pub struct SnapshotRecord {
     /// The workspace's name, when there is one.
     pub workspace: Option<String>,
     /// Which moment.
-    pub kind: Kind,
+    pub kind: SnapshotKind,
     /// A closing snapshot that was taken after the session's end had gone unseen.
     #[serde(default)]
     pub late: bool,

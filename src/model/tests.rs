@@ -15,7 +15,7 @@ fn name(text: &str) -> Name {
 fn file(text: &str, ino: u64) -> Entry {
     let mut entry = plain(
         text,
-        Kind::File(Content {
+        EntryKind::File(Content {
             size: ino,
             digest: Digest::of(text.as_bytes()),
             method: DigestMethod::Plain,
@@ -25,7 +25,7 @@ fn file(text: &str, ino: u64) -> Entry {
     entry
 }
 
-fn plain(text: &str, kind: Kind) -> Entry {
+fn plain(text: &str, kind: EntryKind) -> Entry {
     Entry {
         name: name(text),
         kind,
@@ -59,7 +59,7 @@ fn directory(path: &str, entries: Vec<Entry>) -> Directory {
 
 fn manifest(directories: Vec<Directory>) -> Manifest {
     Manifest {
-        root: plain("root", Kind::Directory),
+        root: plain("root", EntryKind::Directory),
         directories: directories.into_iter().map(Arc::new).collect(),
     }
 }
@@ -102,11 +102,11 @@ fn sample() -> Manifest {
     let mut top = directory(
         "",
         vec![
-            plain("dev", Kind::BlockDevice(8, 1)),
-            plain("pipe", Kind::Fifo),
-            plain("sock", Kind::Socket),
-            plain("src", Kind::Directory),
-            plain("to", Kind::Symlink((*b"/x//y/../z/").into())),
+            plain("dev", EntryKind::BlockDevice(8, 1)),
+            plain("pipe", EntryKind::Fifo),
+            plain("sock", EntryKind::Socket),
+            plain("src", EntryKind::Directory),
+            plain("to", EntryKind::Symlink((*b"/x//y/../z/").into())),
             special,
         ],
     );
@@ -125,7 +125,7 @@ fn a_manifest_comes_back_as_it_went_in() {
 #[test]
 fn large_directories_are_cut_and_joined() {
     let entries: Vec<Entry> = (0..20_000).map(|n| file(&format!("f{n:06}"), n)).collect();
-    let top = directory("", vec![plain("d", Kind::Directory)]);
+    let top = directory("", vec![plain("d", EntryKind::Directory)]);
     let manifest = manifest(vec![top, directory("d", entries)]);
     let (_, chunks) = cut(&manifest);
     assert!(chunks.len() > 5, "{} chunks", chunks.len());
@@ -139,7 +139,7 @@ fn names_out_of_order_between_the_parts_of_a_directory_are_refused() {
         entries(5000, 10_000).chain(entries(0, 5000)).collect::<Vec<_>>(),
         entries(0, 5000).chain(entries(4999, 10_000)).collect(),
     ] {
-        let top = directory("", vec![plain("d", Kind::Directory)]);
+        let top = directory("", vec![plain("d", EntryKind::Directory)]);
         let manifest = manifest(vec![top, directory("d", broken)]);
         assert!(round_trip(&manifest).is_err());
     }
@@ -151,7 +151,7 @@ fn a_changed_file_changes_few_chunks() {
         let mut directories = vec![directory(
             "",
             (0..500)
-                .map(|n| plain(&format!("d{n:04}"), Kind::Directory))
+                .map(|n| plain(&format!("d{n:04}"), EntryKind::Directory))
                 .collect(),
         )];
         for n in 0..500 {

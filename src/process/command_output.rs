@@ -17,7 +17,7 @@ const NAP: Duration = Duration::from_millis(1);
 const MOST: u64 = 16 << 20;
 
 /// The program that is asked.
-pub(super) struct Asked<'a> {
+pub(super) struct CommandRequest<'a> {
     /// As people call it.
     pub(super) name: &'static str,
     /// Its file.
@@ -31,7 +31,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// What it said.
-pub(super) struct Told {
+pub(super) struct CommandOutput {
     /// Whether it ended well.
     pub(super) fine: bool,
     /// On its output.
@@ -40,7 +40,7 @@ pub(super) struct Told {
     pub(super) complaint: Option<String>,
 }
 
-impl Asked<'_> {
+impl CommandRequest<'_> {
     /// What it says when it is asked with `words`, and given `input`.
     ///
     /// # Errors
@@ -57,7 +57,11 @@ impl Asked<'_> {
     }
 
     /// The same, whether it ends well or not.
-    pub(super) fn run(&self, words: &[impl AsRef<OsStr>], input: Option<Vec<u8>>) -> Result<Told, String> {
+    pub(super) fn run(
+        &self,
+        words: &[impl AsRef<OsStr>],
+        input: Option<Vec<u8>>,
+    ) -> Result<CommandOutput, String> {
         let name = self.name;
         let mut command = Command::new(self.program);
         if self.bare {
@@ -110,7 +114,7 @@ impl Asked<'_> {
             return Err(format!("{name} does not answer"));
         }
         let text = |bytes: Option<Vec<u8>>| String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
-        Ok(Told {
+        Ok(CommandOutput {
             fine,
             out: text(out),
             complaint: reason(&text(wrote(&complaint))),

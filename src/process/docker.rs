@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::command_output::Asked;
+use super::command_output::CommandRequest;
 use super::search::{find, path_outside};
 use crate::environment::Environment;
 
@@ -22,7 +22,7 @@ pub fn containers(environment: &Environment, mounts: &[PathBuf]) -> Result<BTree
     let path = path_outside(environment, mounts);
     let docker = find("docker".as_ref(), &path, mounts).ok_or("there is no docker to ask")?;
     let words = ["ps", "--all", "--no-trunc", "--format", "{{.Names}}\t{{.State}}"];
-    let asked = Asked {
+    let asked = CommandRequest {
         name: "docker",
         program: &docker,
         path: &path,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::command_output::Asked;
+use super::command_output::CommandRequest;
 use super::search::{find, path_outside};
 use crate::environment::Environment;
 use crate::platform::NativeKind;
@@ -201,7 +201,7 @@ impl Freezer {
 
     /// What it says; when it fails, why.
     fn run(&self, words: &[&OsStr]) -> Result<String, String> {
-        let asked = Asked {
+        let asked = CommandRequest {
             name: self.kind.word(),
             program: &self.program,
             path: &self.path,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::command_output::Asked;
+use super::command_output::CommandRequest;
 use super::search::{find, path_outside};
 use crate::environment::Environment;
 
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub fn set_manual(environment: &Environment, mounts: &[PathBuf], page: &str) -> Result<String, String> {
     let path = path_outside(environment, mounts);
     let man = find("man".as_ref(), &path, mounts).ok_or("man is not installed")?;
-    let asked = Asked {
+    let asked = CommandRequest {
         name: "man",
         program: &man,
         path: &path,

@@ -2,7 +2,7 @@
 //! contexts count. Nothing of a mount is ever part of a command; the words of one are fixed, but for an address that was checked.
 
 mod channel;
-mod cleanup_helper;
+mod cleanup;
 mod cluster;
 mod container;
 #[cfg(feature = "kubernetes")]
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use self::channel::{Heard, Patient, cut, ended, hear, listen, wait};
-use self::cleanup_helper::Lifeline;
+use self::cleanup::Lifeline;
 use self::container::{container, volume};
 use self::kubernetes::Kubectl;
 use self::program::Program;
@@ -33,7 +33,7 @@ use crate::environment::Environment;
 use crate::features::{Feature, NotBuilt};
 use crate::platform::remote::{Address, Channel, Helper, Listener, Patience, TIMEOUT_VARIABLE};
 
-pub use cleanup_helper::hold;
+pub use cleanup::hold;
 pub use cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan};
 pub use kubernetes::{give_up_waiting, left_behind, permissions, settle as settle_cluster};
 

@@ -8,7 +8,7 @@ use std::io;
 use super::RestoreError;
 use super::metadata::Object;
 use super::reflink::Twins;
-use crate::model::{Content, Entry, Hasher, Kind, RelPath, Time};
+use crate::model::{Content, Entry, EntryKind, Hasher, RelPath, Time};
 use crate::mount::Dir;
 use crate::observer::Observer;
 use crate::platform::{self, AsHandle as _, File};
@@ -82,7 +82,7 @@ impl Builder<'_> {
             source,
         };
         let made = match &entry.kind {
-            Kind::File(content) => {
+            EntryKind::File(content) => {
                 let file = platform::create_file(dir, name).map_err(fail)?;
                 let written = match self.twins.share(&file, (dir, name), content, self.blobs) {
                     Ok(true) => self.told(content),
@@ -95,14 +95,14 @@ impl Builder<'_> {
                 }
                 return built;
             }
-            Kind::Directory => Err(io::ErrorKind::IsADirectory.into()),
-            Kind::Symlink(target) => platform::make_symlink(dir, name, target),
-            Kind::Fifo => platform::make_fifo(dir, name),
-            Kind::Socket => Err(io::Error::other(
+            EntryKind::Directory => Err(io::ErrorKind::IsADirectory.into()),
+            EntryKind::Symlink(target) => platform::make_symlink(dir, name, target),
+            EntryKind::Fifo => platform::make_fifo(dir, name),
+            EntryKind::Socket => Err(io::Error::other(
                 "only the program that listens on a socket can make it",
             )),
-            Kind::CharDevice(major, minor) => platform::make_device(dir, name, false, *major, *minor),
-            Kind::BlockDevice(major, minor) => platform::make_device(dir, name, true, *major, *minor),
+            EntryKind::CharDevice(major, minor) => platform::make_device(dir, name, false, *major, *minor),
+            EntryKind::BlockDevice(major, minor) => platform::make_device(dir, name, true, *major, *minor),
         };
         match made {
             Ok(()) => self

@@ -13,7 +13,7 @@ use super::scope::Scope;
 use super::tree_writer::{Origin, TreeWriter};
 use super::verify::read_back;
 use super::{RestoreError, output_dir};
-use crate::model::{Entry, Kind, Manifest, RelPath, add_sizes};
+use crate::model::{Entry, EntryKind, Manifest, RelPath, add_sizes};
 use crate::mount::{Dir, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform::{self, remote::above};
@@ -303,7 +303,7 @@ fn wanted<'a>(manifest: &'a Manifest, scope: &Scope) -> Vec<(RelPath, &'a Entry)
         };
         let path = dir.path.join(&entry.name);
         let is_wanted = scope.holds(&path) || needed.contains(&path);
-        if !is_wanted || entry.kind == Kind::Socket {
+        if !is_wanted || entry.kind == EntryKind::Socket {
             continue;
         }
         if entry.is_dir() {

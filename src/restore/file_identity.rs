@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 
 use super::temp_writable::is_opened;
-use crate::model::{Entry, Kind};
+use crate::model::{Entry, EntryKind};
 use crate::mount::Dir;
 use crate::observer::Observer;
 use crate::platform::{self, NodeKind, Stat};
@@ -97,13 +97,13 @@ pub(super) fn fits(was: &Entry, is: &Stat, loose: bool) -> bool {
 /// Whether an object is the one that was recorded with the same content, whatever its metadata are.
 pub(super) fn is_same_object(was: &Entry, is: &Stat) -> bool {
     let kind = match (&was.kind, is.kind) {
-        (Kind::File(content), NodeKind::File) => content.size == is.size && was.mtime == is.mtime,
-        (Kind::Directory, NodeKind::Directory) => true,
-        (Kind::Symlink(_), NodeKind::Symlink)
-        | (Kind::Fifo, NodeKind::Fifo)
-        | (Kind::Socket, NodeKind::Socket)
-        | (Kind::CharDevice(..), NodeKind::CharDevice)
-        | (Kind::BlockDevice(..), NodeKind::BlockDevice) => was.mtime == is.mtime,
+        (EntryKind::File(content), NodeKind::File) => content.size == is.size && was.mtime == is.mtime,
+        (EntryKind::Directory, NodeKind::Directory) => true,
+        (EntryKind::Symlink(_), NodeKind::Symlink)
+        | (EntryKind::Fifo, NodeKind::Fifo)
+        | (EntryKind::Socket, NodeKind::Socket)
+        | (EntryKind::CharDevice(..), NodeKind::CharDevice)
+        | (EntryKind::BlockDevice(..), NodeKind::BlockDevice) => was.mtime == is.mtime,
         _ => false,
     };
     kind && was.ino == is.ino

@@ -3,7 +3,7 @@
 use super::plan::Action;
 use super::proposal::Proposal;
 use crate::contract::PrivateFiles;
-use crate::model::{AsideAct, Digest, Entry, Kind};
+use crate::model::{AsideAct, Digest, Entry, EntryKind};
 
 impl Proposal {
     /// BLAKE3 of what is done to which path, from which state to which: type, bytes, mode, owner, target, attributes and link
@@ -60,21 +60,21 @@ fn state(out: &mut Vec<u8>, entry: Option<&Entry>, is_private: bool) {
         return out.push(0);
     };
     match &entry.kind {
-        Kind::File(content) => {
+        EntryKind::File(content) => {
             out.push(1);
             if !is_private {
                 part(out, &content.digest.0);
             }
         }
-        Kind::Directory => out.push(2),
-        Kind::Symlink(target) => {
+        EntryKind::Directory => out.push(2),
+        EntryKind::Symlink(target) => {
             out.push(3);
             part(out, target);
         }
-        Kind::Fifo => out.push(4),
-        Kind::Socket => out.push(5),
-        Kind::CharDevice(major, minor) | Kind::BlockDevice(major, minor) => {
-            out.push(if matches!(entry.kind, Kind::CharDevice(..)) {
+        EntryKind::Fifo => out.push(4),
+        EntryKind::Socket => out.push(5),
+        EntryKind::CharDevice(major, minor) | EntryKind::BlockDevice(major, minor) => {
+            out.push(if matches!(entry.kind, EntryKind::CharDevice(..)) {
                 6
             } else {
                 7

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
 
-use crate::capture::Source;
-use crate::model::{Entry, Kind, Name, RelPath};
+use crate::capture::ContentSource;
+use crate::model::{Entry, EntryKind, Name, RelPath};
 use crate::mount::{Dir, Root};
 use crate::platform::{self, NodeKind};
 
@@ -71,7 +71,7 @@ pub(super) fn link(
 }
 
 fn is_it(dir: &Dir, name: &OsStr, entry: &Entry) -> io::Result<bool> {
-    let Kind::File(content) = &entry.kind else {
+    let EntryKind::File(content) = &entry.kind else {
         return Ok(false);
     };
     let (file, stat) = dir.file(name)?;
@@ -84,6 +84,6 @@ fn is_it(dir: &Dir, name: &OsStr, entry: &Entry) -> io::Result<bool> {
     if !same {
         return Ok(false);
     }
-    let found = Source::new(file, &stat, Some(content.method))?.digest(|_| Ok(()))?;
+    let found = ContentSource::new(file, &stat, Some(content.method))?.digest(|_| Ok(()))?;
     Ok(found == *content)
 }

@@ -3,7 +3,7 @@
 use super::RestoreError;
 use super::attribution::differs;
 use super::history::manifest;
-use super::plan::{After, Kept, Why};
+use super::plan::{After, KeptPath, Why};
 use super::proposal::ProposedMount;
 use crate::capture::{PrivateOverlay, Show};
 use crate::model::{InstanceId, RelPath, SnapshotKind, StepRef};
@@ -72,7 +72,7 @@ fn attribute(store: &Store, mount: &mut ProposedMount, later: &[&SnapshotRow]) -
         }
     }
     for row in later {
-        let mut open: Vec<&mut Kept> = mount
+        let mut open: Vec<&mut KeptPath> = mount
             .plan
             .conflicts
             .iter_mut()
@@ -104,14 +104,14 @@ fn attribute(store: &Store, mount: &mut ProposedMount, later: &[&SnapshotRow]) -
     Ok(all_read)
 }
 
-fn is_open(kept: &Kept) -> bool {
+fn is_open(kept: &KeptPath) -> bool {
     matches!(
         kept.why,
         Why::LaterEdit(After::Step) | Why::LaterFile(After::Step) | Why::LaterDeletion(After::Step)
     )
 }
 
-fn set(kept: &mut Kept, found: &After) {
+fn set(kept: &mut KeptPath, found: &After) {
     if let Why::LaterEdit(after) | Why::LaterFile(after) | Why::LaterDeletion(after) = &mut kept.why {
         *after = found.clone();
     }

@@ -7,7 +7,7 @@ use super::build::is_out_of_space;
 use super::identity::is_same;
 use super::temp_writable::is_opened;
 use crate::capture::is_gone;
-use crate::model::{Entry, Identity, Kind, Time, Xattr};
+use crate::model::{Entry, EntryKind, Identity, Time, Xattr};
 use crate::mount::Dir;
 use crate::platform::{self, Actor, AsHandle as _, Handle, HandleRef, NodeKind, Stat};
 
@@ -107,7 +107,7 @@ impl Object<'_> {
             }
             self.set_attributes(&present, &entry.xattrs, &mut notes)?;
         }
-        if !matches!(entry.kind, Kind::Symlink(_)) {
+        if !matches!(entry.kind, EntryKind::Symlink(_)) {
             let now = if is_mode_known {
                 now.mode
             } else {
@@ -154,8 +154,8 @@ pub(super) fn set_metadata(
     entry: &Entry,
 ) -> io::Result<Vec<String>> {
     let opened = match &entry.kind {
-        Kind::File(_) => dir.file(name).map(|(file, stat)| (Handle::from(file), stat)),
-        Kind::Directory => dir
+        EntryKind::File(_) => dir.file(name).map(|(file, stat)| (Handle::from(file), stat)),
+        EntryKind::Directory => dir
             .dir(name)
             .and_then(|opened| Ok((opened.stat()?, opened)))
             .map(|(stat, opened)| (Handle::from(opened), stat)),
@@ -189,7 +189,7 @@ pub(super) fn set_metadata(
 /// an access list sets the mode.
 pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry) -> bool {
     let owner = [was.uid, will.uid].contains(&is.uid) && [was.gid, will.gid].contains(&is.gid);
-    if matches!(was.kind, Kind::Symlink(_)) {
+    if matches!(was.kind, EntryKind::Symlink(_)) {
         return owner;
     }
     let mut modes = vec![was.mode, will.mode];

@@ -10,7 +10,7 @@ use super::hard_links::{Others, hopeless, join_again, name_others, part_from_oth
 use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
 use crate::git::Repositories;
-use crate::model::{Entry, Kind, Listing, Manifest, RelPath, StepRef};
+use crate::model::{Entry, EntryKind, Listing, Manifest, RelPath, StepRef};
 
 /// What is done to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -81,7 +81,7 @@ pub enum Why {
 
 /// A path that differs and stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptPath {
     /// What differs.
     pub change: Change,
     /// Why it stays.
@@ -94,9 +94,9 @@ pub struct Plan {
     /// What will be done, sorted by path.
     pub steps: Vec<Step>,
     /// Later work that stays.
-    pub conflicts: Vec<Kept>,
+    pub conflicts: Vec<KeptPath>,
     /// What stays for another reason.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptPath>,
     /// What is not known then or now, and therefore not touched.
     pub not_covered: Vec<NotCovered>,
     /// What is git's own and was left out as a whole, with how many of its paths differ.
@@ -243,7 +243,7 @@ fn link_counts(manifest: &Manifest) -> HashMap<u64, u32> {
 
 struct Planner {
     steps: BTreeMap<RelPath, Step>,
-    out: Vec<Kept>,
+    out: Vec<KeptPath>,
     /// Directories that hold something which stays, with the first such path.
     stay: BTreeMap<RelPath, RelPath>,
     links: HashMap<u64, u32>,
@@ -265,7 +265,7 @@ impl Planner {
         if change.to.is_some() {
             self.stays(&change.path);
         }
-        self.out.push(Kept { change, why });
+        self.out.push(KeptPath { change, why });
     }
 
     fn judge(&mut self, change: Change, witness: &ChangeHistory, allow: Allow) {
@@ -326,7 +326,8 @@ impl Planner {
         let Some(from) = &change.from else {
             return Some(Action::Delete);
         };
-        if from.kind == Kind::Socket && change.to.as_ref().is_none_or(|to| to.kind != Kind::Socket) {
+        if from.kind == EntryKind::Socket && change.to.as_ref().is_none_or(|to| to.kind != EntryKind::Socket)
+        {
             return None;
         }
         let Some(to) = &change.to else {
@@ -338,7 +339,7 @@ impl Planner {
         // file that the session gave this name, and is never changed.
         let outside = to.nlink > 1 && self.links.get(&to.ino).is_none_or(|inside| *inside < to.nlink);
         let foreign = outside && from.ino != to.ino;
-        let symlink = matches!(from.kind, Kind::Symlink(_)) && from.xattrs != to.xattrs;
+        let symlink = matches!(from.kind, EntryKind::Symlink(_)) && from.xattrs != to.xattrs;
         Some(if in_place && !foreign && !symlink {
             Action::Metadata
         } else {

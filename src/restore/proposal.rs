@@ -7,7 +7,7 @@ use super::plan::{Plan, plan};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
 use crate::capture::{
-    Earlier, Latest, LiveScan, Note, PrivateOverlay, Seen, Show, Skipped, check_mount, look,
+    Earlier, Latest, LiveScan, Note, PrivateOverlay, ScannedTree, Show, Skipped, check_mount, look,
 };
 use crate::contract::PrivateFiles;
 use crate::diff::{Change, NotCovered, Side, WithheldChange, WithheldKind, compare, compare_withheld};
@@ -43,7 +43,7 @@ pub struct ProposedMount {
     /// What will be there; `None`: the root did not exist.
     pub target: Option<Manifest>,
     /// What is there now.
-    pub now: Seen,
+    pub now: ScannedTree,
     /// What will be done.
     pub plan: Plan,
     /// Where new content is staged.

@@ -16,7 +16,7 @@ use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::reopen::{Missing, jobs};
 use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
-use crate::capture::{PrivateOverlay, Seen};
+use crate::capture::{PrivateOverlay, ScannedTree};
 use crate::diff::{Side, compare};
 use crate::model::{
     Coverage, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, MoveKind, Operation, RelPath,
@@ -355,7 +355,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
                 witness: ChangeHistory::default(),
             },
             target: then,
-            now: Seen {
+            now: ScannedTree {
                 manifest: now,
                 skipped: Vec::new(),
             },

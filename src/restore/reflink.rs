@@ -7,7 +7,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::plan::{Action, Step};
-use crate::capture::Source;
+use crate::capture::ContentSource;
 use crate::model::{Content, Digest, Manifest, RelPath};
 use crate::mount::{Dir, Root};
 use crate::platform::File;
@@ -103,5 +103,5 @@ impl<'a> Twins<'a> {
 /// What a file of ours holds by now.
 fn read(dir: &Dir, name: &OsStr, wanted: &Content) -> io::Result<Content> {
     let (file, stat) = dir.file(name)?;
-    Source::new(file, &stat, Some(wanted.method))?.digest(|_| Ok(()))
+    ContentSource::new(file, &stat, Some(wanted.method))?.digest(|_| Ok(()))
 }

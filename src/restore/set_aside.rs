@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::holding_dir::find;
 use super::identity::is_same;
-use super::plan::{Kept, Why};
+use super::plan::{KeptPath, Why};
 use super::proposal::{Proposal, ProposedMount};
 use super::scope::Allow;
 use super::stage::{Location, Stage};
@@ -214,12 +214,12 @@ pub fn bring_back(proposal: &mut Proposal, changes: &[AsideChange], entropy: &dy
     }
 }
 
-fn kept(path: &RelPath, why: AsideWhy) -> Kept {
+fn kept(path: &RelPath, why: AsideWhy) -> KeptPath {
     let kind = match why {
         AsideWhy::Missing | AsideWhy::Gone(_) | AsideWhy::NoParent(_) => ChangeKind::Deleted,
         AsideWhy::Taken(_) | AsideWhy::Other | AsideWhy::Holds(_) | AsideWhy::Unseen(..) => ChangeKind::Added,
     };
-    Kept {
+    KeptPath {
         change: Change {
             path: path.clone(),
             kind,

@@ -7,8 +7,8 @@ use std::io;
 
 use super::file_identity::{fits, with_metadata_of};
 use super::metadata::set_directory_mode;
-use crate::capture::Source;
-use crate::model::{Entry, Kind, KnownObject, KnownState, Manifest, Name, RelPath, Time};
+use crate::capture::ContentSource;
+use crate::model::{Entry, EntryKind, KnownObject, KnownState, Manifest, Name, RelPath, Time};
 use crate::mount::Dir;
 use crate::platform::{self, Actor, NodeKind, Stat};
 
@@ -54,8 +54,8 @@ impl OwnedInodes {
     /// The state that the emergency snapshot holds.
     pub(super) fn held(&mut self, entry: &Entry) {
         let state = match &entry.kind {
-            Kind::File(content) => KnownState::File(content.size, entry.mtime.into()),
-            Kind::Directory => KnownState::Directory,
+            EntryKind::File(content) => KnownState::File(content.size, entry.mtime.into()),
+            EntryKind::Directory => KnownState::Directory,
             _ => KnownState::Other(entry.mtime.into()),
         };
         self.0.insert(entry.ino, state);
@@ -233,9 +233,9 @@ fn one_fits(
         return Ok(false);
     }
     match &was.kind {
-        Kind::File(content) if (loose || !shows_stores) && content.size > 0 => {
+        EntryKind::File(content) if (loose || !shows_stores) && content.size > 0 => {
             let (file, stat) = dir.file(name)?;
-            let mut source = Source::new(file, &stat, Some(content.method))?;
+            let mut source = ContentSource::new(file, &stat, Some(content.method))?;
             Ok(source.digest(|_| Ok(()))? == *content)
         }
         _ => Ok(true),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::plan::Step;
-use crate::capture::{Source, entry_of, is_gone};
-use crate::model::{Content, Entry, Kind, Manifest, Name, RelPath};
+use crate::capture::{ContentSource, entry_of, is_gone};
+use crate::model::{Content, Entry, EntryKind, Manifest, Name, RelPath};
 use crate::mount::{Dir, Root};
 use crate::observer::{Observer, Phase};
 use crate::platform::{NodeKind, Stat, parallel};
@@ -205,30 +205,30 @@ impl Eye<'_> {
     }
 }
 
-fn kind(dir: &Dir, name: &std::ffi::OsStr, stat: &Stat, expected: Option<&Content>) -> io::Result<Kind> {
+fn kind(dir: &Dir, name: &std::ffi::OsStr, stat: &Stat, expected: Option<&Content>) -> io::Result<EntryKind> {
     Ok(match stat.kind {
         NodeKind::File => {
             let (file, stat) = match (dir.file(name), expected) {
                 (Err(error), Some(expected))
                     if error.kind() == io::ErrorKind::PermissionDenied && expected.size == stat.size =>
                 {
-                    return Ok(Kind::File(*expected));
+                    return Ok(EntryKind::File(*expected));
                 }
                 (opened, _) => opened?,
             };
-            let mut source = Source::new(file, &stat, expected.map(|content| content.method))?;
-            Kind::File(if stat.size <= SMALL {
+            let mut source = ContentSource::new(file, &stat, expected.map(|content| content.method))?;
+            EntryKind::File(if stat.size <= SMALL {
                 source.load()?.0
             } else {
                 source.digest(|_| Ok(()))?
             })
         }
-        NodeKind::Directory => Kind::Directory,
-        NodeKind::Symlink => Kind::Symlink(dir.link_target(name)?.into()),
-        NodeKind::Fifo => Kind::Fifo,
-        NodeKind::Socket => Kind::Socket,
-        NodeKind::CharDevice => Kind::CharDevice(stat.rdev.0, stat.rdev.1),
-        NodeKind::BlockDevice => Kind::BlockDevice(stat.rdev.0, stat.rdev.1),
+        NodeKind::Directory => EntryKind::Directory,
+        NodeKind::Symlink => EntryKind::Symlink(dir.link_target(name)?.into()),
+        NodeKind::Fifo => EntryKind::Fifo,
+        NodeKind::Socket => EntryKind::Socket,
+        NodeKind::CharDevice => EntryKind::CharDevice(stat.rdev.0, stat.rdev.1),
+        NodeKind::BlockDevice => EntryKind::BlockDevice(stat.rdev.0, stat.rdev.1),
         NodeKind::Other => return Err(io::ErrorKind::Unsupported.into()),
     })
 }

@@ -5,7 +5,7 @@ mod simulation;
 use super::Rules;
 use super::inventory::{Candidate, Group, Held, Inventory, Session};
 use super::policy::{Choice, Scope};
-use crate::config::{Retention, Room, Source, Sourced};
+use crate::config::{Retention, Room, Sourced, ValueSource};
 use crate::model::{InstanceId, PruneReason, SnapshotId, SnapshotKind, Time};
 use crate::store::SnapshotRow;
 
@@ -91,7 +91,7 @@ impl Plot {
 fn set(value: u64) -> Sourced<u64> {
     Sourced {
         value,
-        source: Source::Flag { name: "test" },
+        source: ValueSource::Flag { name: "test" },
     }
 }
 

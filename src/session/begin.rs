@@ -1,6 +1,6 @@
 //! The beginning: the instance is recorded, its baseline taken.
 
-use super::end::settle_lost_on;
+use super::end::close_orphaned_sessions_on;
 use super::recovery::{recover_interrupted_restores, roots};
 use super::{Services, SessionError};
 use crate::capture::{
@@ -80,7 +80,7 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
         let _no_restore = store.lock_restore(&roots)?;
         recover_interrupted_restores(store, world, &request.coverages)?;
     }
-    settle_lost_on(store, world, &request.coverages)?;
+    close_orphaned_sessions_on(store, world, &request.coverages)?;
     let watch = |coverage| watch(coverage, request.limits, world.observer);
     let watched: Vec<WatchedMount> = request.watched.iter().map(watch).collect();
     let instance = InstanceId::new(random(world.entropy), request.label);

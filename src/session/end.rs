@@ -158,7 +158,7 @@ fn end_import(store: &Store, world: Services<'_>, row: &InstanceRow) -> Result<(
 ///
 /// # Errors
 /// [`SessionError::Store`].
-pub fn settle_lost_on(
+pub fn close_orphaned_sessions_on(
     store: &Store,
     world: Services<'_>,
     coverages: &[Coverage],

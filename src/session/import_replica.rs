@@ -11,7 +11,7 @@ use crate::model::{ArchiveId, ArchiveRef, Ending, InstanceId, Operation, Snapsho
 use crate::replica::{Chain, Index, Remote, ReplicaError, by_instance};
 use crate::store::archive::{Archive, ArchiveError};
 use crate::store::{Blobs, IMPORTED, Standing, Store, StoreError, Told};
-use crate::transfer::{Dropped, IncomingSnapshot, Known, StoredSnapshot, TransferError};
+use crate::transfer::{Dropped, IncomingSnapshot, StoredContents, StoredSnapshot, TransferError};
 use history::{Life, Steps, lives};
 
 /// What is brought back.
@@ -83,7 +83,7 @@ pub fn adopt(
         world,
         request,
         steps,
-        known: Known::default(),
+        known: StoredContents::default(),
         checked: HashSet::new(),
         sound: HashSet::new(),
         uses: uses(request, &records),
@@ -114,7 +114,7 @@ struct Landing<'a> {
     request: &'a AdoptRequest<'a>,
     steps: Steps,
     /// What is stored already, so that it is not stored again.
-    known: Known,
+    known: StoredContents,
     /// Content that was read and had its digest.
     checked: HashSet<crate::model::Content>,
     /// Archives that were compared as a whole.

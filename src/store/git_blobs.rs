@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 
 use super::git_files::Kept;
 use super::{Blobs, StoredTree};
-use crate::git::{Kind, Live, Named, Oid, Repository, work_files, work_tree};
+use crate::git::{Live, Named, ObjectKind, Oid, Repository, work_files, work_tree};
 use crate::model::{
     Content, Digest, GitCoverage, Hasher, Manifest, MountRecord, RelPath, RepositoryFacts, SnapshotRecord,
 };
@@ -96,7 +96,7 @@ impl Commits {
             let object = repository.object(&oid).ok()??;
             let mut hasher = Hasher::new(content.method, content.size);
             hasher.update(&object.bytes);
-            (object.kind == Kind::Blob && hasher.finish() == content).then_some(object.bytes)
+            (object.kind == ObjectKind::Blob && hasher.finish() == content).then_some(object.bytes)
         };
         Some(tree.ask(blobs, read).ok_or_else(|| tree.lost()))
     }

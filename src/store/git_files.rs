@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Blobs;
 use super::archive::Piece;
 use crate::git::{Files, Found};
-use crate::model::{Digest, Kind, Manifest, Name, RelPath};
+use crate::model::{Digest, EntryKind, Manifest, Name, RelPath};
 
 /// A file that is larger is not read: it is in memory as a whole.
 const LARGEST: u64 = 512 << 20;
@@ -105,12 +105,12 @@ impl<'a> StoredTree<'a> {
 impl Files for StoredTree<'_> {
     fn look(&self, path: &RelPath) -> io::Result<Option<Found>> {
         Ok(self.manifest.entry(path).map(|entry| match &entry.kind {
-            Kind::File(content) => Found::File {
+            EntryKind::File(content) => Found::File {
                 size: content.size,
                 executable: entry.mode & 0o111 != 0,
             },
-            Kind::Directory => Found::Directory,
-            Kind::Symlink(target) => Found::Symlink(target.to_vec()),
+            EntryKind::Directory => Found::Directory,
+            EntryKind::Symlink(target) => Found::Symlink(target.to_vec()),
             _ => Found::Other,
         }))
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::TransferError;
 use super::sanitize::Dropped;
-use super::snapshot_reader::{IncomingSnapshot, Known, StoredSnapshot};
+use super::snapshot_reader::{IncomingSnapshot, StoredContents, StoredSnapshot};
 use crate::model::{ArchiveRef, Digest, ExportNote, SnapshotRecord};
 use crate::observer::Observer;
 use crate::store::archive::{Archive, BlobKind};
@@ -112,7 +112,7 @@ impl Incoming {
         observer: &dyn Observer,
     ) -> Result<SnapshotRecord, TransferError> {
         self.moment
-            .store(store, draft, landed, &Known::default(), observer)
+            .store(store, draft, landed, &StoredContents::default(), observer)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::model::{
-    Directory, Entry, Gap, GapReason, InodeFlags, Kind, Manifest, MountRecord, Recorded, RelPath, Time,
+    Directory, Entry, EntryKind, Gap, GapReason, InodeFlags, Manifest, MountRecord, Recorded, RelPath, Time,
 };
 
 /// So many paths are named; the rest is counted.
@@ -94,7 +94,8 @@ impl Stripping {
 
     /// A device becomes a gap: it is known of, and not held.
     fn devices(&mut self, label: &str, dir: &mut Directory) {
-        let is_device = |entry: &Entry| matches!(entry.kind, Kind::CharDevice(..) | Kind::BlockDevice(..));
+        let is_device =
+            |entry: &Entry| matches!(entry.kind, EntryKind::CharDevice(..) | EntryKind::BlockDevice(..));
         if !dir.entries.iter().any(is_device) {
             return;
         }

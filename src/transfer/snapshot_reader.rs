@@ -47,7 +47,7 @@ pub struct StoredSnapshot<'a> {
 /// Content that is stored already, in archives that came before. The state of agents relies on such archives alone, and nothing else
 /// on them.
 #[derive(Debug, Default)]
-pub struct Known([Lot; 2]);
+pub struct StoredContents([Lot; 2]);
 
 #[derive(Debug, Default)]
 struct Lot {
@@ -55,7 +55,7 @@ struct Lot {
     places: HashMap<Digest, usize>,
 }
 
-impl Known {
+impl StoredContents {
     /// Adds all that these archives hold.
     pub fn add(&mut self, store: &Store, archives: &[ArchiveRef]) {
         for archive in archives {
@@ -206,7 +206,7 @@ impl IncomingSnapshot {
         for fact in &mount.withheld {
             if let Some(Recorded(entry)) = &fact.entry
                 && entry.content().is_none()
-                && !matches!(entry.kind, crate::model::Kind::Symlink(_))
+                && !matches!(entry.kind, crate::model::EntryKind::Symlink(_))
             {
                 let why = "a private file is neither a file nor a link";
                 return Err(TransferError::damaged(&self.path, why));
@@ -246,7 +246,7 @@ impl IncomingSnapshot {
     ///
     /// # Errors
     /// [`TransferError::Room`].
-    pub fn enforce_limits(&self, free: u64, known: &Known) -> Result<(), TransferError> {
+    pub fn enforce_limits(&self, free: u64, known: &StoredContents) -> Result<(), TransferError> {
         let mut seen = HashSet::new();
         let mounts = self.record.mounts.iter().zip(&self.manifests);
         let contents = mounts.flat_map(|(mount, manifest)| {
@@ -280,7 +280,7 @@ impl IncomingSnapshot {
         store: &Store,
         draft: &Draft,
         landed: &StoredSnapshot<'_>,
-        known: &Known,
+        known: &StoredContents,
         observer: &dyn Observer,
     ) -> Result<SnapshotRecord, TransferError> {
         self.enforce_limits(store.free_bytes()?, known)?;
@@ -319,7 +319,7 @@ impl IncomingSnapshot {
         &self,
         draft: &Draft,
         (id, state): (ArchiveId, bool),
-        known: &Known,
+        known: &StoredContents,
         records: &mut [Option<MountRecord>],
         observer: &dyn Observer,
     ) -> Result<Vec<ArchiveRef>, TransferError> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::{Incoming, TransferError};
 use crate::model::{
-    ByteString, Content, Coverage, Digest, DigestMethod, Directory, Entry, ExportNote, InodeFlags,
-    InstanceId, Kind, Listing, Manifest, ManifestList, MountRecord, Name, RelPath, SnapshotId, SnapshotKind,
+    ByteString, Content, Coverage, Digest, DigestMethod, Directory, Entry, EntryKind, ExportNote, InodeFlags,
+    InstanceId, Listing, Manifest, ManifestList, MountRecord, Name, RelPath, SnapshotId, SnapshotKind,
     SnapshotRecord, Time, runs,
 };
 use crate::observer::Silent;
@@ -44,7 +44,7 @@ impl Crafted {
         let (label, file) = ("shop", RelPath::new(b"file").unwrap());
         let entry = self.manifest.entry(&file).unwrap().clone();
         let mut stored_as = entry.clone();
-        stored_as.kind = Kind::File(content(&self.content));
+        stored_as.kind = EntryKind::File(content(&self.content));
         let stored = writer
             .file(label, &file, &stored_as, None, &mut self.content.as_slice())
             .unwrap();
@@ -96,7 +96,7 @@ fn content(bytes: &[u8]) -> Content {
     }
 }
 
-fn entry(name: &str, kind: Kind) -> Entry {
+fn entry(name: &str, kind: EntryKind) -> Entry {
     Entry {
         name: Name::new(name.as_bytes()).unwrap(),
         kind,
@@ -120,13 +120,13 @@ fn manifest(bytes: &[u8]) -> Manifest {
         listing: Listing::Proven,
         all_named: true,
         entries: vec![
-            entry("file", Kind::File(content(bytes))),
-            entry("null", Kind::CharDevice(1, 3)),
+            entry("file", EntryKind::File(content(bytes))),
+            entry("null", EntryKind::CharDevice(1, 3)),
         ],
         gaps: Vec::new(),
     };
     Manifest {
-        root: entry("root", Kind::Directory),
+        root: entry("root", EntryKind::Directory),
         directories: vec![Arc::new(top)],
     }
 }
@@ -308,7 +308,7 @@ fn a_plain_hole_that_never_ends_is_refused() {
     };
     let mut manifest = manifest(b"x");
     let top = Arc::make_mut(&mut manifest.directories[0]);
-    top.entries[0].kind = Kind::File(claimed);
+    top.entries[0].kind = EntryKind::File(claimed);
     let mut writer = Writer::new(std::fs::File::create(&path).unwrap(), 1);
     let file = RelPath::new(b"file").unwrap();
     let stored = writer

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use jackin_recovery::model::{
-    AsideAct, AsideStep, BoundObject, ByteString, Digest, Entry, Identity, InodeFlags, InstanceId, Intent,
-    IntentMount, IntentScope, Journal, JournalMount, JournalMove, JournalParent, JournalStep, Kind,
+    AsideAct, AsideStep, BoundObject, ByteString, Digest, Entry, EntryKind, Identity, InodeFlags, InstanceId,
+    Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove, JournalParent, JournalStep,
     KnownObject, KnownState, MoveKind, PathAct, Recorded, RelPath, RestoreId, RestoreKind, SnapshotId,
     StagePlace, Stamp,
 };
@@ -155,7 +155,7 @@ fn journal(moves: Vec<JournalMove>) -> String {
 
 fn moved() -> String {
     let at = |name: &str| ByteString(name.into());
-    let mut built = entry("dir", Kind::Directory);
+    let mut built = entry("dir", EntryKind::Directory);
     built.mode = 0o755;
     let mut other = built.clone();
     other.mode = 0o700;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::location::{Place, place};
+use super::location::{SettingsLocation, place};
 use super::{After, Fault, Found, Program, install, look, uninstall};
 use crate::agents::{Agent, Scope};
 use crate::config::{settle, shown};
@@ -65,7 +65,7 @@ pub enum SettingsError {
 
 /// A settings file as it was read.
 struct Read {
-    place: Place,
+    place: SettingsLocation,
     /// Where its links lead.
     file: PathBuf,
     text: Option<String>,
@@ -113,7 +113,7 @@ impl Read {
 }
 
 /// Whether a link that leads nowhere stands on the way below the base.
-fn has_link(place: &Place) -> Result<bool, SettingsError> {
+fn has_link(place: &SettingsLocation) -> Result<bool, SettingsError> {
     let path = place.path();
     let below = path.ancestors().take_while(|at| *at != place.base);
     for at in below {
@@ -133,7 +133,7 @@ fn has_link(place: &Place) -> Result<bool, SettingsError> {
 /// A change of a settings file: decided, not written yet.
 #[derive(Clone, Debug)]
 pub struct Edit {
-    place: Place,
+    place: SettingsLocation,
     file: PathBuf,
     linked: bool,
     before: Option<String>,

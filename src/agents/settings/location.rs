@@ -8,14 +8,14 @@ use crate::environment::Environment;
 
 /// A settings file below the directory that must be there already.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SettingsLocation {
     /// The home, the project, or what the agent's own variable names.
     pub base: PathBuf,
     /// The file below it.
     pub below: PathBuf,
 }
 
-impl Place {
+impl SettingsLocation {
     /// The file.
     #[must_use]
     pub fn path(&self) -> PathBuf {
@@ -27,7 +27,11 @@ impl Place {
 ///
 /// # Errors
 /// [`SettingsError::NoUserScope`], [`SettingsError::NoHome`].
-pub fn place(agent: Agent, scope: Scope, environment: &Environment) -> Result<Place, SettingsError> {
+pub fn place(
+    agent: Agent,
+    scope: Scope,
+    environment: &Environment,
+) -> Result<SettingsLocation, SettingsError> {
     if scope == Scope::Project {
         let below = match agent {
             Agent::Claude => ".claude/settings.json",
@@ -38,7 +42,7 @@ pub fn place(agent: Agent, scope: Scope, environment: &Environment) -> Result<Pl
             // It reads every file there, so that ours can be our own.
             Agent::Copilot => ".github/hooks/jackin-recovery.json",
         };
-        return Ok(Place {
+        return Ok(SettingsLocation {
             base: environment.current.clone(),
             below: PathBuf::from(below),
         });
@@ -57,13 +61,13 @@ pub fn place(agent: Agent, scope: Scope, environment: &Environment) -> Result<Pl
         Agent::Copilot => return Err(SettingsError::NoUserScope { agent }),
     };
     if let Some(named) = variable.and_then(|variable| environment.get(variable)) {
-        return Ok(Place {
+        return Ok(SettingsLocation {
             base: environment.absolute(Path::new(named)),
             below: PathBuf::from(below),
         });
     }
     let base = environment.home.clone().ok_or(SettingsError::NoHome)?;
-    Ok(Place {
+    Ok(SettingsLocation {
         base,
         below: Path::new(in_home).join(below),
     })

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::{Keyed, Loss, MOST, Note, PrivateFile, content, private_now, read};
 use crate::contract::PrivateFiles;
 use crate::model::{
-    Coverage, Digest, Entry, Kind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord, WithheldFact,
+    Coverage, Digest, Entry, EntryKind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord,
+    WithheldFact,
 };
 use crate::mount::Dir;
 use crate::platform::NodeKind;
@@ -359,7 +360,7 @@ impl PrivateOverlay {
     fn put(&mut self, manifest: &mut Manifest, path: &RelPath, object: &Entry, whole: Vec<u8>) {
         let shown = content(whole.len() as u64, Digest::of(&whole));
         let entry = Entry {
-            kind: Kind::File(shown),
+            kind: EntryKind::File(shown),
             ..object.clone()
         };
         insert(manifest, path, entry);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::{Before, survey};
-use crate::git::{Kind, Live, Named, Oid, Repository, work_tree};
+use crate::git::{Live, Named, ObjectKind, Oid, Repository, work_tree};
 use crate::model::{
     Content, Digest, DigestMethod, Hasher, Manifest, RelPath, RepositoryClass, RepositoryFacts,
 };
@@ -94,5 +94,5 @@ fn blob(repository: &Repository<'_>, oid: &Oid) -> Option<Digest> {
     let object = repository.object(oid).ok()??;
     let mut hasher = Hasher::new(DigestMethod::Plain, object.bytes.len() as u64);
     hasher.update(&object.bytes);
-    (object.kind == Kind::Blob).then(|| hasher.finish().digest)
+    (object.kind == ObjectKind::Blob).then(|| hasher.finish().digest)
 }

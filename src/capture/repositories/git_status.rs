@@ -6,9 +6,11 @@ use std::sync::Arc;
 use super::staged::{converts, staged};
 use super::{Before, MOST_LISTED};
 use crate::git::{
-    COMMIT, EXECUTABLE, Kind as ObjectKind, LINK, Live, Named, Oid, Repository, Unreadable, below, blob_id,
+    COMMIT, EXECUTABLE, LINK, Live, Named, ObjectKind, Oid, Repository, Unreadable, below, blob_id,
 };
-use crate::model::{Differs, Directory, DirtyPath, Entry, Kind, Manifest, Name, RelPath, RepositoryFacts};
+use crate::model::{
+    Differs, Directory, DirtyPath, Entry, EntryKind, Manifest, Name, RelPath, RepositoryFacts,
+};
 use crate::mount::Root;
 use crate::platform::parallel;
 
@@ -250,12 +252,12 @@ impl WorktreeStatus<'_> {
                 (None, Some(_)) => differ(Differs::Missing),
                 (Some(_), None) => differ(Differs::Untracked),
                 (Some(entry), Some((mode, oid))) => match (&entry.kind, mode) {
-                    (Kind::Symlink(target), LINK) => {
+                    (EntryKind::Symlink(target), LINK) => {
                         if Oid::of(ObjectKind::Blob, target) != Some(oid) {
                             differ(Differs::Changed);
                         }
                     }
-                    (Kind::File(_), mode)
+                    (EntryKind::File(_), mode)
                         if mode != LINK && mode != COMMIT && may_run(entry) == (mode == EXECUTABLE) =>
                     {
                         hash.push((path, oid));

@@ -4,7 +4,7 @@
 
 use super::{Place, earlier, entry, path};
 use crate::capture::{Earlier, LiveScan, look};
-use crate::model::{Content, Digest, Entry, Kind, Manifest, SnapshotKind, SnapshotRecord, Time};
+use crate::model::{Content, Digest, Entry, EntryKind, Manifest, SnapshotKind, SnapshotRecord, Time};
 use crate::observer::Silent;
 use crate::platform;
 use crate::platform::TICK_NANOS;
@@ -26,7 +26,7 @@ fn forge(manifest: &Manifest, at: &str, change: impl FnOnce(&mut Entry)) -> Mani
     let dir = Arc::make_mut(dir);
     let entry = dir.entries.iter_mut().find(|entry| entry.name == name).unwrap();
     let content = *entry.content().unwrap();
-    entry.kind = Kind::File(Content {
+    entry.kind = EntryKind::File(Content {
         digest: FORGED,
         ..content
     });
@@ -36,7 +36,7 @@ fn forge(manifest: &Manifest, at: &str, change: impl FnOnce(&mut Entry)) -> Mani
 
 fn resize(entry: &mut Entry) {
     let content = *entry.content().unwrap();
-    entry.kind = Kind::File(Content {
+    entry.kind = EntryKind::File(Content {
         size: content.size + 1,
         ..content
     });
@@ -52,7 +52,7 @@ const DOUBTS: &[Doubt] = &[
     ("mode", |e| e.mode ^= 0o100, true),
     ("owner", |e| e.uid += 1, true),
     ("group", |e| e.gid += 1, true),
-    ("type", |e| e.kind = Kind::Fifo, true),
+    ("type", |e| e.kind = EntryKind::Fifo, true),
     ("unstable then", |e| e.unstable = true, true),
 ];
 
@@ -180,7 +180,7 @@ fn a_link_target_and_a_name_that_moved_are_looked_at_anew() {
     );
     assert_eq!(
         entry(&now, "link").kind,
-        Kind::Symlink(b"after!".as_slice().into())
+        EntryKind::Symlink(b"after!".as_slice().into())
     );
 }
 

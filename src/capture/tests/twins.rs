@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Place, entry};
 use crate::capture::contents::Sink as _;
 use crate::capture::pack::Packer;
-use crate::capture::source::Source;
+use crate::capture::source::ContentSource;
 use crate::model::{SnapshotId, SnapshotKind};
 use crate::mount::Dir;
 use crate::observer::Silent;
@@ -50,7 +50,7 @@ fn pack(place: &Place, packer: &mut Packer<'_>, name: &str, content: &str) {
     place.write(name, content);
     let manifest = place.look(None);
     let (file, stat) = Dir::open(&place.root).unwrap().file(name.as_ref()).unwrap();
-    let mut source = Source::new(file, &stat, None).unwrap();
+    let mut source = ContentSource::new(file, &stat, None).unwrap();
     let done = packer.file(&super::path(name), entry(&manifest, name), &mut source);
     assert!(done.is_ok());
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::{Meddler, Moment, Place, coverage, entry, excluding, names, path};
-use crate::model::{Digest, GapReason, Kind, Listing, Manifest, WithheldPath, WithheldReason};
+use crate::model::{Digest, EntryKind, GapReason, Listing, Manifest, WithheldPath, WithheldReason};
 use crate::mount::{Dir, Root};
 use crate::observer::Silent;
 use crate::platform;
@@ -159,11 +159,11 @@ fn every_type_and_every_name_is_recorded_as_it_is() {
     assert_eq!(entry_of_odd.content().unwrap().digest, Digest::of(b"odd"));
     assert_eq!(
         entry(&manifest, "link").kind,
-        Kind::Symlink(b"../nowhere".as_slice().into())
+        EntryKind::Symlink(b"../nowhere".as_slice().into())
     );
-    assert_eq!(entry(&manifest, "empty").kind, Kind::Directory);
-    assert_eq!(entry(&manifest, "pipe").kind, Kind::Fifo);
-    assert_eq!(entry(&manifest, "socket").kind, Kind::Socket);
+    assert_eq!(entry(&manifest, "empty").kind, EntryKind::Directory);
+    assert_eq!(entry(&manifest, "pipe").kind, EntryKind::Fifo);
+    assert_eq!(entry(&manifest, "socket").kind, EntryKind::Socket);
     assert_eq!(
         entry(&manifest, "nothing").content().unwrap().digest,
         Digest::of(b"")
@@ -171,7 +171,7 @@ fn every_type_and_every_name_is_recorded_as_it_is() {
     assert_eq!(entry(&manifest, "shut").mode, 0o4755);
     if platform::is_privileged() {
         platform::make_device(&dir, "null".as_ref(), false, 1, 3).unwrap();
-        assert_eq!(entry(&place.look(None), "null").kind, Kind::CharDevice(1, 3));
+        assert_eq!(entry(&place.look(None), "null").kind, EntryKind::CharDevice(1, 3));
     }
 }
 
@@ -280,7 +280,7 @@ fn a_file_that_becomes_a_link_is_not_read_through_it() {
     assert!(contents.into_iter().all(|content| content.digest != stolen));
     let is_link = manifest
         .entry(&path("file"))
-        .is_some_and(|entry| matches!(entry.kind, Kind::Symlink(_)));
+        .is_some_and(|entry| matches!(entry.kind, EntryKind::Symlink(_)));
     assert!(is_link || !manifest.lacks(&[]).is_empty(), "the doubt is named");
 }
 

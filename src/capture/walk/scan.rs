@@ -11,7 +11,7 @@ use crate::capture::facts::{entry, is_gone, links, words};
 use crate::capture::listing::list;
 use crate::contract::Verdict;
 use crate::model::{
-    Content, Digest, DigestMethod, Directory, Entry, Gap, GapReason, Kind, Listing, Name, RelPath,
+    Content, Digest, DigestMethod, Directory, Entry, EntryKind, Gap, GapReason, Listing, Name, RelPath,
     WithheldReason,
 };
 use crate::mount::Dir;
@@ -254,18 +254,18 @@ impl Scan<'_> {
         let kind = match stat.kind {
             NodeKind::File => {
                 // Empty content needs no reading; anything else is replaced when it was read.
-                Kind::File(Content {
+                EntryKind::File(Content {
                     size: stat.size,
                     digest: Digest::of(b""),
                     method: DigestMethod::Plain,
                 })
             }
-            NodeKind::Directory => Kind::Directory,
-            NodeKind::Symlink => Kind::Symlink(target.ok_or(io::ErrorKind::InvalidInput)?.into()),
-            NodeKind::Fifo => Kind::Fifo,
-            NodeKind::Socket => Kind::Socket,
-            NodeKind::CharDevice => Kind::CharDevice(stat.rdev.0, stat.rdev.1),
-            NodeKind::BlockDevice => Kind::BlockDevice(stat.rdev.0, stat.rdev.1),
+            NodeKind::Directory => EntryKind::Directory,
+            NodeKind::Symlink => EntryKind::Symlink(target.ok_or(io::ErrorKind::InvalidInput)?.into()),
+            NodeKind::Fifo => EntryKind::Fifo,
+            NodeKind::Socket => EntryKind::Socket,
+            NodeKind::CharDevice => EntryKind::CharDevice(stat.rdev.0, stat.rdev.1),
+            NodeKind::BlockDevice => EntryKind::BlockDevice(stat.rdev.0, stat.rdev.1),
             NodeKind::Other => return Err(io::Error::other("its type is not known")),
         };
         Ok((

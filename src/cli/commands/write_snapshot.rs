@@ -10,7 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::document::ReasonDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::git::Repositories;
-use crate::model::{Coverage, Kind, Manifest, MountRecord, RelPath, SnapshotRecord};
+use crate::model::{Coverage, EntryKind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::mount::Root;
 use crate::platform::remote::{Address, has_path, is_elsewhere, scheme_of};
 use crate::restore::{
@@ -98,7 +98,7 @@ pub(super) fn bytes(parts: &[Part<'_>]) -> u64 {
 fn wanted(manifest: &Manifest, scope: &Scope) -> u64 {
     let files = manifest
         .entries()
-        .filter(|(path, entry)| scope.holds(path) && entry.kind != Kind::Socket);
+        .filter(|(path, entry)| scope.holds(path) && entry.kind != EntryKind::Socket);
     let mut needed: BTreeSet<RelPath> = BTreeSet::new();
     for (path, _) in files {
         needed.extend(path.ancestors());

@@ -110,7 +110,7 @@ pub(in crate::cli) fn detail(change: &Change) -> String {
     if change.kind == ChangeKind::Type {
         parts.push(format!("{} -> {}", kind(from), kind(to)));
     }
-    if from.mode != to.mode && !matches!(from.kind, crate::model::Kind::Symlink(_)) {
+    if from.mode != to.mode && !matches!(from.kind, crate::model::EntryKind::Symlink(_)) {
         parts.push(format!("mode {:04o} -> {:04o}", from.mode, to.mode));
     }
     if (from.uid, from.gid) != (to.uid, to.gid) {
@@ -134,14 +134,14 @@ pub(in crate::cli) fn detail(change: &Change) -> String {
 
 /// A type in words.
 pub(in crate::cli) fn kind(entry: &Entry) -> &'static str {
-    use crate::model::Kind;
+    use crate::model::EntryKind;
     match entry.kind {
-        Kind::File(_) => "file",
-        Kind::Directory => "directory",
-        Kind::Symlink(_) => "symbolic link",
-        Kind::Fifo => "FIFO",
-        Kind::Socket => "socket",
-        Kind::CharDevice(..) => "character device",
-        Kind::BlockDevice(..) => "block device",
+        EntryKind::File(_) => "file",
+        EntryKind::Directory => "directory",
+        EntryKind::Symlink(_) => "symbolic link",
+        EntryKind::Fifo => "FIFO",
+        EntryKind::Socket => "socket",
+        EntryKind::CharDevice(..) => "character device",
+        EntryKind::BlockDevice(..) => "block device",
     }
 }

@@ -10,7 +10,7 @@ mod layout;
 mod mounts;
 mod state;
 
-use crate::config::{Mode, OnFailure, Source, Subject};
+use crate::config::{Mode, OnFailure, Subject, ValueSource};
 use crate::contract::{Contract, Unavailable};
 use crate::terminal::{Role, size};
 use layout::{Part, Sheet};
@@ -166,11 +166,11 @@ fn limits(sheet: &mut Sheet, contract: &Contract) {
 }
 
 /// Who chose a value; stands in brackets.
-fn chosen(source: &Source) -> Vec<Part<'_>> {
+fn chosen(source: &ValueSource) -> Vec<Part<'_>> {
     match source {
-        Source::Default => vec![Part::Text("the default")],
-        Source::Flag { name } => vec![Part::Text(name)],
-        Source::File { path, line } => vec![
+        ValueSource::Default => vec![Part::Text("the default")],
+        ValueSource::Flag { name } => vec![Part::Text(name)],
+        ValueSource::File { path, line } => vec![
             Part::name(&path.0),
             Part::Text(", line "),
             Part::Whole(line.to_string()),

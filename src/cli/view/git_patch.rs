@@ -7,8 +7,8 @@ use crate::diff::{
     self, Body, Change, ChangeKind, Contents, Line, MAX_TEXT, PatchOptions, binary_patch, git_mode,
     holds_passwords, is_binary, is_refused_by_git, quoted_name,
 };
-use crate::git::{Kind as ObjectKind, Oid};
-use crate::model::{Coverage, Entry, Kind, RelPath};
+use crate::git::{ObjectKind, Oid};
+use crate::model::{Coverage, Entry, EntryKind, RelPath};
 use crate::terminal::{Role, sanitize, size, style};
 
 /// The largest file, in bytes, that is encoded.
@@ -122,7 +122,7 @@ fn sections(change: &Change) -> Vec<Change> {
         to: Some(to),
         from_path: None,
     };
-    let is_link = |entry: &Entry| matches!(entry.kind, Kind::Symlink(_));
+    let is_link = |entry: &Entry| matches!(entry.kind, EntryKind::Symlink(_));
     let is_refused = |path, entry: &Entry| is_refused_by_git(path, Some(entry));
     match (from, to) {
         (None, None) => Vec::new(),
@@ -158,7 +158,7 @@ fn inexpressible(change: &Change) -> Option<&'static str> {
     }
     let to = change.to.as_ref()?;
     let is_usual =
-        |entry: &Entry| matches!(entry.kind, Kind::Symlink(_)) || matches!(entry.mode, 0o644 | 0o755);
+        |entry: &Entry| matches!(entry.kind, EntryKind::Symlink(_)) || matches!(entry.mode, 0o644 | 0o755);
     let Some(from) = &change.from else {
         return (!is_usual(to)).then_some("git records only the modes 644 and 755");
     };

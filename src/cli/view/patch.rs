@@ -4,7 +4,7 @@ use super::changes;
 use crate::cli::commands::Compared;
 use crate::contract::PrivateFiles;
 use crate::diff::{self, Body, Change, Content, Contents, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};
-use crate::model::{Coverage, Entry, Kind, RelPath};
+use crate::model::{Coverage, Entry, EntryKind, RelPath};
 use crate::mount::Root;
 use crate::store::Blobs;
 use crate::store::archive::Piece;
@@ -65,7 +65,10 @@ pub(in crate::cli) fn patch(
 /// The two lines that patch(1) finds a file by; it would make a file of a link, so a link has none.
 fn files(change: &Change) -> Option<[String; 2]> {
     let sides = [&change.from, &change.to].into_iter().flatten();
-    if sides.clone().any(|entry| !matches!(entry.kind, Kind::File(_))) {
+    if sides
+        .clone()
+        .any(|entry| !matches!(entry.kind, EntryKind::File(_)))
+    {
         return None;
     }
     let line = |sign: &str, side: &str, entry: Option<&Entry>, path: &RelPath| {

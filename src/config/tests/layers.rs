@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
 use super::{Home, MOUNT, flags};
-use crate::config::{Flags, Mode, OnFailure, Resolved, Sensitive, Source, Sourced};
+use crate::config::{Flags, Mode, OnFailure, Resolved, Sensitive, Sourced, ValueSource};
 use crate::model::ByteString;
 
 /// One home with any of the three files speaking, and the flags: bits 1, 2, 4, 8 from the lowest layer up.
@@ -60,9 +60,9 @@ fn scalars_take_the_highest_layer_that_speaks() {
         assert_eq!(resolved.limits.max_bytes.value, bytes, "{speaking:04b}");
         let file = |name: &str| ByteString::from(home.configuration().join(name).as_path());
         match (bits.last(), &resolved.mode.source) {
-            (None, Source::Default) | (Some(8), Source::Flag { name: "--snapshot" }) => {}
-            (Some(1 | 2), Source::File { path, .. }) => assert_eq!(*path, file("config.toml")),
-            (Some(4), Source::File { path, line }) => {
+            (None, ValueSource::Default) | (Some(8), ValueSource::Flag { name: "--snapshot" }) => {}
+            (Some(1 | 2), ValueSource::File { path, .. }) => assert_eq!(*path, file("config.toml")),
+            (Some(4), ValueSource::File { path, line }) => {
                 assert_eq!((path, *line), (&file("workspaces/w.toml"), 5));
             }
             other => panic!("{speaking:04b}: {other:?}"),
@@ -89,7 +89,10 @@ fn a_layer_that_is_silent_about_one_key_does_not_hide_it() {
     };
     let resolved = home.load().unwrap().for_workspace("w", &flags).unwrap();
     assert_eq!(resolved.on_failure.value, OnFailure::Block);
-    assert_eq!(resolved.on_failure.source, Source::Flag { name: "--on-failure" });
+    assert_eq!(
+        resolved.on_failure.source,
+        ValueSource::Flag { name: "--on-failure" }
+    );
 }
 
 #[test]
@@ -179,7 +182,7 @@ fn a_workspace_without_a_word_on_recovery_is_off() {
         resolved.mode,
         Sourced {
             value: Mode::Off,
-            source: Source::Default
+            source: ValueSource::Default
         }
     );
 }
@@ -188,9 +191,9 @@ fn values(list: &[Sourced<String>]) -> Vec<String> {
     list.iter().map(|entry| entry.value.clone()).collect()
 }
 
-fn line(source: &Source) -> usize {
+fn line(source: &ValueSource) -> usize {
     match source {
-        Source::File { line, .. } => *line,
+        ValueSource::File { line, .. } => *line,
         other => panic!("{other:?}"),
     }
 }

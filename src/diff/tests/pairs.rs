@@ -3,7 +3,7 @@
 use super::{Built, dir, file, object, symlink, tree, with_mode, with_xattr};
 use crate::diff::ChangeKind::{self, Added, Deleted, Metadata, Mode, Modified, Type};
 use crate::diff::{Comparison, Side, compare};
-use crate::model::{Entry, Kind, Manifest, Time};
+use crate::model::{Entry, EntryKind, Manifest, Time};
 
 fn states() -> Vec<(&'static str, Option<Entry>)> {
     let owned = Entry {
@@ -24,11 +24,11 @@ fn states() -> Vec<(&'static str, Option<Entry>)> {
         ("link", Some(symlink("one"))),
         ("link2", Some(symlink("two"))),
         ("linkmode", Some(with_mode(symlink("one"), 0o700))),
-        ("fifo", Some(object(Kind::Fifo, 0o644))),
-        ("socket", Some(object(Kind::Socket, 0o644))),
-        ("null", Some(object(Kind::CharDevice(1, 3), 0o644))),
-        ("zero", Some(object(Kind::CharDevice(1, 5), 0o644))),
-        ("block", Some(object(Kind::BlockDevice(1, 3), 0o644))),
+        ("fifo", Some(object(EntryKind::Fifo, 0o644))),
+        ("socket", Some(object(EntryKind::Socket, 0o644))),
+        ("null", Some(object(EntryKind::CharDevice(1, 3), 0o644))),
+        ("zero", Some(object(EntryKind::CharDevice(1, 5), 0o644))),
+        ("block", Some(object(EntryKind::BlockDevice(1, 3), 0o644))),
     ]
 }
 

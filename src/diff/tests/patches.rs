@@ -2,7 +2,7 @@
 
 use super::{dir, file, object, path, symlink, with_mode};
 use crate::diff::{Body, Change, ChangeKind, Content, Line, Patch, PatchOptions, patch};
-use crate::model::{Entry, Kind};
+use crate::model::{Entry, EntryKind};
 
 const PLAIN: PatchOptions = PatchOptions {
     context: 1,
@@ -161,7 +161,7 @@ fn what_has_no_content_has_no_patch() {
             "p",
             ChangeKind::Type,
             Some(dir()),
-            Some(object(Kind::Fifo, 0o644)),
+            Some(object(EntryKind::Fifo, 0o644)),
         ),
         change(
             "f",

@@ -8,7 +8,7 @@ use flate2::write::ZlibEncoder;
 use proptest::prelude::*;
 
 use super::scratch::{Scratch, rel};
-use crate::git::{Kind, Live, Oid, Repository, executables, unpushed};
+use crate::git::{Live, ObjectKind, Oid, Repository, executables, unpushed};
 use crate::mount::Root;
 
 /// Asks for everything; what comes out does not matter, only that something does.
@@ -187,7 +187,7 @@ fn loose_objects_that_lie_are_errors() {
     }
     // A tree with more entries than anybody makes, under its right name.
     let entries = b"1 a\0aaaaaaaaaaaaaaaaaaaa".repeat(1_100_000);
-    let tree = Oid::of(Kind::Tree, &entries).unwrap();
+    let tree = Oid::of(ObjectKind::Tree, &entries).unwrap();
     let head = format!("tree {}\0", entries.len());
     put_loose(&scratch, &tree.to_string(), &[head.as_bytes(), &entries].concat());
     scratch.read("", |repository| assert!(repository.tree(&tree).is_err()));

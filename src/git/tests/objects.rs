@@ -1,7 +1,7 @@
 //! Objects, loose and packed, and ids of files.
 
 use super::scratch::{Scratch, clear, rel, text};
-use crate::git::{Kind, Oid, Repository, blob_id, unpushed};
+use crate::git::{ObjectKind, Oid, Repository, blob_id, unpushed};
 
 fn versions(scratch: &Scratch, count: usize) {
     let mut lines: Vec<String> = (0..200).map(|line| format!("line {line} of the file")).collect();
@@ -24,7 +24,7 @@ fn compare(scratch: &Scratch) {
             let object = repository.object(&oid).unwrap().unwrap();
             assert_eq!(object.kind.word(), kind);
             assert!(object.bytes == scratch.git(&["cat-file", kind, name]), "{name}");
-            if object.kind == Kind::Tree {
+            if object.kind == ObjectKind::Tree {
                 let entries = repository.tree(&oid).unwrap().unwrap();
                 let ours = entries.iter().map(|entry| {
                     let kind = if entry.mode == 0o40000 { "tree" } else { "blob" };
@@ -32,7 +32,7 @@ fn compare(scratch: &Scratch) {
                 });
                 assert_eq!(ours.collect::<Vec<_>>(), scratch.lines(&["ls-tree", name]));
             }
-            if object.kind == Kind::Commit {
+            if object.kind == ObjectKind::Commit {
                 let commit = repository.commit(&oid).unwrap().unwrap();
                 let parents: Vec<_> = commit.parents.iter().map(Oid::to_string).collect();
                 let parents = parents.join(" ");
@@ -64,7 +64,7 @@ fn loose_and_packed_objects_are_those_of_git() {
     scratch.read("", |repository| {
         let refs = repository.refs().unwrap();
         let peeled = repository.peel(&refs[&b"refs/tags/v2"[..]]).unwrap().unwrap();
-        assert_eq!(peeled.0, Kind::Commit);
+        assert_eq!(peeled.0, ObjectKind::Commit);
         assert_eq!(peeled.1.to_string(), scratch.text(&["rev-parse", "HEAD"]));
     });
 }
@@ -119,7 +119,7 @@ fn ids_of_files_are_those_of_git() {
         let ours = blob_id(size as u64, content.as_slice()).unwrap();
         assert_eq!(ours.to_string(), scratch.text(&["hash-object", "other"]));
         assert!(blob_id(size as u64 + 1, content.as_slice()).is_err());
-        assert_eq!(Oid::of(Kind::Blob, &content), Some(ours));
+        assert_eq!(Oid::of(ObjectKind::Blob, &content), Some(ours));
     }
     assert!(blob_id(1, &b"xx"[..]).is_err());
 }

@@ -19,7 +19,7 @@ fn flags_come_back_and_only_they_make_another_form() {
     assert_eq!(versions(&manifest), (2, vec![1]));
     assert_eq!(cut(&manifest).1, without);
     for entry in &mut open(&mut manifest, 1).entries {
-        if matches!(entry.kind, Kind::File(_) | Kind::Directory) {
+        if matches!(entry.kind, EntryKind::File(_) | EntryKind::Directory) {
             entry.flags = InodeFlags::IMMUTABLE;
         }
     }
@@ -41,6 +41,6 @@ fn flags_that_cannot_be_are_refused() {
         bytes[at] = wrong;
         assert!(Chunk::decode(&bytes).is_err(), "{wrong} was taken");
     }
-    flagged.kind = Kind::Fifo;
+    flagged.kind = EntryKind::Fifo;
     assert!(Chunk::decode(&one(flagged)).is_err(), "a pipe has none");
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{HELPER, HELPER_VARIABLE, Reach, chosen, words};
 use crate::environment::Environment;
 use crate::platform::remote::{Helper, VOLUME_PLACE};
-use crate::process::command_output::Asked;
+use crate::process::command_output::CommandRequest;
 use crate::process::docker::PATIENCE;
 
 /// A container's state, its image, and where its volumes lie.
@@ -35,7 +35,7 @@ fn helper(volumes: [&str; 2], image: &str) -> Vec<OsString> {
 
 /// What docker says.
 fn ask(docker: &Path, path: &OsStr, words: &[&str]) -> io::Result<String> {
-    let asked = Asked {
+    let asked = CommandRequest {
         name: "docker",
         program: docker,
         path,

@@ -18,12 +18,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use self::volume_snapshot::FOR_SNAPSHOT;
-use super::cleanup_helper::Lifeline;
+use super::cleanup::Lifeline;
 use super::cluster::Permission;
 use super::{Reach, words};
 use crate::environment::Environment;
 use crate::platform::remote::{Address, Spot};
-use crate::process::command_output::Asked;
+use crate::process::command_output::CommandRequest;
 use crate::process::search::{find, path_outside};
 
 pub use self::contexts::settle;
@@ -133,8 +133,8 @@ impl Silence {
     }
 }
 
-fn asked<'a>(program: &'a Path, path: &'a OsStr) -> Asked<'a> {
-    Asked {
+fn asked<'a>(program: &'a Path, path: &'a OsStr) -> CommandRequest<'a> {
+    CommandRequest {
         name: "kubectl",
         program,
         path,

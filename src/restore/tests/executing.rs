@@ -7,7 +7,7 @@ use super::{DELETE, NOTHING, Proposal, Scope, below, path, wrecked};
 use crate::capture::tests::{Meddler, Moment, Place};
 use crate::model::{Operation, PathAct};
 use crate::observer::Phase;
-use crate::restore::{After, Kept, Outcome, Report, RestoreError, Why};
+use crate::restore::{After, KeptPath, Outcome, Report, RestoreError, Why};
 
 fn files() -> Vec<(&'static str, &'static str)> {
     vec![
@@ -137,7 +137,7 @@ fn later_work_stays_unless_it_is_given_up() {
     assert!(!session.place.at("made/by").exists());
 
     let proposal = session.propose_with(Scope::All, DELETE);
-    let edits: Vec<&Kept> = proposal.mounts[0].plan.conflicts.iter().collect();
+    let edits: Vec<&KeptPath> = proposal.mounts[0].plan.conflicts.iter().collect();
     assert_eq!(edits.len(), 1);
     assert_eq!(edits[0].why, Why::LaterEdit(After::Session));
     session.execute(&proposal).unwrap();

@@ -2,7 +2,7 @@
 
 use super::{BOTH, ChangeHistory, DELETE, NOTHING, OVERWRITE, Scope, plan, planned, words};
 use crate::diff::tests::{dir, file, object, symlink, tree, with_mode, with_xattr};
-use crate::model::{Entry, Kind};
+use crate::model::{Entry, EntryKind};
 
 fn states() -> Vec<Option<Entry>> {
     vec![
@@ -15,7 +15,7 @@ fn states() -> Vec<Option<Entry>> {
         Some(with_mode(dir(), 0o700)),
         Some(symlink("one")),
         Some(symlink("two")),
-        Some(object(Kind::Fifo, 0o644)),
+        Some(object(EntryKind::Fifo, 0o644)),
     ]
 }
 
@@ -132,7 +132,7 @@ fn without_a_seen_end_only_what_a_live_snapshot_shows_is_replaced_or_deleted() {
 
 #[test]
 fn a_socket_is_never_made_and_is_removed_like_anything_else() {
-    let socket = || object(Kind::Socket, 0o755);
+    let socket = || object(EntryKind::Socket, 0o755);
     for (then, now, expected) in [
         (Some(socket()), None, vec!["kept p: socket"]),
         (Some(socket()), Some(file("f")), vec!["kept p: socket"]),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::model::{
-    ArchiveId, ArchiveRef, Content, DigestMethod, Entry, InodeFlags, Kind, Name, RelPath, Time, Xattr,
+    ArchiveId, ArchiveRef, Content, DigestMethod, Entry, EntryKind, InodeFlags, Name, RelPath, Time, Xattr,
 };
 
 /// An archive in a temporary directory.
@@ -61,7 +61,7 @@ fn path(text: impl AsRef<[u8]>) -> RelPath {
     RelPath::new(text.as_ref()).unwrap()
 }
 
-fn entry(kind: Kind) -> Entry {
+fn entry(kind: EntryKind) -> Entry {
     Entry {
         name: Name::new(b"unused").unwrap(),
         kind,
@@ -84,7 +84,7 @@ fn entry(kind: Kind) -> Entry {
 
 /// A regular file of `size` bytes whose digest is not known yet.
 fn file(size: u64) -> Entry {
-    entry(Kind::File(Content {
+    entry(EntryKind::File(Content {
         size,
         digest: Digest([0; 32]),
         method: DigestMethod::Plain,
@@ -94,7 +94,7 @@ fn file(size: u64) -> Entry {
 fn directory() -> Entry {
     Entry {
         mode: 0o755,
-        ..entry(Kind::Directory)
+        ..entry(EntryKind::Directory)
     }
 }
 

@@ -9,7 +9,7 @@ use super::header::{Head, HeadKind};
 use super::seek::MAX_INDEX_FRAME;
 use super::sparse::Map;
 use super::{ArchiveError, Blob, BlobKind, INTERNAL, Segment, index, padding};
-use crate::model::{Content, Digest, Entry, Kind, Name, RelPath};
+use crate::model::{Content, Digest, Entry, EntryKind, Name, RelPath};
 
 type Result<T> = std::result::Result<T, ArchiveError>;
 
@@ -68,14 +68,14 @@ impl<W: Write> Writer<W> {
     pub fn member(&mut self, label: &str, path: &RelPath, entry: &Entry) -> Result<()> {
         let name = member_path(label, path, entry.is_dir())?;
         let kind = match &entry.kind {
-            Kind::Socket => return Ok(()),
-            Kind::File(Content { size: 0, .. }) => HeadKind::File { size: 0 },
-            Kind::File(_) => return Err(refused(&name, "a file with content needs its data")),
-            Kind::Directory => HeadKind::Directory,
-            Kind::Symlink(target) => HeadKind::Symlink(target),
-            Kind::Fifo => HeadKind::Fifo,
-            Kind::CharDevice(major, minor) => HeadKind::CharDevice(*major, *minor),
-            Kind::BlockDevice(major, minor) => HeadKind::BlockDevice(*major, *minor),
+            EntryKind::Socket => return Ok(()),
+            EntryKind::File(Content { size: 0, .. }) => HeadKind::File { size: 0 },
+            EntryKind::File(_) => return Err(refused(&name, "a file with content needs its data")),
+            EntryKind::Directory => HeadKind::Directory,
+            EntryKind::Symlink(target) => HeadKind::Symlink(target),
+            EntryKind::Fifo => HeadKind::Fifo,
+            EntryKind::CharDevice(major, minor) => HeadKind::CharDevice(*major, *minor),
+            EntryKind::BlockDevice(major, minor) => HeadKind::BlockDevice(*major, *minor),
         };
         self.whole(&Head::new(&name, kind, entry))
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use super::nothing;
 use super::sides::{Later, live, stored};
-use crate::capture::{CaptureError, Earlier, PrivateOverlay, Seen, Show, check_mount};
+use crate::capture::{CaptureError, Earlier, PrivateOverlay, ScannedTree, Show, check_mount};
 use crate::cli::args::Until;
 use crate::cli::commands::paths;
 use crate::cli::commands::repositories::{repositories, settings};
@@ -324,7 +324,7 @@ pub(in crate::cli) fn differences(
 /// Compares live files with the later snapshot. Paths that cannot be read now are not included.
 fn since(
     (before, after): (Option<&Manifest>, Option<&Manifest>),
-    mut now: Seen,
+    mut now: ScannedTree,
     reveal: &mut PrivateOverlay,
     mount: &MountRecord,
 ) -> BTreeMap<RelPath, Since> {

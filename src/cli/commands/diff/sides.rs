@@ -1,6 +1,6 @@
 //! The two sides of a `diff`: a snapshot, and a later one or the files as they are.
 
-use crate::capture::{Earlier, Latest, LiveScan, PrivateOverlay, Seen, look};
+use crate::capture::{Earlier, Latest, LiveScan, PrivateOverlay, ScannedTree, look};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::model::{Coverage, SnapshotRecord, WithheldFact};
@@ -35,7 +35,7 @@ pub(super) fn live(
     coverage: &Coverage,
     before: Option<Earlier<'_>>,
     check_content: bool,
-) -> Result<Seen, CliError> {
+) -> Result<ScannedTree, CliError> {
     let latest = Latest::find(store, coverage);
     let reference = latest.as_ref().map(Latest::earlier).or(before);
     Ok(look(
@@ -54,13 +54,13 @@ pub(super) fn stored(
     record: &SnapshotRecord,
     coverage: &Coverage,
     reveal: &mut PrivateOverlay,
-) -> Result<Seen, CliError> {
+) -> Result<ScannedTree, CliError> {
     let mut mounts = record.mounts.iter();
     let manifest = match mounts.find(|mount| mount.coverage.label == coverage.label) {
         Some(mount) => reveal.stored_manifest(store, record, mount)?.0,
         None => None,
     };
-    Ok(Seen {
+    Ok(ScannedTree {
         manifest,
         skipped: Vec::new(),
     })

@@ -44,7 +44,7 @@ pub(in crate::cli) fn document(
                 .action(step.action)
                 .others(coverage, &step.others)
         }));
-        let stays = |kept: &crate::restore::Kept| {
+        let stays = |kept: &crate::restore::KeptPath| {
             ChangeDocument::new(coverage, &kept.change).reason(why_words(&kept.why))
         };
         made.kept.extend(mount.plan.kept.iter().map(stays));

@@ -229,7 +229,7 @@ fn path(mount: &Compared, root: usize, change: &Change) -> PathChange {
         .into_iter()
         .flatten();
     let is_program =
-        |entry: &model::Entry| entry.mode & 0o111 != 0 && matches!(entry.kind, model::Kind::File(_));
+        |entry: &model::Entry| entry.mode & 0o111 != 0 && matches!(entry.kind, model::EntryKind::File(_));
     let is_hook = || {
         let path = String::from_utf8_lossy(change.path.as_bytes()).into_owned();
         path.starts_with(".git/hooks/") || path.contains("/.git/hooks/")

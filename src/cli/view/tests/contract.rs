@@ -6,7 +6,7 @@ mod scope;
 
 use crate::cli::view::contract::contract;
 use crate::config::{
-    Isolation, Limits, Mode, OnFailure, Retention, Room, Sensitive, Source, Sourced, Subject,
+    Isolation, Limits, Mode, OnFailure, Retention, Room, Sensitive, Sourced, Subject, ValueSource,
 };
 use crate::contract::{
     Contract, Foreign, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms,
@@ -39,15 +39,15 @@ fn bytes(text: &str) -> ByteString {
     ByteString(text.as_bytes().to_vec())
 }
 
-fn file(line: usize) -> Source {
-    Source::File {
+fn file(line: usize) -> ValueSource {
+    ValueSource::File {
         path: bytes(FILE),
         line,
     }
 }
 
-fn flag(name: &'static str) -> Source {
-    Source::Flag { name }
+fn flag(name: &'static str) -> ValueSource {
+    ValueSource::Flag { name }
 }
 
 fn rule(pattern: &str, source: ExcludeSource) -> ExcludeRule {
@@ -182,7 +182,7 @@ fn without(mode: Mode, reason: Unavailable) -> Contract {
     contract.snapshot = SnapshotTerms {
         created: false,
         mode,
-        source: Source::Default,
+        source: ValueSource::Default,
     };
     contract.retention = None;
     contract.restore = RestoreTerms {

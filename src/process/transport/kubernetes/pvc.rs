@@ -15,7 +15,7 @@ use super::{ASKED, FOR_CLAIM, Kubectl, Silence, exec, place};
 use crate::clock::Entropy;
 use crate::environment::Environment;
 use crate::platform::remote::{Helper, Spot, VOLUME_PLACE};
-use crate::process::transport::cleanup_helper::Lifeline;
+use crate::process::transport::cleanup::Lifeline;
 use crate::process::transport::{HELPER, HELPER_VARIABLE, Reach, chosen, unguessable, words};
 
 /// How long a helper may take to run: its image may have to be fetched.

@@ -67,7 +67,7 @@ fn given() -> impl Strategy<Value = Given> {
         })
 }
 
-fn meta(given: &Given, kind: Kind) -> Entry {
+fn meta(given: &Given, kind: EntryKind) -> Entry {
     let xattrs = given.xattrs.iter().map(|(name, value)| Xattr {
         name: name[..].into(),
         value: value[..].into(),
@@ -95,7 +95,7 @@ fn write(
 ) -> (Member, Option<(Digest, Vec<u8>)>) {
     let name = path(given.path.join(&b'/'));
     let kind = |size| {
-        Kind::File(Content {
+        EntryKind::File(Content {
             size,
             digest: Digest([0; 32]),
             method: DigestMethod::Plain,
@@ -142,12 +142,12 @@ fn write(
         }
         other => {
             let (listed, kind) = match other {
-                What::Directory => (MemberKind::Directory, Kind::Directory),
+                What::Directory => (MemberKind::Directory, EntryKind::Directory),
                 What::Symlink(target) => (
                     MemberKind::Symlink(target.clone()),
-                    Kind::Symlink(target[..].into()),
+                    EntryKind::Symlink(target[..].into()),
                 ),
-                _ => (MemberKind::Fifo, Kind::Fifo),
+                _ => (MemberKind::Fifo, EntryKind::Fifo),
             };
             let entry = meta(given, kind);
             writer.member("m", &name, &entry).unwrap();

@@ -20,21 +20,29 @@ fn every_type_of_member_is_listed_as_it_was_given() {
         writer.member("m", &path("d"), &directory()).unwrap();
         writer.member("m", &path("d/fancy"), &fancy).unwrap();
         writer
-            .member("m", &path("link"), &entry(Kind::Symlink(target.into())))
+            .member("m", &path("link"), &entry(EntryKind::Symlink(target.into())))
             .unwrap();
         writer
-            .member("m", &path("far"), &entry(Kind::Symlink(long.as_slice().into())))
+            .member(
+                "m",
+                &path("far"),
+                &entry(EntryKind::Symlink(long.as_slice().into())),
+            )
             .unwrap();
-        writer.member("m", &path("pipe"), &entry(Kind::Fifo)).unwrap();
-        writer.member("m", &path("socket"), &entry(Kind::Socket)).unwrap();
         writer
-            .member("m", &path("tty"), &entry(Kind::CharDevice(4, 1 << 20)))
+            .member("m", &path("pipe"), &entry(EntryKind::Fifo))
+            .unwrap();
+        writer
+            .member("m", &path("socket"), &entry(EntryKind::Socket))
+            .unwrap();
+        writer
+            .member("m", &path("tty"), &entry(EntryKind::CharDevice(4, 1 << 20)))
             .unwrap();
         writer
             .member(
                 "m",
                 &path("disk"),
-                &entry(Kind::BlockDevice(3_000_000, 4_000_000_000)),
+                &entry(EntryKind::BlockDevice(3_000_000, 4_000_000_000)),
             )
             .unwrap();
         put(writer, &long, b"content");

@@ -89,7 +89,7 @@ fn names_and_links_come_out_as_they_are() {
                 .member(
                     "m",
                     &path(format!("link{number}")),
-                    &entry(Kind::Symlink((*target).into())),
+                    &entry(EntryKind::Symlink((*target).into())),
                 )
                 .unwrap();
         }
@@ -216,7 +216,9 @@ fn metadata_comes_out_as_it_is() {
                 },
             )
             .unwrap();
-        writer.member("m", &path("pipe"), &entry(Kind::Fifo)).unwrap();
+        writer
+            .member("m", &path("pipe"), &entry(EntryKind::Fifo))
+            .unwrap();
         writer
             .member(
                 "m",

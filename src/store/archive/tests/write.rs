@@ -131,7 +131,11 @@ fn what_an_archive_cannot_hold_is_refused_before_anything_is_written() {
         writer.member("a/b", &path("f"), &file(0)),
         writer.member("..", &path("f"), &file(0)),
         writer.member("m", &RelPath::root(), &file(0)),
-        writer.member("m", &path("l"), &entry(Kind::Symlink(b"a\0b".as_slice().into()))),
+        writer.member(
+            "m",
+            &path("l"),
+            &entry(EntryKind::Symlink(b"a\0b".as_slice().into())),
+        ),
         writer.member("m", &path("f"), &huge),
         writer.hard_link("m", &path("f"), &directory(), ("m", &path("g"))),
         writer

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{at, bytes, captured, contract, coverage, ordinary, project, rule, stack};
-use crate::config::{Source, Subject};
+use crate::config::{Subject, ValueSource};
 use crate::contract::{MountState, NotCovered};
 use crate::model::{ByteString, ExcludeSource, RelPath, WithheldPath, WithheldReason};
 use crate::terminal::sanitize;
@@ -55,7 +55,7 @@ fn no_name_reaches_the_terminal_as_it_is() {
     let mut value = project(vec![first, inner, out, captured("/c", "c", vec![])]);
     value.store = Some(root.clone());
     value.restore.overwrites = vec![root.clone()];
-    let source = Source::File {
+    let source = ValueSource::File {
         path: root.clone(),
         line: 1,
     };
@@ -97,7 +97,7 @@ fn a_path_is_never_cut_and_never_broken() {
     let long = format!("/home/ann/{}/with a blank, and more/end", "deep/".repeat(60));
     let mut value = project(vec![captured(&long, "end", vec![])]);
     value.store = Some(bytes(&long));
-    value.snapshot.source = Source::File {
+    value.snapshot.source = ValueSource::File {
         path: bytes(&long),
         line: 4,
     };

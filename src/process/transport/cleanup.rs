@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::channel::until_ended;
 use crate::model::ProcessRef;
 use crate::process::child_registry;
-use crate::process::command_output::Asked;
+use crate::process::command_output::CommandRequest;
 use crate::process::identity::{is_alive, reference};
 use crate::process::probe::INSTANCE_VARIABLE;
 
@@ -112,7 +112,7 @@ pub fn hold(from: impl Read, then: &[OsString]) {
 
 fn remove(program: &Path, words: &[OsString]) {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let asked = Asked {
+    let asked = CommandRequest {
         name: "it",
         program,
         path: &path,
