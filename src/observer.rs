@@ -36,7 +36,7 @@ pub trait Observer: Send + Sync {
     /// Whether the operator asked to stop (Ctrl-C, SIGTERM). Asked often; must be cheap.
     fn cancelled(&self) -> bool;
     /// A restore came to a point after which, if its process dies there, another one has to take up the work. The names are
-    /// those of `docs/architecture.md`. Only tests listen.
+    /// those of `docs/internals/details.md`. Only tests listen.
     fn reached(&self, _point: &'static str) {}
 }
 

@@ -1,5 +1,5 @@
 //! Restore: a plan that is made, shown, and then carried out: staged, journaled, moved, decided. Whoever comes after a crash
-//! finishes it or takes it back (`docs/architecture.md` has the steps).
+//! finishes it or takes it back (`docs/internals/architecture.md` has the steps).
 
 mod apply;
 mod attribution;

@@ -411,3 +411,33 @@ fn the_glossary_names_what_is_there() {
     }
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
+
+#[test]
+fn the_page_for_newcomers_is_short_and_names_files_that_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/internals/architecture.md")).unwrap();
+    let lines = page.lines().count();
+    assert!(lines <= 200, "{lines} lines");
+    // What stands between backticks.
+    let named: Vec<&str> = page.split('`').skip(1).step_by(2).collect();
+    let files = named
+        .iter()
+        .filter(|name| name.contains('/') && (name.ends_with(".rs") || name.ends_with('/')));
+    let mut missing = Vec::new();
+    let mut count = 0;
+    for file in files {
+        count += 1;
+        let places = [
+            root.join("src").join(file),
+            root.join("src/platform").join(file),
+            root.join(file),
+        ];
+        if !places.iter().any(|place| place.exists()) {
+            missing.push(*file);
+        }
+    }
+    assert!(count > 60, "only {count} files were read");
+    // Beside a module: there are many.
+    missing.retain(|file| *file != "tests/");
+    assert!(missing.is_empty(), "{missing:?}");
+}

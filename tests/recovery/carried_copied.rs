@@ -120,7 +120,7 @@ fn a_full_disk_there_leaves_the_work_to_the_shell() {
     command
         .run()
         .code(2)
-        .shows("this program cannot be copied there: it cannot be stored in");
+        .shows("jackin cannot be copied there: it cannot be stored");
     drop(disk);
 }
 
