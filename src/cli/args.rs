@@ -65,13 +65,13 @@ pub struct RecoveryArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct GlobalArgs {
-    /// Say less: only results, warnings and errors
+    /// Print only results, warnings and errors
     #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 900)]
     pub quiet: bool,
-    /// Say more
+    /// Print more details
     #[arg(short, long, global = true, display_order = 901)]
     pub verbose: bool,
-    /// Colours: auto, always or never
+    /// Use colors: auto, always or never
     #[arg(
         long,
         global = true,
@@ -82,10 +82,10 @@ pub struct GlobalArgs {
         display_order = 902
     )]
     pub color: Color,
-    /// Do not show results in a pager
+    /// Print results without a pager
     #[arg(long, global = true, display_order = 903)]
     pub no_pager: bool,
-    /// Append what is said, and more, to FILE, with times
+    /// Append a detailed log with timestamps to FILE
     #[arg(
         long,
         global = true,
@@ -123,61 +123,61 @@ impl GlobalArgs {
 /// The verbs, in the order in which a user meets them.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Verb {
-    /// Print what would be captured and restored; change nothing
+    /// Print the recovery contract without changing anything
     Explain(ExplainArgs),
-    /// Run a command as a session that can be undone
+    /// Run a command in a session that you can undo
     Launch(LaunchArgs),
-    /// Take the baseline for a session that something else starts
+    /// Start a session for a command you run yourself
     Begin(BeginArgs),
-    /// End a session that `begin` began
+    /// End a session started with `begin`
     End(EndArgs),
-    /// Take a named snapshot inside a running session
+    /// Take a named snapshot in a running session
     Checkpoint(CheckpointArgs),
-    /// Take a checkpoint of a session, then run a command
+    /// Take a checkpoint, then run a command
     Exec(ExecArgs),
     /// List sessions and their snapshots
     List(ListArgs),
-    /// Show one session in full
+    /// Show the details of a session
     Show(ShowArgs),
     /// Show what changed since a snapshot
     Diff(DiffArgs),
-    /// Put files back as they were in a snapshot
+    /// Restore files from a snapshot
     Restore(RestoreArgs),
-    /// Take the last restore back
+    /// Undo the last restore
     Undo(UndoArgs),
-    /// Finish a restore that was interrupted
+    /// Finish an interrupted restore
     Resume(ResumeArgs),
-    /// Take a restore back that was interrupted
+    /// Roll back an interrupted restore
     Abort(AbortArgs),
-    /// Write a snapshot into a new directory, to work on there
+    /// Write a snapshot to a new directory to work in
     Fork(ForkArgs),
-    /// Write a snapshot into one file that needs no store
+    /// Write a snapshot to a self-contained file
     Export(ExportArgs),
-    /// Take over a snapshot that `export` wrote, here or elsewhere
+    /// Import a snapshot from a file or a replica
     Import(ImportArgs),
-    /// Check that the store is whole
+    /// Check the store for damaged or missing data
     Verify(VerifyArgs),
-    /// Show the receipts of everything that was done
+    /// Show the log of all operations
     Log(LogArgs),
-    /// Give up what goes beyond the rules of retention
+    /// Delete snapshots that exceed the retention policy
     Prune(PruneArgs),
-    /// Copy the store to the object store that the configuration names
+    /// Copy the store to the configured object store
     Replicate(ReplicateArgs),
-    /// Keep a session or a snapshot whatever the rules say
+    /// Exempt a session or snapshot from retention
     Pin(PinArgs),
-    /// Let the rules apply again
+    /// Let retention delete a session or snapshot again
     Unpin(PinArgs),
-    /// Make the catalog anew from the snapshots and the receipts
+    /// Rebuild the catalog from snapshots and receipts
     Rebuild(RebuildArgs),
-    /// Look for what is wrong, and say what to type
+    /// Check the installation and suggest fixes
     Doctor(DoctorArgs),
-    /// Turn recovery on for a workspace
+    /// Enable recovery for a workspace
     Init(InitArgs),
-    /// Take snapshots inside the agents that you run already
+    /// Take snapshots inside agents, through their hooks
     Hook(HookArgs),
-    /// Serve checkpoints to an agent as tools
+    /// Serve checkpoints to an agent as MCP tools
     Mcp(McpArgs),
-    /// Look, and go back, on a screen
+    /// Browse sessions and restore files interactively
     Ui(UiArgs),
     /// Print shell completions
     Completions(CompletionsArgs),

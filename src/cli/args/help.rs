@@ -44,13 +44,13 @@ pub(in crate::cli) const VERBS: [&str; 30] = [
 /// The verbs as a user meets them.
 const GROUPS: [(&str, &[&str]); 5] = [
     (
-        "Around a session",
+        "Sessions",
         &["explain", "launch", "begin", "end", "checkpoint", "exec"],
     ),
-    ("Look", &["ui", "list", "show", "diff"]),
-    ("Go back", &["restore", "undo", "resume", "abort", "fork"]),
+    ("Inspect", &["ui", "list", "show", "diff"]),
+    ("Restore", &["restore", "undo", "resume", "abort", "fork"]),
     (
-        "The store",
+        "Store",
         &[
             "export",
             "import",
@@ -64,7 +64,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "doctor",
         ],
     ),
-    ("Fitting it in", &["init", "hook", "mcp", "completions", "man"]),
+    ("Setup", &["init", "hook", "mcp", "completions", "man"]),
 ];
 
 /// Help wider than this is hard to read.

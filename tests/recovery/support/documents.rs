@@ -207,6 +207,15 @@ impl Changes {
         all.sort();
         all
     }
+
+    /// A path with the other side of its rename, which a restore includes.
+    pub(crate) fn sides_of(&self, path: &[u8]) -> Vec<Vec<u8>> {
+        let renames = self.all.iter().filter_map(|change| {
+            let from = change.from.as_deref()?;
+            (path == from || path == change.path).then(|| [change.path.clone(), from.to_vec()])
+        });
+        renames.flatten().chain([path.to_vec()]).collect()
+    }
 }
 
 /// What `restore --json` or `undo --json` said; paths sorted.
