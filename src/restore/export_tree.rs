@@ -31,10 +31,10 @@ pub struct Written {
     pub unread: u64,
 }
 
-/// Writes what `scope` takes of `manifest` into `directory`, which must be absent or empty but for the mark of a [`Fresh`]. A
+/// Writes what `scope` takes of `manifest` into `directory`, which must be absent or empty but for the mark of an [`OutputDir`]. A
 /// directory made here is open to its owner only.
 ///
-/// [`Fresh`]: super::Fresh
+/// [`OutputDir`]: super::OutputDir
 ///
 /// # Errors
 /// [`RestoreError::NotEmpty`], or what keeps an object from being made; then what was made here is removed again, and
