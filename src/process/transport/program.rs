@@ -69,8 +69,9 @@ pub(super) fn for_machine(
     }
 }
 
-/// Returns true if only the operator or root can write the build and its directory. Whoever may write above that can put another
-/// directory in its place, but none that passes this check.
+/// Returns true if only the operator or root can write the build and its directory.
+///
+/// A user who can write a parent directory can replace this one, but not with one that passes the check.
 fn is_trusted(build: &Path) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
     let own = platform::own_ids().0;

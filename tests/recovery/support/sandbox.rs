@@ -147,7 +147,7 @@ impl Sandbox {
             beside.join(format!("jackin-{}-linux", std::env::consts::ARCH)),
         )
         .unwrap();
-        // Whatever the umask, nobody else may write there.
+        // The umask may allow others to write there; the program then ignores the build.
         fs::set_permissions(&beside, fs::Permissions::from_mode(0o755)).unwrap();
         self.binary = program;
     }
