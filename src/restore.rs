@@ -53,7 +53,7 @@ pub use output_dir::{OutputDir, is_empty};
 pub use plan::{Action, After, KeptPath, Plan, Step, Why, plan};
 pub use proposal::{MountRequest, Proposal, ProposedMount, Purpose, propose};
 pub use recovery::{
-    Cleared, TakenBack, abort, clear_up, hurt_papers, leave, pending, proposal, resume, settle,
+    Cleared, TakenBack, abort, clear_up, damaged_journals, leave, pending, proposal, resume, settle,
 };
 pub use repositories::{Locked, refuse_locked};
 pub use scope::{Allow, Scope};

@@ -70,7 +70,7 @@ pub use reconcile::LostRecord;
 pub use record::{check_record, parse_record};
 pub use repack::{RepackGroup, RepackPlan, Repacked};
 pub use replica::{ReplicaIdentity, ReplicaOutcome};
-pub use restore_journal::{HurtPaper, PendingRestore, RestoreJournal, Stage as RestoreStage};
+pub use restore_journal::{DamagedJournal, PendingRestore, RestoreJournal, Stage as RestoreStage};
 pub use sealed::DecryptedContent;
 pub use upload_source::StoredArchive;
 pub use verify::{Finding, Verified};

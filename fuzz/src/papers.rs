@@ -110,7 +110,7 @@ fn act(world: &World, how: u8) -> Option<(BTreeSet<RelPath>, bool)> {
         assert!(
             matches!(
                 error,
-                StoreError::Damaged { .. } | StoreError::HurtPaper { .. } | StoreError::Newer { .. }
+                StoreError::Damaged { .. } | StoreError::DamagedJournal { .. } | StoreError::Newer { .. }
             ),
             "{error}"
         )

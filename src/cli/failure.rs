@@ -29,7 +29,7 @@ impl From<StoreError> for CliError {
                 .hint("if you have a copy of receipts.log, put it back")
                 .command("or go on without them", "rebuild --accept-loss"),
             ErrorKind::Integrity => match &error {
-                StoreError::HurtPaper { path, instance, .. } => restoring::past_a_hurt_paper(made, path, instance.as_ref()),
+                StoreError::DamagedJournal { path, instance, .. } => restoring::past_a_hurt_paper(made, path, instance.as_ref()),
                 _ => hurt(made),
             },
             _ if is_full(&error) => made.hint(
@@ -109,7 +109,7 @@ fn store_kind(error: &StoreError) -> ErrorKind {
         | StoreError::Sealed { .. }
         | StoreError::Chain { .. }
         | StoreError::Untold { .. }
-        | StoreError::HurtPaper { .. }
+        | StoreError::DamagedJournal { .. }
         | StoreError::LostRecord { .. }
         | StoreError::Content { .. }
         | StoreError::Manifest { .. }

@@ -11,7 +11,7 @@ use crate::config::{self, settle, shown};
 use crate::contract::STAGING_PREFIX;
 use crate::model::{AsideChange, InstanceId, StagePlace};
 use crate::platform::remote::{above, is_elsewhere, upwards};
-use crate::restore::hurt_papers;
+use crate::restore::damaged_journals;
 use crate::session::{Reason, State, state};
 use crate::store::{
     HeldLock, Holder, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey,
@@ -131,14 +131,14 @@ fn set_aside(store: &Store, rows: &[InstanceRow]) -> BTreeMap<PathBuf, u64> {
 /// Restores that were interrupted.
 fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Sessions, severity, what);
-    let hurt = hurt_papers(store).unwrap_or_else(|error| {
+    let hurt = damaged_journals(store).unwrap_or_else(|error| {
         let what = format!("whether the papers of interrupted restores are whole cannot be told: {error}");
         findings.push(found(Severity::Error, what).damage());
         Vec::new()
     });
     let mut past_help = Vec::new();
     for paper in &hurt {
-        let StoreError::HurtPaper { path, instance, .. } = &paper.error else {
+        let StoreError::DamagedJournal { path, instance, .. } = &paper.error else {
             continue;
         };
         let Some(instance) = instance else { continue };

@@ -25,7 +25,7 @@ use crate::model::{
 use crate::mount::{Dir, Root};
 use crate::platform;
 use crate::platform::remote::is_elsewhere;
-use crate::store::{HurtPaper, PendingRestore, RestoreJournal, RestoreStage, Store, StoreError};
+use crate::store::{DamagedJournal, PendingRestore, RestoreJournal, RestoreStage, Store, StoreError};
 
 /// What was cleared up before something else could begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub fn settle(
 /// Removes the staging directories of a restore that moved nothing. What is older than they are was never staged there.
 ///
 /// # Errors
-/// [`StoreError::HurtPaper`] when something was moved there after all, so there was a journal: nothing is touched then.
+/// [`StoreError::DamagedJournal`] when something was moved there after all, so there was a journal: nothing is touched then.
 fn forget(papers: &RestoreJournal) -> Result<Vec<RestoreError>, RestoreError> {
     let (mut left, intent) = (Vec::new(), papers.intent());
     if let Some(moved) = moved(&intent.mounts)? {
@@ -165,8 +165,8 @@ fn moved<'m>(mounts: impl IntoIterator<Item = &'m IntentMount>) -> Result<Option
 ///
 /// # Errors
 /// [`StoreError::Io`].
-pub fn hurt_papers(store: &Store) -> Result<Vec<HurtPaper>, StoreError> {
-    let mut hurt = store.hurt_papers()?;
+pub fn damaged_journals(store: &Store) -> Result<Vec<DamagedJournal>, StoreError> {
+    let mut hurt = store.damaged_journals()?;
     // Of a restore whose intent nobody can read, nobody knows where it moved something: that it is hurt is told already.
     for found in store.pending_restores().unwrap_or_default() {
         let here = |mount: &&IntentMount| !is_elsewhere(&mount.coverage.root.to_path());
@@ -175,7 +175,7 @@ pub fn hurt_papers(store: &Store) -> Result<Vec<HurtPaper>, StoreError> {
             && !found.alive
             && let Ok(Some(moved)) = moved(found.intent.mounts.iter().filter(here))
         {
-            hurt.push(HurtPaper {
+            hurt.push(DamagedJournal {
                 error: store.lost_journal(&found.intent, &moved),
                 is_spare: false,
             });

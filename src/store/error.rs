@@ -116,7 +116,7 @@ pub enum StoreError {
     },
     /// A paper of an interrupted restore does not hold what it must, or is gone.
     #[error("{path:?} is damaged: {why}")]
-    HurtPaper {
+    DamagedJournal {
         /// The file.
         path: PathBuf,
         /// Whose restore it is, when that is known.

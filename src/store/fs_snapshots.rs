@@ -205,7 +205,7 @@ fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
 /// The paper, as damage of the store when it cannot be used.
 fn read(directory: &Path) -> Result<Option<FsSnapshotIntent>, StoreError> {
     codec::read(directory, PAPER).map_err(|error| match error {
-        StoreError::HurtPaper { path, why, .. } => StoreError::Damaged { path, why },
+        StoreError::DamagedJournal { path, why, .. } => StoreError::Damaged { path, why },
         other => other,
     })
 }

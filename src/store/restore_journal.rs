@@ -13,7 +13,7 @@ use super::{Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::model::{Decision, Intent, Journal, JournalParts, RestoreId};
 use crate::platform;
 
-pub use check::HurtPaper;
+pub use check::DamagedJournal;
 use codec::{journal_is_gone, read, read_decision, read_intent, read_journal, write};
 
 /// How far an interrupted restore came.
@@ -48,7 +48,7 @@ pub struct RestoreJournal {
 }
 
 const INTENT: &str = "intent";
-/// The same once more: a restore whose intent is hurt can still be finished and taken back.
+/// A copy of the intent: a restore whose intent is damaged can still be finished or rolled back.
 const COPY: &str = "intent.copy";
 const JOURNAL: &str = "journal";
 const DECISION: &str = "decision";
@@ -64,7 +64,7 @@ impl RestoreJournal {
     /// The journal, when the restore came so far.
     ///
     /// # Errors
-    /// [`StoreError::HurtPaper`], [`StoreError::Newer`], [`StoreError::Io`].
+    /// [`StoreError::DamagedJournal`], [`StoreError::Newer`], [`StoreError::Io`].
     pub fn journal(&self) -> Result<Option<Journal>, StoreError> {
         let _kept = self.layout.enter()?;
         read_journal(&self.directory, &self.intent)
@@ -226,16 +226,16 @@ impl Store {
     /// The restores that are under way or were interrupted, oldest first. Makes nothing.
     ///
     /// # Errors
-    /// [`StoreError::HurtPaper`], [`StoreError::Newer`], [`StoreError::Io`].
+    /// [`StoreError::DamagedJournal`], [`StoreError::Newer`], [`StoreError::Io`].
     pub fn pending_restores(&self) -> Result<Vec<PendingRestore>, StoreError> {
         let _kept = self.layout().enter()?;
         let mut found = Vec::new();
         for id in ids(self.layout())? {
             let directory = self.layout().restore(&id);
             let alive = lock::is_taken(&directory.join(LOCK))?;
-            // What is written last is looked at first. A decision that is hurt decides nothing.
+            // The decision is written last, so it is read first. A damaged decision decides nothing.
             let decision = match read(&directory, DECISION) {
-                Err(StoreError::HurtPaper { .. }) => Err(()),
+                Err(StoreError::DamagedJournal { .. }) => Err(()),
                 other => Ok(other?),
             };
             let stage = match decision {

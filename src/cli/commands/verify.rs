@@ -7,7 +7,7 @@ use crate::cli::document::{DamageDocument, Head, VerifyDocument, VerifyOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::model::InstanceId;
-use crate::restore::hurt_papers;
+use crate::restore::damaged_journals;
 use crate::store::{Finding, Store, StoreError, Verified};
 use crate::terminal::{sanitize, size, width};
 
@@ -72,7 +72,7 @@ fn papers(store: &Store, verified: &mut Verified) -> Vec<InstanceId> {
         path: None,
         what,
     };
-    let hurt = hurt_papers(store).unwrap_or_else(|error| {
+    let hurt = damaged_journals(store).unwrap_or_else(|error| {
         let what = format!("whether the papers of interrupted restores are whole cannot be told: {error}");
         verified.findings.push(found(what));
         Vec::new()
@@ -80,7 +80,7 @@ fn papers(store: &Store, verified: &mut Verified) -> Vec<InstanceId> {
     for paper in hurt {
         let mut what = paper.error.to_string();
         match paper.error {
-            StoreError::HurtPaper { instance, .. } if !paper.is_spare => past_help.extend(instance),
+            StoreError::DamagedJournal { instance, .. } if !paper.is_spare => past_help.extend(instance),
             _ if paper.is_spare => {
                 what.push_str("; there is a copy of it, so `resume` and `abort` do what they must")
             }

@@ -138,7 +138,10 @@ fn an_intent_that_stages_in_somebody_elses_directory_empties_nothing() {
     let cleared = clear_up(&session.place.store, &coverages, &acting);
     assert_eq!(fs::read_to_string(documents.join("letter")).unwrap(), "dear");
     assert!(
-        matches!(cleared, Err(RestoreError::Store(StoreError::HurtPaper { .. }))),
+        matches!(
+            cleared,
+            Err(RestoreError::Store(StoreError::DamagedJournal { .. }))
+        ),
         "{cleared:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Which papers of interrupted restores are hurt: a look that changes nothing.
+//! Lists the damaged files of interrupted restores; changes nothing.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use super::{COPY, INTENT, JOURNAL, LOCK, ids, is_of_restore};
 use crate::model::Intent;
 use crate::store::{Store, StoreError, durable, lock};
 
-/// A paper that is hurt.
+/// A damaged file of an interrupted restore.
 #[derive(Debug)]
-pub struct HurtPaper {
+pub struct DamagedJournal {
     /// What is wrong with it.
     pub error: StoreError,
     /// The restore can be finished and taken back all the same, by a copy.
@@ -21,7 +21,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn hurt_papers(&self) -> Result<Vec<HurtPaper>, StoreError> {
+    pub fn damaged_journals(&self) -> Result<Vec<DamagedJournal>, StoreError> {
         let _kept = self.layout().enter()?;
         let mut found = Vec::new();
         for id in ids(self.layout())? {
@@ -41,29 +41,31 @@ impl Store {
 }
 
 /// Adds what is wrong with the papers in `directory`.
-fn look(directory: &Path, found: &mut Vec<HurtPaper>) -> Result<(), StoreError> {
+fn look(directory: &Path, found: &mut Vec<DamagedJournal>) -> Result<(), StoreError> {
     let mut intents = Vec::new();
-    let mut hurt = Vec::new();
+    let mut damaged = Vec::new();
     for name in [INTENT, COPY] {
         match read::<Intent>(directory, name) {
             Ok(Some(intent)) => intents.push(intent),
             // The journal is thrown away before both. Without one the copy alone is what a kill leaves.
             Ok(None) if name == INTENT && durable::is_there(&directory.join(JOURNAL))? => {
-                hurt.push(intent_is_gone(directory));
+                damaged.push(intent_is_gone(directory));
             }
             Ok(None) => {}
-            Err(error @ (StoreError::HurtPaper { .. } | StoreError::Newer { .. })) => hurt.push(error),
+            Err(error @ (StoreError::DamagedJournal { .. } | StoreError::Newer { .. })) => {
+                damaged.push(error)
+            }
             Err(error) => return Err(error),
         }
     }
     let Some(intent) = intents.first() else {
-        found.extend(hurt.into_iter().map(|error| HurtPaper {
+        found.extend(damaged.into_iter().map(|error| DamagedJournal {
             error,
             is_spare: false,
         }));
         return Ok(());
     };
-    found.extend(hurt.into_iter().map(|error| HurtPaper {
+    found.extend(damaged.into_iter().map(|error| DamagedJournal {
         error: of(intent, error),
         is_spare: true,
     }));
@@ -73,7 +75,7 @@ fn look(directory: &Path, found: &mut Vec<HurtPaper>) -> Result<(), StoreError> 
     ];
     for error in others.into_iter().filter_map(Result::err) {
         match error {
-            StoreError::HurtPaper { .. } | StoreError::Newer { .. } => found.push(HurtPaper {
+            StoreError::DamagedJournal { .. } | StoreError::Newer { .. } => found.push(DamagedJournal {
                 error,
                 is_spare: false,
             }),

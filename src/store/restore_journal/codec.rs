@@ -56,7 +56,7 @@ pub(in crate::store) fn read<T: Paper>(directory: &Path, name: &str) -> Result<O
     let Some(bytes) = durable::read(&path, LIMIT)? else {
         return Ok(None);
     };
-    let damaged = |why: String| StoreError::HurtPaper {
+    let damaged = |why: String| StoreError::DamagedJournal {
         path: path.clone(),
         instance: None,
         why,
@@ -85,7 +85,7 @@ pub(in crate::store) fn read<T: Paper>(directory: &Path, name: &str) -> Result<O
     Ok(Some(read.content))
 }
 
-/// The intent: it, or its copy when it is hurt, or gone although the journal, which is thrown away before it, is there.
+/// Reads the intent, or its copy if the intent is damaged, or missing while the journal, which is deleted first, still exists.
 pub(super) fn read_intent(directory: &Path) -> Result<Option<Intent>, StoreError> {
     match read(directory, INTENT) {
         Ok(None) if !durable::is_there(&directory.join(JOURNAL))? => Ok(None),
@@ -93,9 +93,9 @@ pub(super) fn read_intent(directory: &Path) -> Result<Option<Intent>, StoreError
             Some(intent) => Ok(Some(intent)),
             None => Err(intent_is_gone(directory)),
         },
-        Err(hurt @ StoreError::HurtPaper { .. }) => match read(directory, COPY) {
+        Err(damaged @ StoreError::DamagedJournal { .. }) => match read(directory, COPY) {
             Ok(Some(intent)) => Ok(Some(intent)),
-            Ok(None) | Err(_) => Err(hurt),
+            Ok(None) | Err(_) => Err(damaged),
         },
         other => other,
     }
@@ -103,7 +103,7 @@ pub(super) fn read_intent(directory: &Path) -> Result<Option<Intent>, StoreError
 
 /// The error of a restore with a journal and without an intent.
 pub(super) fn intent_is_gone(directory: &Path) -> StoreError {
-    StoreError::HurtPaper {
+    StoreError::DamagedJournal {
         path: directory.join(INTENT),
         instance: None,
         why: "it is gone, although the journal is there".to_owned(),
@@ -114,7 +114,7 @@ pub(super) fn intent_is_gone(directory: &Path) -> StoreError {
 pub(super) fn read_journal(directory: &Path, intent: &Intent) -> Result<Option<Journal>, StoreError> {
     let journal: Option<Journal> = read(directory, JOURNAL).map_err(|error| of(intent, error))?;
     if let Some(journal) = &journal {
-        journal_paths::belongs(journal, intent).map_err(|why| hurt(directory, intent, why))?;
+        journal_paths::belongs(journal, intent).map_err(|why| damaged(directory, intent, why))?;
     }
     Ok(journal)
 }
@@ -125,8 +125,8 @@ pub(super) fn read_decision(directory: &Path, intent: &Intent) -> Result<Option<
 }
 
 /// The error of the journal of a restore with this intent.
-pub(super) fn hurt(directory: &Path, intent: &Intent, why: String) -> StoreError {
-    StoreError::HurtPaper {
+pub(super) fn damaged(directory: &Path, intent: &Intent, why: String) -> StoreError {
+    StoreError::DamagedJournal {
         path: directory.join(JOURNAL),
         instance: Some(intent.instance.clone()),
         why,
@@ -136,7 +136,7 @@ pub(super) fn hurt(directory: &Path, intent: &Intent, why: String) -> StoreError
 /// The same error, which says whose restore it is.
 pub(super) fn of(intent: &Intent, error: StoreError) -> StoreError {
     match error {
-        StoreError::HurtPaper { path, why, .. } => StoreError::HurtPaper {
+        StoreError::DamagedJournal { path, why, .. } => StoreError::DamagedJournal {
             path,
             instance: Some(intent.instance.clone()),
             why,
@@ -147,5 +147,5 @@ pub(super) fn of(intent: &Intent, error: StoreError) -> StoreError {
 
 pub(super) fn journal_is_gone(directory: &Path, intent: &Intent, moved: &Path) -> StoreError {
     let why = format!("it is gone, although the restore had moved something already, to {moved:?}");
-    hurt(directory, intent, why)
+    damaged(directory, intent, why)
 }

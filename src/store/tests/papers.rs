@@ -122,7 +122,7 @@ fn left(store: &Store, intent: &Intent, journal: Option<&Journal>) {
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: Result<T, StoreError>, about: &str) {
     assert!(
-        matches!(result, Err(StoreError::HurtPaper { .. })),
+        matches!(result, Err(StoreError::DamagedJournal { .. })),
         "{about}: {result:?}"
     );
 }
@@ -247,7 +247,7 @@ fn a_journal_that_moves_things_elsewhere_is_refused() {
 }
 
 /// Flips a byte, or removes the file.
-fn hurt(store: &Store, name: &str, gone: bool) {
+fn damaged(store: &Store, name: &str, gone: bool) {
     let path = store.layout().restore(&id()).join(name);
     if gone {
         return fs::remove_file(path).unwrap();
@@ -268,7 +268,7 @@ fn an_intent_that_is_hurt_is_known_by_its_copy() {
             left(&store, &intent(), Some(&journal()));
         }
         drop(papers);
-        hurt(&store, "intent", gone);
+        damaged(&store, "intent", gone);
         // A store that is opened sweeps what no restore needs.
         drop(store);
         let store = home.write();
@@ -286,9 +286,9 @@ fn an_intent_of_which_both_are_hurt_is_named() {
     let home = Place::new();
     let store = home.write();
     drop(store.run_transaction(intent()).unwrap());
-    hurt(&store, "intent.copy", false);
+    damaged(&store, "intent.copy", false);
     assert_eq!(store.pending_restores().unwrap().len(), 1);
-    hurt(&store, "intent", false);
+    damaged(&store, "intent", false);
     refused(store.pending_restores(), "both");
 }
 
@@ -298,15 +298,15 @@ fn an_intent_of_which_both_are_gone_is_named() {
     let store = home.write();
     drop(store.run_transaction(intent()).unwrap());
     left(&store, &intent(), Some(&journal()));
-    hurt(&store, "intent", true);
-    hurt(&store, "intent.copy", true);
+    damaged(&store, "intent", true);
+    damaged(&store, "intent.copy", true);
     // A restore with a journal may have moved anything: it is neither swept nor forgotten.
     drop(store);
     let store = home.write();
     refused(store.pending_restores(), "both");
     refused(store.take_up(&id()), "both");
-    assert_eq!(store.hurt_papers().unwrap().len(), 1);
+    assert_eq!(store.damaged_journals().unwrap().len(), 1);
     // Without one the papers were thrown away, or never made.
-    hurt(&store, "journal", true);
+    damaged(&store, "journal", true);
     assert!(store.pending_restores().unwrap().is_empty());
 }

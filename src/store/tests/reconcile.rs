@@ -71,9 +71,9 @@ fn who_comes_after_a_kill_before_a_receipt_tells_of_the_record() {
     let log = fs::read(place.layout().receipts()).unwrap();
     killed_before_the_receipt(&store, 5);
     fs::create_dir(place.layout().draft(&snapshot(5))).unwrap();
-    let mut hurt = log.clone();
-    hurt[30] ^= 1;
-    fs::write(place.layout().receipts(), hurt).unwrap();
+    let mut damaged = log.clone();
+    damaged[30] ^= 1;
+    fs::write(place.layout().receipts(), damaged).unwrap();
     let _ = Store::open_write(&place.root);
     assert!(place.layout().draft(&snapshot(5)).exists());
     fs::write(place.layout().receipts(), log).unwrap();

@@ -171,7 +171,7 @@ fn restores_undos_and_what_takes_them_up() {
         }
         chain(&mut wreck, &mut dice, &mut tallies);
     }
-    // What the last one left is no obstacle to anything. A restore that was decided before its kill waits for nobody: the next
+    // What the last one left blocks nothing. A restore that was decided before its kill needs no `resume`: the next
     // command on the same files clears up behind it, also one that finds nothing else to do.
     wreck.run("restore").ok();
     assert_same_tree(&wreck.good, &wreck.scene.tree());
