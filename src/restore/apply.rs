@@ -6,9 +6,9 @@ use std::io;
 
 use super::RestoreError;
 use super::build::concerns_all;
-use super::file_identity::{Exchange, aside_name, exchange, finish_steps, fits, is_same_object};
+use super::file_identity::{Exchange, aside_name, exchange, finish_steps, fits};
 use super::holding_dir::{HoldingDir, is_aside};
-use super::metadata::{is_between, set_metadata};
+use super::metadata::{may_change, set_metadata};
 use super::move_state::{Order, Other, Progress, Slot, place, progress, seat};
 use super::stage::Stage;
 use super::staging_cleanup::{OwnedInodes, is_as_before};
@@ -260,7 +260,7 @@ impl MoveExecutor<'_> {
             return false;
         };
         // Put back before a crash, wholly or in part, or through another name of the same file.
-        is_same_object(was, is) && is_between(is, was, &will.0)
+        may_change(is, was, &will.0)
     }
 
     fn advance(&mut self, step: &JournalMove) -> Result<(), RestoreError> {

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 
 use super::build::is_out_of_space;
+use super::file_identity::is_same_object;
 use super::identity::is_same;
 use super::temp_writable::is_opened;
 use crate::capture::is_gone;
@@ -182,6 +183,14 @@ pub(super) fn set_metadata(
         Err(error) if is_gone(&error) => Err(io::ErrorKind::NotFound.into()),
         Err(error) => Err(error),
     }
+}
+
+/// Returns true if `is` describes the object whose metadata a move changes, before, after or on the way.
+///
+/// The identity in the journal is not enough: whoever swaps files while the journal is written gets the identity of a file into it
+/// that the plan never saw, such as another name of a file outside the mount.
+pub(super) fn may_change(is: &Stat, was: &Entry, will: &Entry) -> bool {
+    is_same_object(was, is) && is_between(is, was, will)
 }
 
 /// Whether mode and owner are those of one state or of the other, or what [`set_metadata`] makes of them on its way from one to the

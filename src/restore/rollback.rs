@@ -5,7 +5,7 @@ use std::io;
 
 use super::apply::{MoveExecutor, is_unmade};
 use super::file_identity::{aside_name, exchange};
-use super::metadata::{is_between, set_metadata};
+use super::metadata::{may_change, set_metadata};
 use super::move_state::{Order, Progress, progress};
 use super::temp_writable::is_made_anew;
 use crate::capture::is_gone;
@@ -138,7 +138,7 @@ impl MoveExecutor<'_> {
             }
             (MoveKind::Metadata { was, will }, Progress::Before) => {
                 let now = seat.dir.look(&seat.name)?;
-                if !now.is_some_and(|now| is_between(&now, &was.0, &will.0)) {
+                if !now.is_some_and(|now| may_change(&now, &was.0, &will.0)) {
                     // Somebody has set it since: that is later work.
                     return Err(io::ErrorKind::ResourceBusy.into());
                 }

@@ -1,6 +1,5 @@
-//! Another machine without this program: what an agent would be asked is asked of its shell, and of tools that are on nearly every
-//! machine, of GNU and of busybox. Each call is one command; a handle is a path that is looked at whenever it is used. What that cannot
-//! do as an agent does is told before anything is captured ([`Limitation`]).
+//! A machine without this program, reached through its shell and the tools of GNU or busybox. Each call is one command; a handle is a
+//! path that is checked at each use. The contract lists what the shell cannot do ([`Limitation`]).
 
 /// Goes on with a value, or ends with the error of the call.
 macro_rules! known {

@@ -131,6 +131,44 @@ fn a_surprise_at_any_path_takes_everything_back() {
     }
 }
 
+/// The journal then has the identity of a file that the plan never saw.
+#[test]
+fn another_name_of_a_file_outside_keeps_its_mode_when_a_restore_is_taken_back() {
+    let session = session();
+    let (outside, kept) = (
+        session.place.base.join("outside"),
+        session.place.base.join("kept"),
+    );
+    fs::write(&outside, "outside").unwrap();
+    fs::set_permissions(&outside, fs::Permissions::from_mode(0o644)).unwrap();
+    let at = session.place.at("mode");
+    let swap_in = || {
+        if !kept.exists() {
+            fs::rename(&at, &kept).unwrap();
+            fs::hard_link(&outside, &at).unwrap();
+        }
+    };
+    let backs = Mutex::new(0);
+    let meddler = Meddler(|moment| {
+        match moment {
+            Moment::Reached("staging") => swap_in(),
+            Moment::Reached("staged") => fs::rename(&kept, &at).unwrap(),
+            Moment::Reached("back") => {
+                *backs.lock().unwrap() += 1;
+                swap_in();
+            }
+            _ => {}
+        }
+        false
+    });
+    let result = session.execute_by(&session.propose(), &meddler);
+    result.unwrap_err();
+    assert!(*backs.lock().unwrap() > 0, "nothing was taken back");
+    let found = fs::metadata(&outside).unwrap().permissions();
+    assert_eq!(found.mode() & 0o7777, 0o644);
+    assert_eq!(fs::read(&outside).unwrap(), b"outside");
+}
+
 #[test]
 fn what_lies_aside_and_is_taken_away_stops_it_and_is_named() {
     let session = wrecked(&[("y", "before")], |place| place.write("y", "after!"));
