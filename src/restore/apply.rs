@@ -8,7 +8,7 @@ use super::RestoreError;
 use super::build::concerns_all;
 use super::file_identity::{Exchange, aside_name, exchange, finish_steps, fits};
 use super::holding_dir::{HoldingDir, is_aside};
-use super::metadata::{may_change, set_metadata};
+use super::metadata::{is_meant, may_change, set_metadata};
 use super::move_state::{Order, Other, Progress, Slot, place, progress, seat};
 use super::stage::Stage;
 use super::staging_cleanup::{OwnedInodes, is_as_before};
@@ -322,8 +322,9 @@ impl MoveExecutor<'_> {
                 self.in_steps |= how == Exchange::InSteps;
                 Ok(())
             }
-            MoveKind::Metadata { will, .. } => {
-                let notes = set_metadata(&seat.dir, &seat.name, step.old.as_ref(), &will.0)?;
+            MoveKind::Metadata { was, will } => {
+                let meant = |is: &Stat| is_meant(step.old.as_ref(), &was.0, is);
+                let notes = set_metadata(&seat.dir, &seat.name, meant, &will.0)?;
                 self.failed
                     .extend(notes.into_iter().map(|note| (step.path.clone(), note)));
                 Ok(())

@@ -142,16 +142,16 @@ impl Object<'_> {
     }
 }
 
-/// [`Object::set_metadata`] of a name at which the object of `identity` was seen. A file or directory is changed through a handle
-/// that shows it once more, so nothing that came into its place since is changed; `identity` is not asked for when it is
-/// `None`.
+/// Sets the metadata of the object at a name, if it is the `meant` one.
+///
+/// A file or directory is checked and changed through one handle, so that nothing that came into its place is changed.
 ///
 /// # Errors
 /// What the system says; `NotFound` when something else is there by now.
 pub(super) fn set_metadata(
     dir: &Dir,
     name: &OsStr,
-    identity: Option<&Identity>,
+    meant: impl Fn(&Stat) -> bool,
     entry: &Entry,
 ) -> io::Result<Vec<String>> {
     let opened = match &entry.kind {
@@ -164,8 +164,7 @@ pub(super) fn set_metadata(
     };
     match opened {
         Ok((handle, stat)) => {
-            let meant = identity.is_none_or(|identity| is_same(identity, &stat, entry.is_dir()));
-            if meant {
+            if meant(&stat) {
                 Object::Open(handle.as_handle()).set_metadata(entry)
             } else {
                 Err(io::ErrorKind::NotFound.into())
@@ -183,6 +182,11 @@ pub(super) fn set_metadata(
         Err(error) if is_gone(&error) => Err(io::ErrorKind::NotFound.into()),
         Err(error) => Err(error),
     }
+}
+
+/// Returns true if `is` describes the object that a move changes the metadata of: the journal's, and the plan's (`was`).
+pub(super) fn is_meant(identity: Option<&Identity>, was: &Entry, is: &Stat) -> bool {
+    identity.is_none_or(|identity| is_same(identity, is, was.is_dir())) && is_same_object(was, is)
 }
 
 /// Returns true if `is` describes the object whose metadata a move changes, before, after or on the way.

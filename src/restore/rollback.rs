@@ -5,12 +5,12 @@ use std::io;
 
 use super::apply::{MoveExecutor, is_unmade};
 use super::file_identity::{aside_name, exchange};
-use super::metadata::{may_change, set_metadata};
+use super::metadata::{is_meant, may_change, set_metadata};
 use super::move_state::{Order, Progress, progress};
 use super::temp_writable::is_made_anew;
 use crate::capture::is_gone;
 use crate::model::{JournalMove, MoveKind, RelPath};
-use crate::platform;
+use crate::platform::{self, Stat};
 
 impl MoveExecutor<'_> {
     /// Takes every move back that was made. Goes on where one cannot be, and says which: the old object of a path is then gone,
@@ -134,7 +134,7 @@ impl MoveExecutor<'_> {
                     return Err(io::ErrorKind::ResourceBusy.into());
                 }
                 // It may have been made before a crash, and its metadata not yet.
-                set_metadata(&seat.dir, &seat.name, None, &was.0).map(drop)
+                set_metadata(&seat.dir, &seat.name, |_| true, &was.0).map(drop)
             }
             (MoveKind::Metadata { was, will }, Progress::Before) => {
                 let now = seat.dir.look(&seat.name)?;
@@ -142,7 +142,8 @@ impl MoveExecutor<'_> {
                     // Somebody has set it since: that is later work.
                     return Err(io::ErrorKind::ResourceBusy.into());
                 }
-                let notes = set_metadata(&seat.dir, &seat.name, step.old.as_ref(), &was.0)?;
+                let meant = |is: &Stat| is_meant(step.old.as_ref(), &was.0, is);
+                let notes = set_metadata(&seat.dir, &seat.name, meant, &was.0)?;
                 notes
                     .into_iter()
                     .next()
