@@ -10,7 +10,8 @@ use std::time::UNIX_EPOCH;
 
 use jackin_recovery::capture::{Request, take};
 use jackin_recovery::model::{
-    ByteString, Coverage, Digest, Ending, InstanceId, Operation, SnapshotId, SnapshotKind, StoreId, Time,
+    ByteString, Coverage, Digest, Ending, InstanceId, Operation, Recorded, SnapshotId, SnapshotKind, StoreId,
+    Time,
 };
 use jackin_recovery::observer::Silent;
 use serde_json::{Value, json};
@@ -137,9 +138,26 @@ impl World {
                     *value = identity.clone();
                     return;
                 }
-                fields.values_mut().for_each(|field| self.fill(field));
+                for (name, field) in fields {
+                    if ["was", "will"].contains(&name.as_str()) {
+                        self.fill_entry(field);
+                    } else {
+                        self.fill(field);
+                    }
+                }
             }
             _ => {}
+        }
+    }
+
+    /// The object of an entry is a number as well, but its bytes are packed.
+    fn fill_entry(&self, value: &mut Value) {
+        let Ok(Recorded(mut entry)) = serde_json::from_value(value.clone()) else {
+            return;
+        };
+        if let Some(ino) = nth(&self.identities, entry.ino).and_then(|of| of.get("ino")?.as_u64()) {
+            entry.ino = ino;
+            *value = serde_json::to_value(Recorded(entry)).expect("our own form");
         }
     }
 

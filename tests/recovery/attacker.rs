@@ -1,7 +1,7 @@
 //! Somebody changes the tree while a verb works on it: another process of the same user, as an agent's leftover would be. Nothing
 //! outside changes, nothing of the attacker's is followed, every run ends, and afterwards there is a way to a clean tree.
 //!
-//! `JACKIN_ATTACKS` says how many rounds each verb has to stand; `bench/attack` runs many, and prints the table.
+//! `JACKIN_ATTACKS` sets the rounds for each command (default: 4, at night 40); `bench/attack` runs many, and prints the table.
 
 mod blows;
 mod ground;
@@ -15,9 +15,12 @@ use blows::Blow;
 use round::{Campaign, Verb};
 use tally::Tally;
 
+use crate::support::machine::is_nightly;
+
 fn rounds() -> u32 {
     let wanted = std::env::var("JACKIN_ATTACKS").ok();
-    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(8)
+    let usual = if is_nightly() { 40 } else { 4 };
+    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(usual)
 }
 
 fn stands(verb: Verb, name: &str) {
@@ -41,68 +44,57 @@ fn judge(name: &str, tally: &Tally) {
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn a_session_begins_under_attack() {
     stands(Verb::Begin, "begin");
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn a_checkpoint_is_taken_under_attack() {
     stands(Verb::Checkpoint, "checkpoint");
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn a_session_ends_under_attack() {
     stands(Verb::End, "end");
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn a_diff_looks_under_attack() {
     stands(Verb::Diff, "diff");
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn a_snapshot_is_written_elsewhere_under_attack() {
     stands(Verb::To, "to");
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn a_restore_goes_on_under_attack() {
     stands(Verb::Restore, "restore");
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn an_undo_goes_on_under_attack() {
     stands(Verb::Undo, "undo");
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn an_interrupted_restore_is_finished_under_attack() {
     stands(Verb::Resume, "resume");
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn an_interrupted_restore_is_taken_back_under_attack() {
     stands(Verb::Abort, "abort");
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn no_mode_is_set_on_what_came_into_the_place_of_a_file() {
     let campaign = Campaign::with(Verb::Restore, Blow::HardLink, &["kept-mode", "a/two"]);
     judge("modes", &campaign.fight(rounds()));
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn no_mode_is_set_back_on_what_came_into_the_place_of_a_file() {
     let campaign = Campaign::with(Verb::Abort, Blow::HardLink, &["kept-mode", "a/two"]);
     judge("modes back", &campaign.fight(rounds()));

@@ -157,6 +157,7 @@ fn moved() -> String {
     let at = |name: &str| ByteString(name.into());
     let mut built = entry("dir", EntryKind::Directory);
     built.mode = 0o755;
+    built.ino = 4;
     let mut other = built.clone();
     other.mode = 0o700;
     let recorded = |entry: Entry| Recorded(Box::new(entry));
