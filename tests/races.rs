@@ -176,19 +176,10 @@ impl Place {
     }
 
     fn coverage(&self) -> Coverage {
-        Coverage {
-            label: "project".to_owned(),
-            root: ByteString(self.project().into_os_string().into_encoded_bytes()),
-            excludes: Vec::new(),
-            tracked: Vec::new(),
-            withheld: Vec::new(),
-            by_commit: false,
-            state: false,
-            recipients: Vec::new(),
-            guarded: Vec::new(),
-            machine: None,
-            native: None,
-        }
+        Coverage::new(
+            "project",
+            ByteString(self.project().into_os_string().into_encoded_bytes()),
+        )
     }
 
     fn begin_request(&self, coverages: Vec<Coverage>) -> BeginRequest<'_> {

@@ -231,16 +231,7 @@ fn patterns(bytes: &[u8]) {
 
 fn matcher(excludes: Vec<ExcludeRule>) -> Result<Matcher, jackin_recovery::contract::PatternError> {
     Matcher::new(&Coverage {
-        label: "m".to_owned(),
-        root: ByteString(b"/m".to_vec()),
         excludes,
-        tracked: Vec::new(),
-        withheld: Vec::new(),
-        by_commit: false,
-        state: false,
-        recipients: Vec::new(),
-        guarded: Vec::new(),
-        machine: None,
-        native: None,
+        ..Coverage::new("m", ByteString(b"/m".to_vec()))
     })
 }

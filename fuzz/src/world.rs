@@ -195,19 +195,7 @@ pub(crate) fn instance() -> InstanceId {
 
 /// What is captured of a directory: all.
 pub fn coverage(root: &Path) -> Coverage {
-    Coverage {
-        label: "project".to_owned(),
-        root: ByteString::from(root),
-        excludes: Vec::new(),
-        tracked: Vec::new(),
-        withheld: Vec::new(),
-        by_commit: false,
-        state: false,
-        recipients: Vec::new(),
-        guarded: Vec::new(),
-        machine: None,
-        native: None,
-    }
+    Coverage::new("project", ByteString::from(root))
 }
 
 fn snapshot(home: &Home, entropy: &Counter, root: &Path, kind: SnapshotKind) -> SnapshotId {

@@ -250,19 +250,7 @@ pub(super) fn earlier((manifest, started_at): (&Manifest, Time)) -> Earlier<'_> 
 }
 
 pub(crate) fn coverage(root: &Path, label: &str) -> Coverage {
-    Coverage {
-        label: label.to_owned(),
-        root: ByteString::from(root),
-        excludes: Vec::new(),
-        tracked: Vec::new(),
-        withheld: Vec::new(),
-        by_commit: false,
-        state: false,
-        recipients: Vec::new(),
-        guarded: Vec::new(),
-        machine: None,
-        native: None,
-    }
+    Coverage::new(label, ByteString::from(root))
 }
 
 pub(crate) fn excluding(mut coverage: Coverage, patterns: &[&str]) -> Coverage {

@@ -7,7 +7,7 @@ use super::model::{AgentTerms, StatePath, StateSource, StateTerms};
 use super::sensitive_paths::Places;
 use crate::config::{Resolved, StateSecrets, literal_pattern, settle};
 use crate::environment::Environment;
-use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason};
+use crate::model::{Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason};
 use crate::redact::part_settings;
 
 struct Agent {
@@ -294,13 +294,11 @@ pub(super) fn terms(
         _ => return terms,
     };
     let mut coverage = Coverage {
-        label: label(&root),
-        root: ByteString::from(root.as_path()),
         withheld: places.withheld(&root, false),
         state: true,
         recipients: recipients(resolved),
         guarded: places.guarded(&root, false),
-        ..Coverage::of_rules(&[])
+        ..Coverage::new(label(&root), root.as_path())
     };
     let site = Site {
         root: &root,

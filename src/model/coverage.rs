@@ -190,13 +190,13 @@ impl Coverage {
         }
     }
 
-    /// A coverage of nothing but these excludes, to ask what they leave out.
+    /// Returns the coverage of everything at and below `root`.
     #[must_use]
-    pub fn of_rules(rules: &[ExcludeRule]) -> Self {
+    pub fn new(label: impl Into<String>, root: impl Into<ByteString>) -> Self {
         Self {
-            label: String::new(),
-            root: ByteString::default(),
-            excludes: rules.to_vec(),
+            label: label.into(),
+            root: root.into(),
+            excludes: Vec::new(),
             tracked: Vec::new(),
             withheld: Vec::new(),
             by_commit: false,
@@ -205,6 +205,15 @@ impl Coverage {
             guarded: Vec::new(),
             machine: None,
             native: None,
+        }
+    }
+
+    /// Returns a coverage without a root, for questions about these excludes alone.
+    #[must_use]
+    pub fn of_rules(rules: &[ExcludeRule]) -> Self {
+        Self {
+            excludes: rules.to_vec(),
+            ..Self::new("", ByteString::default())
         }
     }
 }

@@ -195,19 +195,7 @@ impl Bench {
 }
 
 fn coverage() -> Coverage {
-    Coverage {
-        label: "project".to_owned(),
-        root: ByteString(b"/srv/secret-path".to_vec()),
-        excludes: Vec::new(),
-        tracked: Vec::new(),
-        withheld: Vec::new(),
-        by_commit: false,
-        state: false,
-        recipients: Vec::new(),
-        guarded: Vec::new(),
-        machine: None,
-        native: None,
-    }
+    Coverage::new("project", ByteString(b"/srv/secret-path".to_vec()))
 }
 
 /// Everything in a bucket, read back and compared with what the store holds.

@@ -67,19 +67,7 @@ pub(in crate::store) fn snapshot(n: u8) -> SnapshotId {
 }
 
 pub(in crate::store) fn coverage(root: &str) -> Coverage {
-    Coverage {
-        label: "project".to_owned(),
-        root: ByteString(root.as_bytes().to_vec()),
-        excludes: Vec::new(),
-        tracked: Vec::new(),
-        withheld: Vec::new(),
-        by_commit: false,
-        state: false,
-        recipients: Vec::new(),
-        guarded: Vec::new(),
-        machine: None,
-        native: None,
-    }
+    Coverage::new("project", ByteString(root.as_bytes().to_vec()))
 }
 
 /// A checkpoint of instance 1 on `/srv/one`, without archives.

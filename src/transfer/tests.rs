@@ -132,11 +132,7 @@ fn manifest(bytes: &[u8]) -> Manifest {
 }
 
 fn note(list: Digest) -> ExportNote {
-    let coverage = Coverage {
-        label: "shop".to_owned(),
-        root: ByteString(b"/srv/shop".to_vec()),
-        ..Coverage::of_rules(&[])
-    };
+    let coverage = Coverage::new("shop", ByteString(b"/srv/shop".to_vec()));
     let record = SnapshotRecord {
         format: SnapshotRecord::FORMAT,
         id: SnapshotId::new([1; 12]),

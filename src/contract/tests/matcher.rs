@@ -1,6 +1,8 @@
 //! What a coverage says about paths, against a table of expectations (the same that `git check-ignore` gives, except for
 //! `{a,b}`, which git does not know).
 
+use std::path::Path;
+
 use proptest::prelude::*;
 
 use crate::contract::{Matcher, Verdict};
@@ -13,8 +15,6 @@ fn coverage(patterns: &[&str], tracked: &[&str], withheld: &[(&str, WithheldReas
         private: None,
     };
     Coverage {
-        label: "m".into(),
-        root: ByteString(b"/srv/m".to_vec()),
         excludes: patterns.iter().map(rule).collect(),
         tracked: tracked.iter().map(|path| rel(path.as_bytes())).collect(),
         withheld: withheld
@@ -24,12 +24,7 @@ fn coverage(patterns: &[&str], tracked: &[&str], withheld: &[(&str, WithheldReas
                 reason: *reason,
             })
             .collect(),
-        by_commit: false,
-        state: false,
-        recipients: Vec::new(),
-        guarded: Vec::new(),
-        machine: None,
-        native: None,
+        ..Coverage::new("m", Path::new("/srv/m"))
     }
 }
 

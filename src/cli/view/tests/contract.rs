@@ -100,17 +100,8 @@ fn mount(root: &str, state: MountState) -> MountTerms {
 fn captured(root: &str, label: &str, excludes: Vec<ExcludeRule>) -> MountTerms {
     MountTerms {
         coverage: Some(Coverage {
-            label: label.to_owned(),
-            root: bytes(root),
             excludes,
-            tracked: vec![],
-            withheld: vec![],
-            by_commit: false,
-            state: false,
-            recipients: Vec::new(),
-            guarded: Vec::new(),
-            machine: None,
-            native: None,
+            ..Coverage::new(label, bytes(root))
         }),
         foreign: Some(Foreign::default()),
         git: None,
