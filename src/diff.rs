@@ -17,7 +17,7 @@ pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare, cou
 pub use git_format::{binary_patch, git_mode, is_refused_by_git, quoted_name};
 pub use patch::{
     Body, Content, Contents, Line, MAX_TEXT, Patch, PatchOptions, contents, holds_passwords, is_binary,
-    is_secret, lines, patch, texts,
+    is_secret_path, lines, patch, texts,
 };
 pub use rename::{moved, pair_renames, renames};
 pub use repository::{Execution, RefMove, RepositoryChange, compare_repository};

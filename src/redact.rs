@@ -18,8 +18,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use heuristics::PREFIXES as TOKEN_PREFIXES;
-pub use rules::CREDENTIAL as CREDENTIAL_WORDS;
+pub use heuristics::{Strictness, is_secret, is_secret_key, is_secret_user};
 
 use std::ops::Range;
 

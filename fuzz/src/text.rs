@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use jackin_recovery::config::check_pattern;
 use jackin_recovery::contract::{Matcher, Target, Verdict};
-use jackin_recovery::diff::is_secret;
+use jackin_recovery::diff::is_secret_path;
 use jackin_recovery::model::{
     ArchiveId, ByteString, Coverage, ExcludeRule, ExcludeSource, InstanceId, Name, RelPath, RestoreId,
     SnapshotId, Time, label_from,
@@ -165,7 +165,7 @@ fn path(bytes: &[u8]) {
         assert_eq!(a.cmp(&b), a.parts().cmp(b.parts()), "{a:?} and {b:?}");
         assert_eq!(a == b, a.cmp(&b).is_eq());
     }
-    let _ = is_secret(&path, None);
+    let _ = is_secret_path(&path, None);
 }
 
 fn ids(bytes: &[u8]) {

@@ -1,9 +1,9 @@
-//! Hides what a line of text says to sign in with: the user and password of an address, and what follows `Authorization:`.
+//! Hides credentials in a line of text: the user and password of an address, and the value of `Authorization:`.
+
+use crate::redact::{Strictness, is_secret_user};
 
 const HIDDEN: &[u8] = b"(hidden)";
 const AUTHORIZATION: &[u8] = b"authorization:";
-/// A user of an address that stands without a password may be a token; names are shorter.
-const TOKEN: usize = 16;
 
 /// The line without it. Everything else stays.
 pub(super) fn masked(line: &[u8]) -> Vec<u8> {
@@ -40,12 +40,8 @@ fn is_end(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"/?#\"'`<>|\\".contains(&byte)
 }
 
-/// Whether what stands before the `@` of an address is more than a name.
 fn is_secret(user: &[u8]) -> bool {
-    match user.iter().position(|byte| *byte == b':') {
-        Some(at) => at + 1 < user.len(),
-        None => user.len() >= TOKEN,
-    }
+    is_secret_user(&String::from_utf8_lossy(user), Strictness::Shown)
 }
 
 #[cfg(test)]

@@ -81,10 +81,11 @@ pub const MAX_TEXT: u64 = 4 << 20;
 /// How long one file may take; a slow pair is then shown coarser, never wrong.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether the content of this path is hidden by default: only its owner may read it, or its name is one that
-/// usually holds secrets.
+/// Returns true if the content of this path is hidden by default.
+///
+/// Only its owner may read it, or files of its name usually hold secrets.
 #[must_use]
-pub fn is_secret(path: &RelPath, entry: Option<&Entry>) -> bool {
+pub fn is_secret_path(path: &RelPath, entry: Option<&Entry>) -> bool {
     const NAMES: [&str; 13] = [
         ".env",
         ".envrc",
@@ -149,7 +150,8 @@ pub fn contents(change: &Change, options: PatchOptions, mut load: impl FnMut(boo
         return Contents::Nothing;
     }
     let from_path = change.from_path.as_ref().unwrap_or(&change.path);
-    let secret = is_secret(&change.path, change.to.as_ref()) || is_secret(from_path, change.from.as_ref());
+    let secret =
+        is_secret_path(&change.path, change.to.as_ref()) || is_secret_path(from_path, change.from.as_ref());
     if options.hides || (secret && !options.show_secrets) {
         return Contents::Hidden;
     }

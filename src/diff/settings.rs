@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use self::secrets::{is_secret_flag, is_secret_key, redacted};
+use self::secrets::{is_secret_flag, redacted};
 use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
 use crate::contract::PrivateFiles;
 use crate::git::{Files, whole};
 use crate::model::{Coverage, Entry, RelPath};
-use crate::redact::WITHHELD;
+use crate::redact::{WITHHELD, is_secret_key};
 
 /// A larger file is no settings.
 const LARGEST: u64 = 4 << 20;

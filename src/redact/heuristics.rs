@@ -1,9 +1,20 @@
 //! Strings that look like they hold a secret, whatever they are called.
 
-use super::rules::is_credential;
+use super::rules::{CREDENTIAL, is_credential};
 
-/// What known tokens begin with.
-pub const PREFIXES: [&str; 16] = [
+/// How much doubt a decision leaves to a string.
+///
+/// Every string that is a secret for [`Strictness::Stored`] is one for [`Strictness::Shown`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// For storage: a secret is left out of the archive, so a mistake loses a setting.
+    Stored,
+    /// For display: a mistake hides a word that `--show-secrets` shows, so doubt hides.
+    Shown,
+}
+
+/// The prefixes of well-known tokens.
+const PREFIXES: [&str; 16] = [
     "sk-",
     "ghp_",
     "gho_",
@@ -22,8 +33,74 @@ pub const PREFIXES: [&str; 16] = [
     "hf_",
 ];
 
-/// Whether a string holds something that looks like a secret.
-pub(super) fn like_secret(text: &str) -> bool {
+/// Returns true if a string holds something that looks like a secret.
+#[must_use]
+pub fn is_secret(text: &str, strictness: Strictness) -> bool {
+    like_secret(text)
+        || (strictness == Strictness::Shown
+            && (text.split_ascii_whitespace().any(is_doubtful) || mentions_secret(text)))
+}
+
+/// Returns true if the user part of an address, which is before its `@`, is more than a name.
+///
+/// A user without a password may be a token: names are shorter than 16 bytes.
+#[must_use]
+pub fn is_secret_user(user: &str, strictness: Strictness) -> bool {
+    const LONGEST_NAME: usize = 15;
+    match user.split_once(':') {
+        Some((_, password)) => !password.is_empty(),
+        None => is_token(user) || (strictness == Strictness::Shown && user.len() > LONGEST_NAME),
+    }
+}
+
+/// Returns true if the value of a setting of this name is hidden on display.
+///
+/// The values of environment variables are hidden as well: secrets are passed in them.
+#[must_use]
+pub fn is_secret_key(key: &str) -> bool {
+    const PRIVATE: &str = "private";
+    let key = key.to_ascii_lowercase();
+    let is_variable = |part: &str| {
+        let part = part.trim_end_matches("[]");
+        part == "env" || part == "set" || part.ends_with("environment") || part.ends_with("headers")
+    };
+    let mut words = CREDENTIAL.iter().chain([&PRIVATE]);
+    words.any(|part| key.contains(part)) || key.split('.').any(is_variable)
+}
+
+/// Returns true if a command line names a secret that it passes.
+fn mentions_secret(text: &str) -> bool {
+    let is_flag_alone = text.starts_with('-') && !text.contains(char::is_whitespace) && !text.contains('=');
+    !is_flag_alone && (text.contains(char::is_whitespace) || text.contains("--")) && is_secret_key(text)
+}
+
+/// Returns true if a word may hold a token or an address with a user: [`like_secret`] with lower thresholds.
+fn is_doubtful(word: &str) -> bool {
+    let has_user = word
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split('/').next())
+        .is_some_and(|host| host.contains('@'));
+    let mut parts = word.split(|letter: char| "=:,;\"'`<>(){}[]$".contains(letter));
+    has_user || parts.any(is_doubtful_token)
+}
+
+fn is_doubtful_token(part: &str) -> bool {
+    const SHORTEST: usize = 8;
+    const LONG: usize = 20;
+    let is_known = part.len() >= SHORTEST && PREFIXES.iter().any(|prefix| part.starts_with(prefix));
+    let has = |fits: fn(&u8) -> bool| part.as_bytes().iter().any(fits);
+    // A path may have digits, but its components are words.
+    let longest = part.split('/').map(str::len).max().unwrap_or_default();
+    let is_mixed = has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && part
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-+./~%".contains(&byte));
+    is_known || (longest >= LONG && is_mixed)
+}
+
+/// Returns true if a string holds something that is almost certainly a secret.
+fn like_secret(text: &str) -> bool {
     // A part of an address may be a token; one of a path is a name.
     let is_address = text.contains("://");
     let is_end =
@@ -114,10 +191,7 @@ fn has_password(rest: &str) -> bool {
     let Some((user, _)) = authority.rsplit_once('@') else {
         return false;
     };
-    match user.split_once(':') {
-        Some((_, password)) => !password.is_empty(),
-        None => is_token(user),
-    }
+    is_secret_user(user, Strictness::Stored)
 }
 
 /// Whether a secret is given by name within the string, as in a command line.

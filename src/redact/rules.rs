@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::heuristics;
+use super::heuristics::{self, Strictness};
 use super::is_withheld;
 use super::tree::{Kind, Node};
 
 /// Words in the name of a credential.
-pub const CREDENTIAL: [&str; 18] = [
+pub(super) const CREDENTIAL: [&str; 18] = [
     "passphrase",
     "token",
     "secret",
@@ -214,7 +214,9 @@ pub(super) fn names_none(text: &str) -> bool {
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c));
     !CREDENTIAL.iter().any(|word| lower.contains(word))
         && !words.any(is_name)
-        && !text.lines().any(heuristics::like_secret)
+        && !text
+            .lines()
+            .any(|line| heuristics::is_secret(line, Strictness::Stored))
         && !text.contains(super::WITHHELD)
 }
 
@@ -304,7 +306,9 @@ fn judge_value(node: &Node, around: KeyContext) -> Verdict {
         };
     }
     match &node.kind {
-        Kind::Text(text) if is_withheld(node) || heuristics::like_secret(text) => secret(false),
+        Kind::Text(text) if is_withheld(node) || heuristics::is_secret(text, Strictness::Stored) => {
+            secret(false)
+        }
         Kind::Text(text) if around.within_environment && !heuristics::is_plain(text) => Verdict::Secret {
             credential: false,
             ordinary: true,

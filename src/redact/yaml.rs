@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::heuristics;
+use super::heuristics::{self, Strictness};
 use super::tree::{Layout, MAX_DEPTH, MAX_NODES, Member, Node};
 
 /// The tree of a YAML text.
@@ -47,7 +47,7 @@ fn lines(text: &str) -> Option<Vec<Line>> {
         let is_mark = index == 0 && piece == "---";
         if content.starts_with('#') {
             // Comments are stored as they are.
-            if heuristics::like_secret(content) {
+            if heuristics::is_secret(content, Strictness::Stored) {
                 return None;
             }
         } else if !content.is_empty() && !is_mark {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::cli::context::Context;
 use crate::contract::PrivateFiles;
-use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare_settings, is_secret};
+use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare_settings, is_secret_path};
 use crate::git::{Files, Found, Live, Repositories, work_tree};
 use crate::model::{Coverage, Manifest, Name, RelPath, SnapshotRecord};
 use crate::mount::Root;
@@ -28,7 +28,7 @@ pub(super) fn repositories(
         let mut found = Vec::new();
         for own in concerned(&all, changes) {
             let mut change = compare_repository(own, then, now, changes);
-            let is_private = |config| sides().any(|side| is_secret(config, side.entry(config)));
+            let is_private = |config| sides().any(|side| is_secret_path(config, side.entry(config)));
             if !show_secrets && change.configs.iter().any(is_private) {
                 change.hide_values();
             }
@@ -57,7 +57,7 @@ pub(super) fn settings(
         let mut sides = sides.into_iter().flatten();
         // With the operator's key all of a credential is there.
         (is_unlocked && private.holds(&change.path))
-            || sides.any(|entry| is_secret(&change.path, Some(entry)))
+            || sides.any(|entry| is_secret_path(&change.path, Some(entry)))
     };
     with_files(coverage, before, after, |then, now| {
         compare_settings(changes, then, now, show_secrets, &is_private)

@@ -1,7 +1,7 @@
 //! Whose content is not shown unless it is asked for.
 
 use super::{dir, file, path, symlink, with_mode};
-use crate::diff::is_secret;
+use crate::diff::is_secret_path;
 
 #[test]
 fn a_name_that_usually_holds_secrets_is_one_wherever_it_lies() {
@@ -35,8 +35,8 @@ fn a_name_that_usually_holds_secrets_is_one_wherever_it_lies() {
         ".kube/config",
         ".docker/config.json",
     ] {
-        assert!(is_secret(&path(name), None), "{name}");
-        assert!(is_secret(&path(name), Some(&file("x"))), "{name}");
+        assert!(is_secret_path(&path(name), None), "{name}");
+        assert!(is_secret_path(&path(name), Some(&file("x"))), "{name}");
     }
 }
 
@@ -54,7 +54,7 @@ fn other_names_are_not() {
         "ssh/config",
         "a.pem.md",
     ] {
-        assert!(!is_secret(&path(name), Some(&file("x"))), "{name}");
+        assert!(!is_secret_path(&path(name), Some(&file("x"))), "{name}");
     }
 }
 
@@ -71,9 +71,9 @@ fn a_file_that_only_its_owner_may_read_is_one() {
         (0o610, false),
     ] {
         let entry = with_mode(file("x"), mode);
-        assert_eq!(is_secret(&path("notes"), Some(&entry)), secret, "{mode:o}");
+        assert_eq!(is_secret_path(&path("notes"), Some(&entry)), secret, "{mode:o}");
     }
     // A directory has no content, and the mode of a link says nothing.
-    assert!(!is_secret(&path("d"), Some(&with_mode(dir(), 0o700))));
-    assert!(!is_secret(&path("l"), Some(&with_mode(symlink("t"), 0o700))));
+    assert!(!is_secret_path(&path("d"), Some(&with_mode(dir(), 0o700))));
+    assert!(!is_secret_path(&path("l"), Some(&with_mode(symlink("t"), 0o700))));
 }

@@ -1,6 +1,6 @@
 //! What is a secret, by its name, its place and its looks.
 
-use super::heuristics::{follows, like_secret};
+use super::heuristics::{Strictness, follows, is_secret, is_secret_user};
 use super::rules::is_credential;
 use super::*;
 
@@ -72,7 +72,8 @@ fn strings_that_look_like_secrets() {
         "Bash(API_KEY=abc curl:*)",
         "https://example.org/?a=1&access_token=x",
     ] {
-        assert!(like_secret(text), "{text}");
+        assert!(is_secret(text, Strictness::Stored), "{text}");
+        assert!(is_secret(text, Strictness::Shown), "{text}");
     }
     for text in [
         "",
@@ -100,7 +101,36 @@ fn strings_that_look_like_secrets() {
         "-=",
         "é://ü@ß",
     ] {
-        assert!(!like_secret(text), "{text}");
+        assert!(!is_secret(text, Strictness::Stored), "{text}");
+    }
+}
+
+#[test]
+fn what_is_stored_may_be_hidden_on_display() {
+    for (text, is_hidden) in [
+        ("sk-short", true),
+        ("alllowercasewordwith1234567890", true),
+        ("https://user@example.org", true),
+        ("export API_KEY=$OTHER", true),
+        ("run --max-tokens 100", true),
+        ("claude-sonnet-4-5-20250929", true),
+        ("https://example.org/mcp", false),
+        ("Bash(git push:*)", false),
+        ("-H", false),
+    ] {
+        assert!(!is_secret(text, Strictness::Stored), "{text}");
+        assert_eq!(is_secret(text, Strictness::Shown), is_hidden, "{text}");
+    }
+    for (user, stored, shown) in [
+        ("git", false, false),
+        ("me:", false, false),
+        ("me:pw", true, true),
+        ("ghp_01234567", true, true),
+        ("0123456789abcde", false, false),
+        ("0123456789abcdef", false, true),
+    ] {
+        assert_eq!(is_secret_user(user, Strictness::Stored), stored, "{user}");
+        assert_eq!(is_secret_user(user, Strictness::Shown), shown, "{user}");
     }
 }
 
