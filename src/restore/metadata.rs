@@ -144,7 +144,8 @@ impl Object<'_> {
 
 /// Sets the metadata of the object at a name, if it is the `meant` one.
 ///
-/// A file or directory is checked and changed through one handle, so that nothing that came into its place is changed.
+/// A file or directory is checked and changed through one handle, so that nothing that came into its place is changed. What cannot be
+/// opened is checked and changed by name, one call after the other.
 ///
 /// # Errors
 /// What the system says; `NotFound` when something else is there by now.
@@ -160,7 +161,7 @@ pub(super) fn set_metadata(
             .dir(name)
             .and_then(|opened| Ok((opened.stat()?, opened)))
             .map(|(stat, opened)| (Handle::from(opened), stat)),
-        _ => return Object::Named(dir, name).set_metadata(entry),
+        _ => return set_metadata_by_name(dir, name, meant, entry),
     };
     match opened {
         Ok((handle, stat)) => {
@@ -177,10 +178,23 @@ pub(super) fn set_metadata(
                 io::ErrorKind::PermissionDenied | io::ErrorKind::WouldBlock
             ) =>
         {
-            Object::Named(dir, name).set_metadata(entry)
+            set_metadata_by_name(dir, name, meant, entry)
         }
         Err(error) if is_gone(&error) => Err(io::ErrorKind::NotFound.into()),
         Err(error) => Err(error),
+    }
+}
+
+fn set_metadata_by_name(
+    dir: &Dir,
+    name: &OsStr,
+    meant: impl Fn(&Stat) -> bool,
+    entry: &Entry,
+) -> io::Result<Vec<String>> {
+    if dir.look(name)?.is_some_and(|is| meant(&is)) {
+        Object::Named(dir, name).set_metadata(entry)
+    } else {
+        Err(io::ErrorKind::NotFound.into())
     }
 }
 
