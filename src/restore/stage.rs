@@ -290,7 +290,10 @@ pub(super) type Unmade = (io::Error, Option<io::Result<()>>);
 
 /// Makes a directory that is open to its owner only, and opens it. One that cannot be used does not stay, if that can be helped.
 pub(super) fn make_private(parent: &Dir, name: &OsStr) -> Result<Dir, Unmade> {
-    platform::make_dir(parent, name).map_err(|source| (source, None))?;
+    platform::make_dir(parent, name).map_err(|source| {
+        let made = after_failed_creation(parent, name, &source);
+        (source, made)
+    })?;
     let open = || -> io::Result<Dir> {
         let dir = parent.dir(name)?;
         // Whatever our mask made of it.
@@ -301,6 +304,29 @@ pub(super) fn make_private(parent: &Dir, name: &OsStr) -> Result<Dir, Unmade> {
         let removed = platform::remove_dir(parent, name).and_then(|()| platform::sync_directory(parent));
         (source, Some(removed))
     })
+}
+
+/// Removes a directory whose creation failed, if it exists nevertheless. Returns `None` if it does not.
+///
+/// A connection that is lost loses the answer, not the request: the other machine may have created the directory. Without this, the
+/// restore would end without a trace of it.
+fn after_failed_creation(parent: &Dir, name: &OsStr, source: &io::Error) -> Option<io::Result<()>> {
+    // The name is another process's directory, or nothing was created.
+    const CERTAIN: [io::ErrorKind; 3] = [
+        io::ErrorKind::AlreadyExists,
+        io::ErrorKind::PermissionDenied,
+        io::ErrorKind::ReadOnlyFilesystem,
+    ];
+    if CERTAIN.contains(&source.kind()) {
+        return None;
+    }
+    match parent.look(name) {
+        Ok(None) => None,
+        Ok(Some(_)) => {
+            Some(platform::remove_dir(parent, name).and_then(|()| platform::sync_directory(parent)))
+        }
+        Err(unknown) => Some(Err(unknown)),
+    }
 }
 
 /// How the names of new objects begin.

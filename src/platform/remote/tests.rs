@@ -20,6 +20,8 @@ use crate::platform::{self, Opening};
 
 /// Who listens at the other end in tests: this program, or a shell that has the tools of this machine or of busybox.
 pub(crate) const AGENT: &str = "agent";
+/// An agent whose connection is lost as soon as a path exists ([`cut_when`]).
+pub(crate) const CUT: &str = "cut";
 pub(crate) const SHELLS: [&str; 3] = ["dash", "bash", "busybox"];
 
 /// The address of a path of this machine, reached through another end. Each `machine` has a connection of its own.
@@ -30,6 +32,10 @@ pub(crate) fn through(end: &str, machine: &str, path: &Path) -> PathBuf {
         };
         match container.split_once('-').map(|(end, _)| end) {
             Some(AGENT) => agent(),
+            Some(CUT) => agent().map(|channel| Channel {
+                from: Box::new(CutReader(channel.from)),
+                ..channel
+            }),
             Some(shell) => shell_of(shell),
             None => Err(io::ErrorKind::Unsupported.into()),
         }
@@ -40,6 +46,23 @@ pub(crate) fn through(end: &str, machine: &str, path: &Path) -> PathBuf {
 
 pub(crate) fn through_agent(machine: &str, path: &Path) -> PathBuf {
     through(AGENT, machine, path)
+}
+
+static CUT_WHEN: std::sync::Mutex<Option<PathBuf>> = std::sync::Mutex::new(None);
+
+/// Once `path` exists, the answer that comes next through [`CUT`] is lost, with the connection.
+pub(crate) fn cut_when(path: PathBuf) {
+    *CUT_WHEN.lock().unwrap() = Some(path);
+}
+
+struct CutReader(Box<dyn io::Read + Send>);
+
+impl io::Read for CutReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.0.read(buffer)?;
+        let is_cut = CUT_WHEN.lock().unwrap().take_if(|path| path.exists()).is_some();
+        Ok(if is_cut { 0 } else { count })
+    }
 }
 
 /// What agents of tests know above the calls of files.

@@ -9,6 +9,7 @@ use crate::capture::tests::{Meddler, Moment, Place};
 use crate::contract::STAGING_PREFIX;
 use crate::mount::Root;
 use crate::observer::Phase;
+use crate::platform::remote::tests::{CUT, cut_when, through};
 use crate::restore::stage::{Location, Stage};
 use crate::restore::staging_cleanup::OwnedInodes;
 
@@ -121,4 +122,26 @@ fn staging_inside_a_root_whose_entries_change_is_taken_back_too() {
     let left: Vec<_> = fs::read_dir(&session.place.root).unwrap().collect();
     assert_eq!(left.len(), 2);
     assert_eq!(fs::read_to_string(session.place.at("edit")).unwrap(), "after");
+}
+
+/// The directory is there, and the restore only knows that its creation failed.
+#[test]
+fn a_staging_directory_whose_answer_was_lost_is_left_to_the_next_command() {
+    let place = Place::new();
+    let far = through(CUT, "staging", &place.base);
+    let stage_place = Stage::place(&Location::Beside(far), &place.root, [7; 8]);
+    let path = place.base.join(&stage_place.name);
+    cut_when(path.clone());
+    let Err(error) = Stage::create(&stage_place, None) else {
+        panic!("the answer was not lost");
+    };
+    assert!(path.exists(), "the request got there");
+    assert!(error.has_left_some(), "{error}");
+    // By another connection.
+    Stage::reopen(&stage_place, None)
+        .unwrap()
+        .unwrap()
+        .forget()
+        .unwrap();
+    assert!(!path.exists());
 }
