@@ -10,8 +10,7 @@ use std::time::UNIX_EPOCH;
 
 use jackin_recovery::capture::{Request, take};
 use jackin_recovery::model::{
-    ByteString, Coverage, Digest, Ending, InstanceId, Operation, Recorded, SnapshotId, SnapshotKind, StoreId,
-    Time,
+    Coverage, Digest, Ending, InstanceId, Operation, Recorded, SnapshotId, SnapshotKind, StoreId, Time,
 };
 use jackin_recovery::observer::Silent;
 use serde_json::{Value, json};
@@ -195,7 +194,7 @@ pub(crate) fn instance() -> InstanceId {
 
 /// What is captured of a directory: all.
 pub fn coverage(root: &Path) -> Coverage {
-    Coverage::new("project", ByteString::from(root))
+    Coverage::new("project", root)
 }
 
 fn snapshot(home: &Home, entropy: &Counter, root: &Path, kind: SnapshotKind) -> SnapshotId {

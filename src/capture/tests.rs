@@ -23,8 +23,7 @@ use std::time::Duration;
 use super::{CaptureError, Captured, Earlier, Limits, LiveScan, Request, ScannedTree, look, take};
 use crate::clock::{Clock, Entropy};
 use crate::model::{
-    ByteString, Coverage, Entry, ExcludeRule, ExcludeSource, InstanceId, Manifest, RelPath, SnapshotKind,
-    Time,
+    Coverage, Entry, ExcludeRule, ExcludeSource, InstanceId, Manifest, RelPath, SnapshotKind, Time,
 };
 use crate::observer::{Observer, Phase, Silent};
 use crate::store::Store;
@@ -250,7 +249,7 @@ pub(super) fn earlier((manifest, started_at): (&Manifest, Time)) -> Earlier<'_> 
 }
 
 pub(crate) fn coverage(root: &Path, label: &str) -> Coverage {
-    Coverage::new(label, ByteString::from(root))
+    Coverage::new(label, root)
 }
 
 pub(crate) fn excluding(mut coverage: Coverage, patterns: &[&str]) -> Coverage {

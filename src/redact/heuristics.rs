@@ -2,7 +2,7 @@
 
 use super::rules::{CREDENTIAL, is_credential};
 
-/// How much doubt a decision leaves to a string.
+/// The purpose of a decision about a string, which sets its thresholds.
 ///
 /// Every string that is a secret for [`Strictness::Stored`] is one for [`Strictness::Shown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

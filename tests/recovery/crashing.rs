@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::build::Build;
 use crate::support::compare::{Exactness, assert_same_tree, differences};
-use crate::support::machine::{is_root, skip};
+use crate::support::machine::{is_nightly, is_root, skip};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -276,11 +276,11 @@ fn s29_finishing_that_is_killed_can_be_turned_round() {
 /// How many random moments are tried; `JACKIN_KILLS` asks for more or fewer.
 fn kills() -> u32 {
     let wanted = std::env::var("JACKIN_KILLS").ok();
-    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(40)
+    let usual = if is_nightly() { 40 } else { 4 };
+    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(usual)
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn s29_killed_at_random_moments() {
     let mut wreck = Wreck::with(Sandbox::new(), 400);
     // From outside, whatever the program is doing just then. The first one stores more than those that follow.

@@ -281,13 +281,11 @@ fn power_cut(kind: &'static str, verb: &'static str, make: &[&str], bytes: u64) 
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn power_cut_on_ext4() {
     power_cut("ext4", "power cut, ext4", &["mkfs.ext4", "-q", "-m0"], 48 << 20);
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn power_cut_on_xfs() {
     power_cut("xfs", "power cut, xfs", &["mkfs.xfs", "-q"], 320 << 20);
 }

@@ -289,7 +289,6 @@ fn owned(directory: &Path) {
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn postgresql_under_load_starts_again() {
     let Some(bin) = postgres() else { return };
     let sandbox = Sandbox::new();

@@ -35,7 +35,6 @@ find odd -mindepth 1 -delete
 "#;
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn real_source_tree_is_restored_and_undone_exactly() {
     let sandbox = Sandbox::new();
     let project = sandbox.sources().join("real");
@@ -120,7 +119,6 @@ fn with_touched_times(before: &Tree, damaged: &Tree, wrong: &[Vec<u8>]) -> Vec<V
 }
 
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn real_source_tree_that_was_left_alone_is_left_alone() {
     let sandbox = Sandbox::new();
     let project = sandbox.sources().join("idle");

@@ -124,7 +124,7 @@ fn staging_inside_a_root_whose_entries_change_is_taken_back_too() {
     assert_eq!(fs::read_to_string(session.place.at("edit")).unwrap(), "after");
 }
 
-/// The directory is there, and the restore only knows that its creation failed.
+/// The directory exists, but the restore only sees a failed creation.
 #[test]
 fn a_staging_directory_whose_answer_was_lost_is_left_to_the_next_command() {
     let place = Place::new();
