@@ -1,5 +1,7 @@
 //! Whatever a tree looks like and whatever is done to it: a restore is exact, and so is its undo.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -8,13 +10,16 @@ use crate::support::build::Build;
 use crate::support::compare::{
     assert_kept, assert_names_changes, assert_same_tree, assert_untouched, changed_paths, groupless,
 };
+use crate::support::machine::is_nightly;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
-/// Every case starts the binary some ten times; the cases are few and the steps many.
-fn runner(cases: u32) -> TestRunner {
+/// Every case starts the binary some ten times; the cases are few and the steps many. `JACKIN_CASES` asks for another number.
+fn runner(usual: u32) -> TestRunner {
+    let wanted = std::env::var("JACKIN_CASES").ok();
+    let usual = if is_nightly() { usual * 20 } else { usual };
     TestRunner::new(Config {
-        cases,
+        cases: wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(usual),
         max_shrink_iters: 40,
         failure_persistence: None,
         ..Config::default()
@@ -107,10 +112,19 @@ fn restoring_one_path_touches_no_other() {
                 }
                 let one = choices[pick.index(choices.len())];
                 let host = project.join(std::str::from_utf8(one).unwrap());
-                let sides = sandbox.diff(&id, &[]).sides_of(one);
-                sandbox
-                    .jackin(["restore", &id, "--yes", "--", host.to_str().unwrap()])
-                    .ok();
+                let mut renames = sandbox.diff(&id, &[]).renames();
+                renames.extend(moved(&before, &damaged));
+                let paths = before.nodes.keys().chain(damaged.nodes.keys()).collect();
+                let sides = sides_of(one, &renames, &paths);
+                let also = sandbox.restore(&id, &["--", host.to_str().unwrap()]).also;
+                for path in &also {
+                    prop_assert!(
+                        sides.iter().any(|side| is_within(path, side)),
+                        "{} is no other side of a rename of {}",
+                        path.escape_ascii(),
+                        one.escape_ascii()
+                    );
+                }
                 let after = Tree::read(&project);
                 // Hard link groups reach beyond one path; everything else is as it was.
                 let loose = |tree: &Tree| {
@@ -119,9 +133,58 @@ fn restoring_one_path_touches_no_other() {
                     tree
                 };
                 assert_same_tree(&loose(&before), &loose(&after));
-                assert_kept(&groupless(&damaged), &groupless(&after), &sides);
+                let named: Vec<&Vec<u8>> = also.iter().chain([one]).collect();
+                assert_kept(&groupless(&damaged), &groupless(&after), &named);
                 Ok(())
             },
         )
         .unwrap();
+}
+
+/// Every pair of paths under which one object lay before and afterwards.
+fn moved(before: &Tree, after: &Tree) -> BTreeSet<(Vec<u8>, Vec<u8>)> {
+    let mut pairs = BTreeSet::new();
+    for (old, from) in &before.nodes {
+        for (new, to) in &after.nodes {
+            let is_one = from.times.inode == to.times.inode
+                && std::mem::discriminant(&from.kind) == std::mem::discriminant(&to.kind);
+            if old != new && is_one {
+                pairs.insert((old.clone(), new.clone()));
+            }
+        }
+    }
+    pairs
+}
+
+/// A path and whichever of `paths` a restore of it may include: the other side of each rename of it, of what lies in it, and of the
+/// renamed directory that it lies in; and so on.
+fn sides_of(
+    one: &[u8],
+    renames: &BTreeSet<(Vec<u8>, Vec<u8>)>,
+    paths: &BTreeSet<&Vec<u8>>,
+) -> BTreeSet<Vec<u8>> {
+    let both_ways = || renames.iter().flat_map(|(old, new)| [(old, new), (new, old)]);
+    let mut sides = BTreeSet::from([one.to_vec()]);
+    loop {
+        let mut more = Vec::new();
+        for (from, to) in both_ways() {
+            for side in &sides {
+                if is_within(from, side) {
+                    more.push(to.clone());
+                } else if is_within(side, from) {
+                    more.push([to, &side[from.len()..]].concat());
+                }
+            }
+        }
+        let known = sides.len();
+        sides.extend(more.into_iter().filter(|path| paths.contains(path)));
+        if sides.len() == known {
+            return sides;
+        }
+    }
+}
+
+fn is_within(path: &[u8], top: &[u8]) -> bool {
+    path.strip_prefix(top)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }

@@ -1,5 +1,7 @@
 //! The JSON documents that scripts rely on (DESIGN section 7), checked for their shape and taken apart.
 
+use std::collections::BTreeSet;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
@@ -208,13 +210,10 @@ impl Changes {
         all
     }
 
-    /// A path with the other side of its rename, which a restore includes.
-    pub(crate) fn sides_of(&self, path: &[u8]) -> Vec<Vec<u8>> {
-        let renames = self.all.iter().filter_map(|change| {
-            let from = change.from.as_deref()?;
-            (path == from || path == change.path).then(|| [change.path.clone(), from.to_vec()])
-        });
-        renames.flatten().chain([path.to_vec()]).collect()
+    /// Every pair of an old and a new path that is shown as a rename.
+    pub(crate) fn renames(&self) -> BTreeSet<(Vec<u8>, Vec<u8>)> {
+        let pair = |change: &Change| Some((change.from.clone()?, change.path.clone()));
+        self.all.iter().filter_map(pair).collect()
     }
 }
 
@@ -226,6 +225,8 @@ pub(crate) struct Restored {
     pub(crate) conflicts: Vec<Vec<u8>>,
     pub(crate) failed: Vec<Vec<u8>>,
     pub(crate) not_checked: Vec<Vec<u8>>,
+    /// Included as the other side of a rename.
+    pub(crate) also: Vec<Vec<u8>>,
     pub(crate) document: Value,
 }
 
@@ -237,8 +238,9 @@ impl Restored {
         for key in ["instance", "outcome"] {
             assert!(document[key].is_string(), "no `{key}`\n{run}");
         }
-        let [applied, kept, conflicts, failed, not_checked] =
-            ["applied", "kept", "conflicts", "failed", "not_checked"].map(|key| paths(&document, key, run));
+        let [applied, kept, conflicts, failed, not_checked, also] =
+            ["applied", "kept", "conflicts", "failed", "not_checked", "also"]
+                .map(|key| paths(&document, key, run));
         if !run.command.contains("--dry-run") {
             let left = !conflicts.is_empty() || !failed.is_empty();
             let says_so = run.exit() == Some(6);
@@ -257,6 +259,7 @@ impl Restored {
             conflicts,
             failed,
             not_checked,
+            also,
             document,
         }
     }

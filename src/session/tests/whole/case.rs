@@ -142,7 +142,7 @@ pub(super) struct Runner {
 }
 
 /// Runs so many cases, unless `JACKIN_CASES` says otherwise, and makes one that fails smaller in so many steps. `JACKIN_SEED` draws the
-/// cases again that a failure named.
+/// cases again that a failure named; without it they are those of every other property test.
 pub(super) fn runner(usual: u32, shrinking: u32) -> Runner {
     let config = Config {
         cases: wanted("JACKIN_CASES").unwrap_or(usual),
@@ -150,7 +150,9 @@ pub(super) fn runner(usual: u32, shrinking: u32) -> Runner {
         failure_persistence: None,
         ..Config::default()
     };
-    let seed = wanted("JACKIN_SEED").unwrap_or_else(|| getrandom::u64().unwrap());
+    let seed = wanted("JACKIN_SEED")
+        .or_else(|| wanted("PROPTEST_RNG_SEED"))
+        .unwrap_or_else(|| getrandom::u64().unwrap());
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
