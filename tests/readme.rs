@@ -23,8 +23,8 @@ fn blocks(kind: &str) -> Vec<String> {
         .collect()
 }
 
-/// A copy of the sources with a build directory of its own: the first command builds other features than the tests, under the same name.
-/// It stays, so that only what changed is built again.
+/// A copy of the sources with a target directory of its own: the first command builds other features than the tests, under the same
+/// name. It stays, so that only what changed is built again.
 fn checked_out() -> PathBuf {
     let (from, to) = (
         Path::new(env!("CARGO_MANIFEST_DIR")),
@@ -62,6 +62,11 @@ fn the_first_command_builds_wrecks_and_restores() {
         .args(["-euo", "pipefail", "-c", &blocks("sh")[0]])
         .current_dir(&clone)
         .env_remove("CARGO_TARGET_DIR")
+        // Dependencies that the tests have built with the same features are not built again.
+        .env(
+            "CARGO_BUILD_BUILD_DIR",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap(),
+        )
         .env("CARGO_HOME", kept("CARGO_HOME", ".cargo"))
         .env("RUSTUP_HOME", kept("RUSTUP_HOME", ".rustup"))
         .env("HOME", home.path())

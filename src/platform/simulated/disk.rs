@@ -1,7 +1,7 @@
 //! What lies on a disk: inodes by number, shared between states, so that a copy of a whole state costs little.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
 
 use crate::model::{InodeFlags, Time};
 
@@ -59,31 +59,48 @@ pub(crate) const ROOT: u64 = 1;
 
 /// All inodes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Disk(BTreeMap<u64, Arc<Inode>>);
+pub(crate) struct Disk {
+    inodes: BTreeMap<u64, Arc<Inode>>,
+    /// Number of names of each inode that has one, counted when it is asked for; empty again once a directory may have changed.
+    names: OnceLock<HashMap<u64, u32>>,
+}
 
 impl Disk {
     pub(crate) fn get(&self, number: u64) -> Option<&Inode> {
-        self.0.get(&number).map(|inode| &**inode)
+        self.inodes.get(&number).map(|inode| &**inode)
     }
 
     pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Inode> {
-        self.0.get_mut(&number).map(Arc::make_mut)
+        let inode = self.inodes.get_mut(&number)?;
+        if inode.entries().is_some() {
+            self.names.take();
+        }
+        Some(Arc::make_mut(inode))
     }
 
     pub(crate) fn put(&mut self, number: u64, inode: Inode) {
-        self.0.insert(number, Arc::new(inode));
+        self.insert(number, Arc::new(inode));
     }
 
     /// Takes over an inode from another state as it is there.
     pub(crate) fn share(&mut self, number: u64, from: &Self) {
-        if let Some(inode) = from.0.get(&number) {
-            self.0.insert(number, Arc::clone(inode));
+        if let Some(inode) = from.inodes.get(&number) {
+            self.insert(number, Arc::clone(inode));
+        }
+    }
+
+    fn insert(&mut self, number: u64, inode: Arc<Inode>) {
+        let names_nothing = |inode: &Inode| inode.entries().is_none_or(BTreeMap::is_empty);
+        let is_counted = names_nothing(&inode);
+        let old = self.inodes.insert(number, inode);
+        if !is_counted || !old.is_none_or(|old| names_nothing(&old)) {
+            self.names.take();
         }
     }
 
     /// Whether an inode is the same in both states, cheaply: `false` may be wrong.
     pub(crate) fn is_shared(&self, number: u64, other: &Self) -> bool {
-        match (self.0.get(&number), other.0.get(&number)) {
+        match (self.inodes.get(&number), other.inodes.get(&number)) {
             (Some(own), Some(theirs)) => Arc::ptr_eq(own, theirs),
             (None, None) => true,
             _ => false,
@@ -91,7 +108,7 @@ impl Disk {
     }
 
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
-        self.0.keys().copied()
+        self.inodes.keys().copied()
     }
 
     /// The entry `name` of the directory `dir`.
@@ -99,14 +116,21 @@ impl Disk {
         self.get(dir)?.entries()?.get(name).copied()
     }
 
-    /// How many names an inode has.
+    /// Returns the number of names of an inode.
     pub(crate) fn names_of(&self, number: u64) -> u32 {
-        let named = |inode: &Arc<Inode>| {
-            let entries = inode.entries();
-            entries.map_or(0, |entries| entries.values().filter(|to| **to == number).count())
-        };
-        let count: usize = self.0.values().map(named).sum();
-        u32::try_from(count).unwrap_or(u32::MAX)
+        let names = self.names.get_or_init(|| {
+            let mut names = HashMap::new();
+            for to in self
+                .inodes
+                .values()
+                .filter_map(|inode| inode.entries())
+                .flat_map(BTreeMap::values)
+            {
+                *names.entry(*to).or_default() += 1;
+            }
+            names
+        });
+        names.get(&number).copied().unwrap_or_default()
     }
 
     /// Forgets what no name leads to. `open` are kept: a process still has them.
@@ -114,7 +138,7 @@ impl Disk {
         let mut kept: BTreeMap<u64, Arc<Inode>> = BTreeMap::new();
         let mut found: Vec<u64> = open.into_iter().chain([ROOT]).collect();
         while let Some(number) = found.pop() {
-            let Some(inode) = self.0.get(&number) else {
+            let Some(inode) = self.inodes.get(&number) else {
                 continue;
             };
             if kept.insert(number, Arc::clone(inode)).is_none()
@@ -123,6 +147,7 @@ impl Disk {
                 found.extend(entries.values());
             }
         }
-        self.0 = kept;
+        self.inodes = kept;
+        self.names.take();
     }
 }

@@ -7,8 +7,10 @@
 //!   ones, or of content half may be there. A name that comes to disk before its object leads to the object as it was made.
 
 use std::collections::{BTreeSet, HashSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{Hash as _, Hasher};
 use std::sync::Arc;
+
+use crate::model::Digest;
 
 use super::disk::{Disk, Node};
 use super::world::{Moment, Pending, World};
@@ -178,9 +180,9 @@ fn sets(pending: &[Pending], most: usize, dice: &mut Dice) -> Vec<BTreeSet<usize
 }
 
 impl Disk {
-    /// A number for everything that a name leads to, to tell states apart.
-    pub(crate) fn print(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
+    /// A digest of everything that a name leads to, to tell states apart.
+    pub(crate) fn print(&self) -> Digest {
+        let mut hasher = Flat::default();
         let mut disk = self.clone();
         disk.sweep([]);
         for number in disk.numbers() {
@@ -189,9 +191,23 @@ impl Disk {
             inode.node.hash(&mut hasher);
             (inode.mode, inode.owner, inode.mtime.nanos(), inode.ctime.nanos()).hash(&mut hasher);
             inode.xattrs.hash(&mut hasher);
-            format!("{:?}", inode.flags).hash(&mut hasher);
+            inode.flags.bits().hash(&mut hasher);
         }
-        hasher.finish()
+        Digest::of(&hasher.0)
+    }
+}
+
+/// The bytes that a value consists of, one after the other.
+#[derive(Default)]
+struct Flat(Vec<u8>);
+
+impl Hasher for Flat {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        0
     }
 }
 

@@ -8,6 +8,7 @@ use super::cases::Make;
 use super::done::Done;
 use super::session::{left, within};
 use super::{Ended, Session, Verb, World, cases, stride, wants_all};
+use crate::model::Digest;
 use crate::platform::simulated::{Disk, Losses, Moment, Object, Shared, Tree, outcomes};
 
 const VERBS: [Verb; 2] = [Verb::Resume, Verb::Abort];
@@ -69,7 +70,7 @@ struct Trial {
     depth: Depth,
     counts: Counts,
     /// What was tried, and whether with crashes within.
-    seen: HashMap<(u64, Verb), bool>,
+    seen: HashMap<(Digest, Verb), bool>,
 }
 
 impl Trial {

@@ -10,6 +10,7 @@ use super::judge::Verdict;
 use super::session::{left, within};
 use super::{Ended, Session, Verb, cases, stride, wants_all};
 use crate::contract::STAGING_PREFIX;
+use crate::model::Digest;
 use crate::platform::simulated::{Fault, Losses, Moment, Tree, outcomes};
 
 /// The file systems that are shut down: that of the mount, that of the store, both.
@@ -31,7 +32,7 @@ struct Trial<'a> {
     session: &'a Session,
     new: Tree,
     counts: Counts,
-    seen: HashSet<(u64, Verb, u8)>,
+    seen: HashSet<(Digest, Verb, u8)>,
     /// Whether the fault made it stage in the mount root.
     inside: bool,
 }
