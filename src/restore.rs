@@ -64,7 +64,7 @@ use crate::capture::CaptureError;
 use crate::model::{Digest, RelPath};
 use crate::store::StoreError;
 
-/// Why a restore failed. Unless the text says otherwise, nothing below the mounts has changed.
+/// Error of a restore. Unless its text says otherwise, nothing below the mounts has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// The operator stopped it.
@@ -87,13 +87,13 @@ pub enum RestoreError {
     Stage {
         /// The staging directory.
         path: PathBuf,
-        /// What the system says.
+        /// Underlying I/O error.
         source: io::Error,
     },
     /// Not enough room to write the new content beside the old.
     #[error("{} bytes are needed in {} and {free} are free", need, path.display())]
     Space {
-        /// Where.
+        /// Directory that will hold the staging directory.
         path: PathBuf,
         /// Bytes needed.
         need: u64,
@@ -105,7 +105,7 @@ pub enum RestoreError {
     Build {
         /// Below the mount root.
         path: RelPath,
-        /// What the system says.
+        /// Underlying I/O error.
         source: io::Error,
     },
     /// Stored content cannot be read.
@@ -113,7 +113,7 @@ pub enum RestoreError {
     Content {
         /// Below the mount root.
         path: RelPath,
-        /// What is wrong.
+        /// Error from the store.
         source: StoreError,
     },
     /// Stored content is not what it was.
@@ -121,7 +121,7 @@ pub enum RestoreError {
     Damaged {
         /// Below the mount root.
         path: RelPath,
-        /// What it should be.
+        /// Digest that the content should have.
         digest: Digest,
     },
     /// The tree changed between plan and act.
@@ -135,30 +135,30 @@ pub enum RestoreError {
     Apply {
         /// The host path.
         path: PathBuf,
-        /// What the system says.
+        /// Underlying I/O error.
         source: io::Error,
     },
-    /// Taking back failed as well: the restore waits for somebody who can.
+    /// The rollback failed as well, so the restore stays pending.
     #[error(
         "{}taking back what was done failed at {}: {source}; what was moved aside lies in {}",
         cause.as_ref().map(|cause| format!("{cause}; ")).unwrap_or_default(), path.display(), aside.display()
     )]
     RollBack {
-        /// Why the restore stopped, when it was not asked to.
+        /// Reason for the rollback; `None` if the operator asked for it.
         cause: Option<String>,
-        /// Where taking back stopped.
+        /// Path at which the rollback stopped.
         path: PathBuf,
-        /// Where the old objects lie.
+        /// Directory that holds the old objects.
         aside: PathBuf,
-        /// What the system says.
+        /// Underlying I/O error.
         source: io::Error,
     },
-    /// It stopped in the middle, and can be neither finished nor taken back at this moment.
+    /// The restore stopped halfway and can be neither finished nor rolled back for now.
     #[error("{why}; the restore of {instance} waits, and some paths may be old and some new")]
     Waits {
-        /// Why.
+        /// Reason for the stop.
         why: String,
-        /// Whose session was taken back.
+        /// Session that the restore belongs to.
         instance: crate::model::InstanceId,
     },
     /// An interrupted restore waits on these mounts.
@@ -170,12 +170,12 @@ pub enum RestoreError {
     /// An interrupted restore had not touched anything yet.
     #[error("the restore of {} was interrupted before it changed anything", .0.instance)]
     NotBegun(Box<crate::model::Intent>),
-    /// What a restore that waits would change is another thing now.
+    /// A path that a pending restore would change has changed since.
     #[error("{} changed since the restore of {instance} was interrupted; it waits, as it was", path.display())]
     Changed {
         /// The host path.
         path: PathBuf,
-        /// Whose session was taken back.
+        /// Session that the restore belongs to.
         instance: crate::model::InstanceId,
     },
     /// The old object of a path is nowhere any more.
@@ -184,7 +184,7 @@ pub enum RestoreError {
         /// The host path.
         path: PathBuf,
     },
-    /// What was set on a path while a restore waited is later work.
+    /// The mode or owner of a path was set while the restore waited. It counts as a later edit.
     #[error("the mode or the owner of {} was set while the restore waited, and stays", path.display())]
     Kept {
         /// The host path.
@@ -207,7 +207,7 @@ pub enum RestoreError {
     Settle {
         /// The staging directory.
         path: PathBuf,
-        /// What the system says.
+        /// Underlying I/O error.
         source: io::Error,
     },
     /// A flag that was taken off could not be put back.
@@ -215,7 +215,7 @@ pub enum RestoreError {
     Unbound {
         /// The host path.
         path: PathBuf,
-        /// What the system says.
+        /// Underlying I/O error.
         source: io::Error,
     },
     /// Everything is done, and the last of it may not outlast a power loss.
@@ -223,15 +223,15 @@ pub enum RestoreError {
     Lasting {
         /// The mount root.
         path: PathBuf,
-        /// What the system says.
+        /// Underlying I/O error.
         source: io::Error,
     },
     /// A restore that stopped left something in a staging directory.
     #[error("{cause}; {left}")]
     Left {
-        /// Why it stopped.
+        /// Error that stopped the restore.
         cause: Box<RestoreError>,
-        /// What stays, and where.
+        /// Error that names what stays, and its place.
         left: Box<RestoreError>,
     },
     /// Files were put back, and the receipt could not be written: until it is, no `undo` knows of it.
@@ -241,7 +241,7 @@ pub enum RestoreError {
     Unrecorded {
         /// The emergency snapshot.
         emergency: crate::model::SnapshotId,
-        /// What the store says.
+        /// Error from the store.
         source: StoreError,
     },
     /// The mount root cannot be opened.
@@ -256,7 +256,7 @@ pub enum RestoreError {
 }
 
 impl RestoreError {
-    /// What happened, without what it means for the tree.
+    /// Returns the error text without the statement about the state of the tree.
     fn bare(&self) -> String {
         match self {
             Self::Interrupted => "interrupted".to_owned(),
@@ -266,8 +266,10 @@ impl RestoreError {
         }
     }
 
-    /// Whether something is left that each next command tries to clear up, and names until it can: what somebody put into a staging
-    /// directory is among that. Not a directory that should be empty and into which something came while it was removed.
+    /// Returns true if each later command tries to clean up what is left, and reports it until that succeeds.
+    ///
+    /// This includes foreign files in a staging directory. It excludes a directory that should be empty and gained an entry
+    /// during its removal.
     fn may_settle_later(&self) -> bool {
         match self {
             Self::Settle { source, .. } => source.kind() != io::ErrorKind::DirectoryNotEmpty,
@@ -277,12 +279,12 @@ impl RestoreError {
         }
     }
 
-    /// Whether a restore that stopped with this left something that the next command may clear up: its papers stay for that.
+    /// Returns true if the stopped restore left something that the next command may clean up. Its journal is kept for that.
     fn has_left_some(&self) -> bool {
         matches!(self, Self::Left { .. }) && self.may_settle_later()
     }
 
-    /// Whether the restore is neither done nor taken back: its papers stay, and `resume` or `abort` take it up.
+    /// Returns true if the restore is neither finished nor rolled back. Its journal is kept for `resume` or `abort`.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         match self {

@@ -24,17 +24,17 @@ pub(super) struct MoveExecutor<'a> {
     /// None when the root did not exist and comes back as a whole.
     pub(super) root: Option<&'a Root>,
     pub(super) stage: &'a Stage,
-    /// Where excluded directories lie aside.
+    /// Holding directories of the excluded directories that are set aside.
     pub(super) berths: &'a [HoldingDir],
     pub(super) mount: &'a JournalMount,
     /// The mount root on the host, for messages and for a root that is missing.
     pub(super) host: std::path::PathBuf,
-    /// What the emergency snapshot says was there.
+    /// Manifest of the emergency snapshot.
     pub(super) before: Option<&'a Manifest>,
     pub(super) observer: &'a dyn Observer,
-    /// It was begun by a process that died.
+    /// True if a process that died began the restore.
     pub(super) again: bool,
-    /// What the staging directory may hold.
+    /// Objects that the staging directory may hold.
     pub(super) known: &'a OwnedInodes,
     /// Paths that could not be changed, with the reason.
     pub(super) failed: Vec<(RelPath, String)>,
@@ -46,7 +46,7 @@ pub(super) struct MoveExecutor<'a> {
 struct Stand {
     /// None when the directory that its path lies in is gone.
     seat: Option<Slot>,
-    /// What lies at its path.
+    /// Object at its path; `None` if there is none.
     live: Option<Stat>,
     progress: Progress,
 }
@@ -105,10 +105,10 @@ impl MoveExecutor<'_> {
         })
     }
 
-    /// What lies aside must be what the emergency snapshot holds; otherwise somebody wrote to it meanwhile.
+    /// Checks that the objects moved out match the emergency snapshot. A difference means that another process wrote to them.
     ///
     /// # Errors
-    /// [`RestoreError::Drift`] with the first path of which that is not so.
+    /// [`RestoreError::Drift`] with the first path that differs.
     pub(super) fn compare(&self) -> Result<(), RestoreError> {
         let changed: HashMap<u64, &Entry> = self
             .mount
@@ -175,7 +175,7 @@ impl MoveExecutor<'_> {
         look().map_err(|_| self.drift(&step.path))
     }
 
-    /// Whether the path still holds what the emergency snapshot says.
+    /// Checks that the path still holds what the emergency snapshot recorded, and returns its slot.
     fn check<'s>(&self, step: &JournalMove, stand: &'s Stand) -> Result<&'s Slot, RestoreError> {
         let drift = || self.drift(&step.path);
         let seat = stand.seat.as_ref().ok_or_else(drift)?;
@@ -199,13 +199,15 @@ impl MoveExecutor<'_> {
         Ok(seat)
     }
 
-    /// Whether a directory that will be removed can be one that was removed already, and made anew on the way back when a crash
-    /// came. Its owner comes after it; what is in it would keep it from being removed.
+    /// Returns true if a directory to be removed may be one that a rollback recreated before a crash.
+    ///
+    /// Its owner is set later, so it may differ. Its content needs no check: a directory with content cannot be removed.
     fn is_made_back(&self, step: &JournalMove, was: &Entry, is: &Stat) -> bool {
         self.again && is_unmade(step) && is_made_anew(was, is, self.stage.actor())
     }
 
-    /// What a crash left is looked at as a whole: our own moves there and back have changed its times.
+    /// Returns true if the object matches the emergency snapshot after a crash. It is compared as a whole because the restore's
+    /// own moves there and back changed its times.
     fn is_same_content(&self, step: &JournalMove, seat: &Slot, was: &Entry) -> bool {
         let nothing = HashMap::new();
         self.again
@@ -214,7 +216,7 @@ impl MoveExecutor<'_> {
             })
     }
 
-    /// Whether what is staged for a move is what was staged: asked when a crash lies between.
+    /// Checks after a crash that the object staged for a move is still the one that was staged.
     fn check_staged(&self, step: &JournalMove) -> Result<(), RestoreError> {
         if !self.again || !matches!(step.deed, MoveKind::Install(_) | MoveKind::Exchange(_)) {
             return Ok(());
@@ -350,7 +352,7 @@ impl MoveExecutor<'_> {
     }
 }
 
-/// Whether a move removes a directory that was emptied.
+/// Returns true if a move removes an emptied directory.
 pub(super) fn is_unmade(step: &JournalMove) -> bool {
     matches!(step.deed, MoveKind::RemoveDir(_))
 }

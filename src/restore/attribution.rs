@@ -1,17 +1,17 @@
-//! Whose work is it? A path may be put back when its state now is one that the session left, or that our own restore or
-//! undo left. Anything else was made by somebody afterwards.
+//! Attribution of a path's state. A restore may revert a path whose state was left by the session, or by a restore or undo of
+//! jackin. Any other state is a later edit.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::contract::{Matcher, Verdict as Excluded};
 use crate::model::{Entry, InstanceId, Manifest, RelPath, SnapshotId};
 
-/// What is known about the states that one mount went through.
+/// Evidence about the states that one mount went through.
 #[derive(Default)]
 pub struct ChangeHistory {
     /// The last snapshot taken while the session lived, when its end was seen.
     pub last: Option<Manifest>,
-    /// Why there is no closing snapshot, when the session's end was recorded without one.
+    /// Reason for the missing closing snapshot, if the session's end was recorded without one.
     pub missing: Option<String>,
     /// Snapshots taken while it lived, for when its end was not seen: the late closing vouches for nothing.
     pub live: Vec<Manifest>,
@@ -35,24 +35,25 @@ pub struct ChangeHistory {
     pub of_step: bool,
 }
 
-/// Whose state a path is in.
+/// Attribution of a path's current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The session's, or our own: it may be changed.
     Ours,
-    /// Another instance's restore left it so, and this session did not change it: not its work, and nobody's later edit.
+    /// Another session's restore left this state, and this session did not change it: neither its change nor a later edit.
     Settled,
-    /// Somebody changed it after the session.
+    /// The path was changed after the session.
     Later,
-    /// Nobody saw the session's end, and no snapshot taken before shows this state.
+    /// jackin did not observe the session's end, and no earlier snapshot shows this state.
     Unvouched,
     /// Two sessions changed it while both lived.
     Shared(Vec<InstanceId>),
 }
 
 impl ChangeHistory {
-    /// Whether the excludes would have left `path` out if it had been of the other type: a directory that they name
-    /// with a trailing slash may have been there, and be a file now.
+    /// Returns true if the excludes would match `path` as an object of the other type.
+    ///
+    /// For example, a directory that they name with a trailing slash may have been there and be a file now.
     #[must_use]
     pub fn may_have_been_excluded(&self, path: &RelPath, now: &Entry) -> bool {
         let verdict = self
@@ -101,7 +102,7 @@ impl ChangeHistory {
 }
 
 impl ChangeHistory {
-    /// Whether `now` is a state of `path` that our own restore could not make exact.
+    /// Returns true if `now` has the content of a state of `path` that a restore left but could not make exact.
     fn is_inexact(&self, path: &RelPath, now: Option<&Entry>) -> bool {
         let alike = |state: &Option<Entry>| match (state, now) {
             (Some(state), Some(now)) => state.kind == now.kind,
@@ -111,13 +112,13 @@ impl ChangeHistory {
     }
 }
 
-/// Whether `manifest` shows `path` in another state than `then`. What it does not know, it does not show.
+/// Returns true if `manifest` shows `path` in another state than `then`; false if it does not cover `path`.
 pub(super) fn differs(manifest: &Manifest, path: &RelPath, then: Option<&Entry>) -> bool {
     let is_known = manifest.entry(path).is_some() || is_absent(manifest, path);
     is_known && !same(manifest.entry(path), then)
 }
 
-/// Whether `manifest` shows `path` in the state `now`. What it does not know, it does not show.
+/// Returns true if `manifest` shows `path` in the state `now`; false if it does not cover `path`.
 fn known(manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
     let then = manifest.entry(path);
     if then.is_none() && !is_absent(manifest, path) {
@@ -126,7 +127,7 @@ fn known(manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
     same(then, now)
 }
 
-/// Whether the manifest proves that there was nothing at `path`.
+/// Returns true if the manifest proves that there was nothing at `path`.
 fn is_absent(manifest: &Manifest, path: &RelPath) -> bool {
     use crate::model::Listing;
     let mut on_the_way = path.ancestors().chain([path.clone()]).peekable();

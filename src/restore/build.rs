@@ -15,9 +15,9 @@ use crate::platform::{self, AsHandle as _, File};
 use crate::store::archive::Piece;
 use crate::store::{BlobReader, Blobs};
 
-/// Which modification times restored objects get.
+/// Modification times that restored objects get.
 pub(super) enum Times {
-    /// Those of the snapshot.
+    /// The times in the snapshot.
     Recorded,
     /// Now, in the order of the snapshot: recorded time to new time.
     Ranked(HashMap<Time, Time>),
@@ -57,12 +57,12 @@ pub(super) struct Builder<'a> {
     pub(super) problems: Vec<(RelPath, String)>,
 }
 
-/// What became of an object.
+/// Result of building one object.
 #[derive(Debug, Default)]
 pub(super) struct Built {
     /// `false`: this kind of object cannot be made here, which the notes say.
     pub(super) is_made: bool,
-    /// What is not as it was, in words.
+    /// Differences from the recorded object, in words.
     pub(super) notes: Vec<String>,
 }
 
@@ -221,7 +221,7 @@ fn discard(dir: &Dir, name: &OsStr, file: &File) {
     }
 }
 
-/// Whether an error is about the file system, not about one path: nothing that follows would work either.
+/// Returns true if an error concerns the whole file system, so that later operations would fail as well.
 pub(super) fn concerns_all(error: &io::Error) -> bool {
     let gone = matches!(
         error.kind(),

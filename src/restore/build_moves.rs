@@ -22,7 +22,7 @@ pub(super) enum Move {
     In(OsString),
     /// A staged object changes places with what is at the path.
     Swap(OsString),
-    /// What is at the path goes into the staging directory.
+    /// The object at the path goes into the staging directory.
     Out(OsString),
     /// The directory at the path, which is empty by then, is removed.
     Unmake(Box<Entry>),
@@ -33,7 +33,7 @@ pub(super) enum Move {
 /// The moves of one mount, by path. A path below another one of these is part of that one's object.
 pub(super) type Moves = BTreeMap<RelPath, Move>;
 
-/// Whether the move of the directory above carries a step out as well.
+/// Returns true if the move of the parent directory covers this step as well.
 fn is_carried(step: &Step, above: Option<&Step>) -> bool {
     match (step.action, above.map(|step| step.action)) {
         (Action::Create, Some(above)) => above == Action::Create || above == Action::Replace,
@@ -97,7 +97,7 @@ struct Layout<'a> {
     /// The steps above the one that is looked at, and the number of the directory each of them stages.
     above: Vec<(&'a Step, Option<usize>)>,
     moves: Moves,
-    /// What is moved when it could be made, by its number as an object.
+    /// Moves that depend on a staged object, with the object's number. A move is made only if its object could be built.
     staged: Vec<(usize, &'a RelPath, Move)>,
     /// Number of the next new or old object.
     number: usize,
@@ -268,7 +268,7 @@ impl Links<'_> {
         Ok(())
     }
 
-    /// Whether what is at the path of a member now is, or will be without being moved, what it is to be.
+    /// Returns true if `member` already has its target state, or gets it without being moved.
     fn stays(&self, member: &RelPath) -> bool {
         let states = (
             self.target.entry(member),

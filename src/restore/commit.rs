@@ -18,7 +18,7 @@ use crate::observer::Phase;
 use crate::platform::remote::lost_near;
 use crate::store::{RestoreJournal, Store};
 
-/// What the end of a restore needs to know.
+/// Context for the end of a restore.
 pub(super) struct Commit<'a> {
     pub(super) store: &'a Store,
     pub(super) papers: &'a RestoreJournal,
@@ -75,11 +75,10 @@ impl Commit<'_> {
             .try_for_each(|job| job.carry(self.acting.observer).compare())
     }
 
-    /// As [`Self::run`], for a restore that was interrupted: what was moved until then stays moved when it cannot be
-    /// finished, and the operator decides.
+    /// Finishes an interrupted restore, like [`Self::run`]. If that fails, what was moved stays moved, and the operator decides.
     ///
     /// # Errors
-    /// Why it still waits.
+    /// The reason why the restore still waits.
     pub(super) fn resume(
         &self,
         proposal: &Proposal,

@@ -22,7 +22,7 @@ use crate::observer::Observer;
 use crate::platform;
 use crate::store::{Blobs, RestoreJournal, Store};
 
-/// Who acts, when, how.
+/// Observer, user, time and options of a restore.
 pub struct RestoreContext<'a> {
     /// Told and asked.
     pub observer: &'a dyn Observer,
@@ -38,12 +38,12 @@ pub struct RestoreContext<'a> {
     pub exact_mtimes: bool,
 }
 
-/// How it went.
+/// Outcome of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Everything that was planned was done, and nothing stood against it.
     Done,
-    /// Nothing differed that may be changed, and nothing stood against it.
+    /// There was no difference that the restore may change, and nothing stood against it.
     Nothing,
     /// A conflict was kept, a path could not be changed, or a staging directory stays.
     Partial,
@@ -54,23 +54,23 @@ pub enum Outcome {
 pub struct Failed {
     /// Below the mount root.
     pub path: RelPath,
-    /// Why, in words.
+    /// Reason, in words.
     pub reason: String,
 }
 
-/// What happened to one mount.
+/// Result for one mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountReport {
-    /// What could not be done, or not exactly.
+    /// Paths that could not be changed, or not exactly.
     pub failed: Vec<Failed>,
-    /// Those of the failed that are another thing now than before.
+    /// Steps of failed paths that do not have their old state either.
     pub inexact: Vec<Step>,
     /// Excluded directories that went aside or came back.
     pub aside: Vec<AsideStep>,
 }
 
 impl MountReport {
-    /// What was done: all steps of its plan but those that failed.
+    /// Returns the steps that were done: all steps of the plan except the failed ones.
     #[must_use]
     pub fn applied<'a>(&self, plan: &'a Plan) -> Cow<'a, [Step]> {
         if self.failed.is_empty() {
@@ -85,7 +85,7 @@ impl MountReport {
     }
 }
 
-/// What happened.
+/// Result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// In one word.
@@ -98,11 +98,11 @@ pub struct Report {
     pub mounts: Vec<MountReport>,
     /// A staging directory that could not be removed, with the reason.
     pub left: Vec<String>,
-    /// Whether some of that may be removed later: the papers stay for it.
+    /// True if a later command may still clean up some of that. The journal is kept for it.
     pub unsettled: bool,
     /// Mount roots whose file system cannot exchange names: each path that was replaced was missing for a moment.
     pub in_steps: Vec<std::path::PathBuf>,
-    /// How many files that were put back share their blocks with another one.
+    /// Number of restored files that share their blocks with another file.
     pub shared: u64,
 }
 

@@ -19,15 +19,14 @@ use crate::observer::{Observer, Phase};
 use crate::platform::{self, remote::above};
 use crate::store::Blobs;
 
-/// What was written.
+/// Result of writing a tree into a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Paths, in order.
     pub paths: Vec<RelPath>,
-    /// What could not be made, or not exactly, with the reason.
+    /// Paths that could not be written, or not exactly, with the reason.
     pub problems: Vec<(RelPath, String)>,
-    /// How many of the paths this user may not read once they are made, so that they were compared while they were written, and not
-    /// read back.
+    /// Number of paths that this user may not read once they are written. They were compared during the write and not read back.
     pub unread: u64,
 }
 
@@ -49,7 +48,7 @@ pub fn write_to(
     write(directory, manifest, scope, blobs, observer, false)
 }
 
-/// As [`write_to`], and reads every path back: what is not as the manifest has it is a problem.
+/// Writes a tree like [`write_to`], then reads every path back. A difference from the manifest becomes a problem.
 ///
 /// # Errors
 /// As [`write_to`].
@@ -276,8 +275,8 @@ fn fill(
         .collect())
 }
 
-/// What `scope` takes, in the order of paths, with the directories on the way there. Without sockets: the manifest names
-/// them, and nobody makes them but the program that listens.
+/// Returns the entries that `scope` selects, sorted by path, with the directories that lead to them. Sockets are left out: only
+/// the program that listens on a socket can create it.
 fn wanted<'a>(manifest: &'a Manifest, scope: &Scope) -> Vec<(RelPath, &'a Entry)> {
     // A directory on the way to a wanted path is wanted as well.
     let mut needed: HashSet<RelPath> = HashSet::new();

@@ -9,7 +9,7 @@ use crate::mount::Dir;
 use crate::observer::Observer;
 use crate::platform::{self, NodeKind, Stat};
 
-/// How two objects changed places.
+/// Method by which two objects changed places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exchange {
     /// In one call: the path is never missing.
@@ -83,8 +83,8 @@ pub(super) fn with_metadata_of(was: &Entry, will: &Entry) -> Entry {
     }
 }
 
-/// Whether an object is still what was recorded. `loose` leaves out what our own moves change: the ctime, the number of
-/// links, and for directories the mtime.
+/// Returns true if an object is still the recorded one. `loose` ignores what the restore's own moves change: the ctime, the
+/// number of links, and for directories the mtime.
 pub(super) fn fits(was: &Entry, is: &Stat, loose: bool) -> bool {
     if !loose {
         return crate::capture::same_moment(was, is);
@@ -94,7 +94,7 @@ pub(super) fn fits(was: &Entry, is: &Stat, loose: bool) -> bool {
     is_same_object(was, is) && mode && (was.uid, was.gid) == (is.uid, is.gid)
 }
 
-/// Whether an object is the one that was recorded with the same content, whatever its metadata are.
+/// Returns true if an object is the recorded one with the same content, whatever its metadata.
 pub(super) fn is_same_object(was: &Entry, is: &Stat) -> bool {
     let kind = match (&was.kind, is.kind) {
         (EntryKind::File(content), NodeKind::File) => content.size == is.size && was.mtime == is.mtime,

@@ -66,7 +66,7 @@ fn take_off_all(
     bound
 }
 
-/// What [`lift`] may take off, for the papers: a crash must not leave it off.
+/// Returns the objects whose flags [`lift`] may clear. The intent records them, so that a crash cannot leave the flags cleared.
 pub(super) fn bound(steps: &[Step]) -> Vec<BoundObject> {
     bound_now(steps.iter())
         .map(|(path, was)| BoundObject {
@@ -106,7 +106,7 @@ pub(super) fn put_back(root: &Root, bound: &[BoundObject]) -> Vec<RestoreError> 
     failed
 }
 
-/// Whether what is made in the staging directory has flags from there.
+/// Returns true if objects made in the staging directory inherit flags from it.
 pub(super) fn inherits(stage: &Stage) -> bool {
     stage.dir().stat().is_ok_and(|stat| !stat.flags.is_empty())
 }
@@ -145,7 +145,7 @@ pub(super) fn set(root: &Path, inherits: bool, steps: &[Step]) -> Vec<(RelPath, 
     problems
 }
 
-/// Whether any of the steps has to do with flags.
+/// Returns true if any of the steps concerns flags.
 pub(super) fn concern(inherits: bool, steps: &[Step]) -> bool {
     concerned(inherits, steps).next().is_some()
 }
@@ -186,7 +186,7 @@ fn take_off(root: &Root, path: &RelPath, was: &Entry) -> io::Result<()> {
     })
 }
 
-/// Why a move cannot be done: what is moved, or something in it, cannot be.
+/// Returns the reason why a move is impossible: a flag binds the object or something in it.
 fn stuck_by_itself(bound: &BTreeMap<RelPath, InodeFlags>, path: &RelPath, step: &Move) -> Option<String> {
     let (first, flags) = bound.range(path..).next()?;
     if first == path {
@@ -198,7 +198,7 @@ fn stuck_by_itself(bound: &BTreeMap<RelPath, InodeFlags>, path: &RelPath, step: 
     }
 }
 
-/// Why a move cannot be done: the directory takes no new names, or gives none away.
+/// Returns the reason why a move is impossible: a flag keeps the directory from gaining or losing names.
 fn stuck_by_directory(
     bound: &BTreeMap<RelPath, InodeFlags>,
     changed: &BTreeMap<&RelPath, &Step>,

@@ -1,4 +1,4 @@
-//! What the store knows about whose work a path is: the snapshots of an instance and what our restores left.
+//! Evidence in the store about who changed a path: the snapshots of a session and the states that restores left.
 
 use std::collections::hash_map::Entry as Place;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -146,7 +146,7 @@ pub fn of_step(
     Ok((witness, paths.filter(|path| scope.holds(path)).collect()))
 }
 
-/// What a snapshot holds of the mount with this label, private files among it.
+/// Returns a snapshot's manifest of the mount with this label, including private files.
 pub(super) fn manifest(
     store: &Store,
     record: &SnapshotRecord,
@@ -159,7 +159,7 @@ pub(super) fn manifest(
     }
 }
 
-/// What restores left.
+/// States that restores left.
 #[derive(Default)]
 struct Left {
     states: HashMap<RelPath, Vec<Option<Entry>>>,
@@ -170,7 +170,7 @@ struct Left {
 /// The snapshot that a restore went back to.
 enum Target {
     There(Option<Manifest>),
-    /// It was given up since.
+    /// The snapshot has been pruned.
     Pruned,
 }
 

@@ -24,10 +24,10 @@ pub(super) struct HoldingDir {
     pub(super) dir: Option<Dir>,
 }
 
-/// How a restore ends.
+/// Ending of a restore.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// What was planned is done.
+    /// The plan was carried out.
     Kept,
     /// Everything is as it was.
     TakenBack,
@@ -118,7 +118,7 @@ pub(super) fn create_all(steps: &[AsideStep]) -> Result<Vec<HoldingDir>, Restore
     Ok(berths)
 }
 
-/// Those of an interrupted restore. When what may lie in one is still needed (`all`), none may be missing.
+/// Opens the holding directories of an interrupted restore. With `all`, their content is still needed, so none may be missing.
 pub(super) fn open_all(steps: &[AsideStep], all: bool) -> Result<Vec<HoldingDir>, RestoreError> {
     let open = |step: &AsideStep| -> Result<HoldingDir, RestoreError> {
         let berth = HoldingDir::open(step)?;
@@ -157,7 +157,7 @@ pub(super) fn as_move(step: &AsideStep) -> JournalMove {
     }
 }
 
-/// Whether a move is one of these.
+/// Returns true if a move sets something aside or puts it back.
 pub(super) fn is_aside(deed: &MoveKind) -> bool {
     matches!(
         deed,
@@ -165,7 +165,7 @@ pub(super) fn is_aside(deed: &MoveKind) -> bool {
     )
 }
 
-/// What is found at a path, and where that is.
+/// Returns the slot of a step's path, and the identity of the object there.
 pub(super) fn find(root: &Root, step: &AsideStep) -> io::Result<(Slot, Option<Identity>)> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
     let (parent, name) = step.path.split().ok_or_else(gone)?;
@@ -177,7 +177,7 @@ pub(super) fn find(root: &Root, step: &AsideStep) -> io::Result<(Slot, Option<Id
     Ok((seat, found))
 }
 
-/// Whether a step finds what it was planned with.
+/// Returns true if a step finds the objects that it was planned with.
 pub(super) fn still_fits(root: &Root, step: &AsideStep, berth: &HoldingDir) -> io::Result<bool> {
     let (seat, _) = find(root, step)?;
     let live = seat.dir.look(&seat.name)?;
@@ -215,7 +215,7 @@ impl MountTask<'_> {
         settled.filter_map(Result::err).collect()
     }
 
-    /// What went aside or came back; what did not is among the problems then.
+    /// Returns the steps that were done, and records each other step as a problem.
     pub(super) fn aside_done(&mut self, steps: &[AsideStep], observer: &dyn Observer) -> Vec<AsideStep> {
         let mut done = Vec::new();
         let mut undone = Vec::new();

@@ -13,9 +13,10 @@ pub(super) fn identity(stat: &Stat) -> Identity {
     }
 }
 
-/// Whether `stat` describes the object of `identity`, in whatever state. Where the file system does not keep when an object was
-/// made, an inode number may have been used again; in a staging directory of ours (`ours`) nobody uses it, elsewhere the last
-/// change has to agree as well.
+/// Returns true if `stat` describes the object of `identity`, in whatever state.
+///
+/// Without equal birth times, an inode number may have been reused. In a staging directory of jackin (`ours`) no other process
+/// uses it; elsewhere size and modification time must agree as well.
 pub(super) fn is_same(identity: &Identity, stat: &Stat, ours: bool) -> bool {
     if identity.ino != stat.ino {
         return false;

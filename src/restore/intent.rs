@@ -31,7 +31,7 @@ impl From<&IntentScope> for Scope {
 }
 
 impl Allow {
-    /// What was allowed when an interrupted restore was confirmed.
+    /// Returns the permissions that the operator gave when an interrupted restore was confirmed.
     #[must_use]
     pub fn of(intent: &Intent) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Allow {
 }
 
 impl Purpose {
-    /// Which command, and for an undo the receipt that it takes back.
+    /// Returns the kind of the restore, and for an undo the number of the receipt that it reverts.
     pub(super) fn kind(&self) -> (RestoreKind, Option<u64>) {
         match self {
             Self::Restore | Self::Step(_) => (RestoreKind::Restore, None),
@@ -51,7 +51,7 @@ impl Purpose {
         }
     }
 
-    /// Why an interrupted restore was under way.
+    /// Returns the purpose of an interrupted restore.
     #[must_use]
     pub fn of(intent: &Intent) -> Self {
         match (intent.kind, intent.undoes, &intent.only_changes_of) {

@@ -18,7 +18,7 @@ use crate::model::{
 use crate::mount::{Dir, Root};
 use crate::platform::{NodeKind, Stat};
 
-/// What the journal of one mount is made of.
+/// Input for the journal of one mount.
 pub(super) struct Draft<'a> {
     pub(super) label: &'a str,
     pub(super) root: Option<&'a Root>,

@@ -1,4 +1,4 @@
-//! When one step of a session is taken back: which later step touched the paths that stay because of that.
+//! Attribution of conflicts to later steps, for a restore that reverts one step of a session.
 
 use super::RestoreError;
 use super::attribution::differs;

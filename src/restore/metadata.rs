@@ -12,7 +12,7 @@ use crate::model::{Entry, EntryKind, Identity, Time, Xattr};
 use crate::mount::Dir;
 use crate::platform::{self, Actor, AsHandle as _, Handle, HandleRef, NodeKind, Stat};
 
-/// How the object is addressed.
+/// Reference to an object, by name or by handle.
 #[derive(Clone, Copy)]
 pub(super) enum Object<'o> {
     /// By its name: whatever lies there, itself and not what it points to.
@@ -211,9 +211,10 @@ pub(super) fn may_change(is: &Stat, was: &Entry, will: &Entry) -> bool {
     is_same_object(was, is) && is_between(is, was, will)
 }
 
-/// Whether mode and owner are those of one state or of the other, or what [`set_metadata`] makes of them on its way from one to the
-/// other: the owner changes first, which takes set-id bits away, then attributes, for which it must be writable, and of which
-/// an access list sets the mode.
+/// Returns true if mode and owner belong to one of the two states, or to a change from one to the other by [`set_metadata`].
+///
+/// The owner changes first, which clears set-id bits. Attributes follow: they need a writable object, and an access list among
+/// them sets the mode.
 pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry) -> bool {
     let owner = [was.uid, will.uid].contains(&is.uid) && [was.gid, will.gid].contains(&is.gid);
     if matches!(was.kind, EntryKind::Symlink(_)) {
@@ -245,7 +246,7 @@ pub(super) fn set_directory_mode(dir: &Dir, name: &OsStr, mode: u32) -> io::Resu
     }
 }
 
-/// Whether attributes can be set as it is: not when it is our own and its mode says that we may not write.
+/// Returns true unless the user owns the file or directory and its mode forbids the change of attributes.
 fn may_write(now: &Stat, actor: Actor) -> bool {
     let plain = matches!(now.kind, NodeKind::File | NodeKind::Directory);
     let ours = now.uid == actor.uid && !actor.is_privileged();

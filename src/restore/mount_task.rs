@@ -30,29 +30,29 @@ use crate::store::Blobs;
 pub(super) struct MountTask<'a> {
     /// Its number in the proposal.
     pub(super) index: usize,
-    /// What the emergency snapshot holds, and when it began to look; `None`: the root did not exist.
+    /// Manifest of the emergency snapshot and the time at which its scan began; `None` if the root did not exist.
     pub(super) before: Option<(&'a Manifest, Time)>,
     /// The mount root on the host.
     pub(super) host: std::path::PathBuf,
-    /// It, opened; none when it does not exist.
+    /// Open mount root; `None` if it does not exist.
     pub(super) root: Option<Root>,
-    /// Where new content waits and old content goes.
+    /// Staging directory, for new content and old objects.
     pub(super) stage: Stage,
-    /// Where excluded directories lie aside.
+    /// Holding directories of the excluded directories that are set aside.
     pub(super) berths: Vec<HoldingDir>,
     /// Its moves.
     pub(super) journal: JournalMount,
-    /// What the staging directory may hold in the end.
+    /// Objects that the staging directory may hold in the end.
     pub(super) known: OwnedInodes,
-    /// It was begun by a process that died.
+    /// True if a process that died began the restore.
     pub(super) again: bool,
-    /// What was immutable or append-only.
+    /// Objects that were immutable or append-only.
     pub(super) bound: Vec<BoundObject>,
     /// Some path was missing for a moment, because the file system cannot exchange.
     pub(super) in_steps: bool,
-    /// How many staged files share their blocks with another one.
+    /// Number of staged files that share their blocks with another file.
     pub(super) shared: u64,
-    /// What could not be made or moved, or not exactly.
+    /// Paths that could not be made or moved, or not exactly, with the reason.
     pub(super) problems: Vec<(RelPath, String)>,
 }
 
@@ -90,7 +90,7 @@ impl MountTask<'_> {
         root.map_or_else(Vec::new, |root| flags::put_back(root, &self.bound))
     }
 
-    /// Whether the mount root is not the directory that the restore began in.
+    /// Returns true if the mount root is not the directory that the restore began in.
     pub(super) fn is_foreign(&self) -> bool {
         self.journal.root.is_some() && self.root.is_none()
     }
@@ -266,7 +266,7 @@ fn stage<'a>(
     }
 }
 
-/// What was staged, and what the steps will move aside.
+/// Returns the objects that were staged and those that the steps will move aside.
 fn known(stage: &Stage, steps: &[Step]) -> Result<OwnedInodes, RestoreError> {
     let mut known = OwnedInodes::default();
     for was in steps.iter().filter_map(|step| step.change.to.as_ref()) {
@@ -291,7 +291,7 @@ pub(super) fn discard(jobs: &[MountTask<'_>], cause: RestoreError) -> RestoreErr
     })
 }
 
-/// What stopped a restore, together with what could not be cleared up behind it.
+/// Combines the error that stopped a restore with the error of the cleanup after it.
 pub(super) fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> RestoreError {
     match settled {
         Ok(()) => cause,

@@ -1,4 +1,4 @@
-//! How far a move came: told by the identity of what lies at its path, and in the staging directory or the directory of its own.
+//! Progress of a move, found from the identity of the objects at its path and in the staging or holding directory.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -15,43 +15,43 @@ use crate::mount::{Dir, Root};
 use crate::platform::remote::above;
 use crate::platform::{NodeKind, Stat};
 
-/// How far a move came.
+/// Progress of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// Not begun.
     Before,
     /// The file system cannot exchange: the old object is aside, the new one waits in its place.
     Parted,
-    /// As before, and the new one is at the path; only the old one's name in the staging directory is not what it will be.
+    /// The new object is at the path; only the old one still has its temporary name in the staging directory.
     Joined,
-    /// As [`Self::Parted`], and what waited is neither in its place nor at the path: somebody took it away.
+    /// Like [`Self::Parted`], but another process took the new object away: it is neither in its place nor at the path.
     PartedBereft,
     /// On its way back: the new object is aside, the old one waits in its place, and nothing is at the path.
     BackParted,
-    /// As before, and the old one is at the path.
+    /// The old object is back at the path; the new one still has the temporary name.
     BackJoined,
     /// Done.
     After,
-    /// Done, and the old object is not where it was put: somebody took it away, or put something else there.
+    /// Done, but another process took the old object away from its new place, or put something else there.
     Bereft,
-    /// What the move is about lies neither here nor there: somebody took it away.
+    /// The objects of the move are in neither place: another process took them away.
     Lost,
 }
 
-/// Where a path is reached: the directory it lies in, and its name there.
+/// Address of a path: its parent directory, and its name there.
 pub(super) struct Slot {
     pub(super) dir: Dir,
     pub(super) name: OsString,
 }
 
 impl Slot {
-    /// What lies there.
+    /// Returns the metadata of the object there; `None` if there is none.
     pub(super) fn look(&self) -> io::Result<Option<Stat>> {
         self.dir.look(&self.name)
     }
 }
 
-/// Where a move brings something from, or takes it to.
+/// Other end of a move, from which or to which it takes an object.
 pub(super) struct Other<'a> {
     /// None when it is gone: nothing lies there then.
     pub(super) dir: Option<&'a Dir>,
@@ -59,7 +59,7 @@ pub(super) struct Other<'a> {
 }
 
 impl<'a> Other<'a> {
-    /// That of a move; moves in place have none, and get the staging directory itself.
+    /// Returns the other end of a move. A move in place has none and gets the staging directory itself.
     pub(super) fn of(step: &JournalMove, stage: &'a Stage, berths: &'a [HoldingDir]) -> Self {
         let staged = |name: &OsStr| Self {
             dir: Some(stage.dir()),
@@ -102,7 +102,7 @@ pub(super) fn place(place: &ByteString) -> &OsStr {
     OsStr::from_bytes(&place.0)
 }
 
-/// Where the path of a move is reached.
+/// Returns the slot of a move's path.
 pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::Result<Slot> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
     match (step.path.split(), root) {
@@ -124,7 +124,7 @@ pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::
     }
 }
 
-/// How far a move came; `live` is what lies at its path.
+/// Returns the progress of a move; `live` is the object at its path.
 pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>) -> io::Result<Progress> {
     let is = |identity: &Option<Identity>, stat: &Option<Stat>, ours: bool| {
         identity
@@ -192,7 +192,7 @@ pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>
 /// In which order moves are made; taking back goes the other way.
 pub(super) struct Order<'a> {
     renames: Vec<&'a JournalMove>,
-    /// What is done in place, after all renames.
+    /// Moves in place, made after all renames.
     pub(super) metadata: Vec<&'a JournalMove>,
     /// Paths that something is taken away from before anything comes.
     cleared: HashSet<&'a RelPath>,
@@ -201,8 +201,9 @@ pub(super) struct Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// What goes makes room for what comes: two names may be one to a file system that ignores case, and a directory is removed
-    /// when it is empty.
+    /// Sorts the moves so that outgoing objects make room for incoming ones.
+    ///
+    /// A file system that ignores case may treat two names as one, and a directory can be removed only when it is empty.
     pub(super) fn of(mount: &'a JournalMount) -> Self {
         let of = |wanted: fn(&MoveKind) -> bool| mount.moves.iter().filter(move |step| wanted(&step.deed));
         let outs = of(|deed| matches!(deed, MoveKind::StageOut(_)));
@@ -222,8 +223,8 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Whether another move takes `there` away from the path of `step` before it comes, also where it has the other name of two
-    /// that are one.
+    /// Returns true if another move takes `there` away from the path of `step` first, even under another name that the file
+    /// system treats as the same.
     pub(super) fn clears(&self, step: &JournalMove, there: &Stat) -> bool {
         self.cleared.contains(&step.path) || self.taken.contains(&there.ino)
     }

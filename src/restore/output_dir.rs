@@ -13,7 +13,7 @@ use crate::mount::Dir;
 use crate::platform::remote::{above, is_elsewhere};
 use crate::platform::{self, NodeKind};
 
-/// What lies in a directory that was there already until everything is written into it. No snapshot holds such a name.
+/// Name of the mark in a directory that already existed, until everything is written. No snapshot holds such a name.
 const MARK: &str = "unfinished";
 
 /// A directory that is being written. Dropped without [`OutputDir::finish`] it is removed when it is
@@ -21,7 +21,7 @@ const MARK: &str = "unfinished";
 pub struct OutputDir {
     top: Dir,
     path: PathBuf,
-    /// How it gets its name; none: it was there already.
+    /// Names for the final rename; `None` if the directory already existed.
     naming: Option<Naming>,
     done: bool,
 }
@@ -80,7 +80,7 @@ impl OutputDir {
         })
     }
 
-    /// Where to write.
+    /// Returns the directory to write into.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -163,10 +163,10 @@ pub(super) fn there(directory: &Path) -> io::Result<Option<Dir>> {
     }
 }
 
-/// Whether a directory holds nothing, but for the mark, and what a new file system has.
+/// Returns true if a directory is empty, except for the mark and what a new file system contains.
 ///
 /// # Errors
-/// What the system says.
+/// An I/O error if the directory cannot be read.
 pub fn is_empty(directory: &Dir) -> io::Result<bool> {
     for name in directory.names()? {
         let name = name.as_os_str();
@@ -178,16 +178,16 @@ pub fn is_empty(directory: &Dir) -> io::Result<bool> {
     Ok(true)
 }
 
-/// What a new ext4 has (mklost+found(8)): fsck puts there what it finds.
+/// Directory in a new ext4 file system (mklost+found(8)), into which fsck puts recovered files.
 pub(super) const LOST_AND_FOUND: &str = "lost+found";
 
-/// Whether a directory has it, and it is root's alone.
+/// Returns true if a directory contains a `lost+found` that belongs to root and is closed to all others.
 pub(super) fn has_lost_and_found(directory: &Dir) -> io::Result<bool> {
     let found = directory.look(LOST_AND_FOUND.as_ref())?;
     Ok(found.is_some_and(|stat| stat.kind == NodeKind::Directory && stat.uid == 0 && stat.mode & 0o077 == 0))
 }
 
-/// Whether this name is that of the mark.
+/// Returns true if `name` is the name of the mark.
 pub(super) fn is_mark(name: &OsStr) -> bool {
     name == mark()
 }

@@ -29,9 +29,9 @@ pub enum Action {
 /// One path that will change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What is done.
+    /// Action on the path.
     pub action: Action,
-    /// What differs: `from` is what it will be, `to` what it is now.
+    /// Difference at the path: `from` is the state to restore, `to` the current one.
     pub change: Change,
     /// A later edit is replaced or removed because the operator said so.
     pub overrode: bool,
@@ -39,18 +39,18 @@ pub struct Step {
     pub others: Others,
 }
 
-/// What a path was changed after, when that is later work.
+/// Point after which a later edit was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum After {
     /// The session: all that it did was seen.
     Session,
-    /// The step that is taken back. Nobody saw whether the session did it or somebody else.
+    /// The reverted step. It is unknown whether the session made the edit or something else.
     Step,
     /// The step that is taken back, by this step of the same session.
     LaterStep(StepRef),
 }
 
-/// Why a path that differs is left alone.
+/// Reason why a path that differs stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// Changed afterwards.
@@ -73,7 +73,7 @@ pub enum Why {
     Excluded,
     /// Its bytes are right; it was another name of a path that stays what it is now.
     Linked(RelPath),
-    /// What was set aside, or was put back, is not as it was left.
+    /// A directory that was set aside or put back has changed since.
     Aside(super::set_aside::AsideWhy),
     /// Another session's restore left it so, and this session never touched it: there is nothing to take back.
     Settled,
@@ -82,24 +82,24 @@ pub enum Why {
 /// A path that differs and stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptPath {
-    /// What differs.
+    /// Difference at the path.
     pub change: Change,
-    /// Why it stays.
+    /// Reason why the path stays.
     pub why: Why,
 }
 
 /// The plan for one mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// What will be done, sorted by path.
+    /// Steps to perform, sorted by path.
     pub steps: Vec<Step>,
     /// Later work that stays.
     pub conflicts: Vec<KeptPath>,
-    /// What stays for another reason.
+    /// Paths that stay for another reason.
     pub kept: Vec<KeptPath>,
-    /// What is not known then or now, and therefore not touched.
+    /// Paths whose state then or now is unknown, and which are therefore not touched.
     pub not_covered: Vec<NotCovered>,
-    /// What is git's own and was left out as a whole, with how many of its paths differ.
+    /// Git's own data, left out as a whole, with the number of paths in it that differ.
     pub left_out: BTreeMap<RelPath, u64>,
 }
 
@@ -227,7 +227,7 @@ fn above(path: &RelPath) -> impl Iterator<Item = RelPath> {
     std::iter::successors(parent(path), parent)
 }
 
-/// How many names each file with several links has inside the mount.
+/// Counts the names that each file with several links has inside the mount, by inode.
 fn link_counts(manifest: &Manifest) -> HashMap<u64, u32> {
     let mut counts = HashMap::new();
     for entry in manifest
@@ -321,7 +321,7 @@ impl Planner {
         }
     }
 
-    /// What has to be done; `None` when it cannot be.
+    /// Returns the action for a change; `None` if it is impossible.
     fn action(&self, change: &Change) -> Option<Action> {
         let Some(from) = &change.from else {
             return Some(Action::Delete);
@@ -366,7 +366,7 @@ impl Planner {
         }
     }
 
-    /// Nothing can be made in a directory that stays missing or stays something else.
+    /// Keeps the paths below each directory that stays missing or of another type, as nothing can be made there.
     fn children_of_blocked(&mut self) {
         let kept = self.out.iter().map(|kept| &kept.change);
         let blocked: BTreeSet<RelPath> = kept
@@ -389,7 +389,7 @@ impl Planner {
     }
 }
 
-/// Whether nothing can be made below a path that stays as it is: it was a directory and is none now.
+/// Returns true if a path that stays was a directory and is none now, so that nothing can be made below it.
 fn blocks(change: &Change) -> bool {
     let is_dir = |state: &Option<Entry>| state.as_ref().is_some_and(Entry::is_dir);
     is_dir(&change.from) && !is_dir(&change.to)

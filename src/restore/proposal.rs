@@ -15,7 +15,7 @@ use crate::model::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotReco
 use crate::observer::Observer;
 use crate::store::Store;
 
-/// Why files are put back.
+/// Purpose of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// `restore`.
@@ -26,27 +26,27 @@ pub enum Purpose {
     Undo(u64),
 }
 
-/// What is asked for one mount of the target snapshot.
+/// Request for one mount of the target snapshot.
 pub struct MountRequest {
     /// Its coverage, as the snapshot froze it.
     pub coverage: Coverage,
-    /// Which paths.
+    /// Paths to restore.
     pub scope: Scope,
-    /// Whose work is it?
+    /// Evidence about who changed each path.
     pub witness: ChangeHistory,
 }
 
 /// One mount with its plan and everything that the plan was made from.
 pub struct ProposedMount {
-    /// What was asked.
+    /// Request that the plan was made for.
     pub request: MountRequest,
-    /// What will be there; `None`: the root did not exist.
+    /// State to restore; `None` if the root did not exist.
     pub target: Option<Manifest>,
-    /// What is there now.
+    /// Current state.
     pub now: ScannedTree,
-    /// What will be done.
+    /// Changes to make.
     pub plan: Plan,
-    /// Where new content is staged.
+    /// Location of the staging directory.
     pub location: Location,
     /// Excluded paths that changed since the snapshot: they are not touched, and what they hold is not vouched for.
     pub not_checked: Vec<Skipped>,
@@ -56,7 +56,7 @@ pub struct ProposedMount {
     pub also: Vec<RelPath>,
     /// Credentials that changed since the snapshot: no snapshot holds them, and none is touched.
     pub withheld: Vec<WithheldChange>,
-    /// What is private of it is stored encrypted.
+    /// True if the snapshot stores its private files encrypted.
     pub is_sealed: bool,
     /// Secrets in settings files that do not come back, or go.
     pub notes: Vec<Note>,
@@ -65,7 +65,7 @@ pub struct ProposedMount {
 }
 
 impl ProposedMount {
-    /// Whether anything is to be done here.
+    /// Returns true if there is anything to do on this mount.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         !self.plan.steps.is_empty() || !self.aside.is_empty()
@@ -103,30 +103,31 @@ impl ProposedMount {
 pub struct Proposal {
     /// The snapshot whose state comes back.
     pub target: SnapshotRecord,
-    /// Why.
+    /// Purpose of the restore.
     pub purpose: Purpose,
-    /// What the operator allows.
+    /// Permissions that the operator gave.
     pub allow: Allow,
     /// The mounts.
     pub mounts: Vec<ProposedMount>,
 }
 
 impl Proposal {
-    /// Whether nothing differs that may be changed.
+    /// Returns true if there is nothing to do on any mount.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.mounts.iter().any(ProposedMount::is_busy)
     }
 
-    /// Whether something stays undone whatever happens: it is kept because of later work, or cannot be looked at any more.
+    /// Returns true if a path stays in any case: it has a later edit, or jackin cannot examine or restore it.
     #[must_use]
     pub fn is_in_part(&self) -> bool {
         let stays = |mount: &ProposedMount| !mount.plan.conflicts.is_empty() || self.untouched(mount) > 0;
         self.mounts.iter().any(stays)
     }
 
-    /// How many paths stay for another reason than later work: they cannot be looked at, or not be put together, or an undo would
-    /// need the key that the restore had.
+    /// Returns the number of paths that stay for another reason than a later edit.
+    ///
+    /// jackin cannot examine them or put them together, or the undo would need the key that the restore had.
     pub(super) fn untouched(&self, mount: &ProposedMount) -> u64 {
         let is_undo = matches!(self.purpose, Purpose::Undo(_));
         let whole = mount

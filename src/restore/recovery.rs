@@ -27,14 +27,14 @@ use crate::platform;
 use crate::platform::remote::is_elsewhere;
 use crate::store::{DamagedJournal, PendingRestore, RestoreJournal, RestoreStage, Store, StoreError};
 
-/// What was cleared up before something else could begin.
+/// Restore that was cleaned up so that another command could begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
     /// The restore.
     pub intent: Intent,
-    /// What became of it; none: it had not touched anything yet.
+    /// Decision of the restore; `None` if it had not touched anything yet.
     pub decision: Option<Decision>,
-    /// What stays in staging directories, in words.
+    /// Messages about what stays in staging directories.
     pub left: Vec<String>,
 }
 
@@ -213,10 +213,10 @@ pub fn resume(
     Ok((proposal, report))
 }
 
-/// What became of a restore that was taken back.
+/// Result of rolling back an interrupted restore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TakenBack {
-    /// What stays in staging directories, in words.
+    /// Messages about what stays in staging directories.
     pub left: Vec<String>,
     /// Paths whose old objects are nowhere any more.
     pub gone: Vec<PathBuf>,
@@ -374,7 +374,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
     })
 }
 
-/// What was at a path before may lie in the staging directory by now, and what comes there still.
+/// Lets the overlay search the staging directory as well, for old objects moved there and new ones not yet in place.
 fn also_staged(reveal: &mut PrivateOverlay, place: &StagePlace, mount: &JournalMount) {
     let Ok(dir) = Dir::open(&place.path()) else { return };
     for step in &mount.moves {

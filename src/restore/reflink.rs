@@ -27,7 +27,7 @@ pub(super) struct Twins<'a> {
 }
 
 impl<'a> Twins<'a> {
-    /// Those of the live mount, by what it held a moment ago.
+    /// Finds the files of the live mount, as last scanned, that have contents that `steps` need.
     pub(super) fn of(root: Option<&'a Root>, now: Option<&Manifest>, steps: &[Step]) -> Self {
         let written = steps
             .iter()
@@ -52,7 +52,7 @@ impl<'a> Twins<'a> {
         }
     }
 
-    /// How many files share their blocks with another one.
+    /// Returns the number of files that share their blocks with another file.
     pub(super) fn shared(&self) -> u64 {
         self.shared.load(Ordering::Relaxed)
     }
@@ -100,7 +100,7 @@ impl<'a> Twins<'a> {
     }
 }
 
-/// What a file of ours holds by now.
+/// Hashes the current content of a file that the restore created.
 fn read(dir: &Dir, name: &OsStr, wanted: &Content) -> io::Result<Content> {
     let (file, stat) = dir.file(name)?;
     ContentSource::new(file, &stat, Some(wanted.method))?.digest(|_| Ok(()))

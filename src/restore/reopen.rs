@@ -12,14 +12,14 @@ use super::staging_cleanup::OwnedInodes;
 use crate::model::{Identity, Intent, Journal};
 use crate::mount::{MountError, Root};
 
-/// What a staging directory that is not there means.
+/// Treatment of a missing staging directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// What has to be moved is gone.
+    /// An error: the objects to move are gone.
     Stops,
-    /// An empty one does: what came in goes into it.
+    /// A new, empty directory: a rollback moves the new objects into it.
     Made,
-    /// All was decided, and it was removed then.
+    /// A new, empty directory: the restore was decided and removed the old one.
     Settled,
 }
 

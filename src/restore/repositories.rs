@@ -18,7 +18,7 @@ use crate::process;
 pub struct Locked {
     /// The lock on the host.
     pub lock: PathBuf,
-    /// Who: a number and what the process calls itself. None: it cannot be told.
+    /// Number and name of the process that holds the lock; `None` if unknown.
     pub holder: Option<(u32, String)>,
 }
 

@@ -161,7 +161,7 @@ impl MoveExecutor<'_> {
         }
     }
 
-    /// As [`Self::open_parent`], once for each directory.
+    /// Opens the parent directory like [`Self::open_parent`], but only once.
     fn open(&self, step: &JournalMove, opened: &mut BTreeSet<RelPath>) -> io::Result<()> {
         let parent = step.path.split().map(|(parent, _)| parent).unwrap_or_default();
         if opened.insert(parent) {

@@ -1,22 +1,22 @@
-//! What a plan may touch, and what the operator allows.
+//! Paths that a plan may touch, and permissions that the operator gives.
 
 use std::collections::BTreeSet;
 
 use crate::diff::{Change, moved};
 use crate::model::RelPath;
 
-/// Which paths a plan may touch.
+/// Paths that a plan may touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Everything.
     All,
-    /// These paths and what lies below them.
+    /// The given paths and everything below them.
     Below(Vec<RelPath>),
     /// Exactly these paths.
     Exactly(BTreeSet<RelPath>),
 }
 
-/// What the operator allows beyond taking back the session.
+/// Permissions that the operator gives beyond the reversal of the session's changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allow {
     /// Replace what was changed or deleted later.
@@ -28,7 +28,7 @@ pub struct Allow {
 }
 
 impl Scope {
-    /// Whether `path` itself may be touched.
+    /// Returns true if the plan may touch `path` itself.
     #[must_use]
     pub fn holds(&self, path: &RelPath) -> bool {
         match self {
@@ -83,7 +83,7 @@ impl Scope {
         }
     }
 
-    /// Whether an unknown path matters to it.
+    /// Returns true if an unknown path lies at, above or below a path of the scope.
     pub(super) fn concerns(&self, path: &RelPath) -> bool {
         let meets = |top: &RelPath| path.is_within(top) || top.is_within(path);
         match self {

@@ -18,27 +18,27 @@ use crate::mount::{Dir, Root};
 use crate::platform::remote::above;
 use crate::platform::{NodeKind, Stat, is_through_link};
 
-/// Why a directory cannot be set aside. Each names it on the host.
+/// Reason why a directory cannot be set aside. Each variant has its host path.
 #[derive(Debug, thiserror::Error)]
 pub enum AsideError {
-    /// It is not there.
+    /// The directory does not exist.
     #[error("{} is not there, so it cannot be set aside", .0.display())]
     Missing(PathBuf),
-    /// It is the mount root.
+    /// The directory is the mount root.
     #[error("{} is the mount itself, which cannot be set aside", .0.display())]
     Root(PathBuf),
-    /// It is a link, a file, or something else.
+    /// The path is a link, a file, or something else.
     #[error("{} is not a directory, or is reached through a link, so it cannot be set aside", .0.display())]
     NotADirectory(PathBuf),
     /// The snapshot's excludes do not leave it out.
     #[error("{} is not left out by the snapshot's excludes, so it cannot be set aside", .0.display())]
     NotExcluded(PathBuf),
-    /// It holds, or lies in, what is never touched.
+    /// The directory holds, or lies in, a path that is never touched.
     #[error("{} holds or lies in {}, which is never touched", path.display(), withheld.display())]
     Withheld {
         /// The directory.
         path: PathBuf,
-        /// What is never touched.
+        /// The path that is never touched.
         withheld: PathBuf,
     },
     /// Another mount begins in it, or at it.
@@ -46,35 +46,35 @@ pub enum AsideError {
     Holds {
         /// The directory.
         path: PathBuf,
-        /// Where the mount begins.
+        /// Path at which the mount begins.
         mount: PathBuf,
     },
-    /// It cannot be looked at.
+    /// The directory cannot be examined.
     #[error("{} cannot be looked at: {source}", path.display())]
     Io {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// Underlying I/O error.
         source: io::Error,
     },
 }
 
-/// Why what was set aside is not put back, or what was put back is not set aside again.
+/// Reason why an undo does not put back what was set aside, or does not set aside again what was put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AsideWhy {
     /// Something is at its path again. It lies here.
     Taken(PathBuf),
-    /// It does not lie here any more.
+    /// The directory is no longer at this path.
     Gone(PathBuf),
     /// The directory that it was in is gone. It lies here.
     NoParent(PathBuf),
-    /// It was put back, and is not there any more.
+    /// The directory was put back and no longer exists.
     Missing,
     /// Something else is there than what was put back.
     Other,
     /// A mount begins in it.
     Holds(PathBuf),
-    /// It cannot be looked at, for a reason in words.
+    /// This path cannot be examined, with the reason in words.
     Unseen(PathBuf, String),
 }
 
@@ -155,7 +155,7 @@ pub fn set_aside(
     Ok(())
 }
 
-/// What is never touched, and lies at, above or below `path`.
+/// Returns a path that is never touched and lies at, above or below `path`.
 fn withheld(mount: &ProposedMount, path: &RelPath) -> Option<RelPath> {
     let coverage = &mount.request.coverage;
     let mut named = coverage.withheld.iter();
@@ -168,8 +168,8 @@ fn withheld(mount: &ProposedMount, path: &RelPath) -> Option<RelPath> {
     is_withheld.then(|| path.clone())
 }
 
-/// Where a mount begins at or below `path`: it would move along, and whoever mounted it would find it elsewhere. What may not be
-/// listed is passed over.
+/// Returns a mount point at or below `path`, if there is one. It would move along, and its owner would find it elsewhere.
+/// Directories that cannot be listed are skipped.
 fn mount_in(root: &Root, path: &RelPath, stat: &Stat) -> Option<RelPath> {
     if stat.place != root.place() {
         return Some(path.clone());
@@ -231,7 +231,7 @@ fn kept(path: &RelPath, why: AsideWhy) -> KeptPath {
     }
 }
 
-/// What takes a change back.
+/// Returns the step that reverses a change.
 fn reverse(
     host: &Path,
     location: &Location,

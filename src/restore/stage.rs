@@ -16,7 +16,7 @@ use crate::mount::Dir;
 use crate::platform::remote::above;
 use crate::platform::{self, Actor, NodeKind};
 
-/// Where the staging directory of a mount goes.
+/// Location of a mount's staging directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In the directory that the mount root lies in.
@@ -26,7 +26,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// Where staging for `root` can go; nothing is written. A missing root is staged beside.
+    /// Chooses the location of staging for `root`, and writes nothing. A missing root is staged beside its path.
     #[must_use]
     pub fn choose(root: &Path) -> Self {
         let parent = above(root).unwrap_or(root);
@@ -67,12 +67,12 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Who acts on the machine that it lies on.
+    /// Returns the user as whom jackin acts on the machine of the staging directory.
     pub(super) fn actor(&self) -> Actor {
         self.dir.actor()
     }
 
-    /// Where a staging directory for `root` will lie, under a name from random letters.
+    /// Returns the place of a staging directory for `root`, with random letters in its name.
     #[must_use]
     pub(super) fn place(location: &Location, root: &Path, random: [u8; 8]) -> StagePlace {
         StagePlace {
@@ -82,7 +82,7 @@ impl Stage {
         }
     }
 
-    /// Where a directory for something that is set aside will lie, as [`Self::place`].
+    /// Returns the place of a holding directory for something that is set aside, named like [`Self::place`] plus a suffix.
     #[must_use]
     pub(super) fn place_aside(location: &Location, root: &Path, random: [u8; 8]) -> StagePlace {
         let mut place = Self::place(location, root, random);
@@ -196,7 +196,7 @@ impl Stage {
         &self.path
     }
 
-    /// Whether it lies in the mount root itself.
+    /// Returns true if the staging directory lies in the mount root itself.
     pub(super) fn is_inside(&self) -> bool {
         self.inside
     }
@@ -213,8 +213,8 @@ impl Stage {
             })
     }
 
-    /// As [`Self::settle`], when nothing was moved: the mount root gets its time back, if making this directory was the last
-    /// change of it.
+    /// Removes the staging directory like [`Self::settle`], if nothing was moved. Also resets the time of the mount root, if the
+    /// creation of this directory was its last change.
     pub(super) fn unmake(&self, known: &OwnedInodes) -> Result<(), RestoreError> {
         /// Both are set in one call, by clocks that may tick in between.
         const TICK: i128 = 50_000_000;
@@ -285,7 +285,7 @@ fn put_back_time(dir: &Dir, found: Option<Stamp>) {
     }
 }
 
-/// Why a directory cannot be made; and when it was made and cannot be used, whether it could be removed again.
+/// Error of a creation, and the result of removing the directory again; `None` if it does not exist.
 pub(super) type Unmade = (io::Error, Option<io::Result<()>>);
 
 /// Makes a directory that is open to its owner only, and opens it. One that cannot be used does not stay, if that can be helped.
@@ -329,7 +329,7 @@ fn after_failed_creation(parent: &Dir, name: &OsStr, source: &io::Error) -> Opti
     }
 }
 
-/// How the names of new objects begin.
+/// Prefix of the names of new objects.
 const NEW: &str = "new-";
 
 /// The name of the `number`-th new object.
@@ -337,7 +337,7 @@ pub(super) fn new_name(number: usize) -> OsString {
     OsString::from(format!("{NEW}{number}"))
 }
 
-/// How the names of old objects begin.
+/// Prefix of the names of old objects.
 const OLD: &str = "old-";
 
 /// The name of the `number`-th old object.

@@ -1,5 +1,5 @@
-//! What lies in the staging directory: whether it is still what was moved or staged there, and removing it when it is.
-//! Nothing is removed that this restore does not know, whoever brought it there.
+//! Removal of the objects in a staging directory that are still what the restore moved or staged there. It never removes an
+//! object that the restore does not know.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -24,13 +24,13 @@ fn state(stat: &Stat) -> KnownState {
     }
 }
 
-/// Whether it is a directory that may have something in it. What we may not enter was staged empty.
+/// Returns true if the object is a directory that may have entries. One that the user may not enter was staged empty.
 fn enters(stat: &Stat, actor: Actor) -> bool {
     stat.kind == NodeKind::Directory && (actor.is_privileged() || stat.mode & 0o500 == 0o500)
 }
 
 impl OwnedInodes {
-    /// As a journal has it.
+    /// Returns the objects that a journal lists.
     pub(super) fn of(objects: &[KnownObject]) -> Self {
         Self(
             objects
@@ -66,7 +66,7 @@ impl OwnedInodes {
         self.staged_since(top, None)
     }
 
-    /// As [`Self::staged`], but for what was made before `since`: it came from elsewhere.
+    /// Adds objects like [`Self::staged`], except those made before `since`, which came from elsewhere.
     pub(super) fn staged_since(&mut self, top: &Dir, since: Option<Time>) -> io::Result<()> {
         let mut stack = vec![RelPath::root()];
         while let Some(at) = stack.pop() {
@@ -89,7 +89,7 @@ impl OwnedInodes {
         Ok(())
     }
 
-    /// Whether an object, and everything below it, is known.
+    /// Returns true if an object, and everything below it, is known.
     pub(super) fn holds(&self, dir: &Dir, name: &OsStr) -> io::Result<bool> {
         let Some(stat) = dir.look(name)? else {
             return Ok(false);
@@ -175,8 +175,8 @@ impl OwnedInodes {
     }
 }
 
-/// Whether the object `place` in `stage`, and all below it, is what `before` holds at `path`. `changed` has, by inode, the
-/// metadata that the restore itself has put back through another name of a file.
+/// Returns true if the object `place` in `stage`, and all below it, is what `before` holds at `path`. `changed` holds, by inode,
+/// the metadata that the restore itself has set through another name of a file.
 pub(super) fn is_as_before(
     stage: &Dir,
     place: &OsStr,

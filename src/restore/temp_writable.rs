@@ -19,12 +19,12 @@ const FOR_ENTRIES: u32 = 0o700;
 /// And for its own move, by which its entry `..` changes.
 const FOR_ITSELF: u32 = 0o200;
 
-/// Whether a mode is what a restore makes of the mode `was` of a directory to move it, or to move something in it.
+/// Returns true if `mode` is `was` with the rights that a restore adds to move a directory or something in it.
 pub(super) fn is_opened(mode: u32, was: u32) -> bool {
     mode == was | FOR_ENTRIES || mode == was | FOR_ITSELF
 }
 
-/// Whether a directory is as it was, or was removed and made anew, wherever a crash came before it had its metadata.
+/// Returns true if a directory is unchanged, or was removed and recreated, even if a crash came before its metadata were set.
 pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) -> bool {
     // What is made in a directory may have the group of that one, and pass it on.
     let is_bare = is.mode & !0o2000 == 0o700;
@@ -49,7 +49,7 @@ impl MoveExecutor<'_> {
         Ok(Some(stat.mode).filter(|mode| mode & 0o300 != 0o300 && is_ours))
     }
 
-    /// Whether the directory that a move is made in has, or gets, a mode.
+    /// Returns true if the parent directory of a move had `mode` before the restore, or gets it.
     fn is_recorded(&self, step: &JournalMove, mode: u32) -> bool {
         let above = step.path.split().map(|(above, _)| above).unwrap_or_default();
         let gets = |step: &JournalMove| match &step.deed {
@@ -60,7 +60,7 @@ impl MoveExecutor<'_> {
         self.mount.parents.iter().any(had) || self.mount.moves.iter().any(gets)
     }
 
-    /// Whether somebody shut the directory that a move is made in.
+    /// Returns true if the parent directory of a move was made unwritable by another process.
     pub(super) fn is_shut(&self, step: &JournalMove, seat: &Slot) -> io::Result<bool> {
         let closed = self.closed(step, seat)?;
         Ok(closed.is_some_and(|mode| !self.is_recorded(step, mode)))

@@ -189,7 +189,7 @@ impl Wrecked {
         restores.count()
     }
 
-    /// What lies beside the mount: nothing of a restore may stay there.
+    /// Lists the names beside the mount, where a restore may leave nothing.
     fn beside(&self) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(&self.place.base)
             .unwrap()

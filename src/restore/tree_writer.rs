@@ -1,5 +1,5 @@
-//! Where a tree is built, step by step: directories, everything in them by a crew, further names of files, and in the end
-//! what directories are to be.
+//! Writer of a tree, in steps: directories, their entries on several threads, further names of files, and finally the metadata of
+//! directories.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -25,20 +25,20 @@ pub(super) struct Planned<'a> {
     /// The number of the directory it lies in.
     pub(super) folder: usize,
     pub(super) name: Cow<'a, OsStr>,
-    /// What it is called in messages.
+    /// Path in messages.
     pub(super) path: &'a RelPath,
     pub(super) entry: &'a Entry,
     pub(super) origin: Origin,
 }
 
-/// Where an object comes from.
+/// Origin of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// It is built.
+    /// The object is built.
     Store,
-    /// It is another name of the object with this number.
+    /// The object is another name of the one with this number.
     NameOf(usize),
-    /// Somebody has made it already.
+    /// The object already exists as a link to another file.
     There,
 }
 
@@ -47,7 +47,7 @@ struct Folder<'a> {
     /// Below the top.
     place: RelPath,
     depth: usize,
-    /// What it is called in messages, and what it is to be; `None` for the top.
+    /// Path in messages and target entry; `None` for the top.
     made: Option<(&'a RelPath, &'a Entry)>,
     below: Vec<(OsString, usize)>,
 }

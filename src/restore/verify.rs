@@ -14,12 +14,12 @@ use crate::platform::{NodeKind, Stat, parallel};
 /// Up to so many bytes a file is read at once.
 const SMALL: u64 = 1 << 20;
 
-/// What a look afterwards shows.
+/// Result of the comparison after a restore.
 #[derive(Debug, Default)]
 pub(super) struct Verified {
     /// Paths that are not what they should be.
     pub(super) differ: BTreeSet<RelPath>,
-    /// Those of them that are not what they were before either.
+    /// Differing paths that do not have their old state either.
     pub(super) changed: BTreeSet<RelPath>,
 }
 
@@ -61,12 +61,12 @@ pub(super) fn verify(
     verified
 }
 
-/// What reading back shows of paths that were written.
+/// Result of reading back the paths that were written.
 #[derive(Debug, Default)]
 pub(super) struct ReadBack {
-    /// Those that are not as the manifest has them.
+    /// Paths that differ from the manifest.
     pub(super) differ: Vec<RelPath>,
-    /// How many this user may not read.
+    /// Number of paths that this user may not read.
     pub(super) unread: u64,
 }
 
@@ -107,9 +107,9 @@ pub(super) fn read_back(
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// As it should be.
+    /// The path has its target state.
     Right,
-    /// As it was before.
+    /// The path has its old state.
     Before,
     /// Neither.
     Other,
@@ -141,7 +141,7 @@ impl Eye<'_> {
         }
     }
 
-    /// Whether a path that was written is what the manifest has there.
+    /// Returns true if a path that was written matches the manifest.
     fn is_written(
         &mut self,
         path: &RelPath,
@@ -159,7 +159,8 @@ impl Eye<'_> {
             && wanted.is_none_or(|wanted| self.is_linked(wanted, live.as_ref(), Some(manifest))))
     }
 
-    /// Whether it is one file with the first name of its group. One whose first name was not to be restored stands for itself.
+    /// Returns true if the object is the same file as the first name of its group. It stands for itself if that name was not
+    /// restored.
     fn is_linked(&mut self, wanted: &Entry, live: Option<&Entry>, target: Option<&Manifest>) -> bool {
         let (Some(first), Some(live)) = (&wanted.link, live) else {
             return true;
@@ -171,7 +172,7 @@ impl Eye<'_> {
         now.ino == live.ino || !is_like(then, Some(&now))
     }
 
-    /// What is at a path now; content is digested the way that `expected` was.
+    /// Returns the current entry at a path. Content is hashed with the method of `expected`.
     fn state(&mut self, path: &RelPath, expected: Option<&Content>) -> io::Result<Option<Entry>> {
         let (parent, name) = match path.split() {
             Some((parent, name)) => (parent, name),

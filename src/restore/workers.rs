@@ -20,8 +20,8 @@ const SMALL: usize = 64;
 /// So many directories a thread holds open.
 const OPEN: usize = 8;
 
-/// What is to be built, in pieces of work: large files first, then what lies together in the store, then what needs
-/// nothing from there.
+/// Splits the objects into pieces of work: large files first, then files that are adjacent in the store, then objects that need
+/// nothing from the store.
 pub(super) fn runs(objects: &[Planned<'_>], blobs: &Blobs) -> Vec<Vec<usize>> {
     let (mut large, mut stored, mut rest) = (Vec::new(), Vec::new(), Vec::new());
     for (number, object) in objects.iter().enumerate() {
@@ -48,11 +48,11 @@ pub(super) fn runs(objects: &[Planned<'_>], blobs: &Blobs) -> Vec<Vec<usize>> {
     large.chain(stored).chain(rest).collect()
 }
 
-/// What became of a piece of work.
+/// Result of a piece of work.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) made: Vec<usize>,
-    /// Those that were not made, or not exactly.
+    /// Objects that were not made, or not exactly.
     pub(super) odd: Vec<(usize, Built)>,
     pub(super) error: Option<(usize, RestoreError)>,
 }
@@ -128,7 +128,8 @@ impl<'s, 'a> Worker<'s, 'a> {
     }
 }
 
-/// Whether nothing that comes before would be told instead: the operator stopped it, or no room is left for anything.
+/// Returns true if no error of an earlier object would be reported instead: the operator stopped the restore, or no space is
+/// left.
 fn is_final(error: &RestoreError) -> bool {
     match error {
         RestoreError::Interrupted => true,

@@ -1,4 +1,4 @@
-//! What a restore knows of a staging directory: exactly that may be removed from it. And by what it knows an object again.
+//! Objects that a restore knows in a staging directory: it may remove these and no others. Also how it recognizes an object.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,5 +1,4 @@
-//! What is written on all cores at once is what was there, and the first failure in the order of paths is the one that is
-//! told.
+//! Parallel writing restores what was there, and reports the first failure in the order of paths.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

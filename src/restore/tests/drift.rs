@@ -1,4 +1,4 @@
-//! What changes between the proposal and the act: the plan shown is the plan applied, or nothing is.
+//! Changes between the proposal and its execution: the restore applies the plan that was shown, or nothing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,7 +22,7 @@ fn session() -> super::Wrecked {
 
 type Meddling = (&'static str, fn(&Place), &'static str);
 
-/// What somebody does meanwhile, and the path that the refusal names.
+/// Changes by another process, each with its name and the path that the refusal names.
 const DRIFTS: &[Meddling] = &[
     ("edits", |place| place.write("edit", "meanwhile"), "edit"),
     ("puts back", |place| place.write("edit", "before"), "edit"),

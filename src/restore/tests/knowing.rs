@@ -1,4 +1,4 @@
-//! What the store tells of whose work a path is.
+//! Evidence in the store about who changed a path.
 
 use std::fs;
 

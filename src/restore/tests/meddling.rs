@@ -1,4 +1,4 @@
-//! What changes in the last moment, when everything is staged: every move is taken back.
+//! Changes at the last moment, when everything is staged: the restore rolls back every move.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -13,7 +13,7 @@ pub(super) type Paths = BTreeMap<RelPath, Entry>;
 /// Few names, so that two random trees often meet at one path.
 const PATHS: [&str; 10] = ["a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "d/e/b", "e", "e/a"];
 
-/// What may be wrong with one path of a random tree.
+/// Doubt about one path of a random tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doubt {
     None,
@@ -129,7 +129,7 @@ pub(super) fn carry_out(now: &Paths, plan: &Plan) -> Result<Paths, String> {
     Ok(tree)
 }
 
-/// Whether two states are the same to a user.
+/// Returns true if two states are the same to a user.
 pub(super) fn same(a: Option<&Entry>, b: Option<&Entry>) -> bool {
     match (a, b) {
         (None, None) => true,
@@ -138,7 +138,7 @@ pub(super) fn same(a: Option<&Entry>, b: Option<&Entry>) -> bool {
     }
 }
 
-/// Whether a manifest proves that nothing was at `at`: judged from the top, in the test's own words.
+/// Returns true if a manifest proves that nothing was at `at`. Decides from the top, independently of the tested code.
 pub(super) fn provably_absent(manifest: &Manifest, at: &RelPath) -> bool {
     let mut here = RelPath::root();
     for part in at.parts() {

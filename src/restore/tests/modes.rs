@@ -16,7 +16,7 @@ fn mode(place: &Place, name: &str) -> u32 {
     fs::metadata(place.at(name)).unwrap().permissions().mode() & 0o7777
 }
 
-/// As root nothing has to be opened at all.
+/// Tests the case of an ordinary user: root does not need to open the directory.
 #[test]
 fn a_mode_is_put_back_in_a_directory_that_its_owner_may_not_write() {
     let session = wrecked(&[("shut/f", "kept"), ("shut/g", "kept")], |place| {

@@ -1,4 +1,4 @@
-//! What holds for every plan, whatever the trees.
+//! Properties of every plan, whatever the trees.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What counts as git's own.
+//! Paths that count as git's own data.
 
 use crate::capture::tests::{Place, path};
 use crate::git::Repositories;

@@ -1,4 +1,4 @@
-//! What is set aside comes back when a restore cannot be done.
+//! Directories that were set aside come back if a restore fails.
 
 use std::fs;
 use std::io::Write as _;

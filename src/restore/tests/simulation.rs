@@ -18,7 +18,7 @@ fn stride(usual: usize) -> usize {
     if is_nightly || wants_all() { 1 } else { usual }
 }
 
-/// How much is wanted: `JACKIN_SIMULATION=all` takes long and tries everything.
+/// Returns true if `JACKIN_SIMULATION=all` asks for the complete run, which takes long.
 fn wants_all() -> bool {
     std::env::var("JACKIN_SIMULATION").is_ok_and(|wanted| wanted == "all")
 }

@@ -1,4 +1,4 @@
-//! Where new content waits, and that nothing of it stays.
+//! Staging of new content, and removal of all of it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

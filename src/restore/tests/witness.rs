@@ -1,4 +1,4 @@
-//! Whose state is it? Every kind of testimony, alone and against each other.
+//! Attribution of states: every kind of evidence, alone and against each other.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -23,7 +23,7 @@ pub(super) fn rich() -> Vec<Make> {
     ]
 }
 
-/// What lies at a path of a small tree.
+/// Object at a path of a small tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     None,

@@ -13,7 +13,7 @@ use crate::platform::simulated::{Disk, Losses, Moment, Object, Shared, Tree, out
 
 const VERBS: [Verb; 2] = [Verb::Resume, Verb::Abort];
 
-/// What was tried, and what came of it.
+/// Numbers of trials and of their results.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     sessions: u64,
@@ -51,13 +51,13 @@ impl Counts {
     }
 }
 
-/// How much is tried of one session.
+/// Depth of the trials of one session.
 #[derive(Clone, Copy)]
 struct Depth {
     losses: Losses,
     /// Crash again within what takes it up, at so many of its calls: each `nth` one; none for 0.
     nested: usize,
-    /// What is lost then.
+    /// Losses of the crashes within.
     again: Losses,
     /// Crash at every n-th call of the restore.
     every: usize,
@@ -69,7 +69,7 @@ struct Trial {
     new: Tree,
     depth: Depth,
     counts: Counts,
-    /// What was tried, and whether with crashes within.
+    /// States and commands that were tried, and whether with crashes within.
     seen: HashMap<(Digest, Verb), bool>,
 }
 
@@ -247,7 +247,7 @@ fn what_clears_up_after_a_decision_may_be_killed_anywhere_and_leaves_nothing_aro
     assert!(counts.points > 10 && counts.new > 100, "{counts:?}");
 }
 
-/// Whether something may have moved, and nothing is decided.
+/// Returns true if something may have moved and no decision is recorded.
 fn is_under_way(world: &World) -> bool {
     let papers = world.tree("/data/recovery/restores");
     let has = |paper: &str| papers.keys().any(|path| path.ends_with(paper));
@@ -267,7 +267,7 @@ fn an_exchange_in_steps_may_be_killed_at_any_call_there_and_back() {
     assert!(counts.old > 50 && counts.new > 50, "{counts:?}");
 }
 
-/// As an ordinary user these are opened and shut again; root needs nothing of it.
+/// Tests the case of an ordinary user, where directories are opened and closed again; root does not need that.
 #[test]
 fn a_directory_that_its_owner_may_not_write_is_shut_again_wherever_a_crash_came() {
     let kill = Depth {

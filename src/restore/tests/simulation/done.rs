@@ -1,22 +1,22 @@
-//! How something went that may have met an error, as an operator is told.
+//! Result of an operation that may have met an error, as the operator sees it.
 
 use crate::restore::{Outcome, Proposal, Report, RestoreError};
 
-/// How something went that may have met an error.
+/// Result of an operation that may have met an error.
 #[derive(Debug)]
 pub(super) enum Done {
-    /// All that was planned.
+    /// All that was planned was done.
     Whole,
-    /// All but what is named.
+    /// All but the named paths was done.
     Partly(Vec<String>),
-    /// Nothing; why.
+    /// Refused without a change, with the reason.
     Refused(String),
-    /// A restore waits; why.
+    /// A restore waits, with the reason.
     Waits(String),
 }
 
 impl Done {
-    /// What was said of it.
+    /// Returns the reported text.
     pub(super) fn said(&self) -> String {
         match self {
             Self::Whole => String::new(),

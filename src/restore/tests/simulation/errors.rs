@@ -8,7 +8,7 @@ use super::session::{left, within};
 use super::{Ended, Session, Verb, cases, stride, wants_all};
 use crate::platform::simulated::{Fault, Moment, Shared, Tree, errors};
 
-/// What came of it.
+/// Numbers of runs and of their results.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     runs: u64,
@@ -31,7 +31,7 @@ impl Counts {
     }
 }
 
-/// What is tried: from which state, to which, and how.
+/// Trial of an operation: the state before it, the trees that it may lead to, and the operation.
 struct Trial<'a> {
     name: &'static str,
     session: &'a Session,

@@ -1,4 +1,4 @@
-//! What must hold in a world after everything was done: the tree, the store, and nothing left over.
+//! Checks of a world after all operations: the tree, the store, and no leftovers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,17 +17,17 @@ enum Exactness {
     All,
 }
 
-/// What there may be, and what was said.
+/// Allowed trees, and the text that was reported.
 pub(super) struct Verdict<'a> {
     pub(super) ended: Ended,
     pub(super) old: &'a Tree,
     pub(super) new: &'a Tree,
-    /// What may lie around, because it was named.
+    /// Reported text. What it names may remain.
     pub(super) said: &'a str,
 }
 
 impl Session {
-    /// What is wrong after a crash was taken up, in words.
+    /// Returns the faults after the recovery from a crash, in words.
     pub(super) fn judge(&self, world: &Shared, ended: Ended, new: &Tree) -> Vec<String> {
         let verdict = Verdict {
             ended,
@@ -38,7 +38,7 @@ impl Session {
         self.judge_by(world, &verdict)
     }
 
-    /// How the tree that a restore led to differs from the one before the session, but for times.
+    /// Returns how the tree that a restore led to differs from the one before the session, except for times.
     pub(super) fn judge_model(&self, new: &Tree) -> Vec<String> {
         let timeless = |tree: &Tree| -> Tree {
             let mut tree = tree.clone();
@@ -49,7 +49,7 @@ impl Session {
         unlike(&new, &before, Exactness::All, &before)
     }
 
-    /// What is wrong, in words.
+    /// Returns the faults, in words.
     pub(super) fn judge_by(&self, world: &Shared, verdict: &Verdict<'_>) -> Vec<String> {
         let mut wrong = self.next_command(world);
         let world = world.lock();
@@ -103,8 +103,7 @@ impl Session {
         }
     }
 
-    /// What any command finds that comes next: a store that opens, whose records and receipts hold, and no restore that waits
-    /// for anybody.
+    /// Checks as any later command would: the store opens, its records and receipts are valid, and no restore waits.
     fn next_command(&self, world: &Shared) -> Vec<String> {
         let mut wrong = Vec::new();
         let _inside = world.enter();
@@ -138,7 +137,8 @@ impl Session {
     }
 }
 
-/// How two trees differ. With [`Exactness::Times`] what differs between `old` and `wanted` may have other times.
+/// Returns the differences between two trees. With [`Exactness::Times`], what differs between `old` and `wanted` may have other
+/// times.
 fn unlike(tree: &Tree, wanted: &Tree, exactness: Exactness, old: &Tree) -> Vec<String> {
     let mut lines = Vec::new();
     let paths: BTreeSet<&String> = tree.keys().chain(wanted.keys()).collect();

@@ -1,5 +1,5 @@
-//! Somebody writes between a crash and what takes the restore up: to the tree, and to what is staged or lies aside. Nothing of
-//! theirs is lost, nothing of theirs is taken for what the snapshot holds, and everything else is the old tree or the new one.
+//! Another process writes between a crash and the recovery: to the tree, and to what is staged or set aside. None of its changes
+//! are lost or taken for content of the snapshot, and everything else is the old tree or the new one.
 
 use super::session::{ROOT, left, within};
 use super::{Ended, Session, Verb, World, cases, stride, wants_all};
@@ -7,7 +7,7 @@ use crate::platform::simulated::{Moment, Object, Tree};
 
 const TEXT: &str = "of somebody else";
 
-/// What somebody does.
+/// Change that the other process makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deed {
     /// Writes into the file.
@@ -25,19 +25,19 @@ enum Deed {
     Shut,
 }
 
-/// What only the operator's own hand gives: no state of any session has it.
+/// Mode that only the operator sets: no state of any session has it.
 const MODE: u32 = 0o604;
 const OWNER: (u32, u32) = (77, 78);
 
 /// The same for a directory. Its owner may not write it: what is opened for a move has this one nevertheless.
 const SHUT: u32 = 0o504;
 
-/// Where, below the disk, and what.
+/// Change of a path below the disk.
 #[derive(Clone, Debug)]
 struct Meddling {
     deed: Deed,
     path: String,
-    /// What is written to has other names too.
+    /// True if the changed file has other names too.
     linked: bool,
 }
 
@@ -91,7 +91,7 @@ impl Meddling {
         }
     }
 
-    /// Whether a path below the root, its directories and what lies in it are as the restore left them.
+    /// Returns true if `path`, below the root, is the changed path, contains it or lies in it.
     fn concerns(&self, path: &str) -> bool {
         let within = |inner: &str, outer: &str| {
             inner == outer
@@ -191,7 +191,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Whether it is about an old directory, wherever that lies by now.
+    /// Returns true if the change is about an old directory, wherever that lies by now.
     fn was_there(&self, meddling: &Meddling) -> bool {
         let old = |path: &str| self.session.old.get(path);
         match meddling.in_project() {

@@ -16,7 +16,7 @@ use crate::platform::simulated::{Fault, Losses, Moment, Tree, outcomes};
 /// The file systems that are shut down: that of the mount, that of the store, both.
 const OUTAGES: [(u64, u64); 3] = [(2, 2), (3, 3), (2, 3)];
 
-/// What came of it.
+/// Numbers of faults and of their results.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     faults: u64,
@@ -33,7 +33,7 @@ struct Trial<'a> {
     new: Tree,
     counts: Counts,
     seen: HashSet<(Digest, Verb, u8)>,
-    /// Whether the fault made it stage in the mount root.
+    /// True if the fault made the restore stage in the mount root.
     inside: bool,
 }
 
@@ -69,7 +69,7 @@ impl Trial<'_> {
         struck.then(|| (done, world.moment(), world.moments.take().unwrap_or_default()))
     }
 
-    /// Whether it struck before the restore was done.
+    /// Injects `fault` and checks what it leads to. Returns true if it struck before the restore was done.
     fn strike(&mut self, fault: Fault) -> bool {
         let Some((done, last, moments)) = self.meet(fault, true) else {
             return false;

@@ -10,7 +10,7 @@ use super::{Ended, Session, cases};
 use crate::contract::STAGING_PREFIX;
 use crate::platform::simulated::{Fault, Losses, Moment, Tree, outcomes};
 
-/// What came of it.
+/// Numbers of runs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     runs: u64,
@@ -75,7 +75,7 @@ fn run(session: &Session) -> Counts {
     counts
 }
 
-/// Whether what could not be done is done by the next command: it is no path that could not be changed.
+/// Returns true if the line names work for the next command, and not a path that could not be changed.
 fn is_done_later(line: &str) -> bool {
     line.contains(STAGING_PREFIX) || line.starts_with("times and flags in ")
 }

@@ -33,14 +33,14 @@ pub(super) struct Session {
     pub(super) exact_mtimes: bool,
 }
 
-/// What an operator does about a restore that was interrupted.
+/// Command that an operator gives after an interrupted restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Verb {
     Resume,
     Abort,
 }
 
-/// What the tree must be afterwards.
+/// State that the tree must have afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     Old,
@@ -159,7 +159,7 @@ impl Session {
         )
     }
 
-    /// What `undo` proposes: the last restore taken back.
+    /// Returns the proposal of `undo`, which reverts the last restore.
     fn counter_proposal(&self, store: &Store) -> Result<Proposal, RestoreError> {
         let last = store.catalog().restores(&instance())?.remove(0);
         let coverage = coverage(Path::new(ROOT), "project");
@@ -181,7 +181,7 @@ impl Session {
         )
     }
 
-    /// What the verb `restore` does.
+    /// Does what the command `restore` does.
     pub(super) fn restore(&self) -> Done {
         let restored = || -> Result<(Proposal, Report), RestoreError> {
             let store = Store::open_write(Path::new(STORE))?;
@@ -193,7 +193,7 @@ impl Session {
         Done::of(restored())
     }
 
-    /// What the verb `undo` does after it.
+    /// Does what the command `undo` does after it.
     pub(super) fn undo(&self) -> Done {
         let undone = || -> Result<(Proposal, Report), RestoreError> {
             let store = Store::open_write(Path::new(STORE))?;
@@ -205,8 +205,8 @@ impl Session {
         Done::of(undone())
     }
 
-    /// What the verb `checkpoint` does: another snapshot, which must be the closing one again. A refused one leaves nothing,
-    /// unless the error that it met would not let it be removed.
+    /// Does what the command `checkpoint` does: takes another snapshot, which must equal the closing one. A refused one leaves
+    /// nothing, unless the error also kept it from being removed.
     pub(super) fn capture_again(&self) -> Done {
         let world = crate::platform::simulated::world().unwrap();
         let stored =
@@ -254,7 +254,7 @@ impl Session {
         }
     }
 
-    /// What the verbs `resume` and `abort` do.
+    /// Does what the commands `resume` and `abort` do.
     pub(super) fn recover(&self, verb: Verb) -> Result<Ended, String> {
         self.try_recover(verb).map_err(|error| match error {
             Trouble::Restore(error) => format!("{error}\n{error:?}"),
@@ -326,7 +326,7 @@ impl Session {
     }
 }
 
-/// Why what was taken up did not end well.
+/// Reason why a recovery did not end well.
 enum Trouble {
     Restore(RestoreError),
     Left(String),
