@@ -40,7 +40,7 @@ use crate::model::{InstanceId, PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
 use crate::store::StoreError;
 
-/// Who acts, and what they may ask.
+/// Clock, randomness, observer and user of a session operation.
 #[derive(Clone, Copy)]
 pub struct Services<'a> {
     /// Told and asked.
@@ -53,7 +53,7 @@ pub struct Services<'a> {
     pub uid: u32,
 }
 
-/// Why a session verb failed.
+/// Error of a session operation.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The store failed.
@@ -67,7 +67,7 @@ pub enum SessionError {
     Baseline {
         /// The instance that never began.
         instance: InstanceId,
-        /// Why.
+        /// Error of the capture.
         source: Box<CaptureError>,
     },
     /// A snapshot could not be taken.
@@ -77,7 +77,7 @@ pub enum SessionError {
         kind: &'static str,
         /// The instance.
         instance: InstanceId,
-        /// Why.
+        /// Error of the capture.
         source: Box<CaptureError>,
     },
     /// An agent of jackin's may be at work on the same paths.
@@ -85,7 +85,7 @@ pub enum SessionError {
     Container {
         /// Its name.
         container: String,
-        /// Why.
+        /// Reasons, in words.
         reasons: Vec<String>,
         /// The file that tells nothing, when that is the reason.
         unread: Option<std::path::PathBuf>,
@@ -93,11 +93,11 @@ pub enum SessionError {
     /// No instance goes by this name.
     #[error("there is no instance {wanted:?}")]
     Unknown {
-        /// What was asked for.
+        /// Name that was asked for.
         wanted: String,
         /// Ids that come close, the closest first.
         nearest: Vec<String>,
-        /// Whether there are sessions at all.
+        /// True if any session is recorded.
         some_recorded: bool,
     },
     /// jackin's container has no session of its own, and its workspace has several containers.
@@ -113,7 +113,7 @@ pub enum SessionError {
     /// Several instances go by this name.
     #[error("{wanted:?} stands for several instances")]
     Ambiguous {
-        /// What was asked for.
+        /// Name that was asked for.
         wanted: String,
         /// Their ids, newest first.
         candidates: Vec<String>,
@@ -123,9 +123,9 @@ pub enum SessionError {
     NoSnapshot {
         /// The instance.
         instance: InstanceId,
-        /// What was asked for.
+        /// Name that was asked for.
         wanted: String,
-        /// What there is.
+        /// Names of the snapshots that exist.
         known: Vec<String>,
     },
     /// A snapshot that is meant, or may be, has a record that is lost or cannot be read.
@@ -133,19 +133,19 @@ pub enum SessionError {
     Hurt {
         /// The instance.
         instance: InstanceId,
-        /// What was asked for.
+        /// Name that was asked for.
         wanted: String,
-        /// Its snapshots whose records are hurt and that may be meant, newest first.
+        /// Snapshots of the session with damaged records that the name may stand for, newest first.
         hurt: Vec<SnapshotId>,
-        /// What is wrong with the first.
+        /// Error of the first of these snapshots.
         source: Box<StoreError>,
     },
-    /// The snapshot was given up.
+    /// The snapshot was pruned.
     #[error("{} of {instance} was pruned", snapshot.called())]
     Pruned {
         /// The instance.
         instance: InstanceId,
-        /// What it was.
+        /// Data of the pruned snapshot.
         snapshot: Box<PrunedSnapshot>,
         /// The receipt that tells of it.
         receipt: u64,
@@ -158,7 +158,7 @@ pub enum SessionError {
         /// The name.
         name: String,
     },
-    /// A checkpoint of the session had this name, and was given up.
+    /// A checkpoint of the session had this name and was pruned.
     #[error(
         "the checkpoint {name:?} of {instance} was given up at {} (receipt {receipt}); its name stands for no other",
         at.rfc3339()
@@ -170,10 +170,10 @@ pub enum SessionError {
         name: String,
         /// The receipt that tells of it.
         receipt: u64,
-        /// When.
+        /// Time of the pruning.
         at: Time,
     },
-    /// What came before a snapshot was given up.
+    /// The snapshot before a step was pruned.
     #[error("what {snapshot} of {instance} changed is not known any more: the snapshot before it was pruned")]
     StepPruned {
         /// The instance.
@@ -198,11 +198,11 @@ pub enum SessionError {
     /// The instance, or another one on the same paths, lives.
     #[error("{instance} is active")]
     Active {
-        /// Which one.
+        /// Active session.
         instance: InstanceId,
-        /// Whether it is another one than the one that was asked for.
+        /// True if it is another session than the one that was asked for.
         other: bool,
-        /// How we know.
+        /// Reasons why it counts as active.
         reasons: Vec<Reason>,
     },
     /// The caller is inside a session.
@@ -211,17 +211,17 @@ pub enum SessionError {
     /// A checkpoint name that cannot be used.
     #[error("{name:?} cannot be a checkpoint's name: {why}")]
     CheckpointName {
-        /// As given.
+        /// Name as given.
         name: String,
-        /// What is wrong with it.
+        /// Problem with the name.
         why: &'static str,
     },
     /// A branch's name that cannot be used.
     #[error("{name:?} cannot be a branch's name: {why}")]
     BranchName {
-        /// As given.
+        /// Name as given.
         name: String,
-        /// What is wrong with it.
+        /// Problem with the name.
         why: &'static str,
     },
 }

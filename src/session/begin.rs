@@ -17,7 +17,7 @@ use crate::store::{LockGuard, Store};
 /// So many repositories, and so many of each thing in one, stand in a receipt.
 const MOST_WATCHED: usize = 20;
 
-/// What begins.
+/// Session to begin.
 pub struct BeginRequest<'a> {
     /// For the id.
     pub label: &'a str,
@@ -25,15 +25,15 @@ pub struct BeginRequest<'a> {
     pub workspace: Option<&'a str>,
     /// Recovery mode in words.
     pub mode: &'a str,
-    /// What is captured; empty in a mode that captures nothing.
+    /// Mounts to capture; empty in a mode that captures nothing.
     pub coverages: Vec<Coverage>,
-    /// How much is too much.
+    /// Limits of the baseline.
     pub limits: Limits,
     /// The process whose life is the instance's.
     pub keeper: Option<ProcessRef>,
     /// Program name and number of arguments.
     pub command: Option<(String, u32)>,
-    /// What jackin does with a dirty work tree at the end, in its own word.
+    /// jackin's policy for a dirty work tree at the end, in jackin's own word.
     pub cleanup_policy: Option<String>,
     /// jackin's container that it is about.
     pub container: Option<ContainerRef>,
@@ -43,7 +43,7 @@ pub struct BeginRequest<'a> {
     pub agent: Option<AgentRef>,
     /// Begin even when the baseline cannot be taken.
     pub run_without_baseline: bool,
-    /// Where everything can be frozen, the caller stores the baseline while the session runs ([`super::store_baseline`]).
+    /// True if the caller stores the baseline during the session, where all mounts can be frozen ([`super::store_baseline`]).
     pub behind: bool,
     /// Wait until a cluster has frozen what lies in it, which may take long.
     pub waits: bool,
@@ -59,11 +59,11 @@ pub struct Begun {
     pub baseline: Option<Captured>,
     /// Mounts of which no file is kept.
     pub watched: Vec<WatchedMount>,
-    /// Why there is none although there should be.
+    /// Error of the baseline, if there should be one and it failed.
     pub baseline_error: Option<CaptureError>,
-    /// What was frozen for a baseline that is not stored yet.
+    /// Frozen mounts of a baseline that is not stored yet.
     pub behind: Option<Frozen>,
-    /// That could not be stored yet.
+    /// True if the deferred baseline could not be stored yet.
     pub waits: bool,
 }
 
@@ -166,8 +166,9 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
     Ok(begun)
 }
 
-/// What is recorded of a mount of which no file is kept. A receipt is kept for ever, so what a repository can have any number of is not
-/// listed in it, or only its beginning.
+/// Returns the facts that a receipt records of a mount of which no file is kept.
+///
+/// Receipts are kept for good, so lists of unlimited length are left out or cut short.
 fn watch(coverage: &Coverage, limits: Limits, observer: &dyn Observer) -> WatchedMount {
     let (mut git, error) = match observe(coverage, limits, observer) {
         Ok(git) => (git, None),

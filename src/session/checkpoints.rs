@@ -9,12 +9,12 @@ use crate::diff::count_changes;
 use crate::model::{CallRef, PathCounts, SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, LockGuard, LockedObject, Store, StoreError};
 
-/// What marks a moment.
+/// Name, message and tool call of a checkpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckpointRequest<'a> {
     /// The name that it is found by.
     pub name: Option<&'a str>,
-    /// What it is.
+    /// Description of the checkpoint.
     pub message: Option<&'a str>,
     /// The tool call that comes next.
     pub call: Option<&'a CallRef>,
@@ -107,7 +107,7 @@ pub fn checkpoint_if_changed(
     checkpoint(store, world, row, mark).map(Some)
 }
 
-/// Whether any mount is not what `record` shows.
+/// Returns true if any mount differs from `record`.
 fn has_changed(store: &Store, world: Services<'_>, record: &SnapshotRecord) -> Result<bool, SessionError> {
     for mount in &record.mounts {
         let Ok(Some(before)) = store.manifest(record, mount) else {

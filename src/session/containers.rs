@@ -75,7 +75,7 @@ pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) ->
     Ok(())
 }
 
-/// Whether an instance may write at `roots`, in words. `None`: it works elsewhere.
+/// Returns the reason why an instance may write at `roots`, in words; `None` if it works elsewhere.
 fn works_on(
     instance: &JackinInstance,
     config: &Result<Config, String>,
@@ -128,7 +128,7 @@ fn is_shared(mount: &MountConfig) -> bool {
     mount.isolation == Isolation::Shared
 }
 
-/// Where a mount of a container lies on the host.
+/// Returns the places on the host where a container's mount lies.
 fn places_of(mount: &MountConfig, own: &crate::config::Isolated) -> Vec<PathBuf> {
     if is_shared(mount) {
         return vec![settle(&mount.src)];
@@ -141,7 +141,7 @@ fn places_of(mount: &MountConfig, own: &crate::config::Isolated) -> Vec<PathBuf>
         .collect()
 }
 
-/// As jackin writes it down.
+/// Returns the fingerprint of a path in the form that jackin writes.
 fn fingerprint(path: &Path) -> String {
     let digest = Sha256::digest(path.as_os_str().as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -151,7 +151,7 @@ fn fingerprint(path: &Path) -> String {
 /// The operator's docker, asked once and only when it matters.
 pub struct Docker<'a> {
     environment: &'a Environment,
-    /// Where no docker is taken from.
+    /// Mounts from which no docker is started.
     mounts: Vec<PathBuf>,
     answer: Option<Result<BTreeMap<String, bool>, String>>,
 }
@@ -167,7 +167,7 @@ impl<'a> Docker<'a> {
         }
     }
 
-    /// Why something may run in the container of an instance; `None` when docker says that nothing does.
+    /// Returns the reason why something may run in the instance's container; `None` if docker reports that nothing does.
     pub fn may_run(&mut self, instance: &JackinInstance) -> Option<String> {
         let Some(name) = instance.docker_name() else {
             return Some("what runs it cannot be asked".to_owned());

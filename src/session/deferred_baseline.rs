@@ -10,33 +10,33 @@ use crate::store::{InstanceRow, NativeState, Store, StoreError};
 /// So long nobody asks again for what could not be reached on another machine (nanoseconds).
 const REST: i128 = 300 * 1_000_000_000;
 
-/// What became of something frozen that a process left.
+/// Result for something frozen that a dead process left.
 #[derive(Debug)]
 pub struct DeferredBaseline {
     /// The snapshot that was to become of it.
     pub id: SnapshotId,
     /// The instance, when it is known.
     pub instance: Option<InstanceId>,
-    /// What was done.
+    /// Outcome.
     pub end: ThawedEnd,
 }
 
-/// What was done with it.
+/// Outcome for something frozen.
 #[derive(Debug)]
 pub enum ThawedEnd {
     /// The baseline is stored.
     Stored,
-    /// It cannot be read yet: its cluster is still at work with it.
+    /// The frozen mounts cannot be read yet: their cluster still works on them.
     NotYet,
-    /// It was of no use any more, and is removed.
+    /// The frozen mounts were of no further use and have been removed.
     Removed,
     /// The baseline cannot be stored now; what was frozen stays.
     NotStored(CaptureError),
-    /// It cannot be removed, or not be read.
+    /// The frozen mounts cannot be removed or read.
     Stays(StoreError),
 }
 
-/// How much a session may capture by the configuration of now; `None`: what was agreed then.
+/// Lookup of the limits that a session has by the current configuration; `None`: the limits agreed at its start.
 pub type LimitsOf<'a> = &'a dyn Fn(&InstanceId) -> Option<Limits>;
 
 /// Stores the baseline from what was frozen for it, and lets that go. When it cannot be stored everything stays, for another time.
@@ -111,7 +111,7 @@ pub fn store_deferred_baselines(
     Ok(done)
 }
 
-/// Whether it was asked for in vain a moment ago.
+/// Returns true if the last attempt failed less than [`REST`] ago.
 fn rests(store: &Store, id: &SnapshotId, now: Time) -> bool {
     let tried = store.natives_tried(id);
     tried.is_some_and(|at| (0..REST).contains(&(now.nanos() - at.nanos())))
@@ -154,8 +154,9 @@ fn settle(
     Ok((!is_stored).then_some(ThawedEnd::Removed))
 }
 
-/// Whether a session waits for it: it began, somebody knows of it, and it has no baseline yet. One whose record is lost is none that was
-/// never stored: it needs what it was made of when it is put back.
+/// Returns true if a session waits for this baseline: it began, its caller knows of it, and it has no baseline yet.
+///
+/// A baseline whose record was lost had been stored. It is not awaited, but needs its frozen mounts when the record is put back.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -197,7 +198,7 @@ pub fn awaited(store: &Store, row: &InstanceRow) -> Result<Vec<(SnapshotId, bool
     Ok(found)
 }
 
-/// What was frozen for baselines that are not stored, and that nobody works with.
+/// Returns the snapshots frozen for baselines that are not stored and on which no process works.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -238,7 +239,7 @@ pub fn give_up_stuck(store: &Store, world: Services<'_>, id: &SnapshotId) -> Res
     Ok(true)
 }
 
-/// What was frozen for snapshots whose ids begin so, when nobody works with it and no record needs it.
+/// Returns the intents of frozen snapshots whose ids begin with `prefix`, if no process works on them and no record needs them.
 ///
 /// # Errors
 /// [`SessionError::Store`].
@@ -306,7 +307,7 @@ pub(super) fn wait_for_baseline(
     Ok(())
 }
 
-/// Whether it lies in a cluster, where it may take long until it can be read.
+/// Returns true if the snapshot lies in a cluster, where it may take long until it can be read.
 fn is_slow(store: &Store, id: &SnapshotId) -> bool {
     let states = store.natives().unwrap_or_default();
     let mut papers = states

@@ -11,11 +11,11 @@ use crate::model::{Coverage, Ending, Operation, ProcessRef, SnapshotKind};
 use crate::mount::MountError;
 use crate::store::{InstanceRow, Store};
 
-/// What ends, and how.
+/// Session to end, and its ending.
 pub struct EndRequest<'a> {
     /// The instance.
     pub row: &'a InstanceRow,
-    /// How it ended.
+    /// Ending to record.
     pub ending: Ending,
     /// Processes of it that still live.
     pub survivors: Vec<ProcessRef>,
@@ -25,7 +25,7 @@ pub struct EndRequest<'a> {
 pub struct Closed {
     /// The closing snapshot, when the instance has any.
     pub closing: Option<Captured>,
-    /// Why there is none although there should be.
+    /// Error of the closing snapshot, if there should be one and it failed.
     pub error: Option<CaptureError>,
 }
 
@@ -154,7 +154,7 @@ fn end_import(store: &Store, world: Services<'_>, row: &InstanceRow) -> Result<(
     Ok(())
 }
 
-/// As [`close_orphaned_sessions`], for every instance on paths that overlap with `coverages`.
+/// Closes each orphaned session on paths that overlap with `coverages`, like [`close_orphaned_sessions`].
 ///
 /// # Errors
 /// [`SessionError::Store`].

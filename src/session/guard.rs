@@ -1,4 +1,4 @@
-//! Who may do what: nothing is put back under a living session, and a session may not put itself back.
+//! Guards of commands: nothing is restored under an active session, and a session may not restore itself.
 
 use std::path::Path;
 
@@ -63,15 +63,15 @@ pub fn refuse_living(
     refuse_containers(environment, row)
 }
 
-/// As [`refuse_living`], for the session itself: it lives, and others must not be at work on its paths.
+/// Refuses when another session on overlapping paths is active. The session itself may be active.
 ///
 /// # Errors
-/// As [`refuse_living`].
+/// [`SessionError::Active`] with the reasons; [`SessionError::Store`].
 pub fn ensure_no_overlap(store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
     refuse_others(&LivenessProbe::now(), store, row)
 }
 
-/// Whether a place that one covers lies in one of the other.
+/// Returns true if a place of one coverage is, contains or lies in a place of the other.
 #[must_use]
 pub fn overlap(a: &Coverage, b: &Coverage) -> bool {
     let Some((in_a, in_b)) = a.common(b) else {
@@ -81,7 +81,7 @@ pub fn overlap(a: &Coverage, b: &Coverage) -> bool {
     a.iter().any(|a| b.iter().any(|b| touch(a, b)))
 }
 
-/// Whether one path is the other or lies below it: whoever works at one may then write at the other.
+/// Returns true if one path is the other or lies below it, so that a process at one may write at the other.
 pub(super) fn touch(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
@@ -126,7 +126,7 @@ pub fn ensure_outside_session(
     Ok(())
 }
 
-/// Whether the caller runs inside the session `row`, which lives.
+/// Returns true if the session `row` is active and the caller runs inside it.
 #[must_use]
 pub fn is_inside(store: &Store, environment: &Environment, row: &InstanceRow) -> bool {
     let caller = process::caller(environment);
@@ -137,7 +137,7 @@ fn is_named(sessions: &[String], row: &InstanceRow) -> bool {
     sessions.iter().any(|session| session == row.id.as_str())
 }
 
-/// Whether a process of the session is above the caller.
+/// Returns true if a process of the session is an ancestor of the caller.
 fn descends(caller: &Caller, row: &InstanceRow) -> bool {
     let mut known = row.keeper.iter().chain(&row.survivors);
     known.any(|process| caller.ancestors.contains(process))
@@ -165,10 +165,10 @@ pub fn sessions_of_caller(
     Ok(rows)
 }
 
-/// What a caller inside a session may do all the same.
+/// Action that a caller inside a session may take nevertheless.
 #[derive(Clone, Copy)]
 pub enum Allowed<'a> {
-    /// Nothing.
+    /// No action.
     Nothing,
     /// Take a checkpoint of its own session, or go back to one.
     Checkpoint(&'a InstanceId),

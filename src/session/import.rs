@@ -10,7 +10,7 @@ use crate::model::{
 use crate::store::{IMPORTED, Store, Told};
 use crate::transfer::{Incoming, StoredSnapshot, TransferError};
 
-/// What is imported.
+/// Snapshot file to import.
 pub struct ImportRequest<'a> {
     /// The file as it was read.
     pub incoming: &'a Incoming,

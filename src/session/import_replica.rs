@@ -14,23 +14,23 @@ use crate::store::{Blobs, IMPORTED, Standing, Store, StoreError, Told};
 use crate::transfer::{Dropped, IncomingSnapshot, StoredContents, StoredSnapshot, TransferError};
 use history::{Life, Steps, lives};
 
-/// What is brought back.
+/// Source and options of an import from a replica.
 pub struct AdoptRequest<'a> {
     /// The address, for the receipts.
     pub place: &'a str,
     /// The store there.
     pub remote: &'a Remote<'a>,
-    /// What there is.
+    /// Index of the replica.
     pub index: &'a Index,
     /// Its chain.
     pub chain: &'a Chain,
     /// The sessions are this machine's own from now on, with their workspaces and modes, and nothing is dropped.
     pub trusted: bool,
-    /// Whom everything belongs to, when it is not trusted.
+    /// User and group that own everything if the import is not trusted.
     pub owner: (u32, u32),
 }
 
-/// What was brought back.
+/// Result of an import from a replica.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Adopted {
     /// Sessions that were not known here.
@@ -39,9 +39,9 @@ pub struct Adopted {
     pub snapshots: Vec<SnapshotId>,
     /// Snapshots that were here before.
     pub there: u64,
-    /// Snapshots that were here and were given up: they stay so.
+    /// Snapshots that were here and have been pruned: they are not imported again.
     pub given_up: u64,
-    /// What was dropped, of all snapshots together.
+    /// Number of paths that lost something, of all snapshots together.
     pub dropped: u64,
     /// Paths that became the importing user's and lost nothing else, of all snapshots together.
     pub owners: u64,
@@ -51,7 +51,7 @@ pub struct Adopted {
     pub failed: Vec<(SnapshotId, String)>,
 }
 
-/// Why nothing more can be brought back.
+/// Error that ends an import from a replica.
 #[derive(Debug, thiserror::Error)]
 pub enum AdoptError {
     /// The bucket.
@@ -97,7 +97,7 @@ pub fn adopt(
     Ok(landing.adopted)
 }
 
-/// How often each archive is still needed.
+/// Counts how often each archive is still needed.
 fn uses(request: &AdoptRequest<'_>, records: &[SnapshotRecord]) -> HashMap<ArchiveId, u64> {
     let mut uses = HashMap::new();
     for archive in records.iter().flat_map(|record| &record.archives) {
@@ -113,7 +113,7 @@ struct Landing<'a> {
     world: Services<'a>,
     request: &'a AdoptRequest<'a>,
     steps: Steps,
-    /// What is stored already, so that it is not stored again.
+    /// Contents that are already stored, and need not be stored again.
     known: StoredContents,
     /// Content that was read and had its digest.
     checked: HashSet<crate::model::Content>,
@@ -335,7 +335,7 @@ impl Landing<'_> {
     }
 }
 
-/// Whether only this snapshot is hurt, so that the others can come.
+/// Returns true if only this snapshot is damaged, so that the others can be imported.
 fn is_of_the_snapshot(error: &TransferError) -> bool {
     match error {
         TransferError::Damaged { .. } | TransferError::Content { .. } | TransferError::Newer { .. } => true,

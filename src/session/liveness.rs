@@ -1,4 +1,4 @@
-//! Does an instance live? What cannot be told counts as yes.
+//! Liveness of sessions. A session whose liveness cannot be determined counts as active.
 
 use std::collections::BTreeSet;
 
@@ -6,29 +6,29 @@ use crate::model::{Ending, ProcessRef};
 use crate::process::{self, Member, ProbeError};
 use crate::store::{InstanceRow, Store};
 
-/// Why an instance counts as active.
+/// Reason why a session counts as active.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Its launcher holds its lock.
     Launcher(Option<ProcessRef>),
     /// One of its processes lives.
     Process(Member),
-    /// It was begun without a process, in this boot, and nobody called `end`.
+    /// The session was begun without a process, in this boot, and `end` has not been called.
     UntilEnd,
-    /// It cannot be told.
+    /// Its liveness cannot be determined, for this reason.
     Unknown(String),
 }
 
-/// Whether an instance lives.
+/// Liveness of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It does, for these reasons.
+    /// The session is active, for these reasons.
     Active(Vec<Reason>),
     /// Its end was seen.
     Ended,
-    /// It is dead, and its end was not seen.
+    /// The session is dead, and jackin did not observe its end.
     Lost,
-    /// It never began: baseline or command failed.
+    /// The session never began: its baseline or its command failed.
     Failed,
 }
 
@@ -44,7 +44,7 @@ impl State {
         }
     }
 
-    /// Whether it lives.
+    /// Returns true if the session is active.
     #[must_use]
     pub fn is_active(&self) -> bool {
         matches!(self, Self::Active(_))
@@ -74,7 +74,7 @@ pub fn state(store: &Store, row: &InstanceRow) -> State {
     state_by(&LivenessProbe::now(), store, row)
 }
 
-/// As [`state`], by a look that serves for many instances.
+/// Returns the state of a session like [`state`], with a probe that serves for many sessions.
 #[must_use]
 pub fn state_by(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> State {
     let mut reasons = Vec::new();
@@ -102,14 +102,14 @@ pub fn state_by(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> Stat
     }
 }
 
-/// Whether an instance lives. What says so without a look at every process is asked first.
+/// Returns true if a session is active. Checks that read no process table come first.
 #[must_use]
 pub fn is_active(store: &Store, row: &InstanceRow) -> bool {
     let locked = row.ended_at.is_none() && store.instance_locked(&row.id).is_ok_and(|locked| locked);
     locked || lives_until_end(store, row) || state(store, row).is_active()
 }
 
-/// Whether it was begun without a process, in this boot, and nobody called `end`.
+/// Returns true if the session was begun without a process, in this boot, and `end` has not been called.
 fn lives_until_end(store: &Store, row: &InstanceRow) -> bool {
     row.ended_at.is_none()
         && row.keeper.is_none()
@@ -133,8 +133,8 @@ fn members(sight: &LivenessProbe, row: &InstanceRow) -> Result<Vec<Member>, Prob
     Ok(process::members(&row.id, &known)?.members)
 }
 
-/// Whether `begin` came to its end: a killed one told nobody an id, so nobody will call `end` for it. What cannot be
-/// told counts as yes.
+/// Returns true if `begin` completed, or if that is unknown. A killed `begin` reported no id, so `end` will not be called for its
+/// session.
 fn has_begun(store: &Store, row: &InstanceRow) -> bool {
     row.mounts.is_empty() || store.catalog().was_captured(&row.id).unwrap_or(true)
 }

@@ -1,4 +1,4 @@
-//! Which mounts of this machine are known of.
+//! Mounts of this machine that the store records.
 
 use std::io;
 use std::path::PathBuf;

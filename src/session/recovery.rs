@@ -8,7 +8,7 @@ use crate::restore::{Cleared, RestoreContext, clear_up, pending};
 use crate::store::{RestoreStage, Store};
 
 impl Services<'_> {
-    /// Who acts in a restore.
+    /// Returns the context of a restore.
     #[must_use]
     pub fn acting(&self) -> RestoreContext<'_> {
         RestoreContext {
@@ -41,7 +41,7 @@ pub fn recover_interrupted_restores(
     Ok(clear_up(store, coverages, &world.acting())?)
 }
 
-/// Whether a restore of what `coverages` hold is in its middle, waiting or under way: what lies there is neither old nor new.
+/// Returns true if a restore on `coverages` may have begun to move paths and is not decided: they may be old or new.
 ///
 /// # Errors
 /// [`SessionError::Restore`].

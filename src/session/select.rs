@@ -1,4 +1,4 @@
-//! Which instance, which snapshot: ids, prefixes, workspaces, kinds, names.
+//! Lookup of sessions and snapshots by id, prefix, workspace, kind or name.
 
 use super::SessionError;
 use crate::config::jackin_instances;
@@ -6,8 +6,9 @@ use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, Operation, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
 use crate::store::{CaptureRow, InstanceBrief, InstanceRow, SnapshotRow, Store};
 
-/// As [`find_instance`], for what an operator writes: also a container of jackin's that no session began for, when it is the only one of
-/// its workspace.
+/// Finds a session by what the operator typed, like [`find_instance`].
+///
+/// Also accepts a jackin container for which no session began, if it is the only one of its workspace.
 ///
 /// # Errors
 /// As [`find_instance`].
@@ -315,7 +316,7 @@ pub(super) fn last_pruned(
     Ok(None)
 }
 
-/// What the operator would write for a snapshot: its name, its kind when it is the latest of it, else its id.
+/// Returns the shortest argument for a snapshot: its name, its kind if it is the latest of that kind, or its id.
 fn shortest(all: &[SnapshotRow], at: usize) -> String {
     let (before, rest) = all.split_at(at);
     let Some(row) = rest.first() else {
@@ -336,7 +337,7 @@ fn by_id<'a>(all: &'a [SnapshotRow], wanted: &str) -> Option<&'a SnapshotRow> {
     }
 }
 
-/// Whether `wanted` can stand for this id: a prefix of it, or one of at least four letters of what comes behind its `kind`.
+/// Returns true if `wanted` is a prefix of this id, or at least four letters that begin the part after `kind`.
 ///
 /// Fewer letters are more likely a name that was mistyped or never given than an id.
 fn begins_id(id: &str, kind: &str, wanted: &str) -> bool {
@@ -362,7 +363,7 @@ pub fn check_name(name: &str) -> Result<(), SessionError> {
     }
 }
 
-/// What keeps `name` from being one that an operator gives: to a checkpoint, or to a branch.
+/// Returns the problem with `name` as the name of a checkpoint or branch; `None` if it is valid.
 pub(super) fn name_fault(name: &str) -> Option<&'static str> {
     const TAKEN: [&str; 6] = ["baseline", "checkpoint", "closing", "emergency", "now", "latest"];
     const IDS: [&str; 5] = ["sn-", "rc-", "ar-", "jk-", "fk-"];

@@ -1,4 +1,4 @@
-//! What the chain of another machine says of its sessions.
+//! History of sessions in the chain of another machine.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,10 +16,10 @@ pub(super) struct Life {
     pub(super) ended: Option<(Time, Ending)>,
 }
 
-/// What the receipt of a snapshot tells that its record does not.
+/// Facts in the receipt of each snapshot that its record lacks: change counts and tool call.
 pub(super) type Steps = HashMap<SnapshotId, (Option<ChangeCounts>, Option<CallRef>)>;
 
-/// What each session was, and what each snapshot's receipt says.
+/// Returns the history of each session, and the facts from each snapshot's receipt.
 pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
     let mut lives: BTreeMap<InstanceId, Life> = BTreeMap::new();
     let mut steps = Steps::new();

@@ -1,4 +1,4 @@
-//! Which instance and which snapshot a word stands for, and which words may be names.
+//! Lookup of sessions and snapshots by a word, and words that may be names.
 
 use super::{record, row};
 use crate::capture::tests::Place;
@@ -8,7 +8,7 @@ use crate::model::{InstanceId, SnapshotId, SnapshotKind};
 use crate::observer::Silent;
 use crate::session::{SessionError, check_name, find_instance, find_snapshot};
 
-/// What a word finds: an id, several ids, or nothing.
+/// Result of a lookup: one id, several ids, or nothing.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     One(String),

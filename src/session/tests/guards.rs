@@ -1,4 +1,4 @@
-//! Nothing is put back under a living session, and none puts itself back.
+//! No restore under an active session, and none by the session itself.
 
 use std::path::Path;
 

@@ -30,7 +30,7 @@ impl Drop for Idle {
     }
 }
 
-/// What a row looks like when nothing speaks for its life: of this boot, with a launcher that is dead.
+/// Returns a row without a sign of life: of this boot, with a dead launcher.
 fn quiet(place: &Place) -> InstanceRow {
     quiet_as(place, "rc-aaaaaaaa-demo")
 }

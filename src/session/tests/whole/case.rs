@@ -111,7 +111,7 @@ impl Case {
         tops
     }
 
-    /// What has to come of it.
+    /// Returns the expected result.
     pub(super) fn expected(&self, before: &Seen, ended: &Seen, now: &Seen) -> Expected {
         let asked = Asked {
             rules: &self.rules,

@@ -1,36 +1,38 @@
-//! What a restore has to make of a tree, said once more without looking at how the planner does it: from the trees before the
-//! session, at its end and now, the excludes, the paths that were asked for, and what the operator allows.
+//! Model of a restore, independent of the planner. Its input: the trees before the session, at its end and now, the excludes, the
+//! requested paths, and what the operator allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rules::{Rule, is_hidden, leaves_out};
 use super::seen::{Node, Seen};
 
-/// What the operator asks for.
+/// Request of the operator.
 pub(super) struct Asked<'a> {
     pub(super) rules: &'a [Rule],
     /// The session was about these directories only; none: about everything.
     pub(super) tracked: Vec<String>,
-    /// These paths and what lies below them; none: everything.
+    /// Requested paths, with everything below them; `None`: all paths.
     pub(super) scope: Option<Vec<String>>,
     pub(super) overwrite: bool,
     pub(super) delete: bool,
 }
 
-/// What must come of it.
+/// Expected result.
 pub(super) struct Expected {
     /// Everything that a diff shows: it differs, and both sides know it.
     pub(super) differs: BTreeSet<String>,
-    /// What is changed.
+    /// Paths that change.
     pub(super) changed: BTreeSet<String>,
-    /// What was asked for, differs, and stays.
+    /// Requested paths that differ and stay.
     pub(super) stays: BTreeSet<String>,
     /// The tree afterwards.
     pub(super) after: Seen,
 }
 
 impl Expected {
-    /// What should have been left alone, and is another object now, or has another time. A directory whose entries changed has one.
+    /// Returns the paths that should not change and are another object or have another time now.
+    ///
+    /// A directory whose entries changed may have another time.
     pub(super) fn stirred(&self, now: &Seen, after: &Seen) -> Vec<String> {
         let mut stirred = Vec::new();
         for (path, was) in now {
@@ -47,7 +49,7 @@ impl Expected {
     }
 }
 
-/// Whether `path` is `top` or lies below it.
+/// Returns true if `path` is `top` or lies below it.
 fn is_within(path: &str, top: &str) -> bool {
     path.strip_prefix(top)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -58,12 +60,12 @@ fn parent(path: &str) -> Option<&str> {
 }
 
 impl Asked<'_> {
-    /// Whether a directory that the session was about lies below a path.
+    /// Returns true if a directory that the session was about lies below `path`.
     fn is_on_the_way(&self, path: &str) -> bool {
         self.tracked.iter().any(|top| top != path && is_within(top, path))
     }
 
-    /// Whether no snapshot of the session may know a path.
+    /// Returns true if no snapshot of the session may know `path`.
     fn hides(&self, path: &str, is_dir: bool) -> bool {
         let inside = self.tracked.is_empty() || self.tracked.iter().any(|top| is_within(path, top));
         is_hidden(self.rules, path, is_dir) || !(inside || self.is_on_the_way(path))

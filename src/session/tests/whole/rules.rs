@@ -8,7 +8,7 @@ use proptest::prelude::*;
 #[derive(Clone, Copy)]
 pub(super) struct Rule {
     pub(super) text: &'static str,
-    /// Whether it speaks of a path: its names, and whether it is a directory.
+    /// Function that returns true if the rule matches a path: its names, and whether it is a directory.
     speaks: fn(&[&str], bool) -> bool,
 }
 
@@ -95,14 +95,14 @@ pub(super) fn rules() -> impl Strategy<Value = Vec<Rule>> {
     ]
 }
 
-/// Whether the last rule that speaks of a path itself leaves it out.
+/// Returns true if the last rule that matches the path itself excludes it.
 pub(super) fn leaves_out(rules: &[Rule], path: &str, is_dir: bool) -> bool {
     let names: Vec<&str> = path.split('/').collect();
     let speaking = rules.iter().rev().find(|rule| (rule.speaks)(&names, is_dir));
     speaking.is_some_and(|rule| !rule.takes_back())
 }
 
-/// Whether a path is left out, by itself or with a directory above it: what lies in there cannot be taken back.
+/// Returns true if a path is excluded, by itself or with a directory above it: no rule can include a path in there again.
 pub(super) fn is_hidden(rules: &[Rule], path: &str, is_dir: bool) -> bool {
     let above = path
         .char_indices()
