@@ -40,7 +40,7 @@ use crate::mount::MountError;
 use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
 
-/// How much one capture may hold.
+/// Upper limits for one capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Entries over all mounts.
@@ -57,7 +57,7 @@ impl Limits {
     };
 }
 
-/// Why a capture failed. Nothing of it stays in the store.
+/// Reason for a failed capture. The store keeps nothing of it.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The operator stopped it.
@@ -71,7 +71,7 @@ pub enum CaptureError {
     Root {
         /// The mount root.
         path: PathBuf,
-        /// What the system says.
+        /// Error from the system.
         source: io::Error,
     },
     /// The mount is larger than agreed.
@@ -87,36 +87,36 @@ pub enum CaptureError {
     Limit {
         /// The mount root.
         path: PathBuf,
-        /// Whether entries, not bytes, were counted.
+        /// True if the limit counts entries, false if it counts bytes.
         entries: bool,
         /// The limit.
         limit: u64,
         /// The biggest directories so far.
         biggest: Vec<Big>,
     },
-    /// What has to be stored might not fit where the store lies.
+    /// The store may lack the room for the content that is not stored yet.
     #[error(
         "{} holds {need} bytes that are not stored yet, and {free} are free where the store lies: {}",
         path.display(), store.display()
     )]
     Room {
-        /// The mount root, of several the one with the most.
+        /// The mount root; of several, the one that needs most.
         path: PathBuf,
         /// Bytes that have to be stored, before compression.
         need: u64,
         /// Bytes that are free.
         free: u64,
-        /// Where the store lies.
+        /// Directory of the store.
         store: PathBuf,
         /// The biggest directories.
         biggest: Vec<Big>,
     },
-    /// The archive cannot be written where the store lies.
+    /// The archive cannot be written in the store's directory.
     #[error("the new archive cannot be written in {}: {source}", store.display())]
     Unwritten {
-        /// Where the store lies.
+        /// Directory of the store.
         store: PathBuf,
-        /// The system's words.
+        /// Error from the system.
         source: io::Error,
     },
     /// The excludes of the coverage cannot be used.
@@ -124,15 +124,15 @@ pub enum CaptureError {
     Excludes {
         /// The mount root.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason, in words.
         reason: String,
     },
-    /// A snapshot of the file system is asked for, and cannot be had.
+    /// A file-system snapshot is required, and cannot be made.
     #[error("{} cannot be frozen by a snapshot of its file system: {why}", path.display())]
     NotFrozen {
         /// The mount root.
         path: PathBuf,
-        /// Why.
+        /// Reason, in words.
         why: String,
     },
     /// The archive cannot be written.
@@ -143,7 +143,7 @@ pub enum CaptureError {
     Seal {
         /// The mount root.
         path: PathBuf,
-        /// Why.
+        /// Reason, in words.
         reason: String,
     },
     /// The archive layer failed.
@@ -152,12 +152,12 @@ pub enum CaptureError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What was stored does not read back as it was written.
+    /// Stored content is missing or differs when it is read back.
     #[error("snapshot {snapshot} does not read back: {reason}")]
     ReadBack {
-        /// Which snapshot.
+        /// ID of the snapshot.
         snapshot: crate::model::SnapshotId,
-        /// What is wrong.
+        /// Reason, in words.
         reason: String,
     },
 }

@@ -18,56 +18,56 @@ use crate::platform::{self, parallel};
 
 /// Takes what a scan finds, in manifest order. A capture stores it; a comparison only hashes.
 pub(super) trait Sink {
-    /// The mount root, before everything else.
+    /// Takes the mount root, before everything else.
     ///
     /// # Errors
-    /// What keeps the sink from going on.
+    /// Fails if the sink cannot continue.
     fn root(&mut self, root: &Entry) -> Result<(), CaptureError>;
 
-    /// Whether it wants to see what needs no reading.
+    /// Returns true if the sink wants objects whose content needs no reading.
     fn wants_objects(&self) -> bool;
 
-    /// An object whose content needs no reading: directory, link, special, empty or unchanged file. Only called when it is
-    /// wanted.
+    /// Takes an object whose content needs no reading: directory, link, special, empty or unchanged file. Only called if
+    /// [`Self::wants_objects`] returns true.
     ///
     /// # Errors
-    /// What keeps the sink from going on.
+    /// Fails if the sink cannot continue.
     fn object(&mut self, path: &RelPath, entry: &Entry) -> Result<(), CaptureError>;
 
-    /// A file whose content must be read. Called again for the same path when the file moved meanwhile.
+    /// Takes a file whose content must be read. Called again for the same path if the file changed meanwhile.
     ///
     /// # Errors
-    /// [`Failure::Source`] when the file cannot be read, else what keeps the sink from going on.
+    /// [`Failure::Source`] if the file cannot be read; [`Failure::Fatal`] if the sink cannot continue.
     fn file(&mut self, path: &RelPath, entry: &Entry, source: &mut ContentSource)
     -> Result<Content, Failure>;
 
-    /// Whether the bytes of files are needed, or their digests alone.
+    /// Returns true if the sink needs the bytes of files, not only their digests.
     fn keeps_data(&self) -> bool;
 
-    /// A file that was read already and held still.
+    /// Takes a file that was read ahead and did not change meanwhile.
     ///
     /// # Errors
-    /// What keeps the sink from going on.
+    /// Fails if the sink cannot continue.
     fn loaded(&mut self, path: &RelPath, entry: &Entry, file: &Loaded) -> Result<(), CaptureError>;
 
-    /// Another name of a file that was given before under `first`.
+    /// Takes another name of a file that was passed before as `first`.
     ///
     /// # Errors
-    /// What keeps the sink from going on.
+    /// Fails if the sink cannot continue.
     fn hard_link(&mut self, path: &RelPath, entry: &Entry, first: &RelPath) -> Result<(), CaptureError>;
 }
 
-/// What went wrong while a file was read.
+/// Error while a file was read.
 pub(super) enum Failure {
-    /// The file itself: it becomes a gap, and the rest goes on.
+    /// The file itself failed: it becomes a gap, and the work continues.
     Source(io::Error),
-    /// Everything stops.
+    /// The whole work stops.
     Fatal(CaptureError),
 }
 
-/// Only takes digests.
+/// Sink that only computes digests.
 pub struct HashOnly<'a> {
-    /// Who is told, and asked whether to stop.
+    /// Observer of the progress, which can stop the work.
     pub observer: &'a dyn Observer,
 }
 
@@ -117,15 +117,15 @@ impl Sink for HashOnly<'_> {
     }
 }
 
-/// How often a file that moves while it is read is read again before it is flagged.
+/// Maximum number of times that a changing file is read before it is marked unstable.
 const ATTEMPTS: usize = 3;
-/// From so many files on, writing the whole file system back takes less time than writing them back one after the other.
+/// Number of files from which syncing the whole file system is faster than writing back each file.
 const MANY: usize = 256;
 
 /// A manifest whose files were read.
 pub(super) struct Completed {
     pub(super) manifest: Manifest,
-    /// Whether every file was written back before it was read, here or for the reference that it was taken from.
+    /// True if every file was written back before it was read, here or for the reference that it was taken from.
     pub(super) written_back: bool,
     /// Files that changed after they were read (or listed, beside one that was read), in manifest order.
     pub(super) changed: Vec<RelPath>,

@@ -1,11 +1,11 @@
-//! From what the file system says of an object to an entry, and whether both still agree.
+//! Conversion of file-system facts into manifest entries, and comparison of the two.
 
 use std::io;
 
 use crate::model::{Directory, Entry, EntryKind, Gap, Name};
 use crate::platform::{self, NodeKind, Stat};
 
-/// Whether the facts recorded then are the facts now.
+/// Returns true if the facts recorded then equal the facts now.
 pub(crate) fn same_moment(old: &Entry, stat: &Stat) -> bool {
     let kind = match (&old.kind, stat.kind) {
         (EntryKind::File(content), NodeKind::File) => content.size == stat.size,
@@ -61,7 +61,7 @@ pub(crate) fn insert_gap(directory: &mut Directory, gap: Gap) {
     }
 }
 
-/// Gone, or something else in its place or in the place of a directory above it: the parent's list was overtaken.
+/// Returns true if the object is gone, or if it or a directory above it was replaced since the parent was listed.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -69,7 +69,7 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
     ) || platform::is_through_link(error)
 }
 
-/// The system's words without its number.
+/// Returns the system's message without its number.
 pub(crate) fn words(error: &io::Error) -> String {
     let text = error.to_string();
     let end = text.find(" (os error").unwrap_or(text.len());

@@ -16,41 +16,41 @@ use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
 use crate::store::{FsSnapshotRegistry, Store, StoreError, dataset_snapshot, letters_of, volume_snapshot};
 
-/// What became of freezing.
+/// Result of an attempt to freeze mounts by file-system snapshots.
 #[derive(Default)]
 pub struct SnapshotAttempt {
-    /// What was frozen, when anything was.
+    /// Frozen mounts; `None` if nothing was frozen.
     pub frozen: Option<Frozen>,
-    /// Why something was not, although it was agreed.
+    /// Messages about mounts that could not be frozen as agreed, and about snapshots that could not be removed.
     pub notes: Vec<String>,
 }
 
-/// The frozen mounts of one capture. They stay until they are let go, also when the process dies.
+/// Frozen mounts of one capture. They stay until they are released, also when the process dies.
 #[derive(Debug)]
 pub struct Frozen {
     natives: FsSnapshotRegistry,
 }
 
 impl Frozen {
-    /// What was left by a process that is gone.
+    /// Wraps the file-system snapshots that a dead process left behind.
     #[must_use]
     pub fn left(natives: FsSnapshotRegistry) -> Self {
         Self { natives }
     }
 
-    /// The snapshot that becomes of it.
+    /// Returns the ID of the snapshot that is captured from it.
     #[must_use]
     pub fn id(&self) -> &SnapshotId {
         &self.paper().id
     }
 
-    /// What was written down.
+    /// Returns the file-system snapshot intent.
     #[must_use]
     pub fn paper(&self) -> &FsSnapshotIntent {
         self.natives.paper()
     }
 
-    /// Whether all of it can be read now, without a wait.
+    /// Returns true if all of it can be read now, without waiting.
     ///
     /// # Errors
     /// [`StoreError::Native`].
@@ -111,7 +111,8 @@ impl Frozen {
         }))
     }
 
-    /// Whether all of it can be seen: once the command runs it is too late to read the mounts as they are.
+    /// Checks that all of it can be read, except for volumes, which take longer. Once the command runs, it is too late to read
+    /// the mounts as they were.
     fn can_be_read(&self) -> Result<(), String> {
         let is_ready = |mount: &&FrozenMount| {
             let native = self.paper().natives.get(mount.native);
@@ -130,12 +131,12 @@ impl Frozen {
         mounts.find(|mount| mount.coverage.root == coverage.root && mount.coverage.label == coverage.label)
     }
 
-    /// Whether the contents of a mount stay in the snapshot of its file system: it is agreed, and that one was made.
+    /// Returns true if the contents of a mount stay in its file-system snapshot: that was agreed, and one was made.
     pub(super) fn keeps(&self, coverage: &Coverage) -> bool {
         coverage.native == Some(NativeUse::Itself) && self.mount(coverage).is_some()
     }
 
-    /// What is recorded of a mount whose contents stay in the snapshot of its file system; `None` when they are archived.
+    /// Returns the file-system snapshot in which the contents of a mount stay; `None` if they are archived.
     pub(super) fn kept(&self, coverage: &Coverage) -> Option<NativeRef> {
         let paper = self.paper();
         let mount = self.mount(coverage).filter(|_| self.keeps(coverage))?;
@@ -159,7 +160,7 @@ impl Frozen {
         })
     }
 
-    /// Lets it go when the snapshot that became of it does not need it. What is kept is written down as before.
+    /// Releases the file-system snapshots unless `record` needs them. Their intent stays on disk if they are kept.
     ///
     /// # Errors
     /// As [`Self::release`].
@@ -179,10 +180,10 @@ impl Frozen {
     }
 }
 
-/// Freezes what the coverages of a capture say, as far as it can be frozen.
+/// Freezes the mounts whose coverage asks for it, as far as possible.
 ///
 /// # Errors
-/// [`CaptureError::NotFrozen`] when one that must be cannot. Nothing is left then.
+/// [`CaptureError::NotFrozen`] if a mount that must be frozen cannot be. Nothing is left then.
 pub fn freeze(
     store: &Store,
     request: &Request<'_>,
@@ -259,7 +260,7 @@ pub fn freeze(
     Ok(freezing)
 }
 
-/// A cluster takes the moment of a disk, where what was written is not yet: it goes there first. btrfs and ZFS do so by themselves.
+/// Syncs a mount in a cluster, whose snapshots lack what is not yet on disk. btrfs and ZFS do so by themselves.
 fn flush(coverage: &Coverage) -> Result<(), String> {
     let root = coverage.root.to_path();
     if !is_elsewhere(&root) {
@@ -271,8 +272,8 @@ fn flush(coverage: &Coverage) -> Result<(), String> {
         .map_err(|error| format!("what was written cannot be brought to its disk: {error}"))
 }
 
-/// Whether a snapshot of a claim is made for this moment. It takes a while, costs the cluster something, and is at best a copy: nobody waits
-/// for it with each checkpoint, and what a restore is about to touch must be what was captured, to the inode.
+/// Returns true if a snapshot of a claim is worth making. It takes a while, costs the cluster something, and is at best a copy:
+/// checkpoints do not wait for it, and a restore needs a capture of the very inodes that it will touch.
 fn is_worth(request: &Request<'_>, coverage: &Coverage) -> bool {
     match coverage.native {
         Some(NativeUse::Itself) => request.kind != SnapshotKind::Emergency,
@@ -281,7 +282,8 @@ fn is_worth(request: &Request<'_>, coverage: &Coverage) -> bool {
 }
 
 impl SnapshotAttempt {
-    /// A mount that cannot be frozen. What closes a session, or lets a restore be undone, is taken all the same: it is archived then.
+    /// Records that a mount cannot be frozen. Fails if its contents must stay in the file-system snapshot; closing and emergency
+    /// snapshots archive them instead.
     fn lack(&mut self, kind: SnapshotKind, coverage: &Coverage, why: String) -> Result<(), CaptureError> {
         let path = coverage.root.to_path();
         let is_itself = coverage.native == Some(NativeUse::Itself);
@@ -301,7 +303,7 @@ impl SnapshotAttempt {
     }
 }
 
-/// What is written down before anything is made.
+/// Returns the intent, which is written before anything is created.
 fn paper(
     store: &Store,
     request: &Request<'_>,
@@ -373,7 +375,7 @@ fn paper(
     }
 }
 
-/// Whether one snapshot serves both.
+/// Returns true if one file-system snapshot serves both.
 fn is_same(one: &NativeSource, other: &NativeSource) -> bool {
     match (one, other) {
         (NativeSource::Subvolume { top: one, .. }, NativeSource::Subvolume { top: other, .. }) => {

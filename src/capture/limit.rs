@@ -1,10 +1,10 @@
-//! Which directories make a mount too large: what the error of an exceeded limit names.
+//! Biggest directories of a mount, for the error about an exceeded limit.
 
 use std::collections::BTreeMap;
 
 use crate::model::{Directory, RelPath, add_sizes};
 
-/// A directory with what it holds, so far as the walk had come.
+/// Directory with its totals, as far as the walk had come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Big {
     /// Below the mount root.
@@ -15,7 +15,7 @@ pub struct Big {
     pub bytes: u64,
 }
 
-/// The three biggest directories at most two parts deep, by entries or by bytes.
+/// Returns the three biggest directories at most two levels deep, by entries or by bytes.
 pub(super) fn biggest<'a>(directories: impl Iterator<Item = &'a Directory>, by_entries: bool) -> Vec<Big> {
     let mut sums: BTreeMap<Vec<u8>, (u64, u64)> = BTreeMap::new();
     for dir in directories {

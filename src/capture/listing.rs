@@ -9,7 +9,7 @@ use crate::platform::{Looked, Stat};
 /// A name with the facts of what it names.
 pub(super) type Child = (Name, io::Result<Stat>);
 
-/// How often a directory is listed that does not hold still.
+/// Maximum number of times that a changing directory is listed.
 const ATTEMPTS: usize = 4;
 
 /// Lists a directory until it holds still: neither its times nor its names moved between two looks. `first` is the first look.
@@ -31,7 +31,7 @@ pub(super) fn list(dir: &Dir, first: io::Result<Looked>) -> io::Result<(Listing,
     Ok((Listing::Unsettled, children))
 }
 
-/// A name that no path can hold does not occur: the kernel makes none.
+/// Converts the names. The kernel makes none that a path cannot hold.
 fn named(found: Vec<(Vec<u8>, io::Result<Stat>)>) -> Vec<Child> {
     let child = |(name, stat): (Vec<u8>, _)| Name::new(&name).ok().map(|name| (name, stat));
     found.into_iter().filter_map(child).collect()

@@ -1,4 +1,4 @@
-//! What only reads: the live tree as a capture would see it, and content read back from the store.
+//! Read-only operations: the live tree as a capture would see it, and content read back from the store.
 
 use std::collections::BTreeSet;
 
@@ -16,31 +16,31 @@ use crate::store::archive::Piece;
 /// An earlier state of the same mount. What stat data prove unchanged since is taken from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Earlier<'a> {
-    /// What was there.
+    /// Manifest of that state.
     pub manifest: &'a Manifest,
-    /// When that capture, or look, began.
+    /// Time when that capture or live scan began.
     pub started_at: Time,
-    /// Whether it had the same coverage, so that the names in its directories are those that count now.
+    /// True if it had the same coverage, so that the names in its directories still count.
     pub same_rules: bool,
-    /// Whether its files were written back before they were read, so that their times show every later change.
+    /// True if its files were written back before they were read, so that their times show every later change.
     pub written_back: bool,
 }
 
-/// What to look at.
+/// Request for a live scan.
 pub struct LiveScan<'a> {
-    /// Which paths count.
+    /// Coverage that decides which paths count.
     pub coverage: &'a Coverage,
-    /// What is known already.
+    /// Earlier state to compare with; `None` to read every file.
     pub reference: Option<Earlier<'a>>,
-    /// Read every file, whatever its stat data say.
+    /// True to read every file, whatever its stat data say.
     pub check_content: bool,
 }
 
 /// The live tree as a manifest.
 pub struct ScannedTree {
-    /// `None` when the root does not exist.
+    /// Manifest of the mount; `None` if the root does not exist.
     pub manifest: Option<Manifest>,
-    /// What excludes left out, sorted.
+    /// Excluded paths, sorted.
     pub skipped: Vec<Skipped>,
 }
 
@@ -91,7 +91,7 @@ pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTr
     result
 }
 
-/// Looks at the git repositories of a mount, and keeps nothing: of each file only what git wants to know is read.
+/// Examines the git repositories of a mount and stores nothing. Of each file, only what git needs is read.
 ///
 /// # Errors
 /// [`CaptureError`], also when the mount holds more than `limits`.

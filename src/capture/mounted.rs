@@ -3,10 +3,10 @@
 use crate::model::{Coverage, Digest, Manifest, MountRecord, RecordedGap, RelPath, SnapshotRecord, Time};
 use crate::mount::{MountError, Root};
 
-/// How many paths of a kind a record names.
+/// Maximum number of paths of one kind that a record names.
 const NAMED: usize = 100;
 
-/// A mount whose root did not exist.
+/// Returns the record of a mount whose root did not exist.
 pub(crate) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
     let coverage = coverage.clone();
     MountRecord {
@@ -29,7 +29,7 @@ pub(crate) fn missing(coverage: &Coverage, now: Time) -> MountRecord {
     }
 }
 
-/// What is recorded of a mount beside its manifest.
+/// Returns the record of a mount with this manifest, whose list has the digest `list`.
 pub(crate) fn record(
     coverage: &Coverage,
     started_at: Time,
@@ -52,7 +52,7 @@ pub(crate) fn record(
     }
 }
 
-/// A record that names the files which changed after they were read.
+/// Returns the record with the files that changed after they were read.
 pub(super) fn with_changed(record: MountRecord, changed: Vec<RelPath>) -> MountRecord {
     MountRecord {
         changed_meanwhile_count: changed.len() as u64,
@@ -61,7 +61,7 @@ pub(super) fn with_changed(record: MountRecord, changed: Vec<RelPath>) -> MountR
     }
 }
 
-/// Insists that every root is on the file system on which `record` has it: a disk that is not mounted is no deletion.
+/// Checks that every root is on the file system that `record` names: an unmounted disk is no deletion.
 ///
 /// # Errors
 /// As [`Root::check_mounted`].
@@ -69,7 +69,7 @@ pub fn check_mounted(record: &SnapshotRecord) -> Result<(), MountError> {
     record.mounts.iter().try_for_each(check_mount)
 }
 
-/// [`check_mounted`] of one mount.
+/// Does the same as [`check_mounted`] for one mount.
 ///
 /// # Errors
 /// As [`Root::check_mounted`].

@@ -16,8 +16,7 @@ use crate::platform::File;
 use crate::store::archive::{BlobKind, LEVEL, Segment, Stored, Writer};
 use crate::store::{Blobs, Draft};
 
-/// Bytes, and the number of owner and mode: files that agree in all can be one file to whoever unpacks the archive with
-/// tar.
+/// Digest of the bytes, and number of owner and mode. If both agree, tar can unpack the files as one.
 type Twin = (Digest, u16);
 
 /// Writes the archive of one capture.
@@ -25,14 +24,14 @@ pub(super) struct Packer<'a> {
     draft: &'a Draft,
     id: ArchiveId,
     known: &'a Blobs,
-    /// What of the mount that is being packed the objects of commits have.
+    /// Content of the current mount that commits hold, if any.
     settled: Option<&'a Settled>,
     observer: &'a dyn Observer,
     writer: Option<Writer<File>>,
-    /// Whether every entry becomes a member: nothing older is relied on.
+    /// True if every entry becomes a member, without relying on older archives.
     whole: bool,
     members: HashMap<Twin, Member, RandomState>,
-    /// Mode, owner and group, with the number that they have in [`Twin`].
+    /// Mode, owner and group, each with its number in [`Twin`].
     owners: HashMap<(u32, u32, u32), u16>,
     places: Places,
     /// Sizes of the large contents that are stored, here or in an older archive; made when the first one comes.
@@ -59,23 +58,23 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// What older archives hold.
+    /// Returns the contents of older archives.
     pub(super) fn known(&self) -> &'a Blobs {
         self.known
     }
 
-    /// What follows belongs to the mount with this label.
+    /// Starts the mount with this label; all that follows belongs to it.
     pub(super) fn mount(&mut self, label: &str, settled: Option<&'a Settled>) {
         self.places.labels.push(label.to_owned());
         self.settled = settled;
     }
 
-    /// Whether this archive holds `digest` already.
+    /// Returns true if this archive already holds `digest`.
     pub(super) fn holds(&self, digest: &Digest) -> bool {
         self.writer.as_ref().is_some_and(|writer| writer.holds(digest))
     }
 
-    /// Whether content was stored, but not a member for every entry.
+    /// Returns true if content was stored, but not a member for every entry.
     pub(super) fn is_partial(&self) -> bool {
         self.writer.is_some() && !self.whole
     }
@@ -88,7 +87,7 @@ impl<'a> Packer<'a> {
         Ok(self.writer()?.blob(kind, digest, bytes)?)
     }
 
-    /// The sizes of all large content that is stored. They are those of whole files, holes included.
+    /// Returns the sizes of all large stored contents. They are those of whole files, holes included.
     fn large(&mut self) -> &mut HashSet<u64> {
         let known = self.known;
         self.large
@@ -122,7 +121,7 @@ impl<'a> Packer<'a> {
             .ok_or(CaptureError::Write(io::ErrorKind::NotFound.into()))
     }
 
-    /// `None`: there are more owners and modes than are counted, so this is nobody's twin.
+    /// Returns the key of a twin; `None` if there are too many owners and modes to number them.
     fn twin(&mut self, entry: &Entry, digest: Digest) -> Option<Twin> {
         let next = u16::try_from(self.owners.len()).ok();
         let owner = (entry.mode, entry.uid, entry.gid);
@@ -134,7 +133,7 @@ impl<'a> Packer<'a> {
         Some((digest, number))
     }
 
-    /// Whether content is there already, here or in an older archive. Makes the member that the archive still needs.
+    /// Returns true if content is stored already, here or in an older archive. Writes a hard link if the archive needs one.
     fn is_stored(&mut self, path: &RelPath, entry: &Entry, digest: Digest) -> Result<bool, CaptureError> {
         let twin = self.twin(entry, digest);
         self.forget(path, twin);
@@ -154,7 +153,7 @@ impl<'a> Packer<'a> {
         Ok(self.known.contains(&digest) || (!self.whole && self.holds(&digest)))
     }
 
-    /// A file that moved while it was read is not what its member says: nothing may become a link to that one, for it is
+    /// Forgets the last member if its file changed while it was read. Nothing may become a link to that member, which is
     /// overwritten when the archive is unpacked.
     fn forget(&mut self, path: &RelPath, now: Option<Twin>) {
         if let Some((member, old)) = self.last
@@ -166,7 +165,7 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Remembers the member.
+    /// Adds the content to the index and remembers its member.
     fn stored(
         &mut self,
         path: &RelPath,
@@ -294,7 +293,7 @@ impl Sink for Packer<'_> {
 }
 
 impl Packer<'_> {
-    /// A file whose data lies in memory.
+    /// Stores a file whose data is in memory.
     fn small(
         &mut self,
         path: &RelPath,
@@ -324,11 +323,11 @@ fn segments(segments: &[(u64, u64)]) -> Vec<Segment> {
     segments.iter().map(segment).collect()
 }
 
-/// Where a path stands among all of them.
+/// Offset of a path in [`Places`].
 type Member = u32;
 
-/// The paths of members with the mounts that they lie in, one behind the other: a million of them take a fifth of the
-/// memory that as many strings would.
+/// Paths of members with their mounts, one behind the other. A million of them take a fifth of the memory that as many strings
+/// would.
 #[derive(Default)]
 struct Places {
     /// For each path the number of its label and its length (four bytes each), and its bytes.
@@ -337,12 +336,12 @@ struct Places {
 }
 
 impl Places {
-    /// The label of the mount that is being packed: the last one.
+    /// Returns the label of the mount that is being packed, the last one.
     fn label(&self) -> &str {
         self.labels.last().map_or("", String::as_str)
     }
 
-    /// Adds a path in the last mount. `None` when there is no room for more.
+    /// Adds a path in the last mount. `None` if there is no room for more.
     fn add(&mut self, path: &RelPath) -> Option<Member> {
         let at = Member::try_from(self.bytes.len()).ok()?;
         let mount = u32::try_from(self.labels.len()).ok()?.checked_sub(1)?;
@@ -353,7 +352,7 @@ impl Places {
         Some(at)
     }
 
-    /// Label and path; both empty for what was never added.
+    /// Returns label and path; both are empty for a path that was never added.
     fn get(&self, member: Member) -> (&str, &[u8]) {
         let found = || {
             let bytes = self.bytes.get(usize::try_from(member).ok()?..)?;

@@ -1,4 +1,4 @@
-//! What the store knows of a mount before it is captured: its latest snapshot, and the content that needs no storing.
+//! Parent snapshots: the latest snapshot of each mount, and the content that is stored already.
 
 use super::Earlier;
 use super::private::Before as PrivateBefore;
@@ -7,28 +7,28 @@ use super::walk::Reference;
 use crate::model::{ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotRecord, Time};
 use crate::store::{Blobs, Store};
 
-/// The latest snapshot of a mount root, whichever instance it belongs to.
+/// Latest snapshot of a mount root, of whichever session.
 pub(crate) struct Latest {
     id: SnapshotId,
     manifest: Manifest,
     mount: MountRecord,
-    /// Whether it has the coverage of now.
+    /// True if its coverage equals the current one.
     same_rules: bool,
-    /// The archives of its snapshot that hold what this mount is.
+    /// Archives of its snapshot that hold this mount's content.
     archives: Vec<ArchiveRef>,
-    /// Whether they hold nothing but this mount.
+    /// True if those archives hold only this mount.
     alone: bool,
 }
 
 impl Latest {
-    /// Finds it. Without one, or when it cannot be read, everything is read anew: that costs time and nothing else.
+    /// Finds it. `None` if there is none or it cannot be read; everything is then read again, which only costs time.
     pub(crate) fn find(store: &Store, coverage: &Coverage) -> Option<Self> {
         let (record, at) = record(store, coverage)?;
         let blobs = store.blobs(&record.archives);
         Self::read(record, at, coverage, &blobs)
     }
 
-    /// As what a look takes.
+    /// Returns it as the earlier state to compare with.
     pub(crate) fn earlier(&self) -> Earlier<'_> {
         Earlier {
             manifest: &self.manifest,
@@ -38,17 +38,17 @@ impl Latest {
         }
     }
 
-    /// Whether some of its content is in no archive.
+    /// Returns true if some of its content is in no archive, but in git commits.
     fn is_by_commit(&self) -> bool {
         self.mount.git.iter().flatten().any(|facts| facts.by_commit)
     }
 
-    /// Whether its contents are in no archive, but in a snapshot of the file system.
+    /// Returns true if its contents are in a file-system snapshot instead of an archive.
     fn is_native(&self) -> bool {
         self.mount.native.is_some()
     }
 
-    /// Whether its contents are where those of a capture may be: in an archive, or with `by_commit` or `native` elsewhere.
+    /// Returns true if a capture accepts where its contents are: in archives, or elsewhere with `by_commit` or `native`.
     fn is_held(&self, (by_commit, native): (bool, bool)) -> bool {
         native || !self.is_native() && (by_commit || !self.is_by_commit())
     }
@@ -72,7 +72,7 @@ impl Latest {
     }
 }
 
-/// The latest snapshot that has the mount root, and the root's place in it.
+/// Returns the latest snapshot that has the mount root, and the root's index in it.
 fn record(store: &Store, coverage: &Coverage) -> Option<(SnapshotRecord, usize)> {
     let id = store.catalog().latest_snapshot_on_root(&coverage.root.0).ok()??;
     let record = store.record(&id).ok()?;
@@ -83,18 +83,18 @@ fn record(store: &Store, coverage: &Coverage) -> Option<(SnapshotRecord, usize)>
     Some((record, at))
 }
 
-/// What is known of all mounts of a capture.
+/// Parent snapshots of all mounts of a capture.
 pub(super) struct ParentSnapshot {
-    /// For each mount the latest snapshot of the same root.
+    /// Latest snapshot of the same root, for each mount.
     mounts: Vec<Option<Latest>>,
-    /// Which of them are the state of agents.
+    /// True for each mount that is the state of agents.
     states: Vec<bool>,
-    /// What the archives of those snapshots hold: those of projects, and those of agents' state. Neither relies on the other.
+    /// Contents of the archives of those snapshots: of projects, and of agents' state. Neither relies on the other.
     blobs: [Blobs; 2],
 }
 
 impl ParentSnapshot {
-    /// Finds it. An archive that does not open is not among the blobs: what it held is read and stored again.
+    /// Finds the parent snapshots. The content of an archive that does not open is read and stored again.
     pub(super) fn find(store: &Store, coverages: &[Coverage]) -> Self {
         let records: Vec<_> = coverages.iter().map(|coverage| record(store, coverage)).collect();
         let mut archives: [Vec<ArchiveRef>; 2] = Default::default();
@@ -118,7 +118,7 @@ impl ParentSnapshot {
         known
     }
 
-    /// Relies on nothing older.
+    /// Returns an empty one, so that the capture relies on nothing older.
     pub(super) fn nothing(store: &Store) -> Self {
         Self {
             mounts: Vec::new(),
@@ -127,13 +127,13 @@ impl ParentSnapshot {
         }
     }
 
-    /// What is held already for mounts, or for the state of agents.
+    /// Returns the stored contents of projects, or those of agents' state.
     pub(super) fn blobs(&self, state: bool) -> &Blobs {
         let [projects, states] = &self.blobs;
         if state { states } else { projects }
     }
 
-    /// Those for the mount with this number.
+    /// Returns the stored contents for the mount with this number.
     fn blobs_at(&self, at: usize) -> &Blobs {
         self.blobs(self.states.get(at).copied().unwrap_or_default())
     }
@@ -142,14 +142,14 @@ impl ParentSnapshot {
         self.mounts.get(at)?.as_ref()
     }
 
-    /// The numbers of a snapshot's archives, when all of them opened.
+    /// Returns the numbers of a snapshot's archives; `None` unless all of them opened.
     fn numbers(&self, at: usize, latest: &Latest) -> Option<Vec<usize>> {
         let blobs = self.blobs_at(at);
         let number = |wanted| blobs.archives().iter().position(|archive| archive == wanted);
         latest.archives.iter().map(number).collect()
     }
 
-    /// What a walk of the mount with this number may take over. `by_commit`, `native`: a content need not be in an archive.
+    /// Returns the state that a walk of the mount may reuse. With `by_commit` or `native`, content need not be in an archive.
     pub(super) fn reference(&self, at: usize, by_commit: bool, native: bool) -> Option<Reference<'_>> {
         let latest = self.latest(at)?;
         // A snapshot names every archive that its files need, so only when one is missing each file must be looked for, or when a
@@ -160,18 +160,18 @@ impl ParentSnapshot {
         Some(Reference { earlier, known })
     }
 
-    /// Whether the latest snapshot of the mount with this number has some of its content in no archive.
+    /// Returns true if the latest snapshot of the mount has some of its content in no archive.
     pub(super) fn is_by_commit(&self, at: usize) -> bool {
         self.latest(at).is_some_and(Latest::is_by_commit)
     }
 
-    /// What the mount with this number was, when its latest snapshot is this one.
+    /// Returns the latest manifest of the mount if it belongs to `snapshot`.
     pub(super) fn manifest_of(&self, at: usize, snapshot: &SnapshotId) -> Option<&Manifest> {
         let latest = self.latest(at).filter(|latest| latest.id == *snapshot)?;
         Some(&latest.manifest)
     }
 
-    /// What was recorded of the repositories of the mount with this number.
+    /// Returns the recorded facts of the mount's repositories.
     pub(super) fn before(&self, at: usize) -> Option<Before<'_>> {
         let latest = self.latest(at)?;
         Some(Before {
@@ -180,7 +180,7 @@ impl ParentSnapshot {
         })
     }
 
-    /// What the latest snapshot of the mount with this number has of private files, when their bundle is there.
+    /// Returns the recorded facts of the mount's private files if their bundle is stored.
     pub(super) fn private_before(&self, at: usize) -> Option<PrivateBefore<'_>> {
         let mount = &self.latest(at)?.mount;
         let sealed = mount.sealed.as_ref()?;
@@ -192,7 +192,7 @@ impl ParentSnapshot {
             })
     }
 
-    /// When a mount is exactly what it was: its record, as of now, and the numbers of the archives that it needs.
+    /// Returns the record of an unchanged mount, dated now, and the numbers of its archives; `None` if the mount changed.
     pub(super) fn same(
         &self,
         at: usize,

@@ -37,15 +37,15 @@ use crate::store::{DigestKey, Draft, Store, Told};
 pub struct Captured {
     /// The record as it lies in the store.
     pub record: SnapshotRecord,
-    /// What each mount held, in the record's order; `None` when its root did not exist.
+    /// Manifest of each mount, in the record's order; `None` if its root did not exist.
     pub manifests: Vec<Option<Manifest>>,
-    /// What excludes left out, for each mount.
+    /// Excluded paths of each mount.
     pub skipped: Vec<Vec<Skipped>>,
-    /// The private files of agents in each mount. No archive has them as they are here.
+    /// Private files of agents in each mount. No archive holds them in this form.
     pub private: Vec<Vec<PrivateFile>>,
-    /// How many files' content lies in the archive of this capture itself.
+    /// Number of files whose content is in the archive of this capture itself.
     pub stored: u64,
-    /// What the operator should know of snapshots of file systems: that one could not be made, or not be removed.
+    /// Messages for the operator about file-system snapshots that could not be made or removed.
     pub notes: Vec<String>,
 }
 
@@ -54,18 +54,18 @@ struct Capture<'a> {
     request: &'a Request<'a>,
     frozen: Option<&'a Frozen>,
     observer: &'a dyn Observer,
-    /// What is in the store already.
+    /// Parent snapshots in the store.
     known: ParentSnapshot,
-    /// Whether the commit of a clean work tree may be recorded instead of its files.
+    /// True if the commit of a clean work tree may be recorded instead of its files.
     by_commit: bool,
-    /// The key of digests of credentials, when there may be any.
+    /// Key for the digests of credentials, if there may be any.
     key: Option<DigestKey>,
 }
 
 impl<'a> Capture<'a> {
-    /// Captures. `None`: it has to be written anew, relying on nothing older. Either nothing older turned out to be of
-    /// use, so the archive would stand alone without having a member for every entry, or what should be there is not, or a work tree
-    /// that was clean is not any more.
+    /// Captures the mounts. Returns `None` if the capture must start anew, relying on nothing older: the older archives turned
+    /// out to be useless, so that the new one would stand alone without a member for every entry; content is missing; or a clean
+    /// work tree changed.
     fn run(self, id: SnapshotId, draft: Draft) -> Result<Option<Captured>, CaptureError> {
         // All mounts are walked, and all limits checked, before a byte is written.
         let mut left = self.request.limits;
@@ -220,7 +220,7 @@ impl<'a> Capture<'a> {
         }))
     }
 
-    /// Whether what has to be stored fits into the room that is left, however little of it can be compressed.
+    /// Checks that the content to store fits into the free room, even if none of it can be compressed.
     fn fits(&self, walks: &[Option<(Root, Walked)>]) -> Result<(), CaptureError> {
         // Holes take no room, and what is the same in two places is stored once; both are seen only when files are read.
         let need = |walked: &Walked| walked.bytes_to_read().min(walked.taken.max_bytes);
@@ -245,12 +245,12 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Whether the contents of a mount stay in a snapshot of its file system.
+    /// Returns true if the contents of a mount stay in its file-system snapshot.
     fn is_kept(&self, coverage: &Coverage) -> bool {
         self.frozen.is_some_and(|frozen| frozen.keeps(coverage))
     }
 
-    /// Whether stat data prove that a file is as it was.
+    /// Returns true if stat data can prove that a file is unchanged.
     fn trusts(&self, root: &Root) -> bool {
         !self.request.check_content && root.file_system().is_ok_and(|fs| fs.trusted_ctime)
     }
@@ -336,7 +336,7 @@ impl<'a> Capture<'a> {
     }
 }
 
-/// The excludes of a coverage, ready to be asked.
+/// Returns the compiled excludes of a coverage.
 pub(super) fn matcher(coverage: &Coverage) -> Result<Matcher, CaptureError> {
     Matcher::new(coverage).map_err(|error| CaptureError::Excludes {
         path: coverage.root.to_path(),

@@ -23,11 +23,11 @@ use crate::platform::{self, NodeKind, Stat};
 use crate::redact::{Secret, SplitSettings, part_settings};
 use crate::store::DigestKey;
 
-/// A larger file is no credential; that it is there is enough.
+/// Maximum bytes of a credential; of a larger file, only its presence is recorded.
 const LARGEST: u64 = 16 << 20;
-/// So many files and directories of one that is withheld as a whole.
+/// Maximum number of files and directories of one that is withheld as a whole.
 const MOST: usize = 1000;
-/// So deep.
+/// Maximum depth below it.
 const DEEPEST: usize = 16;
 /// A larger file that only a rule found is known by its size and times alone.
 const LARGEST_FOUND: u64 = 4 << 20;
@@ -35,7 +35,7 @@ const LARGEST_FOUND: u64 = 4 << 20;
 const MOST_BYTES_FOUND: u64 = 64 << 20;
 /// Most private files in one record.
 const MOST_FOUND: usize = 2000;
-/// How often a file that moves while it is read is read again.
+/// Maximum number of times that a changing file is read.
 const ATTEMPTS: usize = 3;
 
 /// A private file as it is now. Nothing of it is written anywhere but into an encrypted bundle, or back to where it was.
@@ -51,12 +51,12 @@ pub struct PrivateFile {
     pub parted: Option<SplitSettings>,
 }
 
-/// What one look found.
+/// Result of one look at private files.
 #[derive(Default)]
 pub(super) struct Private {
-    /// What is recorded.
+    /// Facts to record.
     pub(super) facts: Vec<WithheldFact>,
-    /// The files, and what lies in the place of one.
+    /// The files, and objects that take the place of one.
     pub(super) files: Vec<PrivateFile>,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn look_at_private(root: &Root, coverage: &Coverage, key: &DigestKey)
     look.found
 }
 
-/// What is there now of the private files of a coverage; `None` when it cannot be told: the key or the root is gone.
+/// Returns the current private files of a coverage; `None` if the key or the root is missing.
 fn private_now(key: Option<&DigestKey>, coverage: &Coverage) -> Option<Private> {
     let root = Root::open(&coverage.root.to_path()).ok()?;
     Some(look_at_private(&root, coverage, key?))
@@ -154,7 +154,7 @@ impl Keyed<'_> {
         }
     }
 
-    /// The digest of all secrets of a settings file.
+    /// Returns the digest of all secrets of a settings file.
     fn secrets(self, path: &RelPath, secrets: &[SecretFact]) -> Digest {
         let mut parts = secrets.iter().map(|secret| &secret.digest.0[..]);
         self.over(path, b's', &mut parts)
@@ -164,7 +164,7 @@ impl Keyed<'_> {
 struct Look<'a> {
     keyed: Keyed<'a>,
     found: Private,
-    /// So many more of this credential.
+    /// Number of objects that may still be looked at for this credential.
     left: usize,
     reason: WithheldReason,
     /// Bytes left for files found by a rule; `None` for paths that the coverage names.
@@ -231,7 +231,7 @@ impl Look<'_> {
         left.is_some()
     }
 
-    /// The fact of a file that is not read: another size or time is another file.
+    /// Returns the fact of a file that is not read; its digest covers size, time and inode only.
     fn unread(&self, path: &RelPath, stat: &Stat) -> WithheldFact {
         let digest = self.room.map(|_| {
             let moment = format!("{}/{:?}/{}", stat.size, stat.mtime, stat.ino);
@@ -286,7 +286,7 @@ impl Look<'_> {
         self.found.facts.push(fact);
     }
 
-    /// An object in the place of a file: nothing of it is a secret.
+    /// Records an object in the place of a file; it holds no secret.
     fn plain(
         &mut self,
         dir: &Dir,
@@ -370,7 +370,7 @@ fn fact(path: &RelPath, stat: &Stat, size: u64, digest: Option<Digest>) -> Withh
     }
 }
 
-/// A file that held still while it was read.
+/// Reads a file that holds still meanwhile.
 fn read(dir: &Dir, name: &OsStr) -> io::Result<(Stat, Vec<u8>, Vec<crate::model::Xattr>)> {
     for _ in 0..ATTEMPTS {
         let (mut file, before) = dir.file(name)?;

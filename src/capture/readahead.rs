@@ -1,5 +1,5 @@
-//! Reads and hashes pending files ahead of whoever stores them, on all cores, in manifest order and within a bounded
-//! window. Only a help: what did not hold still, failed, or is large is left to be read in the ordinary way.
+//! Reads and hashes pending files before the sink needs them, on all cores, in manifest order and within a bounded window. It
+//! only saves time: files that changed, failed, or are large are left to the ordinary way.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::platform::{self, LoadedFile, NodeKind, Stat, Wanted};
 /// Files up to this size are read once, into memory; larger ones are streamed.
 pub(super) const IN_MEMORY: u64 = 4 << 20;
 
-/// A batch holds at most so many files, and after so many bytes no more.
+/// Maximum number of files in a batch, and number of bytes that fills one.
 const BATCH_FILES: usize = 64;
 const BATCH_BYTES: u64 = 1 << 20;
 /// Fewer than this are read faster than threads start.
@@ -27,11 +27,11 @@ pub(super) struct Loaded {
     pub(super) stat: Stat,
     /// Its attributes.
     pub(super) xattrs: Vec<Xattr>,
-    /// Its data; empty when nobody needs it.
+    /// Its data; empty if only the digest is needed.
     pub(super) data: Vec<u8>,
     /// Its digest.
     pub(super) content: Content,
-    /// It was written back before it was read.
+    /// True if it was written back before it was read.
     pub(super) written_back: bool,
 }
 
@@ -53,18 +53,18 @@ struct Batch {
 
 #[derive(Default)]
 struct State {
-    /// What nobody reads yet, with its number.
+    /// Batches that no reader has taken yet, each with its number.
     waiting: VecDeque<(usize, Batch)>,
     done: BTreeMap<usize, Vec<Option<Loaded>>>,
     stopped: bool,
 }
 
-/// What is shared between those who read and the one who takes.
+/// State shared by the readers and the one that takes their results.
 pub(super) struct ReadAhead<'a> {
     root: &'a Root,
-    /// Whether the bytes are needed, or the digests alone.
+    /// True if the bytes are needed, not only the digests.
     keep_data: bool,
-    /// Whether everything was written back already.
+    /// True if everything was written back already.
     written_back: bool,
     state: Mutex<State>,
     changed: Condvar,
@@ -81,7 +81,7 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// Starts to read what of `pending` it is given. What is dropped stops it.
+    /// Starts to read small files of `pending` ahead. Dropping the result stops it.
     pub(super) fn start<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
@@ -124,7 +124,7 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// The next batch, once there is one.
+    /// Returns the next batch, once there is one; `None` if reading was stopped.
     fn next(&self) -> Option<(usize, Batch)> {
         let mut state = self.lock();
         loop {
@@ -156,7 +156,8 @@ impl<'a> ReadAhead<'a> {
         files
     }
 
-    /// `None` when it is not what was listed, did not hold still, or has holes: then it is looked at closely by others.
+    /// Returns the file; `None` if it is not the listed one, changed meanwhile, or has holes. It is then read in the ordinary
+    /// way.
     fn file(&self, item: &Item, loaded: LoadedFile) -> Option<Loaded> {
         let LoadedFile {
             mut data,
@@ -198,7 +199,7 @@ impl Item {
     }
 }
 
-/// A reader that panics lets nobody wait for what it never gives.
+/// Guard that stops the reading if a reader panics, so that no thread waits for its results.
 struct Leave<'r, 'a>(&'r ReadAhead<'a>);
 
 impl Drop for Leave<'_, '_> {
@@ -210,26 +211,26 @@ impl Drop for Leave<'_, '_> {
     }
 }
 
-/// What became of the file at a place.
+/// Place of a file, and the file if it was read ahead.
 type Placed = ((usize, usize), Option<Loaded>);
 
-/// Gives out what to read, a little ahead, and takes what was read, in manifest order.
+/// Queue of files to read, a little ahead, and of the results, in manifest order.
 pub(super) struct Taken<'r> {
     ahead: &'r ReadAhead<'r>,
-    /// What was not given out yet.
+    /// Files that are not in a batch yet.
     rest: &'r [(usize, usize)],
-    /// How many batches may be under way.
+    /// Maximum number of batches under way.
     window: usize,
     /// The places in each batch that is under way.
     given: VecDeque<Vec<(usize, usize)>>,
-    /// How many batches came back.
+    /// Number of batches that came back.
     batches: usize,
     files: VecDeque<Placed>,
 }
 
 impl Taken<'_> {
-    /// Gives out more when there is room. `directory` knows the directory with a number, from that of the file that is
-    /// taken next on.
+    /// Hands out more batches while there is room. `directory` returns the directory with a number, from that of the next file
+    /// on.
     pub(super) fn fill<'m>(
         &mut self,
         reference: Option<Reference<'_>>,
@@ -268,7 +269,7 @@ impl Taken<'_> {
         }
     }
 
-    /// The file at `place`, when it was read ahead. Places must be asked for in order.
+    /// Returns the file at `place` if it was read ahead. The caller must ask for places in order.
     pub(super) fn file(&mut self, place: (usize, usize)) -> Option<Loaded> {
         if self.files.is_empty() {
             if *self.given.front()?.first()? != place {
@@ -301,7 +302,7 @@ impl Taken<'_> {
     }
 }
 
-/// Small enough to be read ahead, and not read already under another name.
+/// Returns true if the file is small enough to be read ahead, and has no other name.
 fn is_small(entry: &Entry) -> bool {
     entry.nlink == 1 && entry.content().is_some_and(|content| content.size <= IN_MEMORY)
 }

@@ -1,5 +1,5 @@
-//! What did not change on another machine, told by this program there: for each directory of the reference one digest goes there, and one
-//! bit comes back, instead of the facts of all that is in it.
+//! Finds unchanged directories on another machine, with the help of this program there: for each directory of the reference one
+//! digest goes there, and one bit comes back, instead of the facts of all its entries.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::mount::Root;
 use crate::platform::remote::{ask, place_there};
 use crate::platform::{NodeKind, Stat};
 
-/// The first byte of such a question.
+/// First byte of such a question.
 pub const UNCHANGED: u8 = b'u';
-/// So many directories are asked for at once: others wait for the wire meanwhile.
+/// Maximum number of directories in one question; other requests wait for the connection meanwhile.
 const AT_ONCE: usize = 5_000;
 
-/// Half a digest is more than chance can meet.
+/// Half a digest, which is long enough to rule out chance.
 type Print = [u8; 16];
 
 #[derive(Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl Outline {
     }
 }
 
-/// The type in a letter, with the size of a file and the numbers of a device.
+/// Returns the type as a letter, with the size of a file and the numbers of a device.
 fn kind_of(stat: &Stat) -> (u8, u64, u64) {
     match stat.kind {
         NodeKind::File => (b'f', stat.size, 0),
@@ -82,8 +82,8 @@ fn kind_of(stat: &Stat) -> (u8, u64, u64) {
     }
 }
 
-/// The facts that a manifest has of an entry, as those of an object at `place`. Nobody knows the size of a directory, nor when anything
-/// was made; a file has no holes, for one that has is never said to be unchanged.
+/// Returns the recorded facts of an entry as those of an object at `place`. They lack the size of a directory and the birth time.
+/// A file is taken to have no holes, because one with holes is never reported unchanged.
 pub(super) fn recorded(entry: &Entry, place: (u64, u64)) -> Stat {
     let (kind, size, rdev) = match &entry.kind {
         EntryKind::File(content) => (NodeKind::File, content.size, (0, 0)),
@@ -121,7 +121,7 @@ pub(super) fn expected(directory: &Directory) -> Print {
     outline.print()
 }
 
-/// Which of these directories, by their order, hold what the reference says. Empty when that cannot be asked.
+/// Returns for each directory whether it holds what the reference says; empty if the machine cannot be asked.
 pub(super) fn unchanged<'d>(
     root: &Root,
     directories: impl Iterator<Item = Option<&'d Directory>>,
@@ -162,7 +162,7 @@ fn told(root: &Path, question: &Question) -> Option<Vec<bool>> {
     Some(bits.into_iter().flat_map(bit).collect())
 }
 
-/// Answers such a question, behind its first byte. `None`: it is not understood.
+/// Answers such a question, given without its first byte. `None` if it is malformed, or its root cannot be opened.
 #[must_use]
 pub fn answer(question: &[u8]) -> Option<Vec<u8>> {
     let question: Question = postcard::from_bytes(question).ok()?;
@@ -181,7 +181,7 @@ pub fn answer(question: &[u8]) -> Option<Vec<u8>> {
     Some(bits)
 }
 
-/// What a directory holds now; `None` when that is not all of it, or cannot be said in these terms.
+/// Returns the digest of a directory's current facts; `None` if some are missing or cannot be expressed.
 fn print(root: &Root, path: &RelPath) -> Option<Print> {
     let looked = root.dir(path).and_then(|dir| dir.look_into()).ok()?;
     if looked.vanished || !looked.before.same_moment(&looked.after) {

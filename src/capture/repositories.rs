@@ -1,5 +1,5 @@
-//! What is recorded of the git repositories in a mount: told from their files and from the manifest, git is never started. A content
-//! is hashed as git does only when it may have changed since the snapshot before.
+//! Facts of the git repositories in a mount, taken from their files and the manifest; git is never started. Content is hashed as
+//! git does only if it may have changed since the parent snapshot.
 
 mod clean_worktrees;
 mod git_status;
@@ -19,21 +19,21 @@ use crate::model::{
 };
 use crate::mount::Root;
 
-/// So many repositories of a mount are looked at.
+/// Maximum number of repositories of a mount that are examined.
 const MOST_REPOSITORIES: usize = 200;
-/// So many doubts stand in a contract.
+/// Maximum number of doubts in a contract.
 const MOST_TOLD: usize = 5;
-/// So many of what a list can be long of are recorded.
+/// Maximum length of a recorded list.
 const MOST_LISTED: usize = 1000;
 
-/// A state of the mount that is known, with what was recorded of it.
+/// Known state of the mount, with the facts recorded for it.
 #[derive(Clone, Copy)]
 pub(super) struct Before<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) facts: &'a [RepositoryFacts],
 }
 
-/// Looks at every repository of a mount. `skipped` are the paths that excludes left out, `kept` says whether the rest is captured.
+/// Examines every repository of a mount. `skipped` are the excluded paths; `kept` is true if the rest is captured.
 pub(super) fn survey(
     root: &Root,
     manifest: &Manifest,
@@ -93,7 +93,7 @@ pub(super) fn survey(
     found
 }
 
-/// What can be told of the repository at a mount root without a look at its files. `None`: there is none.
+/// Returns the state of the repository at a mount root without reading its work tree; `None` if there is none.
 #[must_use]
 pub fn repository_summary(coverage: &Coverage) -> Option<RepositoryState> {
     let root = Root::open(&coverage.root.to_path()).ok()?;
@@ -120,8 +120,8 @@ pub fn repository_summary(coverage: &Coverage) -> Option<RepositoryState> {
     Some(state)
 }
 
-/// The paths that git tracks in the work tree at `root`; none at all when there is no repository. `None`: it cannot be told, for its index
-/// cannot be read, or lies elsewhere.
+/// Returns the paths that git tracks in the work tree at `root`; empty if there is no repository. `None` if they are unknown: the
+/// index cannot be read, or lies elsewhere.
 #[must_use]
 pub fn tracked_by_git(root: &Path) -> Option<Vec<RelPath>> {
     let Ok(root) = Root::open(root) else {
@@ -143,8 +143,8 @@ pub fn tracked_by_git(root: &Path) -> Option<Vec<RelPath>> {
     Some(paths.filter_map(|entry| RelPath::new(&entry.path).ok()).collect())
 }
 
-/// Whether what was recorded says nothing of now though no captured file changed: excludes left out some of what is git's own, or git
-/// was at work then.
+/// Returns true if the recorded facts may be outdated although no captured file changed: excludes cover some of git's own files,
+/// or git was at work then.
 pub(super) fn is_stale(facts: Option<&[RepositoryFacts]>, skipped: &BTreeSet<&RelPath>) -> bool {
     let partly = |facts: &[RepositoryFacts]| {
         facts
@@ -158,7 +158,7 @@ fn is_git(path: &RelPath) -> bool {
     path.split().is_some_and(|(_, name)| name.as_bytes() == b".git")
 }
 
-/// How much of it is captured, and what of it an exclude leaves out that is neither all of it nor objects.
+/// Returns how much of the repository is captured, and the excluded paths that are neither all of it nor objects.
 fn covered<'p>(own: &RelPath, skipped: &BTreeSet<&'p RelPath>) -> (GitCoverage, Vec<&'p RelPath>) {
     if skipped.contains(own) {
         return (GitCoverage::Off, Vec::new());
@@ -176,7 +176,7 @@ fn covered<'p>(own: &RelPath, skipped: &BTreeSet<&'p RelPath>) -> (GitCoverage, 
     }
 }
 
-/// Where a repository stands, with the digest of its refs.
+/// State of a repository, with the digest of its refs.
 struct Standing {
     state: RepositoryState,
     refs: String,
@@ -198,7 +198,7 @@ fn unreadable(own: &RelPath, why: String) -> RepositoryFacts {
 }
 
 impl Standing {
-    /// As long as nobody looked at its files it is dirty.
+    /// Returns the facts of a repository whose files were not examined yet; it counts as dirty.
     fn at(self, own: &RelPath) -> RepositoryFacts {
         RepositoryFacts {
             own: own.clone(),
@@ -235,7 +235,7 @@ fn tidy(doubts: &mut Vec<String>, most: usize) {
     doubts.truncate(most);
 }
 
-/// Any doubt means dirty. `why` is what git itself could hide.
+/// Classifies a repository. Any doubt means dirty; `why` is a difference that git itself could hide.
 fn classify(facts: &RepositoryFacts, why: Option<String>) -> (RepositoryClass, String) {
     let counted = |count: u64, one: &str, more: &str| match count {
         1 => format!("1 {one}"),

@@ -9,21 +9,21 @@ use crate::platform::{self, File, Stat};
 pub struct ContentSource {
     file: File,
     size: u64,
-    /// Where data lies; `None` when the file is dense.
+    /// Ranges of data as (offset, length); `None` if the file is dense.
     segments: Option<Vec<(u64, u64)>>,
     method: DigestMethod,
     /// The next byte to read: number of the segment and offset within it.
     at: (usize, u64),
-    /// The file ended before its size.
+    /// True if the file ended before its size.
     short: bool,
 }
 
 impl ContentSource {
-    /// Looks for holes. `method` says how an earlier snapshot took the digest of this path, so that both compare; a
-    /// new path with holes is digested by blocks.
+    /// Looks for holes. `method` is the digest method of an earlier snapshot of this path, so that both digests compare; with
+    /// `None`, a file with holes is digested by blocks.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn new(file: File, stat: &Stat, method: Option<DigestMethod>) -> io::Result<Self> {
         let mut segments = None;
         if stat.allocated < stat.size {
@@ -48,19 +48,19 @@ impl ContentSource {
         })
     }
 
-    /// Logical size in bytes.
+    /// Returns the logical size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Where data lies, as (offset, length); `None` when all of it is data.
+    /// Returns the ranges of data as (offset, length); `None` if all of it is data.
     #[must_use]
     pub fn segments(&self) -> Option<&[(u64, u64)]> {
         self.segments.as_deref()
     }
 
-    /// How many bytes of data there are.
+    /// Returns the number of data bytes.
     #[must_use]
     pub fn data_len(&self) -> u64 {
         self.segments
@@ -68,25 +68,25 @@ impl ContentSource {
             .map_or(self.size, |found| found.iter().map(|(_, length)| length).sum())
     }
 
-    /// Whether the file ended before its size when it was read last.
+    /// Returns true if the file ended before its size when it was read last.
     #[must_use]
     pub fn was_short(&self) -> bool {
         self.short
     }
 
-    /// The open file.
+    /// Returns the open file.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Begins again at the first byte.
+    /// Starts again at the first byte.
     pub fn rewind(&mut self) {
         self.at = (0, 0);
         self.short = false;
     }
 
-    /// A hasher that puts the holes where they are while it is fed the data.
+    /// Returns a hasher that inserts the holes while it is fed the data.
     #[must_use]
     pub fn hasher(&self) -> LayoutHasher {
         LayoutHasher {
@@ -102,7 +102,7 @@ impl ContentSource {
     /// Reads everything into memory: the content, and its data without holes. For small files.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn load(&mut self) -> io::Result<(Content, Vec<u8>)> {
         let mut data = Vec::with_capacity(usize::try_from(self.data_len()).unwrap_or(0));
         self.read_to_end(&mut data)?;
@@ -111,10 +111,10 @@ impl ContentSource {
         Ok((hasher.finish(), data))
     }
 
-    /// Reads everything and gives the content's digest.
+    /// Reads everything and returns the content's digest.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn digest(&mut self, mut tick: impl FnMut(u64) -> io::Result<()>) -> io::Result<Content> {
         let mut hasher = self.hasher();
         let mut buffer = vec![0; 1 << 17];
@@ -136,12 +136,12 @@ impl ContentSource {
     }
 }
 
-/// How the digest of a file of this size is taken so that it compares with the one that an earlier snapshot has.
+/// Returns the digest method of the earlier content if the size is the same, so that both digests compare.
 pub(super) fn method_of(old: Option<&Content>, size: u64) -> Option<DigestMethod> {
     old.filter(|old| old.size == size).map(|old| old.method)
 }
 
-/// The data bytes back to back; a file that has become shorter gives zeros for what is gone.
+/// Reads the data bytes back to back. If the file became shorter, the missing bytes are zeros.
 impl Read for ContentSource {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some((offset, length)) = self.segment(self.at.0) {
@@ -204,7 +204,7 @@ impl LayoutHasher {
         }
     }
 
-    /// The digest, with the hole at the end if there is one.
+    /// Returns the digest, with the hole at the end if there is one.
     #[must_use]
     pub fn finish(mut self) -> Content {
         self.hasher.skip_zeros(self.size.saturating_sub(self.at));

@@ -42,7 +42,7 @@ impl Entropy for Counter {
     }
 }
 
-/// A second passes whenever somebody looks.
+/// Clock that advances by a second with each reading.
 pub(crate) struct Ticking(AtomicI64);
 
 impl Clock for Ticking {
@@ -54,7 +54,7 @@ impl Clock for Ticking {
     }
 }
 
-/// What an observer is told or asked.
+/// Call that an observer receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// A phase begins.
@@ -63,7 +63,7 @@ pub(crate) enum Moment {
     Listed,
     /// Bytes of a file were read.
     Read,
-    /// Shall it stop?
+    /// Question whether to stop.
     Asked,
     /// A restore came to a point.
     Reached(&'static str),
@@ -132,7 +132,7 @@ impl Place {
         }
     }
 
-    /// As [`Place::new`], with these files; a path that ends in `/` is a directory.
+    /// Does the same as [`Place::new`], with these files; a path that ends in `/` is a directory.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let place = Self::new();
         for (path, content) in files {
@@ -213,7 +213,7 @@ impl Place {
         names
     }
 
-    /// What a user sees of the mount: every path with its type, mode and bytes or target.
+    /// Returns every path of the mount with its mode, and its bytes or target.
     pub(crate) fn tree(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
         use std::os::unix::ffi::OsStrExt as _;
         walkdir::WalkDir::new(&self.root)

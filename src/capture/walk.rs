@@ -25,15 +25,15 @@ use scan::Job;
 /// An earlier state of the same mount, whose digests are taken over where stat data prove that nothing changed.
 #[derive(Clone, Copy)]
 pub(super) struct Reference<'a> {
-    /// What was there, and when.
+    /// Earlier state, with the time of its capture.
     pub earlier: Earlier<'a>,
     /// The archives that must hold the content; `None` when it will not be needed.
     pub known: Option<&'a Blobs>,
 }
 
 impl Reference<'_> {
-    /// As far as it counts on this file system: the times of a directory that is made of layers are those of the upper one,
-    /// and say nothing of what came to a lower one.
+    /// Restricts the reference to what counts on this file system: the times of a layered directory are those of its upper layer,
+    /// and do not show changes in a lower one.
     pub(super) fn on(mut self, root: &Root) -> Self {
         self.earlier.same_rules &= !root.is_layered();
         // A frozen state may be older than what was captured since: what was changed in the moment before it may have been changed again
@@ -51,9 +51,9 @@ impl Reference<'_> {
         }
     }
 
-    /// Whether the facts prove that nothing changed since: they are the same, and were old enough then that a change in
-    /// the same moment would have another time. Of a file's content they prove it only when it was written back before it was
-    /// read: pages that were dirty then take stores through a mapping without a new time.
+    /// Returns true if the facts prove that nothing changed since: they are equal, and so old that a later change would have
+    /// another time. They prove a file's content only if it was written back before it was read, because dirty pages take stores
+    /// through a mapping without a new time.
     fn is_unchanged(&self, old: &Entry, stat: &platform::Stat) -> bool {
         let quiet = self.earlier.started_at.plus_nanos(-TICK_NANOS);
         let shows_stores = self.earlier.written_back || old.content().is_none_or(|content| content.size == 0);
@@ -61,19 +61,19 @@ impl Reference<'_> {
     }
 }
 
-/// What to walk and how.
+/// Parameters of a walk.
 pub(super) struct Walk<'a> {
     /// The mount.
     pub root: &'a Root,
-    /// What to leave out.
+    /// Excludes and skipped paths of the coverage.
     pub matcher: &'a Matcher,
-    /// What is known already.
+    /// Earlier state to reuse, if any.
     pub reference: Option<Reference<'a>>,
-    /// Whether digests of the reference may be taken over at all.
+    /// True if digests of the reference may be reused at all.
     pub trust_stat: bool,
-    /// How much is too much.
+    /// Upper limits for the walk.
     pub limits: Limits,
-    /// Who is told.
+    /// Observer of the progress.
     pub observer: &'a dyn Observer,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Walk<'a> {
 pub struct Skipped {
     /// Below the mount root.
     pub path: RelPath,
-    /// Whether it is a directory.
+    /// True for a directory.
     pub is_dir: bool,
 }
 
@@ -90,13 +90,13 @@ pub struct Skipped {
 pub(super) struct Walked {
     /// Everything that was found.
     pub manifest: Manifest,
-    /// Which files have to be read: indexes of directory and entry, in manifest order.
+    /// Files that have to be read, as indexes of directory and entry, in manifest order.
     pub pending: Vec<(usize, usize)>,
-    /// What excludes left out, sorted.
+    /// Excluded paths, sorted.
     pub skipped: Vec<Skipped>,
-    /// How much of the limits it took.
+    /// Entries and bytes that count toward the limits.
     pub taken: Limits,
-    /// When the walk began, by the clock that stamps files.
+    /// Start of the walk, by the clock that stamps files.
     pub started_at: Time,
 }
 
@@ -108,7 +108,7 @@ impl Walked {
         contents.map(|content| content.size).fold(0, add_sizes)
     }
 
-    /// A directory that its parent named is gone or is another one now: the parent names it as a gap instead.
+    /// Replaces a directory that is gone, or was replaced after it was listed, by a gap in its parent.
     fn vanished(&mut self, path: &RelPath) {
         // The root's own loss is an error of the walk.
         let Some((parent, name)) = path.split() else {
@@ -143,7 +143,7 @@ impl Walked {
 }
 
 impl Walk<'_> {
-    /// Walks.
+    /// Walks the mount.
     ///
     /// # Errors
     /// When the root cannot be listed, a limit is exceeded, or the operator stopped it. What cannot be read further
@@ -217,7 +217,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Too large: by entries, or by bytes.
+    /// Returns the error about too many entries, or too many bytes.
     fn limit_error<'d>(&self, by_entries: bool, so_far: impl Iterator<Item = &'d Directory>) -> CaptureError {
         CaptureError::Limit {
             path: self.root.path().to_path_buf(),

@@ -1,4 +1,4 @@
-//! When the commit of a clean work tree is recorded instead of its files, and what is recorded of the repositories.
+//! Work trees recorded as commits instead of files, and the recorded facts of repositories.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,20 +15,20 @@ pub(super) struct Read<'a> {
     pub(super) root: &'a Root,
     pub(super) manifest: &'a Manifest,
     pub(super) left_out: &'a [Skipped],
-    /// What was found before anything was read.
+    /// Clean work trees found before anything was read.
     pub(super) settled: Option<&'a Settled>,
-    /// The repositories that were walked again, with what is to be said of them.
+    /// Repositories that were walked again, each with its doubt, if any.
     pub(super) again: &'a BTreeMap<RelPath, Option<String>>,
 }
 
 impl Capture<'_> {
-    /// Whether the commits of a mount's clean work trees may be recorded instead of their files.
+    /// Returns true if the commits of a mount's clean work trees may be recorded instead of their files.
     pub(super) fn by_commit(&self, coverage: &Coverage) -> bool {
         self.by_commit && coverage.by_commit && !self.is_kept(coverage)
     }
 
-    /// What of each mount its commits have, when that may be recorded instead of files; `None` also when nothing changed since.
-    /// Nothing at all: a snapshot that relied on a commit has to be followed by one that does not, so everything begins anew.
+    /// Returns the content of each mount that its commits hold; `None` for a mount that records files or did not change. Returns
+    /// `None` if the capture must start anew: a snapshot that relied on a commit is followed by one that does not.
     pub(super) fn settled(&self, walks: &[Option<(Root, Walked)>]) -> Option<Vec<Option<Settled>>> {
         let mounts = (0..).zip(self.request.coverages).zip(walks);
         let mut all = Vec::new();
@@ -60,7 +60,7 @@ impl Capture<'_> {
         Some(settle(root, &walked.manifest, &skipped, self.known.before(at)))
     }
 
-    /// What is recorded of the repositories of a mount. `before` is what was recorded when the mount was exactly as it is.
+    /// Returns the facts of a mount's repositories. `before` holds those of an exactly equal state of the mount.
     pub(super) fn repositories(
         &self,
         read: &Read<'_>,

@@ -1,4 +1,4 @@
-//! What a capture stores of a manifest beside contents, and whether every content is held somewhere.
+//! Storage of manifests, and the check that every content is stored somewhere.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use crate::platform::parallel;
 use crate::store::archive::BlobKind;
 
 impl Capture<'_> {
-    /// Stores chunks and list of a manifest; gives the list's digest and notes which older archives it needs.
+    /// Stores the chunks and the list of a manifest. Returns the list's digest and adds the older archives it needs to `used`.
     pub(super) fn list(
         &self,
         manifest: &Manifest,
         packer: &mut Packer<'_>,
         used: &mut BTreeSet<usize>,
     ) -> Result<Digest, CaptureError> {
-        /// So many chunks are in memory at once.
+        /// Maximum number of chunks in memory at once.
         const WINDOW: usize = 64;
         let mut store = |kind, digest, bytes: &[u8]| {
             packer.blob(kind, digest, bytes)?;
@@ -42,7 +42,8 @@ impl Capture<'_> {
         Ok(digest)
     }
 
-    /// Counts the content that this capture stored, and notes which older archives hold the rest. `false` when some is in neither.
+    /// Counts the content that this capture stored, and adds the archives of the rest to `used`. Returns false if some is in
+    /// neither.
     pub(super) fn contents(
         &self,
         manifest: &Manifest,

@@ -17,9 +17,9 @@ use crate::git::{Repositories, below, is_lock};
 use crate::model::{Coverage, Directory, Manifest, RelPath, Time};
 use crate::mount::Root;
 
-/// How often a repository that does not hold still is walked again.
+/// Maximum number of repeated walks of a changing repository.
 const ROUNDS: usize = 5;
-/// How often a lock that somebody holds is waited for, and how long.
+/// Number of waits for a lock that git holds, and length of each.
 const PATIENCE: (usize, Duration) = (2, Duration::from_millis(20));
 
 /// A mount that was captured.
@@ -28,26 +28,26 @@ pub(super) struct Taken<'a> {
     pub(super) coverage: &'a Coverage,
     pub(super) started_at: Time,
     pub(super) manifest: &'a mut Manifest,
-    /// Whether every file was written back before it was read.
+    /// True if every file was written back before it was read.
     pub(super) written_back: bool,
     /// Files that changed after they were read.
     pub(super) changed: Vec<RelPath>,
     pub(super) skipped: &'a mut Vec<Skipped>,
 }
 
-/// What changed of a repository since it was listed.
+/// Part of a repository that changed since it was listed.
 enum Moved {
     /// Refs, index, or anything else but objects.
     Much,
     /// Objects alone.
     Objects,
-    /// Nothing yet, but a lock says that something will.
+    /// Lock that announces a change; nothing changed yet.
     Locked(RelPath),
 }
 
 impl Capture<'_> {
-    /// Walks repositories again until they hold still. Gives those that were walked again, each with what is to be said of it when it
-    /// did not hold still.
+    /// Walks repositories again until they hold still. Returns those that were walked again, each with a message if it did not
+    /// hold still.
     pub(super) fn steady(
         &self,
         taken: &mut Taken<'_>,
@@ -86,7 +86,7 @@ impl Capture<'_> {
         Ok(again)
     }
 
-    /// Captures what lies at and below a path once more.
+    /// Captures a path and everything below it once more.
     fn again(
         &self,
         taken: &mut Taken<'_>,
@@ -140,8 +140,8 @@ impl Capture<'_> {
 }
 
 impl Taken<'_> {
-    /// What of a repository is not as it was listed. Every change that git makes to names, refs, the index or objects is a rename in a
-    /// directory, and shows in its times.
+    /// Returns the part of a repository that changed since it was listed. Every change that git makes to names, refs, the index
+    /// or objects is a rename in a directory, and shows in its times.
     fn moved(&self, own: &RelPath) -> Option<Moved> {
         let objects = below(own, "objects");
         let (mut moved, mut lock) = (None, None);

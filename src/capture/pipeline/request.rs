@@ -1,47 +1,48 @@
-//! What a capture is asked for.
+//! Request for a capture.
 
 use super::CountChanges;
 use crate::capture::Limits;
 use crate::model::{CallRef, Coverage, InstanceId, SnapshotKind, Time};
 
-/// What to capture.
+/// Request for a capture.
 pub struct Request<'a> {
-    /// For which instance.
+    /// Session that is captured.
     pub instance: &'a InstanceId,
-    /// Its workspace, when there is one.
+    /// Its workspace, if any.
     pub workspace: Option<&'a str>,
-    /// Which moment.
+    /// Kind of the snapshot.
     pub kind: SnapshotKind,
-    /// A closing snapshot whose session's end was not seen.
+    /// True for a closing snapshot of a session whose end jackin did not see.
     pub late: bool,
-    /// A checkpoint's name.
+    /// Name of a checkpoint.
     pub name: Option<&'a str>,
-    /// A checkpoint's message.
+    /// Message of a checkpoint.
     pub message: Option<&'a str>,
     /// The mounts.
     pub coverages: &'a [Coverage],
-    /// How much is too much.
+    /// Upper limits for the capture.
     pub limits: Limits,
-    /// Refuse what might not fit into the room that is free where the store lies.
+    /// True to refuse content that may not fit into the free room of the store.
     pub enforce_limits: bool,
-    /// Wait until a cluster has frozen what lies in it, where it can be read as it is as well.
+    /// True to wait until a cluster has frozen a mount that could also be read as it is.
     pub waits: bool,
-    /// Read every file, whatever its stat data say.
+    /// True to read every file, whatever its stat data say.
     pub check_content: bool,
-    /// Counts what changed since the snapshot of the instance before this one; its receipt tells.
+    /// Counts the changes since the session's previous snapshot, for the receipt; `None` to skip that.
     pub count: Option<CountChanges>,
-    /// The tool call that it is taken before.
+    /// Tool call before which the snapshot is taken, if any.
     pub call: Option<&'a CallRef>,
-    /// Wall clock now.
+    /// Wall-clock time of the capture.
     pub now: Time,
-    /// When its receipt is written, when that is another time.
+    /// Time of the receipt; `None` for `now`.
     pub told_at: Option<Time>,
-    /// Who acts.
+    /// ID of the acting user.
     pub uid: u32,
 }
 
 impl<'a> Request<'a> {
-    /// The files of `coverages` as they are, for `instance`: without a name, a limit, or a count of what changed. `who` acts, at what time.
+    /// Returns a request for the files of `coverages` as they are: without a name, a limit, or a count of changes. `who` is the
+    /// time and the acting user.
     #[must_use]
     pub fn of(
         instance: &'a InstanceId,

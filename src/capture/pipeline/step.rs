@@ -1,14 +1,14 @@
-//! How much a step of the session changed: counted once, when its snapshot is taken and both manifests are at hand.
+//! Change counts of a step of the session, taken with its snapshot while both manifests are at hand.
 
 use super::Capture;
 use crate::model::{ChangeCounts, Manifest, PathCounts, SnapshotId, SnapshotKind, SnapshotRecord};
 
-/// Counts how two states of one mount differ; `None` stands for a root that did not exist.
+/// Counts the differences between two states of one mount; `None` stands for a root that did not exist.
 pub type CountChanges = fn(from: Option<&Manifest>, to: Option<&Manifest>) -> PathCounts;
 
 impl Capture<'_> {
-    /// What changed since the snapshot of the instance before this one. `None` when nobody asked, when there is none, when it cannot be
-    /// read, and where agents' state is covered: what of that is withheld stands in no manifest.
+    /// Returns the changes since the session's previous snapshot. `None` if not requested, if there is no readable one, and if
+    /// agents' state is covered, because no manifest holds its skipped files.
     pub(super) fn step(
         &self,
         record: &SnapshotRecord,

@@ -5,21 +5,21 @@ use crate::capture::CaptureError;
 use crate::model::{Coverage, Digest, SealedRef, WithheldFact};
 use crate::store::archive::{Recipients, SealedFile, seal as encrypt};
 
-/// More is nobody's credentials.
+/// Maximum bytes of all private files of a mount.
 const LARGEST: u64 = 256 << 20;
 
-/// What the snapshot before has of the same mount.
+/// Private files of the same mount in the parent snapshot.
 #[derive(Clone, Copy)]
 pub(in crate::capture) struct Before<'a> {
     pub(in crate::capture) sealed: &'a SealedRef,
     pub(in crate::capture) facts: &'a [WithheldFact],
 }
 
-/// What becomes of the private files.
+/// Result of encrypting the private files.
 pub(in crate::capture) enum Sealed<'a> {
-    /// There are none, or they are withheld.
+    /// No private files, or all of them are withheld.
     Nothing,
-    /// They are what they were, and so is the bundle that is stored.
+    /// The same content as before, so the stored bundle is reused.
     Same(&'a SealedRef),
     /// A new bundle.
     New(SealedRef, Vec<u8>),

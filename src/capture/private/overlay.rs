@@ -17,13 +17,13 @@ use crate::platform::NodeKind;
 use crate::redact::{Format, Secret, join};
 use crate::store::{Blobs, DecryptedContent, DigestKey, Store, StoreError};
 
-/// What is shown of settings files.
+/// Form in which settings files are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Show {
-    /// What is stored of them: no secret.
+    /// Stored form, without secrets.
     #[default]
     Stored,
-    /// What a restore makes of them: with the secrets that are there now.
+    /// Form that a restore writes, with the current secrets.
     Whole,
 }
 
@@ -34,24 +34,24 @@ pub struct PrivateOverlay {
     key: Option<DigestKey>,
     facts: Option<Vec<WithheldFact>>,
     now: Vec<PrivateFile>,
-    /// What was somewhere before, and may be so again.
+    /// Files that may have been at these paths before, with their content.
     also: Vec<(RelPath, Vec<u8>)>,
-    /// A restore that was begun is taken up.
+    /// True if an interrupted restore is resumed.
     is_again: bool,
-    /// What follows is what was there before: nothing of now is put into it.
+    /// True while the state before that restore is shown: no current secret is merged into it.
     is_before: bool,
-    /// Where private files may lie.
+    /// Paths that may hold private files.
     places: Vec<RelPath>,
-    /// Which files of those are private.
+    /// Rules that tell which files there are private.
     private: PrivateFiles,
-    /// What the emergency snapshot will hold is encrypted, and the operator's key is at hand.
+    /// True if the emergency snapshot will be encrypted, and the operator's key is available.
     is_sealing: bool,
     is_unlocked: bool,
     lent: DecryptedContent,
 }
 
 impl PrivateOverlay {
-    /// Looks at what is there now.
+    /// Reads the private files that exist now.
     ///
     /// # Errors
     /// When the key of digests cannot be read.
@@ -76,7 +76,7 @@ impl PrivateOverlay {
         })
     }
 
-    /// The same as if there were no keys; `None` when there are none.
+    /// Returns the same overlay without keys; `None` if there are none.
     pub(crate) fn locked(&self) -> Option<Self> {
         self.is_unlocked.then(|| Self {
             show: self.show,
@@ -86,14 +86,14 @@ impl PrivateOverlay {
         })
     }
 
-    /// Whether there are keys to open what is encrypted with.
+    /// Returns true if keys for encrypted files are available.
     #[must_use]
     pub fn is_unlocked(&self) -> bool {
         self.is_unlocked
     }
 
-    /// For a restore that was begun: its files are found by what was recorded of them, whether or not there are keys, and what is found
-    /// nowhere is shown as it was recorded.
+    /// Returns the overlay for an interrupted restore. It finds files by their recorded digests, with or without keys, and shows
+    /// the others as they were recorded.
     ///
     /// # Errors
     /// As [`Self::of`].
@@ -109,7 +109,7 @@ impl PrivateOverlay {
         })
     }
 
-    /// From here on, what was there before the restore that was begun.
+    /// Switches to the state before the interrupted restore.
     #[must_use]
     pub(crate) fn before(self) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl PrivateOverlay {
         }
     }
 
-    /// For writing a snapshot to another place, where there are no secrets.
+    /// Returns the overlay for writing a snapshot to another place, where there are no secrets.
     #[must_use]
     pub fn elsewhere(store: &Store) -> Self {
         Self {
@@ -128,28 +128,28 @@ impl PrivateOverlay {
         }
     }
 
-    /// What would be recorded of what is there now; `None` when it cannot be told: the key or the root is gone.
+    /// Returns the facts that a capture would record now; `None` if the key or the root is missing.
     #[must_use]
     pub fn facts(&self) -> Option<&[WithheldFact]> {
         self.facts.as_deref()
     }
 
-    /// The content that is in no archive as it is shown.
+    /// Returns the content that no archive holds in the form that is shown.
     #[must_use]
     pub fn lent(&self) -> &DecryptedContent {
         &self.lent
     }
 
-    /// The settings file that is there now.
+    /// Returns the regular file that is at `path` now.
     fn live(&self, path: &RelPath) -> Option<&PrivateFile> {
         let mut files = self.now.iter().filter(|file| file.entry.content().is_some());
         files.find(|file| file.path == *path)
     }
 
-    /// Puts into `manifest` what the snapshot of `mount` has. What cannot be shown stays a gap.
+    /// Puts the private files of the snapshot of `mount` into `manifest`. A file that cannot be shown stays a gap.
     ///
     /// # Errors
-    /// When what is stored cannot be read, or the operator's key does not fit.
+    /// Fails if stored content cannot be read, or the operator's key does not fit.
     pub fn then(
         &mut self,
         manifest: &mut Manifest,
@@ -188,7 +188,7 @@ impl PrivateOverlay {
         Ok(notes)
     }
 
-    /// A settings file that is, or lies, somewhere exactly as it was.
+    /// Returns the content of a file that still exists exactly as it was recorded.
     fn unchanged(&self, fact: &WithheldFact, then: &Entry) -> Option<Vec<u8>> {
         let keyed = Keyed(self.key.as_ref().filter(|_| self.show == Show::Whole)?);
         let is_it = |whole: &&[u8]| {
@@ -204,7 +204,7 @@ impl PrivateOverlay {
         all.find(is_it).map(<[u8]>::to_vec)
     }
 
-    /// What is shown of a settings file that is stored.
+    /// Returns the content to show for a stored settings file.
     fn settings(
         &self,
         fact: &WithheldFact,
@@ -255,8 +255,8 @@ impl PrivateOverlay {
         }))
     }
 
-    /// Puts into `manifest` what is there now. `target` is what a restore would bring back: what would be gone for good stays a gap, and is
-    /// not touched.
+    /// Puts the private files that exist now into `manifest`. `target` is what a restore would bring back. A file that would be
+    /// lost for good stays a gap, and is not touched.
     pub fn now(&mut self, manifest: &mut Manifest, target: &MountRecord) {
         for file in std::mem::take(&mut self.now) {
             self.show_now(manifest, target, &file);
@@ -264,7 +264,7 @@ impl PrivateOverlay {
         }
     }
 
-    /// As [`Self::now`], with what a capture saw and stored.
+    /// Does the same as [`Self::now`], with the files that a capture saw and stored.
     pub(crate) fn captured(&self, manifest: &mut Manifest, target: &MountRecord, files: &[PrivateFile]) {
         let mut reveal = Self {
             show: self.show,
@@ -276,7 +276,7 @@ impl PrivateOverlay {
         }
     }
 
-    /// What `name` in `dir` is, or holds, may be what was at `path` and below it before.
+    /// Remembers the private files in `dir` under `name`; they may have been at `path` and below it before.
     pub(crate) fn also(&mut self, path: &RelPath, dir: &Dir, name: &OsStr) {
         let may_hold = |place: &RelPath| path.is_within(place) || place.is_within(path);
         if self.also.len() >= MOST || !self.places.iter().any(may_hold) {
@@ -301,10 +301,10 @@ impl PrivateOverlay {
         }
     }
 
-    /// A manifest of the store with what its snapshot has of private files.
+    /// Returns a stored manifest with the private files of its snapshot.
     ///
     /// # Errors
-    /// As [`Self::then`]; when the manifest cannot be read.
+    /// Fails as [`Self::then`] does, and if the manifest cannot be read.
     pub fn stored_manifest(
         &mut self,
         store: &Store,
@@ -315,7 +315,7 @@ impl PrivateOverlay {
         self.shown(store, record, mount, manifest)
     }
 
-    /// The same with a manifest that was read already.
+    /// Does the same with a manifest that was read already.
     ///
     /// # Errors
     /// As [`Self::then`].
@@ -341,7 +341,7 @@ impl PrivateOverlay {
         }
         let fact = target.withheld.iter().find(|fact| fact.path == file.path);
         let parted = file.parted.as_ref();
-        // One with secrets that the snapshot does not have would be removed, and nobody has those.
+        // A file with secrets that the snapshot lacks would be removed, and no other copy of them exists.
         let is_joined = parted.is_some_and(|parted| {
             parted.secrets.is_empty() || fact.is_some_and(|fact| fact.settings.is_some())
         });

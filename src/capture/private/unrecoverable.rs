@@ -2,14 +2,14 @@
 
 use crate::model::RelPath;
 
-/// What becomes of a secret in a settings file that does not simply stay.
+/// Loss of a secret in a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// It was there then, is not there now, and does not come back.
+    /// The secret existed then, is missing now, and does not come back.
     Missing,
-    /// It was not there then, has no place any more, and goes for good.
+    /// The secret did not exist then, has no place any more, and is lost for good.
     Lost,
-    /// It is another one than then, and goes for good: it may be what an attacker left there.
+    /// The secret differs from the one then, and is lost for good; an attacker may have left it.
     Other,
 }
 
@@ -18,14 +18,14 @@ pub enum Loss {
 pub struct Note {
     /// The file, below the mount root.
     pub path: RelPath,
-    /// Where in it.
+    /// Keys that lead to the secret in the file.
     pub key: Vec<String>,
-    /// What becomes of it.
+    /// Kind of the loss.
     pub loss: Loss,
 }
 
 impl Note {
-    /// What becomes of it, in words.
+    /// Returns the loss in words.
     #[must_use]
     pub fn words(&self) -> &'static str {
         match self.loss {

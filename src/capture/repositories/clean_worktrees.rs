@@ -11,36 +11,35 @@ use crate::model::{
 use crate::mount::Root;
 use crate::platform::parallel;
 
-/// So many objects are read by one opening of the repository.
+/// Number of objects that are read per opening of the repository.
 const PIECE: usize = 64;
 
-/// What a mount has of them.
+/// Clean work trees of a mount.
 pub(in crate::capture) struct Settled {
-    /// Every repository of the mount; those whose commit is enough say so.
+    /// Facts of every repository of the mount; `by_commit` marks those whose commit is enough.
     pub(in crate::capture) facts: Vec<RepositoryFacts>,
-    /// What the objects of their commits have at each path.
+    /// Digests of the contents in their commits, by path.
     contents: HashMap<RelPath, Digest>,
 }
 
 impl Settled {
-    /// Whether no commit is enough.
+    /// Returns true if no commit is enough.
     pub(in crate::capture) fn is_nothing(&self) -> bool {
         self.contents.is_empty()
     }
 
-    /// Whether the commit has the content of this path, so that it need not be stored. The same bytes at another path, as in the
-    /// repository itself, are stored: that is what the commit is read from.
+    /// Returns true if the commit has the content of this path, so that it need not be stored. The same bytes at another path, as
+    /// in the repository itself, are stored, because the commit is read from there.
     pub(in crate::capture) fn has(&self, path: &RelPath, digest: &Digest) -> bool {
         self.contents.get(path) == Some(digest)
     }
 
-    /// The same before the file was read.
+    /// Returns true if the commit may have the content of this path, before the file is read.
     pub(in crate::capture) fn may_have(&self, path: &RelPath) -> bool {
         self.contents.contains_key(path)
     }
 
-    /// Whether the files still are what the commits have, now that they were read: while they were looked at somebody may have
-    /// written to them.
+    /// Returns true if the files, now that they are read, still equal the commits. A program may have written to them meanwhile.
     pub(in crate::capture) fn is_so(&self, manifest: &Manifest) -> bool {
         self.contents.iter().all(|(path, digest)| {
             let content = manifest.entry(path).and_then(|entry| entry.content());
@@ -49,7 +48,7 @@ impl Settled {
     }
 }
 
-/// Finds them. The files of `manifest` need not have been read yet.
+/// Finds the clean work trees. The files of `manifest` need not have been read yet.
 pub(in crate::capture) fn settle(
     root: &Root,
     manifest: &Manifest,
@@ -69,7 +68,7 @@ pub(in crate::capture) fn settle(
     Settled { facts, contents }
 }
 
-/// The digest of what the commit has, for every file of the work tree that has any bytes; `None` when one cannot be read.
+/// Returns the digest in the commit for every nonempty file of the work tree; `None` if one cannot be read.
 fn of_commit(root: &Root, manifest: &Manifest, facts: &RepositoryFacts) -> Option<HashMap<RelPath, Digest>> {
     let work = work_tree(&facts.own);
     let live = Live::new(root);

@@ -1,4 +1,4 @@
-//! Which covered paths are not what HEAD names, byte by byte: no stat data of the index, no attributes and no filters are asked.
+//! Covered paths that differ from HEAD, byte by byte. Stat data of the index, attributes and filters are not consulted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::platform::parallel;
 pub(super) struct WorktreeStatus<'a> {
     pub(super) root: &'a Root,
     pub(super) manifest: &'a Manifest,
-    /// What excludes left out.
+    /// Excluded paths.
     pub(super) skipped: &'a BTreeSet<&'a RelPath>,
-    /// What is git's own.
+    /// Git directory of the repository.
     pub(super) own: &'a RelPath,
     /// The work trees of all repositories of the mount.
     pub(super) works: &'a BTreeSet<RelPath>,
@@ -28,7 +28,7 @@ pub(super) struct WorktreeStatus<'a> {
 }
 
 impl WorktreeStatus<'_> {
-    /// Fills in what differs and what is staged; gives what could hide a difference.
+    /// Fills in the differing and staged paths. Returns the reason why git could hide a difference, if any.
     pub(super) fn find(
         &self,
         facts: &mut RepositoryFacts,
@@ -94,7 +94,7 @@ impl WorktreeStatus<'_> {
         hidden.or_else(|| converts(self, &work))
     }
 
-    /// The paths that HEAD names otherwise than it did at the commit `then`; `None` when that cannot be told.
+    /// Returns the paths that HEAD names differently from the commit `then`; `None` if they are unknown.
     fn moved(
         &self,
         work: &RelPath,
@@ -107,12 +107,12 @@ impl WorktreeStatus<'_> {
         named.between(work, old, tree?)
     }
 
-    /// Whether an exclude left it out.
+    /// Returns true if an exclude covers the path.
     fn is_left_out(&self, path: &RelPath) -> bool {
         self.skipped.contains(path) || path.ancestors().any(|above| self.skipped.contains(&above))
     }
 
-    /// Whether the repositories in the work tree are those that were found before: whose a file is depends on them.
+    /// Returns true if the work tree holds the same repositories as before. They decide which files belong to it.
     fn has_same_inside(&self, work: &RelPath, before: &Before<'_>) -> bool {
         let then = before.facts.iter().map(|facts| super::work_tree(&facts.own));
         let then: BTreeSet<RelPath> = then.filter(|other| other.is_within(work)).collect();
@@ -120,14 +120,14 @@ impl WorktreeStatus<'_> {
         now.eq(then.iter())
     }
 
-    /// Whether a path belongs to this work tree, and to no repository in it.
+    /// Returns true if a path belongs to this work tree, and to no repository inside it.
     pub(super) fn is_ours(&self, work: &RelPath, path: &RelPath) -> bool {
         let inner = |above: &RelPath| above != work && above.is_within(work) && self.works.contains(above);
         let foreign = inner(path) || path.ancestors().any(|above| inner(&above));
         path.is_within(work) && !path.is_within(self.own) && !foreign
     }
 
-    /// Every path that is there or that HEAD names.
+    /// Returns every path that exists or that HEAD names.
     fn everything(
         &self,
         work: &RelPath,
@@ -160,7 +160,7 @@ impl WorktreeStatus<'_> {
         paths
     }
 
-    /// The paths of the work tree that are not what they were.
+    /// Returns the paths of the work tree that changed since `before`.
     fn changed(&self, work: &RelPath, before: &Manifest) -> BTreeSet<RelPath> {
         let mut changed = BTreeSet::new();
         let mut note = |path: RelPath| {
@@ -276,7 +276,7 @@ impl WorktreeStatus<'_> {
         differs
     }
 
-    /// Whether a repository in the work tree is at the commit that HEAD names for it.
+    /// Returns true if a repository in the work tree is at the commit that HEAD names for it.
     fn is_at(&self, path: &RelPath, wanted: Option<(u32, Oid)>) -> bool {
         let live = Live::new(self.root);
         let Ok(Some(inner)) = Repository::open(&live, path) else {
@@ -287,25 +287,25 @@ impl WorktreeStatus<'_> {
     }
 }
 
-/// The id that git gives to the raw content of a file.
+/// Returns the id that git gives to the raw content of a file.
 fn blob(root: &Root, path: &RelPath) -> Option<Oid> {
     let (parent, name) = path.split()?;
     let (file, stat) = root.dir(&parent).ok()?.file(name.as_os_str()).ok()?;
     blob_id(stat.size, file).ok()
 }
 
-/// Git knows the right of the owner alone.
+/// Returns true if the owner may execute the file; git records no other permission.
 fn may_run(entry: &Entry) -> bool {
     entry.mode & 0o100 != 0
 }
 
-/// Everything in a directory that is none.
+/// Returns the paths of a directory's entries that are no directories.
 fn files(dir: &Arc<Directory>) -> impl Iterator<Item = RelPath> {
     let files = dir.entries.iter().filter(|entry| !entry.is_dir());
     files.map(|entry| dir.path.join(&entry.name))
 }
 
-/// The files that are not the same in two states of a directory.
+/// Notes the files that differ between two states of a directory.
 fn between(was: &Directory, is: &Directory, note: &mut impl FnMut(RelPath)) {
     let names: BTreeSet<&Name> = was
         .entries

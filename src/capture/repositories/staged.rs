@@ -1,4 +1,4 @@
-//! What is staged, and what could hide from git that a file is not what HEAD names.
+//! Staged paths, and settings that could hide a difference from HEAD from git.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::git_status::WorktreeStatus;
 use crate::git::{Named, Oid, below, relative, within};
 use crate::model::{Directory, Name, RelPath, RepositoryFacts};
 
-/// Counts what is staged, as it was when nothing of that changed; gives what hides a difference from git.
+/// Counts the staged paths, or takes `known` if nothing changed. Returns the reason why git could hide a difference, if any.
 pub(super) fn staged(
     dirt: &WorktreeStatus<'_>,
     work: &RelPath,
@@ -54,7 +54,7 @@ pub(super) fn staged(
     hidden.then(|| "the index tells git not to look at some files".to_owned())
 }
 
-/// Why git may write other bytes into the work tree than its objects have.
+/// Returns the reason why git may write other bytes into the work tree than its objects have, if any.
 pub(super) fn converts(dirt: &WorktreeStatus<'_>, work: &RelPath) -> Option<String> {
     let config = dirt.repository.config();
     let set = |key: &str| {

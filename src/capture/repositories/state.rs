@@ -1,10 +1,10 @@
-//! Where a repository stands, as its own files tell: everything but its work tree.
+//! State of a repository, read from its own files: everything but its work tree.
 
 use super::{MOST_LISTED, Standing};
 use crate::git::{GitDir, Oid, Refs, Repository, Tip, unpushed};
 use crate::model::{Digest, RemoteFacts, RepositoryFacts, RepositoryState, UnpushedBranch};
 
-/// Reads it. `known` is what was recorded last.
+/// Reads the state. `known` holds the facts recorded last.
 pub(super) fn state(repository: &Repository<'_>, known: Option<&RepositoryFacts>) -> Standing {
     let mut doubts = Vec::new();
     let mut note = |error: String| doubts.push(error);
@@ -72,7 +72,7 @@ fn not_pushed(repository: &Repository<'_>, doubts: &mut Vec<String>) -> Vec<Unpu
     })
 }
 
-/// Of all that holds commits. What another version of this program counted as unpushed has another one.
+/// Returns the digest of all refs and tips. A version of this program that counts unpushed commits differently has another one.
 fn digest(refs: &Refs, tips: &[Tip]) -> String {
     let mut bytes = b"tips\0".to_vec();
     let tips = tips.iter().map(|tip| (&tip.name, &tip.oid));

@@ -1,4 +1,4 @@
-//! Which archives a snapshot writes and needs, and what reading them back proves.
+//! Archives that a snapshot writes and needs, and the proof that they read back.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -20,7 +20,7 @@ fn contents(manifest: &Manifest) -> Vec<Content> {
         .collect()
 }
 
-/// What the archive holds that a capture itself wrote.
+/// Returns the contents of the archive that a capture itself wrote.
 fn own(place: &Place, captured: &Captured) -> Blobs {
     let archives = &captured.record.archives;
     let own = archives

@@ -1,4 +1,4 @@
-//! What another machine is asked, and what it answers.
+//! Questions to another machine about unchanged directories, and its answers.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -1,4 +1,4 @@
-//! What an earlier snapshot proves unchanged is not read; whatever casts a doubt on that is.
+//! Reuse of an earlier snapshot: files that it proves unchanged are not read, all others are.
 //!
 //! The proof of "not read": the reference names a digest that the file does not have, and it comes out again.
 

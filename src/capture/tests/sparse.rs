@@ -28,7 +28,7 @@ fn dense() -> Vec<u8> {
     bytes
 }
 
-/// Whether the file system under the test keeps holes.
+/// Returns true if the file system under the test keeps holes.
 fn has_holes(place: &Place, name: &str) -> bool {
     let meta = fs::metadata(place.at(name)).unwrap();
     if meta.blocks() * 512 < meta.size() {

@@ -1,4 +1,4 @@
-//! What a walk finds, what it leaves out, and what it says about the rest.
+//! Results of a walk: entries, excluded paths, and gaps.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

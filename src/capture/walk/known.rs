@@ -86,7 +86,7 @@ impl Scan<'_> {
 }
 
 impl Scan<'_> {
-    /// A directory that holds what the reference says, as its machine told. `None` when some of it was too fresh then.
+    /// Returns the outcome of a directory that its machine reported unchanged. `None` if some of it was too fresh then.
     fn told(&self, reference: &Reference<'_>, before: &Arc<Directory>, at: usize) -> Option<Outcome> {
         let mut share = Share::default();
         let mut below = Vec::new();
@@ -113,7 +113,7 @@ impl Scan<'_> {
     }
 }
 
-/// Whether the directory's names are all in its list, and none of them is in doubt.
+/// Returns true if the directory lists all its names, and none of them is in doubt.
 pub(super) fn has_all_names(directory: &Directory) -> bool {
     directory.all_named && directory.listing == Listing::Proven && directory.gaps.is_empty()
 }

@@ -1,4 +1,4 @@
-//! How much was found so far, by all who look, and whether that is too much.
+//! Totals of a walk, added up by all walker threads and compared with the limits.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub(super) struct Tally {
     exceeded: AtomicU8,
 }
 
-/// The sums of one directory. Added up at once: those who look would wait for each other at every entry.
+/// Totals of one directory. They are added at once, so that threads do not wait for each other at every entry.
 #[derive(Default)]
 pub(super) struct Share {
     entries: u64,
@@ -45,7 +45,7 @@ impl Share {
 }
 
 impl Tally {
-    /// Whether a limit was exceeded: the one of entries (`true`), or the one of bytes.
+    /// Returns the exceeded limit, if any: `true` for entries, `false` for bytes.
     pub(super) fn exceeded(&self) -> Option<bool> {
         match self.exceeded.load(Ordering::Relaxed) {
             0 => None,
@@ -53,7 +53,7 @@ impl Tally {
         }
     }
 
-    /// How much there is.
+    /// Returns the totals so far.
     pub(super) fn taken(&self) -> Limits {
         Limits {
             max_entries: self.entries.load(Ordering::Relaxed),
@@ -61,7 +61,7 @@ impl Tally {
         }
     }
 
-    /// Adds what a directory holds.
+    /// Adds the totals of a directory.
     pub(super) fn add(&self, mut share: Share, limits: &Limits) {
         if !share.linked.is_empty() {
             let mut seen = self.linked.lock().unwrap_or_else(PoisonError::into_inner);

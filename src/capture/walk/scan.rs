@@ -19,31 +19,31 @@ use crate::platform::{NodeKind, Object, Stat};
 
 /// A directory to look at.
 pub(super) struct Job {
-    /// Where it is.
+    /// Path of the directory.
     pub(super) path: RelPath,
-    /// What its parent saw of it.
+    /// Facts that were read from its parent.
     pub(super) seen: Stat,
-    /// Where in the reference it is, when its parent saw that nothing was made, removed or renamed in it since, and the
-    /// same names are left out now.
+    /// Index in the reference. `None` unless its parent showed that no name in it was added, removed or renamed since, and the
+    /// same names are excluded now.
     pub(super) known: Option<usize>,
 }
 
 /// One directory that was looked at.
 pub(super) struct Scanned {
-    /// Where it stands in the reference, when that is known.
+    /// Index in the reference, if known.
     pub(super) place: Option<usize>,
     /// Shared with the reference when nothing changed in it.
     pub(super) directory: Arc<Directory>,
-    /// Which of its entries have to be read.
+    /// Indexes of the entries that have to be read.
     pub(super) pending: Vec<usize>,
 }
 
-/// What one directory gave.
+/// Result for one directory.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// None when it is gone, or another one now.
+    /// `None` if the directory is gone or was replaced.
     pub(super) scanned: Option<Scanned>,
-    /// What excludes left out of it.
+    /// Excluded paths in it.
     pub(super) skipped: Vec<Skipped>,
     /// The directories in it.
     pub(super) below: Vec<Job>,
@@ -53,7 +53,7 @@ pub(super) struct Outcome {
 pub(super) struct Scan<'w> {
     pub(super) walk: &'w Walk<'w>,
     pub(super) tally: &'w Tally,
-    /// Directories of the reference, by their number, that another machine told to hold what the reference says.
+    /// True for each directory of the reference that another machine reported unchanged.
     pub(super) unchanged: Vec<bool>,
     /// Secret files that are skipped under any name.
     pub(super) guard: Guard,
@@ -205,7 +205,7 @@ impl Scan<'_> {
         Ok(outcome)
     }
 
-    /// Where the reference has a directory, when its names may be taken from there.
+    /// Returns the index of a directory in the reference if its names may be taken from there.
     fn place(&self, path: &RelPath) -> Option<usize> {
         let earlier = self.walk.reference?.earlier;
         let directories = &earlier.manifest.directories;
@@ -222,8 +222,8 @@ impl Scan<'_> {
         Ok(Outcome::default())
     }
 
-    /// The entry, and whether it lacks its content and attributes, which come when it is read. `object`: what is said of it, when it
-    /// is neither known nor read.
+    /// Returns the entry, and true if its content and attributes are read later. `object` has the target and attributes of an
+    /// entry that is neither known nor read.
     pub(super) fn entry(
         &self,
         object: Option<io::Result<Object>>,
@@ -277,7 +277,7 @@ impl Scan<'_> {
         ))
     }
 
-    /// The entry of the reference, when the facts prove that nothing changed since.
+    /// Returns the entry of the reference if the facts prove that nothing changed since.
     pub(super) fn unchanged<'e>(
         &self,
         reference: &Reference<'_>,
@@ -289,7 +289,7 @@ impl Scan<'_> {
     }
 }
 
-/// What is covered in a directory.
+/// Covered entry of a directory.
 struct Inside<'k> {
     name: Name,
     at: RelPath,
@@ -297,12 +297,12 @@ struct Inside<'k> {
     known: Option<&'k Entry>,
 }
 
-/// Whether it is read: then all else is said of it by who reads it.
+/// Returns true if the file has content to read; its attributes are then read with it.
 pub(super) fn is_read(stat: &Stat) -> bool {
     stat.kind == NodeKind::File && stat.size > 0
 }
 
-/// What is said of those that are neither known nor read, in their order.
+/// Returns target and attributes of each entry that is neither known nor read, in order.
 fn objects(dir: &Dir, inside: &[Inside<'_>]) -> Vec<io::Result<Object>> {
     let unsaid = |one: &&Inside<'_>| one.known.is_none() && !is_read(&one.stat);
     let name = |one| {
@@ -319,7 +319,7 @@ fn objects(dir: &Dir, inside: &[Inside<'_>]) -> Vec<io::Result<Object>> {
     }
 }
 
-/// The error once more, for each whom it concerns.
+/// Copies the error for each entry that it concerns.
 fn copy_of(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(number) => io::Error::from_raw_os_error(number),

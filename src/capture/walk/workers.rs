@@ -1,4 +1,4 @@
-//! Those who walk: as many as there are cores.
+//! Walker threads, one per core.
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
@@ -11,16 +11,17 @@ use crate::capture::CaptureError;
 use crate::model::RelPath;
 use crate::platform::parallel;
 
-/// What all of them found, in no order.
+/// Results of all threads, in no order.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) directories: Vec<Scanned>,
     pub(super) skipped: Vec<Skipped>,
-    /// Directories that their parents named and that are gone, or others, now.
+    /// Directories that are gone, or were replaced, since their parents were listed.
     pub(super) vanished: Vec<RelPath>,
 }
 
-/// Looks at `root` and everything below it; `unchanged`: which directories of the reference are known to hold what it says. A limit that is exceeded ends it early; the tally knows.
+/// Walks `root` and everything below it. `unchanged` marks the directories of the reference that are known to be unchanged. An
+/// exceeded limit ends the walk early and is noted in `tally`.
 ///
 /// # Errors
 /// When the root cannot be listed, or the operator stopped it.
