@@ -50,7 +50,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// No limit, for looking only.
+    /// No limit, for scans that store nothing.
     pub const NONE: Self = Self {
         max_entries: u64::MAX,
         max_bytes: u64::MAX,

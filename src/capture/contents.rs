@@ -131,7 +131,7 @@ pub(super) struct Completed {
     pub(super) changed: Vec<RelPath>,
 }
 
-/// Reads what is pending and completes the manifest.
+/// Reads the pending files and completes the manifest.
 ///
 /// Each file is written back before it is read. A store through a mapping faults then, moves the ctime, and is seen: by the look
 /// that follows the reading, and by the next capture.
@@ -188,7 +188,7 @@ fn complete_with(
             .get(at)
             .map(|dir| dir.path.clone())
             .filter(|path| wants_objects && !path.is_root());
-        // A directory comes right before what it holds: whoever unpacks the archive sets its time when it is left.
+        // A directory comes right before its entries: tar sets its time after it has unpacked them.
         if let Some((path, entry)) = own.as_ref().and_then(|path| Some((path, manifest.entry(path)?))) {
             sink.object(path, entry)?;
         }
@@ -300,8 +300,8 @@ fn complete_with(
 
 /// Looks once more at the directories in which files were read.
 ///
-/// Each file that was read held still meanwhile, but a program may go on writing: the pages of a database and its log are then of two
-/// moments. A file beside one that was read counts as well, for a log can be emptied into a file that had not changed before.
+/// Each file that was read held still meanwhile, but a program may go on writing, so that a database and its log show two times.
+/// A file beside one that was read counts as well: a log can be emptied into a file that had not changed before.
 fn changed_meanwhile(root: &Root, manifest: &Manifest, pending: &[(usize, usize)]) -> Vec<RelPath> {
     // A frozen state does not change; a shell would need a command for each directory.
     if root.frozen_since().is_some() || root.is_by_shell() {
@@ -381,7 +381,7 @@ impl Reading<'_> {
     }
 }
 
-/// The facts of the object that is really read; it may be another than the one that was listed.
+/// Takes over the facts of the file that is really read, which may not be the one that was listed.
 fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
     let content = entry.content().copied();
     entry.mode = stat.mode;
@@ -397,8 +397,8 @@ fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
     }
 }
 
-/// Names for everything with several links (pipes, links and devices can have them too) the first path of its group, in
-/// manifest order.
+/// Sets the first path of its group on every entry with several links, in manifest order. Pipes, links and devices can have them
+/// too.
 pub(super) fn group_links(directories: &mut [Arc<Directory>]) {
     let mut first: HashMap<u64, (RelPath, EntryKind)> = HashMap::new();
     for directory in directories {

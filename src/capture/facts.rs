@@ -26,7 +26,7 @@ pub(crate) fn same_moment(old: &Entry, stat: &Stat) -> bool {
         && old.flags == stat.flags
 }
 
-/// An entry with the facts of `stat`, no attributes, no link.
+/// Returns an entry with the facts of `stat`, without attributes and link.
 pub(crate) fn entry(name: Name, stat: &Stat, kind: EntryKind) -> Entry {
     Entry {
         name,
@@ -45,7 +45,7 @@ pub(crate) fn entry(name: Name, stat: &Stat, kind: EntryKind) -> Entry {
     }
 }
 
-/// Number of names; 1 for a directory, whose links are its subdirectories.
+/// Returns the number of names; 1 for a directory, whose links are its subdirectories.
 pub(super) fn links(stat: &Stat) -> u32 {
     if stat.kind == NodeKind::Directory {
         1
@@ -54,7 +54,7 @@ pub(super) fn links(stat: &Stat) -> u32 {
     }
 }
 
-/// Puts a gap where it belongs.
+/// Inserts a gap in its sorted place.
 pub(crate) fn insert_gap(directory: &mut Directory, gap: Gap) {
     if let Err(at) = directory.gaps.binary_search_by(|known| known.name.cmp(&gap.name)) {
         directory.gaps.insert(at, gap);

@@ -1,4 +1,4 @@
-//! Freezes mounts by snapshots of their file systems, so that a capture sees one moment of all that lies in one of them.
+//! Freezes mounts by file-system snapshots, so that a capture sees one state of everything in one file system.
 
 use std::path::PathBuf;
 
@@ -75,8 +75,8 @@ impl Frozen {
         }
     }
 
-    /// Ends the connections over which this was read, and removes the helpers that showed it. Other frozen claims stay connected: another
-    /// thread may be reading one of them.
+    /// Ends the connections over which this was read, and removes the helpers that showed it. Other frozen claims stay connected,
+    /// because another thread may be reading one of them.
     pub(super) fn hang_up(&self) {
         let read: Vec<Address> = self
             .paper()
@@ -88,7 +88,7 @@ impl Frozen {
         hang_up_where(|address| read.contains(address));
     }
 
-    /// The frozen state of a mount; `None` when it is not frozen.
+    /// Opens the frozen state of a mount; `None` if it is not frozen.
     pub(super) fn open(&self, coverage: &Coverage) -> Option<Result<Root, MountError>> {
         let paper = self.paper();
         let mount = self.mount(coverage)?;
@@ -171,7 +171,7 @@ impl Frozen {
         }
     }
 
-    /// Removes the snapshots of file systems.
+    /// Removes the file-system snapshots.
     ///
     /// # Errors
     /// [`StoreError::Native`] with one that stays; the next command that writes tries again.

@@ -12,7 +12,7 @@ pub(super) type Child = (Name, io::Result<Stat>);
 /// Maximum number of times that a changing directory is listed.
 const ATTEMPTS: usize = 4;
 
-/// Lists a directory until it holds still: neither its times nor its names moved between two looks. `first` is the first look.
+/// Lists a directory until it holds still: its times and names did not change during one listing. `first` is the first listing.
 pub(super) fn list(dir: &Dir, first: io::Result<Looked>) -> io::Result<(Listing, Vec<Child>)> {
     let mut children = Vec::new();
     let mut next = Some(first);

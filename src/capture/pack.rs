@@ -34,9 +34,9 @@ pub(super) struct Packer<'a> {
     /// Mode, owner and group, each with its number in [`Twin`].
     owners: HashMap<(u32, u32, u32), u16>,
     places: Places,
-    /// Sizes of the large contents that are stored, here or in an older archive; made when the first one comes.
+    /// Sizes of the large contents that are stored, here or in an older archive; filled when the first one comes.
     large: Option<HashSet<u64>>,
-    /// The member written last; the same path comes again when its file moved while it was read.
+    /// Member written last; the same path comes again if its file changed while it was read.
     last: Option<(Member, Twin)>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Packer<'a> {
             .get_or_insert_with(|| known.sizes().filter(|size| *size > IN_MEMORY).collect())
     }
 
-    /// Ends the archive and publishes it; `None` when there was nothing to store.
+    /// Ends the archive and publishes it; `None` if there was nothing to store.
     pub(super) fn finish(self) -> Result<Option<ArchiveRef>, CaptureError> {
         let Some(writer) = self.writer else {
             return Ok(None);
@@ -368,7 +368,7 @@ impl Places {
     }
 }
 
-/// Hashes what the archive takes, so that the digest is that of the stored bytes.
+/// Reader that hashes what it passes to the archive, so that the digest is that of the stored bytes.
 struct Hashed<'a> {
     source: &'a mut ContentSource,
     hasher: LayoutHasher,

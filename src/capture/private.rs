@@ -1,5 +1,5 @@
-//! The private files of agents: credentials, and settings files that hold secrets beside other things. What is recorded of them is that
-//! they are there, their metadata, and digests that only the store's key makes comparable; of a settings file also all but its secrets.
+//! The private files of agents: credentials, and settings files that hold secrets beside other things. A record holds only their
+//! presence, metadata, and digests that need the store's key to be compared; of a settings file also everything but its secrets.
 
 mod encrypt;
 mod overlay;
@@ -29,7 +29,7 @@ const LARGEST: u64 = 16 << 20;
 const MOST: usize = 1000;
 /// Maximum depth below it.
 const DEEPEST: usize = 16;
-/// A larger file that only a rule found is known by its size and times alone.
+/// Maximum bytes of a file found only by a rule; a larger one is known by its size and times alone.
 const LARGEST_FOUND: u64 = 4 << 20;
 /// Most bytes of private files held in memory at once.
 const MOST_BYTES_FOUND: u64 = 64 << 20;
@@ -38,14 +38,14 @@ const MOST_FOUND: usize = 2000;
 /// Maximum number of times that a changing file is read.
 const ATTEMPTS: usize = 3;
 
-/// A private file as it is now. Nothing of it is written anywhere but into an encrypted bundle, or back to where it was.
+/// Private file as it is now. It is only ever written into an encrypted bundle, or back to its place.
 #[derive(Clone)]
 pub struct PrivateFile {
     /// Below the mount root.
     pub path: RelPath,
     /// The object, with the digest of its whole content.
     pub entry: Entry,
-    /// Its whole content; nothing of what is no regular file.
+    /// Its whole content; empty unless it is a regular file.
     pub whole: Vec<u8>,
     /// A settings file, taken apart.
     pub parted: Option<SplitSettings>,
@@ -126,7 +126,7 @@ fn unknown(path: &RelPath, error: &io::Error) -> WithheldFact {
     }
 }
 
-/// Digests by the store's key, each over the path as well, so that the same secret in two places does not show.
+/// Digests by the store's key. Each covers the path as well, so that the same secret in two places does not show.
 #[derive(Clone, Copy)]
 struct Keyed<'a>(&'a DigestKey);
 
@@ -172,7 +172,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Looks at what a rule makes private at a tracked path and below it.
+    /// Reads the files that a rule makes private, at a tracked path and below it.
     fn top(&mut self, root: &Root, top: &RelPath, matcher: &Matcher, coverage: &Coverage) {
         let is_named = coverage.withheld.iter().any(|place| top.is_within(&place.path));
         if let Some((parent, name)) = top.split()
@@ -190,7 +190,7 @@ impl Look<'_> {
         self.find(root, top, matcher, coverage);
     }
 
-    /// Looks at what a rule makes private in a tracked directory and below it.
+    /// Reads the files that a rule makes private, in a tracked directory and below it.
     fn find(&mut self, root: &Root, top: &RelPath, matcher: &Matcher, coverage: &Coverage) {
         let mut waiting = BTreeSet::from([top.clone()]);
         while let Some(path) = waiting.pop_first() {

@@ -18,7 +18,7 @@ pub(super) const IN_MEMORY: u64 = 4 << 20;
 /// Maximum number of files in a batch, and number of bytes that fills one.
 const BATCH_FILES: usize = 64;
 const BATCH_BYTES: u64 = 1 << 20;
-/// Fewer than this are read faster than threads start.
+/// Minimum number of files; fewer are read faster than threads start.
 const WORTH_FILES: usize = 16;
 
 /// A file that held still since it was listed and while it was read.

@@ -26,7 +26,7 @@ pub(super) struct Question {
     pub(super) directories: Vec<(Vec<u8>, Print)>,
 }
 
-/// Facts of what a directory holds, one behind the other.
+/// Facts of all entries of a directory, one behind the other.
 #[derive(Default)]
 struct Outline(Vec<u8>);
 

@@ -28,7 +28,7 @@ use crate::model::{
 use crate::observer::{Observer, Phase, Silent};
 use crate::store::Store;
 
-/// Gives other bytes each time, and the same ones in every run.
+/// Entropy that differs with each call, and is the same in every run.
 #[derive(Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -69,7 +69,7 @@ pub(crate) enum Moment {
     Reached(&'static str),
 }
 
-/// Acts in the middle of the work; what it returns counts only as the answer to [`Moment::Asked`].
+/// Observer that acts in the middle of the work; its result counts only as the answer to [`Moment::Asked`].
 pub(crate) struct Meddler<A>(pub(crate) A);
 
 impl<A: Fn(Moment) -> bool + Send + Sync> Observer for Meddler<A> {
@@ -90,7 +90,7 @@ impl<A: Fn(Moment) -> bool + Send + Sync> Observer for Meddler<A> {
     }
 }
 
-/// Acts whenever this happens, and never stops anything.
+/// Returns an observer that acts whenever this happens, and never stops the work.
 pub(crate) fn at<A: Fn() + Send + Sync>(
     wanted: Moment,
     act: A,
@@ -103,7 +103,7 @@ pub(crate) fn at<A: Fn() + Send + Sync>(
     })
 }
 
-/// A directory to capture and a store, which go with the test.
+/// Directory to capture and a store, which are removed with the test.
 pub(crate) struct Place {
     _home: tempfile::TempDir,
     pub(crate) base: PathBuf,
@@ -154,7 +154,7 @@ impl Place {
         fs::write(path, content).unwrap();
     }
 
-    /// Waits until what was written is no longer too fresh for its stat data to be believed.
+    /// Waits until the stat data of written files are old enough to be trusted.
     pub(crate) fn rest(&self) {
         std::thread::sleep(Duration::from_millis(35));
     }
@@ -202,7 +202,7 @@ impl Place {
         look(&request, observer).unwrap()
     }
 
-    /// The names in a directory of the store, sorted.
+    /// Returns the names in a directory of the store, sorted.
     pub(crate) fn stored(&self, directory: &str) -> Vec<String> {
         let directory = self.store.layout().root().join(directory);
         let mut names: Vec<String> = fs::read_dir(directory)
@@ -238,7 +238,7 @@ impl Place {
     }
 }
 
-/// An earlier look with the same coverage.
+/// Returns an earlier scan with the same coverage.
 pub(super) fn earlier((manifest, started_at): (&Manifest, Time)) -> Earlier<'_> {
     Earlier {
         manifest,
@@ -268,7 +268,7 @@ pub(crate) fn path(text: &str) -> RelPath {
     RelPath::new(text.as_bytes()).unwrap()
 }
 
-/// The manifest of the only mount.
+/// Returns the manifest of the only mount.
 pub(crate) fn only(captured: &Captured) -> &Manifest {
     captured.manifests[0].as_ref().unwrap()
 }

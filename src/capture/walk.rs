@@ -22,7 +22,7 @@ use crate::store::Blobs;
 use limits::Tally;
 use scan::Job;
 
-/// An earlier state of the same mount, whose digests are taken over where stat data prove that nothing changed.
+/// Earlier state of the same mount. Its digests are reused where stat data prove that nothing changed.
 #[derive(Clone, Copy)]
 pub(super) struct Reference<'a> {
     /// Earlier state, with the time of its capture.
@@ -77,7 +77,7 @@ pub(super) struct Walk<'a> {
     pub observer: &'a dyn Observer,
 }
 
-/// A path that was left out because of an exclude; its descendants were not looked at.
+/// Excluded path; its descendants were not examined.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skipped {
     /// Below the mount root.
@@ -86,7 +86,7 @@ pub struct Skipped {
     pub is_dir: bool,
 }
 
-/// The result: a manifest whose pending files still lack their digest.
+/// Result of a walk: a manifest whose pending files still lack their digest.
 pub(super) struct Walked {
     /// Everything that was found.
     pub manifest: Manifest,
@@ -101,7 +101,7 @@ pub(super) struct Walked {
 }
 
 impl Walked {
-    /// Sum of the sizes of the files that have to be read.
+    /// Returns the sum of the sizes of the files that have to be read.
     pub(super) fn bytes_to_read(&self) -> u64 {
         let entry = |(at, index): &(usize, usize)| self.manifest.directories.get(*at)?.entries.get(*index);
         let contents = self.pending.iter().filter_map(entry).filter_map(Entry::content);
@@ -185,7 +185,7 @@ impl Walk<'_> {
                 found.directories.iter().map(|scanned| &*scanned.directory),
             ));
         }
-        // Whoever found what first, the manifest's order is that of the paths, and so is the reference's.
+        // Threads find directories in any order; the manifest is sorted by path, like the reference.
         found.directories.sort_by(|a, b| match (a.place, b.place) {
             (Some(a), Some(b)) => a.cmp(&b),
             _ => a.directory.path.cmp(&b.directory.path),

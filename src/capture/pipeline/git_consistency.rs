@@ -1,6 +1,6 @@
-//! Git may be at work in a repository while it is captured. Then a captured ref may name a commit whose objects were listed before it
-//! was made, or a ref may be missed because it moved into `packed-refs`. What changed meanwhile is walked again: everything, until
-//! what is not objects holds still, then the objects, so that refs were read before objects.
+//! Keeps git repositories consistent that change while they are captured. Otherwise a captured ref may name a commit whose
+//! objects were listed before it was made, or a ref may be missed because it moved into `packed-refs`. Changed parts are walked
+//! again: everything, until all but the objects hold still, then the objects, so that refs are read before objects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ impl Taken<'_> {
     }
 }
 
-/// Puts what lies at and below a path in `part` in the place of what the manifest has there.
+/// Replaces a path and everything below it in the manifest by the same path of `part`.
 fn splice(manifest: &mut Manifest, part: Manifest, path: &RelPath) {
     let Some((parent, name)) = path.split() else {
         *manifest = part;

@@ -1,4 +1,4 @@
-//! Stores what may be stored of private files: settings without their secrets, and everything encrypted where that is asked for.
+//! Stores the storable part of private files: settings without their secrets, and encrypted bundles if there are recipients.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::capture::private::{Before, Private, Sealed, seal};
 use crate::model::{Coverage, Digest, SealedRef};
 use crate::store::archive::BlobKind;
 
-/// Stores it. `used` gets the numbers of the older archives that have some of it already.
+/// Stores the private files, and adds the numbers of the older archives that have some of them to `used`.
 pub(super) fn keep_private(
     coverage: &Coverage,
     found: &Private,

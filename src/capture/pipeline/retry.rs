@@ -1,4 +1,4 @@
-//! A capture as a whole: what is agreed to be frozen is frozen, everything is captured, at most three times anew, and the frozen state goes.
+//! A whole capture: freezes the mounts as agreed, captures them in at most three attempts, and releases the frozen state.
 
 use super::{Capture, Captured, Request};
 use crate::capture::CaptureError;
@@ -10,8 +10,8 @@ use crate::observer::{Observer, Phase};
 use crate::store::Store;
 use crate::store::archive::ArchiveError;
 
-/// Takes a snapshot. It is visible when this returns, and leaves nothing when it fails. What is agreed to be frozen is frozen first, and
-/// let go in the end.
+/// Takes a snapshot. It is visible when this returns, and leaves nothing if it fails. Mounts are first frozen as agreed, and
+/// released at the end.
 ///
 /// # Errors
 /// [`CaptureError`].
@@ -25,7 +25,7 @@ pub fn take(
     take_with(store, request, freezing, observer, entropy)
 }
 
-/// The same when what is to be frozen is.
+/// Does the same as [`take`] with mounts that are frozen already.
 ///
 /// # Errors
 /// [`CaptureError`].
@@ -62,7 +62,7 @@ pub fn take_with(
     Ok(captured)
 }
 
-/// The same from what was frozen for it, which stays. No helper that showed it is left.
+/// Does the same from the state that was frozen for it, which stays. No helper that showed the state is left.
 ///
 /// # Errors
 /// [`CaptureError`].
@@ -87,7 +87,7 @@ fn read_from(
     observer: &dyn Observer,
     entropy: &dyn Entropy,
 ) -> Result<Captured, CaptureError> {
-    // Nobody waits for the store meanwhile.
+    // Wait before the store is locked, so that other processes need not.
     frozen.map_or(Ok(()), |frozen| frozen.ready(observer))?;
     let _shared = store.share()?;
     observer.begin(Phase::Capture);
@@ -125,7 +125,7 @@ fn read_from(
     let result = result.and_then(whole);
     observer.end();
     result.map_err(|error| match error {
-        // Whoever reads this must learn which disk it is.
+        // The error must name the disk that failed.
         CaptureError::Archive(ArchiveError::Write { source }) => CaptureError::Unwritten {
             store: store.layout().root().to_path_buf(),
             source,

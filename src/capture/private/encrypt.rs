@@ -25,7 +25,7 @@ pub(in crate::capture) enum Sealed<'a> {
     New(SealedRef, Vec<u8>),
 }
 
-/// Encrypts what `files` hold, unless the snapshot before has the same.
+/// Encrypts the content of `files`, unless the parent snapshot has the same.
 pub(in crate::capture) fn seal<'a>(
     coverage: &Coverage,
     facts: &[WithheldFact],

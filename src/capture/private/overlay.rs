@@ -1,6 +1,6 @@
-//! Puts private files where a manifest has a gap for them, so that they are compared, planned and restored like any other: what a
-//! snapshot has of a settings file comes together with the secrets that are there now, and what is encrypted comes with the
-//! operator's key. All of it lies in memory; no manifest that holds it is ever stored.
+//! Puts private files in place of their gaps in a manifest, so that they are compared, planned and restored like any other. The
+//! stored part of a settings file is merged with the current secrets; encrypted files need the operator's key. All of it stays in
+//! memory: no manifest that holds it is ever stored.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

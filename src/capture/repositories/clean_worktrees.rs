@@ -1,5 +1,5 @@
-//! Work trees of which the commit alone can be recorded: they are clean, and each file's content was read from the commit's objects,
-//! so that it is known to come back from there.
+//! Work trees that can be recorded as their commit alone: they are clean, and each file's content was read from the commit's
+//! objects, so that it is known to come back from there.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Clean work trees that are recorded by their commit, and somebody who writes to them meanwhile.
+//! Clean work trees that are recorded by their commit, and programs that write to them meanwhile.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,10 +10,10 @@ use crate::git::tests::scratch::git;
 use crate::model::{Coverage, Digest, RepositoryFacts, SnapshotKind, SnapshotRecord};
 use crate::observer::Silent;
 
-/// Larger than what is read at once into memory.
+/// Size of a file that is not read at once into memory.
 const LARGE: usize = (4 << 20) + 4096;
 
-/// A clean work tree, whose commit a remote has.
+/// Returns a clean work tree, whose commit a remote has.
 fn clean() -> (Place, Coverage) {
     let place = Place::with(&[("a", "small")]);
     place.write("large", vec![b'a'; LARGE]);

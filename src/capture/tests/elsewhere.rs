@@ -28,7 +28,7 @@ fn place() -> Place {
     place
 }
 
-/// The directories that hold what the manifest says.
+/// Returns the directories that equal the manifest.
 fn same(root: &Path, manifest: &Manifest) -> Vec<String> {
     let question = Question {
         root: ByteString::from(root).0,

@@ -1,4 +1,4 @@
-//! A mount that is larger than agreed is refused before a byte is written, and the error says where the size lies.
+//! A mount that exceeds a limit is refused before a byte is written, and the error names the biggest directories.
 
 use std::fs;
 

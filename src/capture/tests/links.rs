@@ -6,7 +6,7 @@ use super::{Meddler, Moment, Place, entry, excluding, only, path};
 use crate::model::{Digest, GapReason, SnapshotKind};
 use crate::observer::Silent;
 
-/// `d/second`, `first` and `later` are one file.
+/// Makes `d/second`, `first` and `later` one file.
 fn group() -> Place {
     let place = Place::with(&[("first", "shared"), ("d/", ""), ("twin", "shared")]);
     for name in ["later", "d/second"] {

@@ -8,7 +8,7 @@ use super::{Meddler, Moment, Place, entry, only, path};
 use crate::capture::{Captured, Limits};
 use crate::model::{Digest, GapReason, SnapshotKind};
 
-/// Larger than what is read at once into memory.
+/// Size of a file that is not read at once into memory.
 const LARGE: usize = (4 << 20) + 4096;
 
 fn append(place: &Place) {
@@ -19,7 +19,7 @@ fn append(place: &Place) {
     file.write_all(b"+").unwrap();
 }
 
-/// Captures, and does `deed` at the given reads of a file, counted from 0.
+/// Captures, and calls `deed` at the given reads of a file, counted from 0.
 fn take_while(place: &Place, at: impl Fn(usize) -> bool + Send + Sync, deed: fn(&Place)) -> Captured {
     let reads = AtomicUsize::new(0);
     let meddler = Meddler(|moment| {

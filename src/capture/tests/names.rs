@@ -1,5 +1,4 @@
-//! In a directory that did not change since the reference, its names are taken from there; whatever casts a doubt on
-//! that makes it be listed.
+//! Names of a directory that did not change since the reference are taken from there; any doubt makes it be listed.
 //!
 //! The proof of "not listed": the reference does not name a file that is there, and it stays unnamed.
 
@@ -14,7 +13,7 @@ use crate::platform;
 
 const FILES: [(&str, &str); 3] = [("dir/seen", "1"), ("dir/unseen", "2"), ("dir/deep/file", "3")];
 
-/// The manifest without `dir/unseen`, and with what else is forged.
+/// Returns the manifest without `dir/unseen`, with another change to the directory.
 fn forge(manifest: &Manifest, change: impl FnOnce(&mut Directory)) -> Manifest {
     let mut manifest = manifest.clone();
     let directory = manifest

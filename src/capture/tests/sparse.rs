@@ -38,7 +38,7 @@ fn has_holes(place: &Place, name: &str) -> bool {
     false
 }
 
-/// The content as it lies in the store, and how much of it is data.
+/// Reads the content from the store. Returns it with the number of its data bytes.
 fn read(place: &Place, record: &SnapshotRecord, content: &Content) -> (Vec<u8>, usize) {
     let (mut bytes, mut data) = (Vec::new(), 0);
     place

@@ -1,4 +1,4 @@
-//! Members of an archive: whoever unpacks a first archive with tar gets the right bytes at every path.
+//! Members of an archive: unpacking a first archive with tar yields the right bytes at every path.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn a_first_archive_unpacks_to_the_tree() {
     }
 }
 
-/// Gives the packer a file with this content, as a capture does that reads it.
+/// Passes a file with this content to the packer, as a capture does.
 fn pack(place: &Place, packer: &mut Packer<'_>, name: &str, content: &str) {
     place.write(name, content);
     let manifest = place.look(None);
@@ -75,7 +75,7 @@ fn a_file_that_moved_leaves_no_link_to_what_it_was() {
     }
 }
 
-/// Bytes that cannot be compressed.
+/// Returns bytes that cannot be compressed.
 fn noise(seed: u8, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     let mut reader = blake3::Hasher::new().update(&[seed]).finalize_xof();

@@ -128,7 +128,7 @@ fn what_is_left_out_leaves_the_trace_that_its_reason_asks_for() {
             .iter()
             .filter(|dir| dir.listing == Listing::Partial);
         assert_eq!(names(partial.map(|dir| &dir.path)), case.partial, "{about}");
-        // What has a staging directory's name was agreed with nobody.
+        // A path with the name of a staging directory was never agreed to be left out.
         let staging = manifest.gaps().any(|(_, gap)| gap.reason == GapReason::Staging);
         assert_eq!(
             manifest.lacks(&[]).is_empty(),
@@ -226,7 +226,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_kept() {
     );
 }
 
-/// Looks, and does `deed` when the first directory was listed and nothing below it looked at yet.
+/// Scans, and calls `deed` after the first directory was listed and before anything below it is examined.
 fn look_while(place: &Place, deed: impl Fn() + Send + Sync) -> Manifest {
     let done = std::sync::Once::new();
     let meddler = Meddler(|moment| {

@@ -63,7 +63,7 @@ impl Guard {
         self.tops.contains(&id(stat)) || (has_names && self.files().contains(&id(stat)))
     }
 
-    /// The files in the places, read at the first call.
+    /// Returns the files in the places, read at the first call.
     fn files(&self) -> &HashSet<Id> {
         self.files.get_or_init(|| {
             let mut known = HashSet::new();

@@ -1,5 +1,5 @@
-//! Looks at a directory whose names are known: nothing was made, removed or renamed in it since the reference, so its
-//! list is that of the reference, and only the facts of what it names are asked for.
+//! Looks at a directory whose names are known: no name in it was added, removed or renamed since the reference, so the reference
+//! has its list, and only the facts of its entries are read.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::capture::remote_compare::recorded;
 use crate::model::{Directory, Entry, Listing, RelPath};
 use crate::platform::{NodeKind, Stat};
 
-/// An entry that is not what the reference says, by its index: now it is this, or has to be read.
+/// Entry that differs from the reference, by its index, with its new state.
 struct Other {
     index: usize,
     entry: Entry,
@@ -18,8 +18,8 @@ struct Other {
 }
 
 impl Scan<'_> {
-    /// Looks at the directory number `at` of the reference, which has not changed since its parent saw it. `None` when it
-    /// has to be listed after all.
+    /// Looks at the directory number `at` of the reference, which did not change since its parent was read. `None` if it has to
+    /// be listed after all.
     pub(super) fn known(&self, path: &RelPath, seen: &Stat, at: usize) -> Option<Outcome> {
         let reference = &self.walk.reference?;
         let before = reference.earlier.manifest.directories.get(at)?;
@@ -118,7 +118,7 @@ pub(super) fn has_all_names(directory: &Directory) -> bool {
     directory.all_named && directory.listing == Listing::Proven && directory.gaps.is_empty()
 }
 
-/// The directory with some entries replaced; the same one when there are none.
+/// Returns the directory with some entries replaced; the same one if there are none.
 fn with(at: usize, before: &Arc<Directory>, others: Vec<Other>) -> Scanned {
     let mut directory = Arc::clone(before);
     let mut pending = Vec::new();
@@ -137,7 +137,7 @@ fn with(at: usize, before: &Arc<Directory>, others: Vec<Other>) -> Scanned {
     }
 }
 
-/// The place of `path` among sorted directories, not before `start`; near it is found fast.
+/// Returns the index of `path` among sorted directories, not before `start`. A near one is found fast.
 fn find_from(directories: &[Arc<Directory>], start: usize, path: &RelPath) -> Option<usize> {
     let rest = directories.get(start..)?;
     let mut reach = 1;

@@ -8,7 +8,7 @@ use crate::capture::Limits;
 use crate::model::add_sizes;
 use crate::platform::{NodeKind, Stat};
 
-/// The sums of one walk.
+/// Totals of one walk.
 #[derive(Default)]
 pub(super) struct Tally {
     entries: AtomicU64,
