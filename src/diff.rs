@@ -25,7 +25,7 @@ pub use settings::{Setting, compare_settings, withheld_settings};
 pub use withheld::{WithheldChange, WithheldKind, compare_withheld};
 pub use words::{word_changes, word_marks};
 
-/// What stands for a value that is not shown.
+/// Text that replaces a hidden value.
 const HIDDEN: &str = "(hidden; --show-secrets shows it)";
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::collections::{BinaryHeap, HashMap};
 
 use crate::git::{ObjectKind, Oid, Repository};
 
-/// So many are listed.
+/// Maximum number of listed commits.
 const MOST_COMMITS: usize = 100;
-/// So many are looked at to find them.
+/// Maximum number of commits that are examined to find them.
 const MOST_SEEN: usize = 50_000;
-/// So many more are followed, for clocks that were wrong.
+/// Number of further commits that are followed, in case clocks were wrong.
 const SLOP: u32 = 256;
 
 /// A commit in one line.
@@ -25,11 +25,11 @@ pub struct CommitLine {
 pub struct Commits {
     /// Up to a hundred.
     pub listed: Vec<CommitLine>,
-    /// There are more, or some could not be read.
+    /// True if there are more, or some could not be read.
     pub more: bool,
 }
 
-/// The commits that `tips` reach and `not` do not, the newest first. Commits are looked for in all of `sides`.
+/// Returns the commits that `tips` reach and `not` do not, the newest first. Commits are looked up in all of `sides`.
 pub(super) fn between(sides: &[&Repository<'_>], tips: &[Oid], not: &[Oid]) -> Commits {
     let mut walk = Walk {
         sides,
@@ -67,11 +67,11 @@ pub(super) fn between(sides: &[&Repository<'_>], tips: &[Oid], not: &[Oid]) -> C
     }
 }
 
-/// A commit on the way.
+/// Commit that the walk has met.
 struct Seen {
-    /// The other side reaches it.
+    /// True if the other side reaches it.
     old: bool,
-    /// Its parents were not followed yet.
+    /// True if its parents were not followed yet.
     waits: bool,
     time: i64,
     subject: String,
@@ -81,16 +81,16 @@ struct Seen {
 struct Walk<'w> {
     sides: &'w [&'w Repository<'w>],
     seen: HashMap<Oid, Seen>,
-    /// Those that wait, the newest first.
+    /// Commits whose parents were not followed yet, the newest first.
     queue: BinaryHeap<(i64, Oid)>,
-    /// How many of them only one side reaches.
+    /// Number of them that only one side reaches.
     fresh: usize,
-    /// Some could not be read, or there are too many.
+    /// True if some could not be read, or there are too many.
     more: bool,
 }
 
 impl Walk<'_> {
-    /// Follows the newest that waits; `false` when none does.
+    /// Follows the newest commit in the queue; returns false if there is none.
     fn advance(&mut self) -> bool {
         let Some((_, oid)) = self.queue.pop() else {
             return false;
@@ -107,7 +107,7 @@ impl Walk<'_> {
         true
     }
 
-    /// What a tag names; a commit itself.
+    /// Returns the commit that a tag names, or the commit itself.
     fn commit_of(&self, tip: &Oid) -> Oid {
         let mut peeled = self.sides.iter().map(|side| side.peel(tip));
         let commit = peeled.find_map(|peeled| match peeled {

@@ -15,9 +15,9 @@ use crate::model::{Directory, Entry, EntryKind, Listing, Manifest, Name, PathCou
 /// One of the two states.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
-    /// What was there; `None` when the mount root did not exist.
+    /// Manifest of that state; `None` if the mount root did not exist.
     pub manifest: Option<&'a Manifest>,
-    /// What excludes left out, sorted; a stored manifest has none.
+    /// Excluded paths, sorted; a stored manifest has none.
     pub skipped: &'a [Skipped],
 }
 
@@ -46,13 +46,13 @@ pub enum ChangeKind {
 pub struct Change {
     /// Below the mount root; the root itself when only its metadata, or all of it, differs.
     pub path: RelPath,
-    /// How.
+    /// Kind of the difference.
     pub kind: ChangeKind,
     /// The earlier state.
     pub from: Option<Entry>,
     /// The later state.
     pub to: Option<Entry>,
-    /// For [`ChangeKind::Renamed`]: where it was.
+    /// Earlier path of a [`ChangeKind::Renamed`].
     pub from_path: Option<RelPath>,
 }
 
@@ -61,16 +61,16 @@ pub struct Change {
 pub struct NotCovered {
     /// Below the mount root.
     pub path: RelPath,
-    /// Why, in words.
+    /// Reason, in words.
     pub reason: String,
 }
 
-/// The result.
+/// Result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// What differs, sorted by path.
+    /// Paths that differ, sorted.
     pub changes: Vec<Change>,
-    /// What cannot be told, sorted by path.
+    /// Paths that cannot be compared, sorted.
     pub not_covered: Vec<NotCovered>,
 }
 
@@ -80,7 +80,7 @@ enum Found<'a> {
     Unknown(String),
 }
 
-/// Finds directories that are asked for in the order of their paths.
+/// Finds directories; the caller must ask for them in path order.
 struct Ahead<'a>(&'a [Arc<Directory>]);
 
 impl<'a> Ahead<'a> {
@@ -100,7 +100,7 @@ impl<'a> Ahead<'a> {
     }
 }
 
-/// Counts how two manifests differ; `None` stands for a mount root that did not exist.
+/// Counts the differences between two manifests; `None` stands for a mount root that did not exist.
 #[must_use]
 pub fn count_changes(from: Option<&Manifest>, to: Option<&Manifest>) -> PathCounts {
     let side = |manifest| Side {
@@ -193,7 +193,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Every name that either side has in a directory, sorted.
+/// Returns every name that either side has in a directory, sorted.
 fn names<'a>(dirs: (Option<&'a Directory>, Option<&'a Directory>)) -> BTreeSet<&'a Name> {
     let both = [dirs.0, dirs.1].into_iter().flatten();
     both.flat_map(|dir| dir.entries.iter().map(|entry| &entry.name))
@@ -259,7 +259,7 @@ fn push(changes: &mut Vec<Change>, path: &RelPath, from: Option<&Entry>, to: Opt
     });
 }
 
-/// How two states of one path differ, if they do.
+/// Returns the difference between two states of one path, if any.
 fn difference(old: &Entry, new: &Entry) -> Option<ChangeKind> {
     if std::mem::discriminant(&old.kind) != std::mem::discriminant(&new.kind) {
         return Some(ChangeKind::Type);

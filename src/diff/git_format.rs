@@ -7,7 +7,7 @@ use flate2::write::ZlibEncoder;
 
 use crate::model::{Entry, EntryKind, RelPath};
 
-/// The mode that git has for an entry: 100644, 100755 or 120000. `None`: git has no such object.
+/// Returns git's mode for an entry: 100644, 100755 or 120000. `None` if git has no such object.
 #[must_use]
 pub fn git_mode(entry: &Entry) -> Option<&'static str> {
     match entry.kind {
@@ -22,7 +22,7 @@ pub fn git_mode(entry: &Entry) -> Option<&'static str> {
     }
 }
 
-/// A name as git prints it with `core.quotePath`: as it is, or in double quotes with octal escapes.
+/// Returns a name as git prints it with `core.quotePath`: as it is, or in double quotes with octal escapes.
 #[must_use]
 pub fn quoted_name(name: &[u8]) -> String {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
@@ -48,7 +48,7 @@ pub fn quoted_name(name: &[u8]) -> String {
     shown
 }
 
-/// Returns true if `git apply` takes no patch for the path: it lies in a `.git`, or in what some file system takes for one.
+/// Returns true if `git apply` refuses the path: it is in a `.git`, or in a name that some file system treats as one.
 #[must_use]
 pub fn is_refused_by_git(path: &RelPath, entry: Option<&Entry>) -> bool {
     let is_link = entry.is_some_and(|entry| matches!(entry.kind, EntryKind::Symlink(_)));
@@ -77,7 +77,7 @@ pub fn is_refused_by_git(path: &RelPath, entry: Option<&Entry>) -> bool {
     })
 }
 
-/// The lines of a `GIT binary patch`: the new content, and the old one for the way back.
+/// Returns the lines of a `GIT binary patch`: the new content, and the old one for the way back.
 #[must_use]
 pub fn binary_patch(old: &[u8], new: &[u8]) -> Vec<String> {
     let mut lines = vec!["GIT binary patch".to_owned()];
@@ -91,7 +91,7 @@ pub fn binary_patch(old: &[u8], new: &[u8]) -> Vec<String> {
     lines
 }
 
-/// Bytes on one line.
+/// Number of bytes on one line.
 const LINE: usize = 52;
 
 /// git's base 85.
@@ -105,7 +105,7 @@ fn deflated(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-/// One line: a letter for the number of bytes, then five letters for each four bytes, filled up with zeros.
+/// Encodes one line: a letter for the number of bytes, then five letters for each four bytes, padded with zeros.
 fn encoded(bytes: &[u8]) -> String {
     let count = u8::try_from(bytes.len()).unwrap_or(0);
     let mut line = String::new();

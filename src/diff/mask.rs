@@ -5,7 +5,7 @@ use crate::redact::{Strictness, is_secret_user};
 const HIDDEN: &[u8] = b"(hidden)";
 const AUTHORIZATION: &[u8] = b"authorization:";
 
-/// The line without it. Everything else stays.
+/// Returns the line without credentials. Everything else stays.
 pub(super) fn masked(line: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len());
     let mut rest = line;

@@ -1,4 +1,4 @@
-//! The unified patch of one change: text line by line; binary, large and secret content is said, not shown.
+//! Unified patch of one change: text line by line; binary, large and secret content is only mentioned.
 
 use std::time::Duration;
 
@@ -17,22 +17,22 @@ pub enum Content {
     Bytes(Vec<u8>),
     /// More than is shown; the size in bytes.
     Large(u64),
-    /// It could not be loaded; why.
+    /// The content could not be loaded; the reason.
     Unavailable(String),
 }
 
-/// How to show.
+/// Options for a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatchOptions {
     /// Unchanged lines around a change.
     pub context: usize,
-    /// Show also what only its owner may read and what usually holds secrets.
+    /// True to show content that only its owner may read, or that usually holds secrets.
     pub show_secrets: bool,
-    /// Hide it whatever it is.
+    /// True to hide the content in any case.
     pub hides: bool,
 }
 
-/// What happened to one line.
+/// Kind of a line in a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Unchanged.
@@ -47,10 +47,10 @@ pub enum Line {
     NoNewline,
 }
 
-/// The content part of a patch.
+/// Content part of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Nothing to show: a directory, or only metadata differ.
+    /// No content to show: a directory, or only metadata differ.
     Nothing,
     /// Lines without their newline, as raw bytes: the caller makes them safe to print.
     Lines(Vec<(Line, Vec<u8>)>),
@@ -64,7 +64,7 @@ pub enum Body {
     Unavailable(String),
 }
 
-/// One change with what its content became.
+/// Patch of one change, with its line counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
     /// The part to print.
@@ -75,10 +75,10 @@ pub struct Patch {
     pub removed: u64,
 }
 
-/// More than this is not compared line by line.
+/// Maximum bytes of a file that is compared line by line.
 pub const MAX_TEXT: u64 = 4 << 20;
 
-/// How long one file may take; a slow pair is then shown coarser, never wrong.
+/// Time limit for one file; a slow pair is then shown more coarsely, never wrongly.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Returns true if the content of this path is hidden by default.
@@ -119,10 +119,10 @@ pub fn is_secret_path(path: &RelPath, entry: Option<&Entry>) -> bool {
             .any(|part| PLACES.iter().any(|place| part == place.as_bytes()))
 }
 
-/// Options for showing the content of a change.
+/// Content of both sides of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// Nothing: a directory, or only metadata differ.
+    /// No content: a directory, or only metadata differ.
     Nothing,
     /// Content that is not shown without `--show-secrets`.
     Hidden,
@@ -134,8 +134,8 @@ pub enum Contents {
     Both(Vec<u8>, Vec<u8>),
 }
 
-/// Returns both sides of one change. `load` gives the content of the earlier (`false`) and the later (`true`) side; it is asked only
-/// when content will be shown.
+/// Returns both sides of one change. `load` returns the content of the earlier (`false`) or the later (`true`) side; it is called
+/// only if content will be shown.
 pub fn contents(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) -> Content) -> Contents {
     let has_content = |entry: &Option<Entry>| {
         entry
@@ -169,7 +169,7 @@ pub fn contents(change: &Change, options: PatchOptions, mut load: impl FnMut(boo
     }
 }
 
-/// The patch of one change. `load` is that of [`contents`].
+/// Returns the patch of one change. `load` is that of [`contents`].
 pub fn patch(change: &Change, options: PatchOptions, load: impl FnMut(bool) -> Content) -> Patch {
     let plain = |body| Patch {
         body,
@@ -188,13 +188,13 @@ pub fn patch(change: &Change, options: PatchOptions, load: impl FnMut(bool) -> C
     }
 }
 
-/// Returns true if a line of the text signs in somewhere, which [`texts`] hides.
+/// Returns true if a line of the text holds a login, which [`texts`] hides.
 #[must_use]
 pub fn holds_passwords(text: &[u8]) -> bool {
     split(text).into_iter().any(|line| masked(line) != line)
 }
 
-/// The patch between two texts that are no snapshot's, without passwords in addresses.
+/// Returns the patch between two texts that belong to no snapshot, without passwords in addresses.
 #[must_use]
 pub fn texts(old: &[u8], new: &[u8], context: usize) -> Patch {
     let options = PatchOptions {
@@ -220,18 +220,18 @@ fn bytes(content: Content) -> Vec<u8> {
     }
 }
 
-/// A NUL within the first 8000 bytes, as git decides.
+/// Returns true if the first 8000 bytes hold a NUL, as git decides.
 #[must_use]
 pub fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(8000).any(|b| *b == 0)
 }
 
-/// The lines with their newlines. Nothing else ends one: a carriage return is a part of its line, as for diff(1) and patch(1).
+/// Splits the text into lines with their newlines. A carriage return is a part of its line, as for diff(1) and patch(1).
 fn split(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// The patch between two texts; passwords in addresses are shown with [`PatchOptions::show_secrets`].
+/// Returns the patch between two texts; [`PatchOptions::show_secrets`] shows passwords in addresses.
 #[must_use]
 pub fn lines(old: &[u8], new: &[u8], options: PatchOptions) -> Patch {
     let shown = |text: &[u8]| match options.show_secrets {

@@ -35,8 +35,8 @@ pub fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
     paired
 }
 
-/// Which deleted regular file each added one was, by their numbers. Empty files say nothing about where they came from and are left.
-/// The same inode is preferred, then a pair that keeps its name.
+/// Returns the index of the deleted regular file that each added one was. Empty files prove no origin and are not paired. The
+/// same inode is preferred, then a pair that keeps its name.
 #[must_use]
 pub fn renames(changes: &[&Change]) -> HashMap<usize, usize> {
     let any = |kind| changes.iter().any(|change| movable(change, kind).is_some());
@@ -89,8 +89,8 @@ enum Alike {
     Content,
 }
 
-/// Every pair of an earlier and a later path of one object: what [`renames`] shows, and what moved in a way that is shown as other
-/// changes, because a path was taken, or the object is no regular file or an empty one. Directories come first.
+/// Returns every pair of an earlier and a later path of one object. Besides [`renames`], it finds moves that appear as other
+/// changes, because a path was taken, or the object is empty or no regular file. Directories come first.
 #[must_use]
 pub fn moved(changes: &[Change]) -> Vec<(RelPath, RelPath)> {
     let all: Vec<&Change> = changes.iter().collect();

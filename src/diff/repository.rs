@@ -1,4 +1,4 @@
-//! What changed about a git repository, read from its files: first what makes git run programs, then HEAD, branches, commits,
+//! Changes of a git repository, read from its files: first settings that make git run programs, then HEAD, branches, commits,
 //! index, stashes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,43 +11,43 @@ use crate::git::{
 };
 use crate::model::RelPath;
 
-/// So many doubts are told.
+/// Maximum number of reported doubts.
 const MOST_DOUBTS: usize = 20;
 
-/// Something that makes git run a program, and was changed.
+/// Changed item that makes git run a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Execution {
-    /// What it is: `hook pre-commit`, `core.fsmonitor`.
+    /// Name of the item: `hook pre-commit`, `core.fsmonitor`.
     pub what: String,
-    /// Its value before; `None`: it was not there.
+    /// Earlier value; `None` if it is new.
     pub was: Option<String>,
-    /// Its value now; `None`: it is gone.
+    /// Current value; `None` if it is gone.
     pub now: Option<String>,
 }
 
-/// A ref that was moved, made or removed.
+/// Ref that was moved, created or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefMove {
-    /// e.g. `refs/heads/main`.
+    /// Full name, such as `refs/heads/main`.
     pub name: Vec<u8>,
-    /// Before.
+    /// Earlier object; `None` if the ref is new.
     pub from: Option<Oid>,
-    /// Now.
+    /// Current object; `None` if the ref is gone.
     pub to: Option<Oid>,
 }
 
-/// What changed about one repository.
+/// Changes of one repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepositoryChange {
-    /// What is git's own: `.git`, or the repository itself when it is bare.
+    /// Git directory: `.git`, or the repository itself if it is bare.
     pub own: RelPath,
-    /// It was not there before.
+    /// True if the repository is new.
     pub appeared: bool,
-    /// It is not there any more.
+    /// True if the repository is gone.
     pub vanished: bool,
-    /// What makes git run programs.
+    /// Changed items that make git run programs.
     pub executions: Vec<Execution>,
-    /// Where HEAD pointed and points, when that differs.
+    /// HEAD before and after; `None` if it did not change.
     pub head: Option<(Head, Head)>,
     /// Refs that differ.
     pub refs: Vec<RefMove>,
@@ -55,22 +55,22 @@ pub struct RepositoryChange {
     pub made: Commits,
     /// Commits that only the earlier state reaches.
     pub lost: Commits,
-    /// Commits that were made meanwhile and given up: HEAD was at them, and only its reflog has them now.
+    /// Commits that were made and abandoned meanwhile: HEAD was at them, and only its reflog still has them.
     pub given_up: Commits,
     /// Paths of the index that differ.
     pub staged: u64,
-    /// How many stashes there were and are.
+    /// Number of stashes before and after.
     pub stashes: (u64, u64),
-    /// What was and is in the middle: a merge, a rebase.
+    /// Unfinished operations before and after: a merge, a rebase.
     pub operations: (Vec<Operation>, Vec<Operation>),
-    /// What could not be read, and is therefore not told.
+    /// Messages about parts that could not be read, and are therefore not compared.
     pub doubts: Vec<String>,
     /// The files that configuration was read from.
     pub configs: BTreeSet<RelPath>,
 }
 
 impl RepositoryChange {
-    /// Keeps what was changed, and not to what: only its owner may read the configuration.
+    /// Hides the values of changed settings, because only their owner may read the configuration.
     pub fn hide_values(&mut self) {
         let hidden = || HIDDEN.to_owned();
         for execution in &mut self.executions {
@@ -84,7 +84,7 @@ impl RepositoryChange {
         }
     }
 
-    /// Whether there is nothing to tell.
+    /// Returns true if nothing changed.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         let bare = Self {
@@ -113,7 +113,7 @@ struct State {
     doubts: Vec<String>,
 }
 
-/// Compares a repository before and after, `own` being what is git's. `changes` are those of the whole mount.
+/// Compares a repository before and after; `own` is its git directory. `changes` are those of the whole mount.
 #[must_use]
 pub fn compare_repository<'f>(
     own: &RelPath,
@@ -202,7 +202,7 @@ impl State {
         state
     }
 
-    /// Every commit that something leads to.
+    /// Returns every commit that HEAD or a ref names.
     fn tips(&self) -> Vec<Oid> {
         let stash = self.refs.values().copied();
         self.head.commit.into_iter().chain(stash).collect()
@@ -228,7 +228,7 @@ fn executions(was: &State, is: &State) -> Vec<Execution> {
     found
 }
 
-/// Hooks whose content changed, though they are there before and after.
+/// Returns the hooks that exist on both sides with different content.
 fn touched_hooks(own: &RelPath, changes: &[Change], known: &[Execution]) -> Vec<Execution> {
     let hook = |change: &Change| {
         let (dir, name) = change.path.split()?;
@@ -245,7 +245,7 @@ fn touched_hooks(own: &RelPath, changes: &[Change], known: &[Execution]) -> Vec<
     changes.iter().filter_map(hook).collect()
 }
 
-/// Lines of `.gitattributes` that give paths to a driver.
+/// Returns the changed lines of `.gitattributes` that assign paths to a driver.
 fn attributes(
     work: &RelPath,
     before: Option<&dyn Files>,
@@ -302,7 +302,7 @@ fn staged(was: &State, is: &State) -> u64 {
     differs.count() as u64
 }
 
-/// Where a repository has its configuration.
+/// Returns the configuration files of a repository.
 fn configs(repository: &Repository<'_>) -> Vec<RelPath> {
     let shared = repository.shared_git_dir().map(|dir| below(dir, "config"));
     let own = repository.git_dir().into_iter();

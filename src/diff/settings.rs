@@ -1,5 +1,5 @@
-//! What a change of agents' settings means: JSON and TOML compared key by key, with what starts programs or grants rights first, and
-//! without a value that looks like a secret.
+//! Changes of agents' settings: JSON and TOML compared key by key. Settings that start programs or grant rights come first, and
+//! values that look like secrets are hidden.
 
 mod secrets;
 
@@ -14,20 +14,20 @@ use crate::git::{Files, whole};
 use crate::model::{Coverage, Entry, RelPath};
 use crate::redact::{WITHHELD, is_secret_key};
 
-/// A larger file is no settings.
+/// Maximum bytes of a settings file.
 const LARGEST: u64 = 4 << 20;
-/// So many are told of one file, and of one mount.
+/// Maximum number of reported settings of one file, and of one mount.
 const MOST_OF_FILE: usize = 200;
 const MOST: usize = 5000;
-/// So many values, and so many bytes of keys, are taken out of one file.
+/// Maximum number of values of one file, and maximum bytes of their keys.
 const MOST_LEAVES: usize = 50_000;
 const MOST_KEYS: usize = 8 << 20;
-/// So much of a value is told.
+/// Maximum number of characters of a shown value.
 const LONGEST: usize = 160;
-/// Instead of a value, where a file or a side cannot be taken apart.
+/// Text that replaces the value of a file or side that cannot be parsed.
 const UNREAD: &str = "(it cannot be read by key)";
 
-/// Parts of keys that start programs, or say what an agent may do.
+/// Parts of keys that start programs, or set what an agent may do.
 const GRANTING: &[&str] = &[
     "hook",
     "mcp",
@@ -51,7 +51,7 @@ const GRANTING: &[&str] = &[
     "danger",
     "args",
 ];
-/// Directories in which files are run, or read as orders.
+/// Directories whose files are run, or read as instructions.
 const PLACES: &[&str] = &[
     "hooks",
     "plugins",
@@ -63,26 +63,26 @@ const PLACES: &[&str] = &[
     "rules",
     "prompts",
 ];
-/// Files that are read as orders.
+/// Files that are read as instructions.
 const ORDERS: &[&str] = &["CLAUDE.md", "AGENTS.md", "GEMINI.md", "opencode.jsonc"];
 
-/// One setting that is not what it was.
+/// One changed setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The file, below the mount root.
     pub path: RelPath,
     /// The key in it, dotted; empty for the file itself.
     pub key: String,
-    /// It starts programs, or grants or takes rights.
+    /// True if the setting starts programs, or grants or takes rights.
     pub grants: bool,
-    /// What it was; none: it was not there.
+    /// Earlier value; `None` if the setting is new.
     pub was: Option<String>,
-    /// What it is; none: it is not there.
+    /// Current value; `None` if the setting is gone.
     pub now: Option<String>,
 }
 
-/// Tells what of the settings among `changes` differs, what grants first. `show_secrets` shows values that look secret, and those of files
-/// that only their owner may read.
+/// Returns the changed settings among `changes`, those that grant rights first. `show_secrets` shows values that look secret, and
+/// those of files that only their owner may read.
 #[must_use]
 pub fn compare_settings(
     changes: &[Change],
@@ -155,7 +155,7 @@ enum Show {
 
 type Leaves = Vec<(String, Value)>;
 
-/// The keys of a settings file on both sides. `None`: it is none.
+/// Returns the keys of a settings file on both sides; `None` if it is not one.
 fn keys(change: &Change, before: Option<&dyn Files>, after: Option<&dyn Files>) -> Option<(Leaves, Leaves)> {
     let (_, name) = change.path.split()?;
     let parse: fn(&[u8]) -> Option<Value> = match name.as_bytes().rsplit(|byte| *byte == b'.').next()? {
@@ -178,7 +178,8 @@ fn keys(change: &Change, before: Option<&dyn Files>, after: Option<&dyn Files>) 
     Some((side(&change.from, before), side(&change.to, after)))
 }
 
-/// Every value that holds no other one by key. What a list holds has no place: it came or went. `false`: there is too much of it.
+/// Collects every value that holds no other one by key. Elements of a list have no position: each was added or removed. Returns
+/// false if there are too many values.
 fn take_apart(key: String, value: Value, leaves: &mut Leaves, keys: &mut usize) -> bool {
     *keys += key.len();
     if leaves.len() >= MOST_LEAVES || *keys > MOST_KEYS {
@@ -262,7 +263,7 @@ fn grants(key: &str) -> bool {
     GRANTING.iter().any(|part| key.contains(part))
 }
 
-/// Whether something within a value of a list has a key that grants; what cannot be read may.
+/// Returns true if something within a value of a list has a key that grants rights; an unreadable value may.
 fn holds_grant(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.iter().any(|(key, value)| grants(key) || holds_grant(value)),
@@ -291,7 +292,7 @@ fn shown(key: &str, value: &Value, show: Show) -> String {
     }
 }
 
-/// What is known of settings by their secrets alone: those that are another one now, and files that cannot be read by key any more.
+/// Returns the changes of settings that only their secrets show: changed secrets, and files that can no longer be read by key.
 #[must_use]
 pub fn withheld_settings(withheld: &[WithheldChange], coverage: &Coverage) -> Vec<Setting> {
     let mut found = Vec::new();
@@ -319,7 +320,7 @@ pub fn withheld_settings(withheld: &[WithheldChange], coverage: &Coverage) -> Ve
     found
 }
 
-/// A file that is run, or read as orders, by where it lies or what it is.
+/// Returns the setting for a file that is run or read as instructions, judged by its place, mode or name.
 fn by_place(change: &Change) -> Option<Setting> {
     let executes = |entry: &Entry| entry.mode & 0o111 != 0 && entry.content().is_some();
     let is_run = [&change.from, &change.to].into_iter().flatten().any(executes);

@@ -1,4 +1,4 @@
-//! Comparisons of trees that are made up.
+//! Comparisons of invented trees.
 
 mod pairs;
 mod patches;
@@ -20,7 +20,7 @@ pub(crate) fn path(text: &str) -> RelPath {
     RelPath::new(text.as_bytes()).unwrap()
 }
 
-/// An object of no particular name.
+/// Returns an object with an arbitrary name.
 pub(crate) fn object(kind: EntryKind, mode: u32) -> Entry {
     Entry {
         name: Name::new(b"x").unwrap(),
@@ -68,7 +68,7 @@ pub(crate) fn with_xattr(mut entry: Entry, value: &str) -> Entry {
     entry
 }
 
-/// A name of the file whose first name is `first`, one of `nlink`.
+/// Returns one of `nlink` names of the file whose first name is `first`.
 pub(crate) fn linked(entry: Entry, first: Option<&str>, nlink: u32) -> Entry {
     Entry {
         link: first.map(path),
@@ -79,7 +79,7 @@ pub(crate) fn linked(entry: Entry, first: Option<&str>, nlink: u32) -> Entry {
     }
 }
 
-/// A mount in the making.
+/// Mount under construction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) entries: BTreeMap<RelPath, Entry>,
@@ -88,7 +88,7 @@ pub(crate) struct Tree {
     skipped: Vec<RelPath>,
 }
 
-/// A tree of these paths; what lies above them must be among them.
+/// Returns a tree of these paths, which must include all their parents.
 pub(crate) fn tree<'a>(entries: impl IntoIterator<Item = (&'a str, Entry)>) -> Tree {
     Tree {
         entries: entries.into_iter().map(|(at, entry)| (path(at), entry)).collect(),
@@ -97,20 +97,20 @@ pub(crate) fn tree<'a>(entries: impl IntoIterator<Item = (&'a str, Entry)>) -> T
 }
 
 impl Tree {
-    /// Nothing is known of `at` but that it is there.
+    /// Makes `at` a gap: it exists, and nothing else is known of it.
     pub(crate) fn gap(mut self, at: &str) -> Self {
         self.gaps
             .insert(path(at), GapReason::Unreadable("permission denied".to_owned()));
         self
     }
 
-    /// How far the list of a directory can be trusted.
+    /// Sets how far the list of a directory can be trusted.
     pub(crate) fn listing(mut self, at: &str, listing: Listing) -> Self {
         self.listings.insert(path(at), listing);
         self
     }
 
-    /// An exclude left `at` out.
+    /// Makes `at` an excluded path.
     pub(crate) fn skip(mut self, at: &str) -> Self {
         self.skipped.push(path(at));
         self

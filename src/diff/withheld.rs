@@ -1,28 +1,28 @@
-//! Credentials that no snapshot holds: whether they changed, told without a byte of them.
+//! Changes of credentials that no snapshot holds, reported without a byte of their content.
 
 use std::collections::BTreeMap;
 
 use crate::model::{Manifest, RelPath, WithheldFact};
 
-/// What became of a credential.
+/// Change of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithheldKind {
-    /// It was not there before.
+    /// New credential.
     Added,
-    /// Its content, or what it is, differs.
+    /// Changed content or type.
     Modified,
-    /// Only its permissions or owner differ.
+    /// Changed permissions or owner only.
     Metadata,
-    /// It is a settings file, and a secret in it is not what it was.
+    /// Changed secret in a settings file.
     Secret,
-    /// It is gone.
+    /// Deleted credential.
     Deleted,
-    /// It cannot be told.
+    /// Unknown change: one side could not be read, or both are too large to compare.
     Unknown,
 }
 
 impl WithheldKind {
-    /// For a sentence about the credential.
+    /// Returns the end of a sentence about the credential.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -41,16 +41,16 @@ impl WithheldKind {
 pub struct WithheldChange {
     /// Below the mount root.
     pub path: RelPath,
-    /// What became of it.
+    /// Kind of the change.
     pub kind: WithheldKind,
-    /// In settings: where the secrets stand that are on both sides and differ.
+    /// In settings: keys of the secrets that exist on both sides and differ.
     pub keys: Vec<Vec<String>>,
-    /// It is new, and no key of it can be read.
+    /// True for a new file of which no key can be read.
     pub is_unread: bool,
 }
 
 impl WithheldChange {
-    /// Whether what became of it shows in two manifests, with what was there on both sides.
+    /// Returns true if the two manifests show the change as well.
     #[must_use]
     pub fn is_told_by(&self, (before, after): (Option<&Manifest>, Option<&Manifest>)) -> bool {
         let is_there = |side: Option<&Manifest>| side.is_some_and(|side| side.entry(&self.path).is_some());
@@ -58,14 +58,14 @@ impl WithheldChange {
         match self.kind {
             WithheldKind::Added => is,
             WithheldKind::Deleted => was,
-            // That it is another one is all that is told of a secret.
+            // A manifest does not show that a secret changed.
             WithheldKind::Secret => false,
             _ => was && is,
         }
     }
 }
 
-/// Compares what was recorded of credentials. Without what is there now nothing of them can be told.
+/// Compares the recorded facts of credentials. If `after` is `None`, every change is unknown.
 #[must_use]
 pub fn compare_withheld(before: &[WithheldFact], after: Option<&[WithheldFact]>) -> Vec<WithheldChange> {
     let Some(after) = after else {
@@ -108,7 +108,7 @@ pub fn compare_withheld(before: &[WithheldFact], after: Option<&[WithheldFact]>)
     changes
 }
 
-/// Where the secrets stand that are on both sides and differ.
+/// Returns the keys of the secrets that exist on both sides and differ.
 fn other_secrets(was: &WithheldFact, is: &WithheldFact) -> Vec<Vec<String>> {
     let (Some(was), Some(is)) = (&was.settings, &is.settings) else {
         return Vec::new();
@@ -125,7 +125,7 @@ fn other_secrets(was: &WithheldFact, is: &WithheldFact) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Settings without any are files like others.
+/// Returns true unless the facts are those of settings without secrets, which are compared as ordinary files.
 fn has_secrets(fact: &WithheldFact) -> bool {
     let settings = fact.settings.as_ref();
     settings.is_none_or(|settings| !settings.secrets.is_empty())
@@ -135,7 +135,7 @@ fn changed(was: &WithheldFact, is: &WithheldFact) -> Option<WithheldKind> {
     if was.error.is_some() || is.error.is_some() {
         return (was != is).then_some(WithheldKind::Unknown);
     }
-    // What else changed in settings is told as a change of the file.
+    // Other changes in settings are reported as changes of the file.
     if was.settings.is_some() && is.settings.is_some() {
         return (was.digest != is.digest).then_some(WithheldKind::Secret);
     }

@@ -1,4 +1,4 @@
-//! Which words of a line differ from the line that it was, or became.
+//! Words that differ between a removed line and the added line in its place.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use similar::{ChangeTag, TextDiff};
 use super::Line;
 use super::patch::PATIENCE;
 
-/// Longer lines, in bytes, are not looked at word by word.
+/// Maximum bytes of a line that is compared word by word.
 const LONGEST: usize = 2_000;
 
-/// What two lines must have in common, between 0 and 1, so that one is shown as the other changed.
+/// Minimum similarity, between 0 and 1, of two lines that are compared word by word.
 const LIKE: f32 = 0.3;
 
-/// Of each line the byte ranges that differ from its counterpart: of lines that were removed and others added in their place the first
-/// is compared with the first, and so on. Nothing for lines without a counterpart, and for those that have too little in common.
+/// Returns for each line the byte ranges that differ from its counterpart. Removed lines are paired in order with the lines added
+/// in their place. Lines without a counterpart, or with too little in common, have no ranges.
 #[must_use]
 pub fn word_marks(lines: &[(Line, String)]) -> Vec<Vec<Range<usize>>> {
     let mut marks = vec![Vec::new(); lines.len()];
@@ -42,7 +42,8 @@ pub fn word_marks(lines: &[(Line, String)]) -> Vec<Vec<Range<usize>>> {
     marks
 }
 
-/// Both texts as one, cut where words differ: [`Line::Removed`] stood only in the earlier one, [`Line::Added`] only in the later one.
+/// Returns both texts as one, cut where words differ: [`Line::Removed`] is only in the earlier one, [`Line::Added`] only in the
+/// later one.
 #[must_use]
 pub fn word_changes(before: &str, after: &str) -> Vec<(Line, String)> {
     let diff = TextDiff::configure().timeout(PATIENCE).diff_words(before, after);
@@ -82,7 +83,7 @@ fn differing(before: &str, after: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>
     (old, new)
 }
 
-/// Adds a range, to the last one where they touch; gives where it ends.
+/// Adds a range, or extends the last one if they touch. Returns its end.
 fn marked(ranges: &mut Vec<Range<usize>>, from: usize, length: usize) -> usize {
     let end = from + length;
     match ranges.last_mut().filter(|last| last.end == from) {

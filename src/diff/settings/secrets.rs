@@ -1,16 +1,16 @@
-//! Which values of settings look like secrets. What is in doubt is hidden.
+//! Recognition of settings values that look like secrets. Doubtful values are hidden.
 
 use serde_json::Value;
 
 use crate::diff::HIDDEN;
 use crate::redact::{Strictness, WITHHELD, is_secret, is_secret_key};
 
-/// Whether what follows in a list is a secret.
+/// Returns true if the next element of a list is a secret.
 pub(super) fn is_secret_flag(text: &str) -> bool {
     text.starts_with('-') && !text.contains('=') && is_secret_key(text)
 }
 
-/// Without what looks secret.
+/// Returns the value with everything that looks secret replaced.
 pub(super) fn redacted(value: &Value) -> Value {
     match value {
         Value::Object(map) => {

@@ -32,7 +32,7 @@ fn states() -> Vec<(&'static str, Option<Entry>)> {
     ]
 }
 
-/// What is expected, said for each pair in words and not as the code does it.
+/// Returns the expected change of each pair, stated without the logic of the code under test.
 fn expected(from: &str, to: &str) -> Option<ChangeKind> {
     let class = |state: &str| match state {
         "absent" => 0,

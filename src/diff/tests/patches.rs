@@ -1,4 +1,4 @@
-//! The patch of one change: text is shown, everything else is said.
+//! Patches of one change: text is shown, everything else is only mentioned.
 
 use super::{dir, file, object, path, symlink, with_mode};
 use crate::diff::{Body, Change, ChangeKind, Content, Line, Patch, PatchOptions, patch};
@@ -20,7 +20,7 @@ fn change(at: &str, kind: ChangeKind, from: Option<Entry>, to: Option<Entry>) ->
     }
 }
 
-/// The patch of a file that held `old` and holds `new`.
+/// Returns the patch of a file that held `old` and holds `new`.
 fn texts(old: &[u8], new: &[u8]) -> Patch {
     let change = change("f", ChangeKind::Modified, Some(file("old")), Some(file("new")));
     patch(&change, PLAIN, |later| {
@@ -118,7 +118,7 @@ fn binary_and_large_content_is_said_and_not_shown() {
     );
 }
 
-/// Hidden content must not even be loaded.
+/// Fails the test, because hidden content must not even be loaded.
 fn never(_: bool) -> Content {
     panic!("the content was asked for")
 }

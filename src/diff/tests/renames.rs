@@ -6,7 +6,7 @@ use crate::model::Entry;
 
 type Side = &'static [(&'static str, &'static str)];
 
-/// Files before, files after, and what is said: `old > new`, `+ new`, `- old`, `~ changed`.
+/// Files before, files after, and the expected changes: `old > new`, `+ new`, `- old`, `~ changed`.
 const CASES: &[(&str, Side, Side, &[&str])] = &[
     ("one file", &[("a", "x")], &[("b", "x")], &["a > b"]),
     (

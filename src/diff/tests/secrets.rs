@@ -1,4 +1,4 @@
-//! Whose content is not shown unless it is asked for.
+//! Files whose content is hidden unless the caller asks for it.
 
 use super::{dir, file, path, symlink, with_mode};
 use crate::diff::is_secret_path;

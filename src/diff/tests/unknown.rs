@@ -1,10 +1,10 @@
-//! What one side does not know is neither added nor deleted: it is not covered.
+//! Paths that one side does not know are neither added nor deleted, but not covered.
 
 use super::{Tree, dir, file, path, symlink, tree};
 use crate::diff::compare;
 use crate::model::Listing;
 
-/// How a side comes not to know `d/p`.
+/// Returns the ways in which a side may not know `d/p`.
 fn ways() -> Vec<(&'static str, Tree)> {
     let bare = || tree([("d", dir())]);
     vec![
