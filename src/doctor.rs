@@ -1,5 +1,5 @@
-//! `doctor`: looks at configuration, store, sessions, mounts and program, judges what it sees, and names the next step. It
-//! changes nothing, and nothing that it meets stops it: a damaged thing is a finding.
+//! `doctor`: inspects configuration, store, sessions, mounts and program, judges them, and names the next step. It changes
+//! nothing, and no damage stops it: a damaged object is a finding.
 
 mod clusters;
 mod configuration;
@@ -34,7 +34,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word that people and scripts read.
+    /// Returns the word that people and scripts read.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -72,31 +72,31 @@ pub enum Group {
     Program,
 }
 
-/// What to do about a finding.
+/// Next step for a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A verb of this program with its arguments.
+    /// Arguments of a jackin command.
     Verb(String),
-    /// A line for the shell.
+    /// Line for the shell.
     Shell(String),
-    /// Something that no single line does.
+    /// Advice that no single command can carry out.
     Words(String),
 }
 
-/// One thing that was looked at.
+/// One result of an inspection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about.
+    /// Group that it belongs to.
     pub group: Group,
-    /// How much it weighs.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// What was found. May hold text from outside, which is cleaned when it is shown.
+    /// Description. May hold text from outside, which is cleaned before it is shown.
     pub what: String,
-    /// The file or directory that it is about, when it is about one.
+    /// File or directory that it concerns, if any.
     pub path: Option<PathBuf>,
-    /// What to do; always there for a warning or an error.
+    /// Next step; always present for a warning or an error.
     pub step: Option<Step>,
-    /// For an error: stored data is damaged, or comes from a newer version.
+    /// True for an error about stored data that is damaged, or comes from a newer version.
     pub integrity: bool,
 }
 
@@ -148,49 +148,49 @@ impl Finding {
     }
 }
 
-/// The versions that are in use.
+/// Versions in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versions {
-    /// This program.
+    /// Version of this program.
     pub program: &'static str,
-    /// The form of snapshot records.
+    /// Format of snapshot records.
     pub record: u32,
-    /// The form of archives.
+    /// Format of archives.
     pub archive: u32,
-    /// The catalog's tables.
+    /// Version of the catalog's tables.
     pub catalog: i64,
-    /// The SQLite library.
+    /// Version of the SQLite library.
     pub sqlite: &'static str,
-    /// The zstd library.
+    /// Version of the zstd library.
     pub zstd: &'static str,
 }
 
 /// Sizes of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Where it lies or will lie.
+    /// Directory of the store, which may not exist yet.
     pub path: PathBuf,
-    /// Files in it; `None` when it is not there.
+    /// Number of files in it; `None` if it does not exist.
     pub files: Option<u64>,
-    /// Bytes that it takes up on the disk; `None` when it is not there.
+    /// Bytes that it takes up on the disk; `None` if it does not exist.
     pub bytes: Option<u64>,
-    /// Bytes that are free where it lies; `None` when that cannot be told.
+    /// Free bytes on its file system; `None` if unknown.
     pub free: Option<u64>,
 }
 
-/// Everything that was found.
+/// All findings of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkup {
-    /// In the order of [`Group`]; within one the heaviest first.
+    /// Findings in the order of [`Group`], the most severe of each first.
     pub findings: Vec<Finding>,
-    /// What is in use.
+    /// Versions in use.
     pub versions: Versions,
-    /// The store; `None` when nobody knows where it would lie.
+    /// Sizes of the store; `None` if its directory is unknown.
     pub space: Option<Space>,
 }
 
 impl Checkup {
-    /// The heaviest finding.
+    /// Returns the highest severity of all findings.
     #[must_use]
     pub fn worst(&self) -> Severity {
         self.findings
@@ -200,7 +200,7 @@ impl Checkup {
             .unwrap_or(Severity::Ok)
     }
 
-    /// Whether some error is damage of stored data, or data of a newer version.
+    /// Returns true if an error is about stored data that is damaged or of a newer version.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.findings
@@ -209,7 +209,7 @@ impl Checkup {
     }
 }
 
-/// Looks at everything. `program` is the file that runs, when that is known.
+/// Inspects everything. `program` is the running file, if known.
 #[must_use]
 pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     let mut findings = Vec::new();
@@ -219,7 +219,7 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     let root = root.map(|root| Layout::new(root).kept_by(environment.operator));
     let survey = root.as_ref().and_then(Survey::of);
     let space = permissions::judge(environment, survey.as_ref(), &mut findings);
-    // Nothing is said about what could not be seen; why it could not is said above.
+    // Parts that could not be read get no finding here; the reason is reported above.
     let closed = survey.as_ref().is_some_and(Survey::is_closed);
     if let Some(survey) = survey.as_ref().filter(|_| !closed) {
         stored::judge(survey, &mut findings);
@@ -242,7 +242,7 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     }
 }
 
-/// `1 file`, `5 files`, `no files`.
+/// Formats a number with its noun: `1 file`, `5 files`, `no files`.
 fn counted(number: usize, one: &str, many: &str) -> String {
     match number {
         0 => format!("no {many}"),
@@ -251,7 +251,7 @@ fn counted(number: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// A size in bytes as people say it.
+/// Formats a size in bytes for people.
 fn size(bytes: u64) -> String {
     bytesize::ByteSize::b(bytes).display().iec().to_string()
 }

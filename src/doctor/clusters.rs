@@ -1,4 +1,4 @@
-//! Judges whether the operator may do in a cluster what the configured mounts there need, verb by verb, and what was left there.
+//! Judges the operator's permissions in a cluster for the configured mounts, verb by verb, and objects left there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::process::{LeftBehind, Permission, left_behind, permissions};
 use crate::session::recorded_mounts;
 use crate::store::Survey;
 
-/// Longer than anything lives there that only shows files (nanoseconds).
+/// Age of a helper, in nanoseconds, beyond which it was left behind.
 const OLD: i128 = 7 * 3600 * 1_000_000_000;
 
 pub(super) fn judge(
@@ -34,7 +34,7 @@ pub(super) fn judge(
     if !there.iter().any(is_in_cluster) {
         return;
     }
-    // Nothing in a mount is ever started, so whoever cannot say which there are starts nothing.
+    // Nothing in a mount is ever started. If the mounts are unknown, kubectl is not run.
     match recorded_mounts(environment) {
         Ok(roots) => here.extend(roots),
         Err(_) => return,
@@ -60,7 +60,7 @@ pub(super) fn judge(
     }
 }
 
-/// Helpers that are older than any lives, and snapshots of claims that this store knows nothing of.
+/// Reports helpers that are older than any in use, and snapshots of claims that this store does not know.
 fn left(spot: &Spot, all: Vec<LeftBehind>, survey: Option<&Survey>, findings: &mut Vec<Finding>) {
     let now = platform::fine_clock().nanos();
     let is_old = |one: &LeftBehind| one.made.is_some_and(|made| now - made.nanos() > OLD);

@@ -1,4 +1,4 @@
-//! Judges who may touch jackin's home and the store, and how much room there is.
+//! Judges the permissions of jackin's home and of the store, and the free room.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,7 +14,7 @@ use crate::store::{Inconsistency, Survey, UnexpectedFile};
 const LITTLE: u64 = 1 << 30;
 /// With less than this nothing can be captured (bytes).
 const NONE: u64 = 16 << 20;
-/// As many places are named one by one; a store that was copied with other modes has thousands.
+/// Maximum number of places that are named individually; a store copied with other modes has thousands.
 const NAMED: usize = 5;
 
 fn found(severity: Severity, what: String) -> Finding {
@@ -139,7 +139,7 @@ fn places(survey: &Survey, user: u32, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whose it is, in words to who runs this.
+/// Returns the owner in words for the current user.
 fn whose(user: u32) -> String {
     if user == platform::own_ids().0 {
         "yours".to_owned()
@@ -193,7 +193,7 @@ fn odd(place: &UnexpectedFile, user: u32) -> Finding {
     finding.at(&place.path)
 }
 
-/// Free bytes where the store lies, or would be made.
+/// Returns the free bytes at the directory of the store, or where it would be created.
 fn free(root: &Path) -> Option<u64> {
     let there = root.ancestors().find(|path| path.is_dir())?;
     platform::free_bytes_at(there).ok()

@@ -1,4 +1,4 @@
-//! Judges what is in use: versions, and which file runs when the program's name is typed.
+//! Judges the versions in use, and which file runs when the program's name is typed.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -39,7 +39,7 @@ pub(super) fn judge(environment: &Environment, program: Option<&Path>, findings:
     findings.push(named(environment, program));
 }
 
-/// Whether typing the name of the running program runs this program.
+/// Finds out if typing the name of the running program runs this program.
 fn named(environment: &Environment, program: Option<&Path>) -> Finding {
     let found = |severity, what: String| Finding::new(Group::Program, severity, what);
     let own = program.and_then(|program| Some((program, program.file_name()?, identity(program)?)));
@@ -77,7 +77,7 @@ fn in_path(program: &Path) -> String {
     format!("export PATH={}:\"$PATH\"", shell::word(&directory))
 }
 
-/// Which file, whatever its name.
+/// Returns device and inode, which identify a file under any name.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }

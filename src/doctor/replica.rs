@@ -1,4 +1,4 @@
-//! Judges the copy in an object store: does it answer, who could read it, and what waits.
+//! Judges the copy in an object store: if it answers, who could read it, and what still has to be uploaded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::replica::{Bucket as _, S3, waiting};
 use crate::store::archive::Recipients;
 use crate::store::{Layout, Store};
 
-/// So long an answer is waited for.
+/// Time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings: &mut Vec<Finding>) {

@@ -53,7 +53,7 @@ pub(super) fn judge(root: Option<&Layout>, config: &config::Survey, findings: &m
     mounts(&roots, &left, &locks, findings);
 }
 
-/// The cause is told where it belongs.
+/// Returns the finding about unreadable sessions; the cause is reported elsewhere.
 fn unknown(error: &StoreError) -> Finding {
     let what = format!("which sessions there are cannot be told: {error}");
     Finding::new(Group::Sessions, Severity::Warning, what).words("deal with the errors above first")
@@ -112,7 +112,7 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
     }
 }
 
-/// The directories in which restores left what they set aside. What cannot be read is told elsewhere.
+/// Returns the directories in which restores left what they set aside. Unreadable receipts are reported elsewhere.
 fn set_aside(store: &Store, rows: &[InstanceRow]) -> BTreeMap<PathBuf, u64> {
     let mut places: BTreeMap<PathBuf, u64> = BTreeMap::new();
     for row in rows {
@@ -128,7 +128,7 @@ fn set_aside(store: &Store, rows: &[InstanceRow]) -> BTreeMap<PathBuf, u64> {
     places
 }
 
-/// Restores that were interrupted.
+/// Reports interrupted restores.
 fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Sessions, severity, what);
     let hurt = damaged_journals(store).unwrap_or_else(|error| {
@@ -235,16 +235,16 @@ fn work(locks: &[HeldLock], failures: &[StoreError], findings: &mut Vec<Finding>
     }
 }
 
-/// The mount roots that are known.
+/// Known mount roots.
 #[derive(Default)]
 struct Roots {
-    /// By workspaces.
+    /// Mount roots of workspaces.
     configured: BTreeSet<PathBuf>,
-    /// By sessions, with the newest one.
+    /// Mount roots of sessions, each with the newest session.
     recorded: BTreeMap<PathBuf, InstanceId>,
-    /// Staging directories of restores that wait or are under way: whoever takes them up removes them.
+    /// Staging directories of restores that are interrupted or under way; the restore or its recovery removes them.
     staged: BTreeSet<PathBuf>,
-    /// Directories that something was set aside in, with the receipt that says so last.
+    /// Directories with something set aside, each with the last receipt that names it.
     set_aside: BTreeMap<PathBuf, u64>,
 }
 
@@ -253,7 +253,7 @@ impl Roots {
         self.configured.iter().chain(self.recorded.keys()).collect()
     }
 
-    /// Staging directories beside and inside every root.
+    /// Returns the staging directories beside and inside every root.
     fn leftovers(&self) -> BTreeSet<PathBuf> {
         let beside = self
             .all()
@@ -310,7 +310,7 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
                 .shell(format!("ls -lR {word}  # then: rm -r {word}")),
         );
     }
-    // Nobody is asked about what lies on another machine: it may not answer for a while.
+    // Mounts on other machines are not checked: such a machine may not answer for a while.
     let gone = |root: &&PathBuf| match fs::symlink_metadata(root) {
         _ if is_elsewhere(root) => false,
         Ok(meta) => !meta.is_dir(),

@@ -3,8 +3,8 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// `path` as one word for bash, zsh and ksh: as it is when that is harmless, else in quotes; bytes that a terminal would not
-/// show stand as escapes. A leading dash cannot be taken for a flag.
+/// Returns `path` as one word for bash, zsh and ksh: unquoted if that is safe, otherwise in quotes, with escapes for bytes that a
+/// terminal would not show. A leading dash cannot be taken for a flag.
 pub(super) fn word(path: &Path) -> String {
     let bytes = path.as_os_str().as_bytes();
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%=".contains(byte);

@@ -6,7 +6,7 @@ use crate::model::SnapshotId;
 use crate::store::{DraftFact, NativeFact, StoreError, Survey};
 use std::path::PathBuf;
 
-/// As many of one sort are named one by one.
+/// Maximum number of objects of one sort that are named individually.
 const NAMED: usize = 5;
 const NEWER: &str = "use the version of jackin recovery that wrote it, or a later one";
 
@@ -18,7 +18,8 @@ pub(super) fn judge(survey: &Survey, findings: &mut Vec<Finding>) {
     findings.extend(survey.natives.iter().filter_map(native));
 }
 
-/// A snapshot of a file system that is gone hurts who keeps contents in it; one that nobody works with is taken up.
+/// Judges one file-system snapshot. A missing one damages the snapshots whose contents it keeps; one of a dead process is stored
+/// or removed later.
 fn native(fact: &NativeFact) -> Option<Finding> {
     let finding = |severity, what: String| Finding::new(Group::Snapshots, severity, what);
     let shown = |places: &[PathBuf]| named(places.iter().map(|place| shown(place).to_string()).collect());
@@ -129,7 +130,7 @@ fn snapshots(survey: &Survey, findings: &mut Vec<Finding>) {
     findings.extend(judged);
 }
 
-/// An archive that nobody names wastes room; but who cannot read every record does not know what is named.
+/// Reports archives that no record names. They waste room, but an unreadable record may still name them.
 fn orphans(survey: &Survey, judged: &mut Vec<Finding>) {
     let Some((first, _)) = survey.orphans.first() else {
         return;
@@ -212,7 +213,7 @@ fn catalog(survey: &Survey, findings: &mut Vec<Finding>) {
             format!("the catalog is damaged: {fault}{more}; snapshots and receipts are not hurt by that");
         findings.push(found(Severity::Error, what).damage().verb("rebuild"));
     } else if let Some(error) = &facts.error {
-        // Where the chain breaks is said once.
+        // A broken chain is reported only once.
         let said = matches!(
             error,
             StoreError::Chain { .. } | StoreError::UnknownReceipt { .. }

@@ -1,4 +1,4 @@
-//! What is found is judged, told once, and comes with a step; nothing that is met stops the rest.
+//! Each problem is judged, reported once, and comes with a step; no damage stops the rest.
 
 use std::ffi::OsStr;
 use std::fs;
