@@ -1,4 +1,4 @@
-//! The configuration of a repository, read as git reads it. What it includes is listed, never followed.
+//! Configuration of a repository, read as git reads it. Included files are listed, but never read.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::repository::Repository;
 use super::{GitError, config_text};
 use crate::model::RelPath;
 
-/// A configuration that is larger was made to hurt.
+/// Maximum bytes of a configuration file; a larger one is hostile.
 const MOST_CONFIG: u64 = 4 << 20;
 
 /// One line of a configuration: `section.subsection.key = value`.
@@ -16,7 +16,7 @@ const MOST_CONFIG: u64 = 4 << 20;
 pub struct ConfigEntry {
     /// In lower case.
     pub section: Arc<[u8]>,
-    /// As it is written.
+    /// Exactly as written; `None` if there is none.
     pub subsection: Option<Arc<[u8]>>,
     /// In lower case.
     pub key: Vec<u8>,
@@ -27,12 +27,12 @@ pub struct ConfigEntry {
 /// A configuration, in the order of its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// All that is set, also what a later line sets again.
+    /// Everything that is set, including what a later line sets again.
     pub entries: Vec<ConfigEntry>,
 }
 
 impl ConfigEntry {
-    /// Section, subsection and key with dots between them, as git takes them on its command line.
+    /// Returns section, subsection and key with dots between them, as git takes them on its command line.
     #[must_use]
     pub fn name(&self) -> Vec<u8> {
         let mut name = self.section.to_vec();
@@ -45,7 +45,7 @@ impl ConfigEntry {
         name
     }
 
-    /// Whether the value says yes, as git reads a boolean; `None` when it is none.
+    /// Returns the value as git reads a boolean; `None` if it is none.
     #[must_use]
     pub fn truth(&self) -> Option<bool> {
         let Some(value) = &self.value else {
@@ -66,18 +66,18 @@ impl Config {
     /// Reads the text of a configuration file.
     ///
     /// # Errors
-    /// The number of the line that makes no sense, and what stands before it: git refuses the whole file.
+    /// Returns the number of the first invalid line, and the entries before it. Git refuses the whole file.
     pub fn parse(text: &[u8]) -> Result<Self, (Self, usize)> {
         config_text::parse(text)
     }
 
-    /// The lines of a section, with any subsection.
+    /// Returns the lines of a section, with any subsection.
     pub fn section(&self, section: &str) -> impl Iterator<Item = &ConfigEntry> {
         let entries = self.entries.iter();
         entries.filter(move |entry| *entry.section == *section.as_bytes())
     }
 
-    /// All values of a key. Section and key in lower case; `None`: a line with the key alone.
+    /// Returns all values of a key. Section and key are in lower case; `None` stands for a line with the key alone.
     pub fn all(
         &self,
         section: &str,
@@ -89,13 +89,13 @@ impl Config {
             .map(|entry| entry.value.as_deref())
     }
 
-    /// The value of a key: the last line wins.
+    /// Returns the value of a key: the last line wins.
     #[must_use]
     pub fn last(&self, section: &str, subsection: Option<&[u8]>, key: &str) -> Option<Option<&[u8]>> {
         self.all(section, subsection, key).last()
     }
 
-    /// The paths of the files that it includes, with or without a condition.
+    /// Returns the entries that include other files, with or without a condition.
     pub fn includes(&self) -> impl Iterator<Item = &ConfigEntry> {
         let entries = self.entries.iter();
         entries.filter(|entry| matches!(&*entry.section, b"include" | b"includeif") && entry.key == b"path")
@@ -111,7 +111,7 @@ impl Config {
 }
 
 impl Repository<'_> {
-    /// Its configuration, with that of the work tree where it has one of its own. What makes no sense is a doubt.
+    /// Returns the configuration, with that of the work tree if it has its own. Invalid lines are a doubt.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
@@ -136,7 +136,7 @@ impl Repository<'_> {
         config
     }
 
-    /// A file in the syntax of configurations; nothing when it is not there.
+    /// Reads a file in the syntax of configurations; empty if it does not exist.
     pub(super) fn config_at(&self, path: &RelPath) -> Config {
         let text = whole(self.files, path, MOST_CONFIG);
         let text = self.doubts.settle(text).unwrap_or_default();

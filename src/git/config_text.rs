@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::config::{Config, ConfigEntry};
 
-/// Reads the text; the number of a line that makes no sense with what stands before it.
+/// Parses the text. The error is the configuration before the first invalid line, and the number of that line.
 pub(super) fn parse(text: &[u8]) -> Result<Config, (Config, usize)> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut parser = Parser { text, at: 0, line: 1 };
@@ -21,17 +21,17 @@ struct Parser<'a> {
     line: usize,
 }
 
-/// More than anybody configures; each takes memory.
+/// Maximum number of lines with a value; each takes memory.
 const MOST_LINES: usize = 100_000;
 
-/// Longer names of sections are refused: each line below one repeats it.
+/// Maximum bytes of a section's name; each line below it repeats the name.
 const LONGEST_HEADER: usize = 16 << 10;
 
-/// What every line below a header shares.
+/// Section and subsection, which every line below a header shares.
 type Header = (Arc<[u8]>, Option<Arc<[u8]>>);
 
 impl Parser<'_> {
-    /// The end of the text reads as the end of a line, for ever.
+    /// Returns the next byte. After the end of the text, it returns the end of a line forever.
     fn next(&mut self) -> u8 {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let (byte, taken) = match rest {
@@ -50,7 +50,7 @@ impl Parser<'_> {
         self.at >= self.text.len()
     }
 
-    /// `None` when a line makes no sense. The line is then the one that was begun.
+    /// Reads all lines; `None` if one is invalid. The line number is then that of its start.
     fn run(&mut self, entries: &mut Vec<ConfigEntry>) -> Option<()> {
         // A line above all headers belongs to no section, and git reads on behind it.
         let mut header: Header = ([].into(), None);
@@ -87,7 +87,7 @@ impl Parser<'_> {
         Some(())
     }
 
-    /// `section]`, `section.sub]` (in lower case) or `section "Sub"]`.
+    /// Reads `section]`, `section.sub]` (in lower case) or `section "Sub"]`.
     fn header(&mut self) -> Option<Header> {
         let mut name = Vec::new();
         loop {
@@ -141,7 +141,7 @@ impl Parser<'_> {
         (self.next() == b']').then_some(())
     }
 
-    /// The rest of a key, and its value; `Some(None)` when there is none.
+    /// Reads the rest of a key, and its value; `Some(None)` if it has none.
     #[expect(clippy::option_option, reason = "no sense, no value, a value")]
     fn line(&mut self, key: &mut Vec<u8>) -> Option<Option<Vec<u8>>> {
         let mut byte = self.next();
@@ -161,7 +161,7 @@ impl Parser<'_> {
 
     fn value(&mut self) -> Option<Vec<u8>> {
         let (mut value, mut is_quoted, mut is_comment) = (Vec::new(), false, false);
-        // Where the spaces begin that may turn out to be the end.
+        // Start of the spaces that may turn out to end the value.
         let mut trim = None;
         loop {
             match self.next() {
@@ -204,7 +204,7 @@ impl Parser<'_> {
     }
 }
 
-/// What git takes for a space: no vertical tab, no form feed.
+/// Returns true for a byte that git takes for a space: no vertical tab, no form feed.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

@@ -2,7 +2,7 @@
 
 use super::reading::Cursor;
 
-/// Builds the object; `Err` says what is wrong. No more than `most` bytes come out.
+/// Builds the object, of at most `most` bytes. The error is the reason, in words.
 pub(super) fn apply(base: &[u8], delta: &[u8], most: u64) -> Result<Vec<u8>, &'static str> {
     const CUT: &str = "a delta ends too early";
     let mut rest = Cursor(delta);
@@ -38,7 +38,7 @@ pub(super) fn apply(base: &[u8], delta: &[u8], most: u64) -> Result<Vec<u8>, &'s
     }
 }
 
-/// Where to copy from, and how much: the bits of the order tell which bytes are given.
+/// Reads offset and length of a copy. The bits of the order mark which bytes follow.
 fn copy(order: u8, rest: &mut Cursor) -> Option<(usize, usize)> {
     let mut number = |bits: std::ops::Range<u8>| {
         let mut value = 0_usize;

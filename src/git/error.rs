@@ -1,4 +1,4 @@
-//! Why something in a repository cannot be read, and the list of what was not understood.
+//! Errors about unreadable parts of a repository, and the list of doubts.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -6,49 +6,49 @@ use std::io;
 
 use crate::model::RelPath;
 
-/// Why something in a repository cannot be read.
+/// Reason why a part of a repository cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// The system refuses.
+    /// The system reports an error.
     #[error("{path} cannot be read: {source}")]
     Io {
-        /// What was read.
+        /// Path of the file or directory.
         path: String,
-        /// What the system says.
+        /// Error from the system.
         source: io::Error,
     },
-    /// A directory, a link, a pipe where a file belongs.
+    /// A regular file is expected, and something else is there.
     #[error("{path} is not a regular file")]
     NotAFile {
-        /// What was to be read.
+        /// Path of the file.
         path: String,
     },
-    /// More than this program is willing to read.
+    /// The file is larger than jackin reads.
     #[error("{path} is too large: more than {most} bytes are not read")]
     TooLarge {
-        /// What was to be read.
+        /// Path of the file.
         path: String,
-        /// The limit.
+        /// Maximum bytes that are read.
         most: u64,
     },
-    /// The bytes make no sense.
+    /// The bytes are invalid.
     #[error("{path} is damaged: {why}")]
     Damaged {
-        /// What was read.
+        /// Path of the file, or name of the object.
         path: String,
-        /// What is wrong with it.
+        /// Reason, in words.
         why: String,
     },
     /// The repository is not below the root that is read.
     #[error("its git directory lies elsewhere: {path}")]
     Elsewhere {
-        /// Where.
+        /// Path as the repository names it.
         path: String,
     },
     /// A format that this program does not know.
     #[error("{what} is not understood")]
     NotUnderstood {
-        /// What it is.
+        /// Name of the format or feature.
         what: String,
     },
 }
@@ -76,7 +76,7 @@ impl GitError {
     }
 }
 
-/// Bytes of the repository as they stand in messages: a hostile name shall not fill the screen.
+/// Formats bytes of the repository for messages. They are cut, so that a hostile name cannot fill the screen.
 pub(super) fn shown(bytes: &[u8]) -> String {
     const LONGEST: usize = 200;
     let (head, rest) = bytes.split_at_checked(LONGEST).unwrap_or((bytes, &[]));
@@ -94,11 +94,11 @@ pub(super) fn shown(bytes: &[u8]) -> String {
     text
 }
 
-/// What could not be read or is not understood, each once.
+/// Messages about unreadable or unknown parts, each once.
 #[derive(Debug, Default)]
 pub(super) struct Doubts(RefCell<BTreeSet<String>>);
 
-/// A repository may hold more broken things than anybody reads.
+/// Maximum number of doubts.
 const MOST_DOUBTS: usize = 1000;
 
 impl Doubts {
@@ -111,7 +111,7 @@ impl Doubts {
         }
     }
 
-    /// What came out, or nothing and a doubt.
+    /// Returns the value, or the default after adding the error to the doubts.
     pub(super) fn settle<T: Default>(&self, result: Result<T, GitError>) -> T {
         result.unwrap_or_else(|error| {
             self.add(error);

@@ -1,4 +1,4 @@
-//! What makes git run a program, or look elsewhere, when somebody uses it in this repository.
+//! Settings and files of a repository that make git run a program or look elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -10,23 +10,23 @@ use super::repository::Repository;
 use super::{Files, Found, GitError};
 use crate::model::RelPath;
 
-/// Something that makes git run a program, or take orders from elsewhere.
+/// Item that makes git run a program, or take settings from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Executable {
-    /// What it is: `hook pre-commit`, `filter.lfs.clean`, `attribute filter`.
+    /// Name of the item: `hook pre-commit`, `filter.lfs.clean`, `attribute filter`.
     pub what: String,
-    /// Its value, cut when it is long and without credentials; of a hook whether it can be run.
+    /// Value, cut if it is long, without credentials; of a hook, if it is executable.
     pub detail: String,
 }
 
-/// More are not listed.
+/// Maximum number of listed items.
 const MOST_LISTED: usize = 10_000;
-/// Values and names are cut here.
+/// Maximum bytes of a value or a name.
 const LONGEST: usize = 4096;
-/// Attributes that are larger were made to hurt.
+/// Maximum bytes of an attributes file; a larger one is hostile.
 const MOST_ATTRIBUTES: u64 = 4 << 20;
 
-/// Everything in the git directory that makes git run a program, that redirects it, or that pulls in more configuration.
+/// Returns everything in the git directory that makes git run a program, redirects it, or includes more configuration.
 #[must_use]
 pub fn executables(repository: &Repository) -> Vec<Executable> {
     let mut found = Vec::new();
@@ -101,8 +101,7 @@ fn hooks(repository: &Repository, found: &mut Vec<Executable>) {
     }
 }
 
-/// Lines that give paths to a filter, a diff or a merge driver of the configuration (of any configuration: that of the
-/// user too).
+/// Adds the lines that assign paths to a filter, a diff or a merge driver of any configuration, the user's included.
 fn attributes(repository: &Repository, found: &mut Vec<Executable>) -> Result<(), GitError> {
     let Some(common) = repository.shared_git_dir() else {
         return Ok(());
@@ -119,17 +118,17 @@ fn attributes(repository: &Repository, found: &mut Vec<Executable>) -> Result<()
     Ok(())
 }
 
-/// The lines of a file of attributes that give paths to a filter, a diff or a merge driver.
+/// Returns the lines of an attributes file that assign paths to a filter, a diff or a merge driver.
 ///
 /// # Errors
-/// [`GitError`] when it is there and cannot be read, or is too large.
+/// [`GitError`] if the file exists and cannot be read, or is too large.
 pub fn driver_lines(files: &dyn Files, path: &RelPath) -> Result<BTreeSet<String>, GitError> {
     let text = whole(files, path, MOST_ATTRIBUTES)?.unwrap_or_default();
     let lines = driving(&text).map(|(line, _)| shown(line.trim_ascii()));
     Ok(lines.collect())
 }
 
-/// The lines that name drivers, each with their kinds.
+/// Returns the lines that name drivers, each with their kinds.
 fn driving(text: &[u8]) -> impl Iterator<Item = (&[u8], Vec<&'static str>)> {
     let kind = |word: &[u8]| {
         ["filter", "diff", "merge"].into_iter().find(|kind| {
@@ -146,7 +145,7 @@ fn driving(text: &[u8]) -> impl Iterator<Item = (&[u8], Vec<&'static str>)> {
     named.filter(|(_, kinds)| !kinds.is_empty())
 }
 
-/// Whether a line of the configuration runs something, redirects something, or pulls in more.
+/// Returns true if a line of the configuration runs something, redirects something, or includes more.
 fn acts(entry: &ConfigEntry) -> bool {
     let (key, sub) = (entry.key.as_slice(), entry.subsection.as_deref());
     let starts_shell = || {
@@ -202,7 +201,7 @@ fn acts(entry: &ConfigEntry) -> bool {
     }
 }
 
-/// `ext::sh -c ...`: git runs `git-remote-ext` for this address.
+/// Returns true for an address such as `ext::sh -c ...`, for which git runs `git-remote-ext`.
 fn names_transport(url: &[u8]) -> bool {
     let colon = url.iter().position(|byte| *byte == b':').unwrap_or_default();
     let (word, rest) = url.split_at(colon);

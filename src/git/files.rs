@@ -1,4 +1,4 @@
-//! What repositories are read through: a live mount here, the content of a snapshot elsewhere.
+//! Sources from which repositories are read: a live mount here, the content of a snapshot elsewhere.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -10,14 +10,14 @@ use crate::model::{Name, RelPath};
 use crate::mount::{Dir, Root};
 use crate::platform::{self, File, NodeKind};
 
-/// What lies at a path.
+/// Object at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A regular file.
     File {
-        /// Its length in bytes.
+        /// Length in bytes.
         size: u64,
-        /// Whether anybody may run it.
+        /// True if any execute permission is set.
         executable: bool,
     },
     /// A directory.
@@ -28,46 +28,46 @@ pub enum Found {
     Other,
 }
 
-/// A tree of files that can be read. No method follows a link, and none leaves the tree.
+/// Tree of readable files. No method follows a link, and none leaves the tree.
 pub trait Files {
-    /// What lies at a path; `None` when nothing does.
+    /// Returns the object at a path; `None` if there is none.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     fn look(&self, path: &RelPath) -> io::Result<Option<Found>>;
 
-    /// The names in a directory, sorted.
+    /// Returns the names in a directory, sorted.
     ///
     /// # Errors
-    /// What the system says; also when there are more names than anybody can use.
+    /// Error from the system, or one about too many names.
     fn names(&self, dir: &RelPath) -> io::Result<Vec<Name>>;
 
     /// Reads up to `room.len()` bytes of a regular file from byte `at` on; 0 at its end.
     ///
     /// # Errors
-    /// What the system says; also when it is no regular file.
+    /// Error from the system, also if it is no regular file.
     fn read_at(&self, path: &RelPath, room: &mut [u8], at: u64) -> io::Result<usize>;
 
-    /// Where the root lies on the host, so that absolute paths which lead back into the tree can be told.
+    /// Returns the path of the root on the host, by which absolute paths that lead back into the tree are recognized.
     fn host_path(&self) -> Option<&Path> {
         None
     }
 }
 
-/// The files below a live root. It keeps what it opened, so a file that is exchanged meanwhile may be seen as it was:
-/// make a new one for a new look.
+/// Files below a live root. Opened files are kept, so a file that is replaced meanwhile may still be read as before: create a new
+/// value for a new look.
 #[derive(Debug)]
 pub struct Live<'a> {
     root: &'a Root,
     dir: RefCell<Option<(RelPath, Rc<Dir>)>>,
-    /// The last one first.
+    /// Opened files, the most recently used first.
     open: RefCell<VecDeque<(RelPath, Rc<File>)>>,
 }
 
-/// Files that are kept open: a pack, its index, and those of a few others.
+/// Maximum number of files kept open: a pack, its index, and those of a few others.
 const KEPT_OPEN: usize = 8;
 
-/// A directory with more names is refused: the list alone would fill the memory.
+/// Maximum number of names in a directory: more would fill the memory.
 const MOST_NAMES: usize = 1_000_000;
 
 impl<'a> Live<'a> {
@@ -162,7 +162,7 @@ impl Files for Live<'_> {
     }
 }
 
-/// Whether nothing can lie there: a directory above is missing, or is none.
+/// Returns true if nothing can exist at the path: a directory above is missing, or is not one.
 fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),

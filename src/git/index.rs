@@ -8,11 +8,11 @@ use super::repository::Repository;
 use super::{GitError, Oid};
 use crate::model::RelPath;
 
-/// Four million entries.
+/// Maximum bytes of an index: four million entries.
 const MOST_INDEX: u64 = 256 << 20;
-/// Version 4 writes a path as the change from the one before, so few bytes can claim many: all paths together.
+/// Maximum bytes of all paths. Version 4 stores a path as the change from the one before, so few bytes can claim many.
 const MOST_PATHS: usize = 512 << 20;
-/// A path that is longer cannot be checked out.
+/// Maximum bytes of a path; a longer one cannot be checked out.
 const LONGEST_PATH: usize = 4096;
 const CHECKSUM: usize = 20;
 const DIRECTORY: u32 = 0o40000;
@@ -20,48 +20,48 @@ const DIRECTORY: u32 = 0o40000;
 /// The index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
-    /// The version of its format.
+    /// Version of the format.
     pub version: u32,
-    /// Sorted by path, then stage, as git writes them.
+    /// Entries sorted by path, then stage, as git writes them.
     pub entries: Vec<IndexEntry>,
-    /// Whether most of it lies in a second file.
+    /// True if most entries are in a second file.
     pub is_split: bool,
-    /// Whether a directory may stand for all that is in it.
+    /// True if an entry may stand for a whole directory.
     pub is_sparse: bool,
 }
 
 /// A file in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexEntry {
-    /// Its path from the work tree on; with a `/` at the end when it stands for a directory.
+    /// Path relative to the work tree; ends in `/` if it stands for a directory.
     pub path: Vec<u8>,
     /// Type and permissions, as in trees.
     pub mode: u32,
-    /// Its content.
+    /// ID of the content.
     pub oid: Oid,
-    /// 0; while a conflict is open 1 (common ancestor), 2 (ours) or 3 (theirs).
+    /// 0; during a conflict 1 (common ancestor), 2 (ours) or 3 (theirs).
     pub stage: u8,
-    /// Git was told to believe that it is unchanged.
+    /// True if git has to assume that the file is unchanged.
     pub assume_valid: bool,
-    /// It need not be in the work tree (sparse checkout), and git does not look.
+    /// True if the file need not be in the work tree (sparse checkout), and git does not check it.
     pub skip_worktree: bool,
-    /// `git add --intent-to-add`: the path alone was added.
+    /// True after `git add --intent-to-add`: only the path was added.
     pub intent_to_add: bool,
 }
 
 impl IndexEntry {
-    /// Whether it stands for a directory that is not checked out.
+    /// Returns true if the entry stands for a directory that is not checked out.
     #[must_use]
     pub fn is_sparse_dir(&self) -> bool {
         self.mode == DIRECTORY
     }
 }
 
-/// What an index file holds: that of a split index names a second one.
+/// Content of one index file; that of a split index names a second one.
 struct Parsed {
     index: Index,
     link: Option<Link>,
-    /// Zero when git was told to leave it out.
+    /// Checksum of the file; zero if git was configured to omit it.
     checksum: Oid,
 }
 
@@ -72,10 +72,10 @@ struct Link {
 }
 
 impl Repository<'_> {
-    /// The index of this work tree; `None` when there is none, as in a bare repository.
+    /// Returns the index of this work tree; `None` if there is none, as in a bare repository.
     ///
     /// # Errors
-    /// [`GitError`] when it cannot be read, or makes no sense.
+    /// [`GitError`] if the index cannot be read, or is invalid.
     pub fn index(&self) -> Result<Option<Index>, GitError> {
         self.understood()?;
         let own = self.own_dir()?;

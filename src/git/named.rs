@@ -1,4 +1,4 @@
-//! What a commit has at a path.
+//! Files that a commit names, by path.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -7,11 +7,11 @@ use std::rc::Rc;
 use super::{Oid, Repository, work_files, work_tree};
 use crate::model::{Content, Manifest, Name, RelPath};
 
-/// Trees of a commit that are read: more directories than any repository has.
+/// Maximum number of trees of a commit that are read.
 const MOST_TREES: usize = 1_000_000;
-/// Paths of a commit that are looked at: more than any repository has.
+/// Maximum number of paths of a commit that are examined.
 const MOST_PATHS: usize = 1_000_000;
-/// Directories in directories.
+/// Maximum depth of directories.
 const DEEPEST: usize = 1000;
 
 /// The mode of a file that may be run.
@@ -22,21 +22,21 @@ pub const LINK: u32 = 0o120_000;
 pub const COMMIT: u32 = 0o160_000;
 const TREE: u32 = 0o040_000;
 
-/// A tree on the way to a path cannot be read.
+/// Error for a tree that cannot be read on the way to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable;
 
-/// A directory: mode and object by name.
+/// Mode and object by name, for one directory.
 type Tree = HashMap<Vec<u8>, (u32, Oid)>;
 
-/// What a commit names, tree by tree. Paths are those of the files that are read, `work` being the work tree.
+/// Trees of commits, read one by one as needed. Paths are those of the source of files; `work` is the work tree.
 pub struct Named<'a> {
     repository: &'a Repository<'a>,
     trees: RefCell<HashMap<Oid, Option<Rc<Tree>>>>,
 }
 
 impl<'a> Named<'a> {
-    /// Of commits of this repository.
+    /// Reads commits of this repository.
     #[must_use]
     pub fn new(repository: &'a Repository<'a>) -> Self {
         Self {
@@ -61,10 +61,10 @@ impl<'a> Named<'a> {
         read
     }
 
-    /// Mode and object at a path of a work tree; an error when a tree on the way cannot be read.
+    /// Returns mode and object at a path of a work tree.
     ///
     /// # Errors
-    /// [`Unreadable`].
+    /// [`Unreadable`] if a tree on the way cannot be read.
     pub fn entry(&self, work: &RelPath, path: &RelPath, tree: Oid) -> Result<Option<(u32, Oid)>, Unreadable> {
         let mut at = tree;
         let mut parts = relative(work, path).split(|byte| *byte == b'/').peekable();
@@ -82,8 +82,8 @@ impl<'a> Named<'a> {
         Ok(None)
     }
 
-    /// The files of a work tree that have any bytes, with the objects that the tree names for them. What lies in another
-    /// repository has no place in this one's tree.
+    /// Returns the nonempty files of a work tree, with the objects that the tree names for them. Files of another repository have
+    /// no place in this one's tree.
     ///
     /// # Errors
     /// [`Unreadable`].
@@ -103,7 +103,7 @@ impl<'a> Named<'a> {
         Ok(found)
     }
 
-    /// The paths that two trees have otherwise, or only one of them has; `None` when some tree cannot be read.
+    /// Returns the paths that differ between two trees, or exist in only one; `None` if a tree cannot be read.
     #[must_use]
     pub fn between(&self, work: &RelPath, old: Oid, new: Oid) -> Option<BTreeSet<RelPath>> {
         let mut paths = BTreeSet::new();
@@ -138,7 +138,7 @@ impl<'a> Named<'a> {
         Some(paths)
     }
 
-    /// Every path below a tree; `false` when some could not be read.
+    /// Adds every path below a tree; returns false if some could not be read.
     pub fn walk(&self, work: &RelPath, tree: Oid, paths: &mut BTreeSet<RelPath>) -> bool {
         let (mut whole, mut seen) = (true, 0);
         let mut stack = vec![(work.clone(), tree, 0)];
@@ -167,14 +167,14 @@ impl<'a> Named<'a> {
     }
 }
 
-/// A path as git writes it.
+/// Returns a path as git writes it.
 #[must_use]
 pub fn relative<'p>(work: &RelPath, path: &'p RelPath) -> &'p [u8] {
     let rest = path.as_bytes().strip_prefix(work.as_bytes()).unwrap_or_default();
     rest.strip_prefix(b"/").unwrap_or(rest)
 }
 
-/// A path of a work tree, from what git calls it.
+/// Returns the path of a file that git names relative to the work tree.
 #[must_use]
 pub fn within(work: &RelPath, path: &[u8]) -> Option<RelPath> {
     let whole = if work.is_root() {

@@ -1,4 +1,4 @@
-//! Objects: their kinds, and what commits, trees and tags say.
+//! Objects: their kinds, and the contents of commits, trees and tags.
 
 use super::Oid;
 use super::reading::Cursor;
@@ -17,7 +17,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The word that git uses.
+    /// Returns the word that git uses.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -43,18 +43,18 @@ pub struct Object {
     pub bytes: Vec<u8>,
 }
 
-/// What a commit says.
+/// Content of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     /// Its tree.
     pub tree: Oid,
-    /// What it follows.
+    /// Commits that it follows.
     pub parents: Vec<Oid>,
     /// The first line of its message; at most 200 bytes of it.
     pub subject: String,
-    /// When it was written, in seconds since 1970.
+    /// Time of authorship, in seconds since 1970.
     pub author_time: i64,
-    /// When it was committed, in seconds since 1970.
+    /// Time of the commit, in seconds since 1970.
     pub commit_time: i64,
 }
 
@@ -69,14 +69,14 @@ pub struct TreeEntry {
     pub oid: Oid,
 }
 
-/// Longer subjects are cut.
+/// Maximum bytes of a subject; a longer one is cut.
 const LONGEST_SUBJECT: usize = 200;
 
-/// Git itself becomes unusable long before.
+/// Maximum number of entries in a tree; git itself becomes unusable long before.
 const MOST_TREE_ENTRIES: usize = 1_000_000;
 
 impl Commit {
-    /// Reads the content of a commit object; `None` when it is none.
+    /// Parses the content of a commit object; `None` if it is invalid.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let mut rest = Cursor(bytes);
@@ -107,7 +107,7 @@ impl Commit {
     }
 }
 
-/// The time in `Name <mail> 1700000000 +0100`. What makes no sense is 1970, as in git.
+/// Returns the time in `Name <mail> 1700000000 +0100`. An invalid time is 1970, as in git.
 fn time(person: &[u8]) -> i64 {
     let after = person.rsplit(|byte| *byte == b'>').next().unwrap_or_default();
     let word = after.split(|byte| *byte == b' ').find(|word| !word.is_empty());
@@ -115,7 +115,7 @@ fn time(person: &[u8]) -> i64 {
     text.parse().unwrap_or_default()
 }
 
-/// Reads the content of a tree object; `None` when it is none, or when it has more than a million entries.
+/// Parses the content of a tree object; `None` if it is invalid, or has more than a million entries.
 pub(super) fn parse_tree(bytes: &[u8]) -> Option<Vec<TreeEntry>> {
     let mut rest = Cursor(bytes);
     let mut entries = Vec::new();
@@ -133,7 +133,7 @@ pub(super) fn parse_tree(bytes: &[u8]) -> Option<Vec<TreeEntry>> {
     Some(entries)
 }
 
-/// What a tag object points to.
+/// Returns the kind and the ID of the object that a tag names; `None` if the tag is invalid.
 pub(super) fn parse_tag(bytes: &[u8]) -> Option<(ObjectKind, Oid)> {
     let mut rest = Cursor(bytes);
     let oid = Oid::parse(rest.until(b'\n')?.strip_prefix(b"object ")?)?;

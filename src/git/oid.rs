@@ -12,16 +12,16 @@ use super::object::ObjectKind;
 pub struct Oid([u8; 20]);
 
 impl Oid {
-    /// Bytes of a name.
+    /// Length of a name in bytes.
     pub const LENGTH: usize = 20;
 
-    /// The name that these bytes are.
+    /// Makes a name of its bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 20]) -> Self {
         Self(bytes)
     }
 
-    /// Reads 40 hexadecimal digits, and nothing else.
+    /// Parses 40 hexadecimal digits, and nothing else.
     #[must_use]
     pub fn parse(hex: &[u8]) -> Option<Self> {
         let (pairs, []) = hex.as_chunks::<2>() else {
@@ -37,19 +37,19 @@ impl Oid {
         Some(Self(bytes))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 20] {
         &self.0
     }
 
-    /// Whether all bytes are zero: git's word for "none".
+    /// Returns true if all bytes are zero, which means "none" to git.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.0 == [0; Self::LENGTH]
     }
 
-    /// The name of an object with this content; `None` when the content was built to collide with another's.
+    /// Returns the name of an object with this content; `None` if the content was built to collide with another's.
     #[must_use]
     pub fn of(kind: ObjectKind, content: &[u8]) -> Option<Self> {
         let mut hash = begin(kind, content.len() as u64);
@@ -57,7 +57,7 @@ impl Oid {
         end(hash)
     }
 
-    /// The checksum at the end of an index.
+    /// Returns the checksum at the end of an index.
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let mut hash = Sha1::new();
         hash.update(bytes);
@@ -97,10 +97,10 @@ fn end(hash: Sha1) -> Option<Oid> {
     (!result.has_collision()).then(|| Oid((*result.hash()).into()))
 }
 
-/// The name that git gives to a file with this content.
+/// Returns the name that git gives to a file with this content.
 ///
 /// # Errors
-/// What reading says; `InvalidData` when there are not exactly `size` bytes, or when they were built to collide.
+/// Error of the reader; `InvalidData` if there are not exactly `size` bytes, or if they were built to collide.
 pub fn blob_id(size: u64, mut reader: impl Read) -> io::Result<Oid> {
     let mut hash = begin(ObjectKind::Blob, size);
     let mut room = vec![0; 64 << 10];

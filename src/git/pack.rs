@@ -1,4 +1,4 @@
-//! A pack and its index: where an object lies, and what lies there. Nothing is kept of them but the first table.
+//! Packs and their indexes: where an object is, and its content. Only the first table of an index stays in memory.
 
 use super::delta;
 use super::object::{Object, ObjectKind};
@@ -6,26 +6,26 @@ use super::reading::{Cursor, exact, inflater, rest_of, size};
 use super::{Files, GitError, Oid};
 use crate::model::RelPath;
 
-/// A pack that was opened.
+/// Opened pack.
 pub(super) struct Pack {
     path: RelPath,
     idx: RelPath,
-    /// Names begin here in the index, each `width` bytes after the one before.
+    /// Offset of the names in the index, each `width` bytes after the one before.
     names: u64,
     width: usize,
-    /// Where the offsets begin in version 2; version 1 has them before each name.
+    /// Start of the offsets in version 2; `None` for version 1, which has them before each name.
     offsets: Option<u64>,
     count: u32,
-    /// How many names begin with this byte or a lower one.
+    /// Number of names that begin with this byte or a lower one.
     fan: Vec<u32>,
     length: u64,
 }
 
-/// Git makes no longer chains, and refuses to be told to.
+/// Maximum length of a chain of deltas; git makes no longer ones.
 const DEEPEST: usize = 4096;
-/// All that may be built for one object: its chain may hold large ones, and each of them is made and thrown away.
+/// Maximum bytes that are built for one object. Its chain may hold large objects, each of which is built and dropped.
 const WORK: u64 = 1 << 30;
-/// Names that are searched by single reads until so few are left.
+/// Number of remaining names at which a binary search reads them all at once.
 const AT_ONCE: u32 = 256;
 const TRAILER: u64 = 40;
 
@@ -78,7 +78,7 @@ impl Pack {
         &self.path
     }
 
-    /// Where the object begins in the pack.
+    /// Returns the offset of an object in the pack; `None` if it is not there.
     pub(super) fn find(&self, files: &dyn Files, oid: &Oid) -> Result<Option<u64>, GitError> {
         let first = usize::from(oid.as_bytes().first().copied().unwrap_or_default());
         let fan = |at: Option<usize>| at.and_then(|at| self.fan.get(at)).copied().unwrap_or_default();
@@ -126,7 +126,7 @@ impl Pack {
         Ok(u64::from_be_bytes(eight))
     }
 
-    /// The object that begins at `offset`, of at most `most` bytes. `effort` grows by what had to be built for it.
+    /// Returns the object at `offset`, of at most `most` bytes. `effort` grows by the bytes that were built for it.
     pub(super) fn object(
         &self,
         files: &dyn Files,
@@ -186,7 +186,7 @@ impl Pack {
     }
 }
 
-/// The beginning of an object in a pack.
+/// Start of an object in a pack.
 struct Head {
     base: Base,
     size: u64,

@@ -1,21 +1,21 @@
-//! Which paths of a mount are git's own.
+//! Git directories of a mount.
 
 use crate::model::{Content, Directory, EntryKind, Manifest, Name, RelPath};
 
-/// The directories, and the files that point to one, in which git keeps its own things. Told by their names and what is in them,
-/// on any side of a comparison: what a session removed is git's as well.
+/// Directories in which git keeps its data, and files that point to one. They are recognized by name and content, on any side of
+/// a comparison: a git directory that a session deleted counts as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repositories(Vec<RelPath>);
 
 impl Repositories {
-    /// Those in any of `sides`.
+    /// Finds the git directories in any of `sides`.
     pub fn of<'m>(sides: impl IntoIterator<Item = &'m Manifest>) -> Self {
         let directories = sides.into_iter().flat_map(|side| &side.directories);
         Self::outermost(directories.filter_map(|dir| own(dir)).collect())
     }
 
-    /// Those in `target`, and in `now` those that a name tells: what a session made must not take a directory of files for a bare
-    /// repository.
+    /// Finds the git directories in `target`, and those in `now` that are named `.git`: the session must not make an ordinary
+    /// directory pass for a bare repository.
     #[must_use]
     pub fn of_target(target: Option<&Manifest>, now: Option<&Manifest>) -> Self {
         let named = now
@@ -39,7 +39,7 @@ impl Repositories {
         Self(outermost)
     }
 
-    /// The one that `path` lies in.
+    /// Returns the git directory that holds `path`.
     #[must_use]
     pub fn holding(&self, path: &RelPath) -> Option<&RelPath> {
         let after = self.0.partition_point(|own| own <= path);
@@ -47,13 +47,13 @@ impl Repositories {
         path.is_within(own).then_some(own)
     }
 
-    /// All of them, in the order of their paths.
+    /// Returns all of them, in path order.
     pub fn iter(&self) -> impl Iterator<Item = &RelPath> {
         self.0.iter()
     }
 }
 
-/// The work tree that belongs to what is git's own; a bare repository has none and is named itself.
+/// Returns the work tree of a git directory; a bare repository has none and is returned itself.
 #[must_use]
 pub fn work_tree(own: &RelPath) -> RelPath {
     match own.split() {
@@ -62,7 +62,7 @@ pub fn work_tree(own: &RelPath) -> RelPath {
     }
 }
 
-/// The files of a work tree that have any bytes, with those of repositories in it, and without what is git's own.
+/// Returns the nonempty files of a work tree, also those of repositories inside it, but none of the git directory.
 pub fn work_files<'m>(
     manifest: &'m Manifest,
     own: &'m RelPath,
@@ -75,14 +75,15 @@ pub fn work_files<'m>(
     entries.filter(move |(path, _)| path.is_within(&work) && !path.is_within(own))
 }
 
-/// `index.lock` and its like, while git is at work or when it was killed; a branch cannot have such a name.
+/// Returns true for `index.lock` and the like, which exist while git is at work, or after it was killed. A branch cannot have
+/// such a name.
 #[must_use]
 pub fn is_lock(name: &Name) -> bool {
     let name = name.as_bytes();
     name.ends_with(b".lock") || name == b"gc.pid"
 }
 
-/// What is git's in one directory: its `.git`, or the directory itself when it is a bare repository.
+/// Returns the git directory of one directory: its `.git`, or the directory itself if it is a bare repository.
 fn own(dir: &Directory) -> Option<RelPath> {
     if let Some(own) = dot_git(dir) {
         return Some(own);

@@ -7,10 +7,10 @@ use flate2::bufread::ZlibDecoder;
 use super::{Files, Found, GitError, error::shown};
 use crate::model::{Name, RelPath};
 
-/// A file that holds one name or a few lines (HEAD, `gitdir`, MERGE_HEAD).
+/// Maximum bytes of a file with one name or a few lines (HEAD, `gitdir`, MERGE_HEAD).
 pub(super) const SMALL: u64 = 64 << 10;
 
-/// A path in a directory, from parts that this program knows.
+/// Returns a path in a directory, from trusted parts.
 #[must_use]
 pub fn below(dir: &RelPath, parts: &str) -> RelPath {
     let names = parts
@@ -19,19 +19,19 @@ pub fn below(dir: &RelPath, parts: &str) -> RelPath {
     names.fold(dir.clone(), |path, name| path.join(&name))
 }
 
-/// A path in a directory, from bytes that a stranger wrote; `None` when they name nothing below it.
+/// Returns a path in a directory, from untrusted bytes; `None` if they name nothing below it.
 pub(super) fn below_foreign(dir: &RelPath, bytes: &[u8]) -> Option<RelPath> {
     let rest = RelPath::new(bytes).ok()?;
     let names = rest.parts().filter_map(|part| Name::new(part).ok());
     Some(names.fold(dir.clone(), |path, name| path.join(&name)))
 }
 
-/// What lies at a path.
+/// Returns the object at a path; `None` if there is none.
 pub(super) fn look(files: &dyn Files, path: &RelPath) -> Result<Option<Found>, GitError> {
     files.look(path).map_err(|source| GitError::io(path, source))
 }
 
-/// The length of a regular file; `None` when there is nothing.
+/// Returns the length of a regular file; `None` if there is none.
 pub(super) fn size(files: &dyn Files, path: &RelPath) -> Result<Option<u64>, GitError> {
     match look(files, path)? {
         None => Ok(None),
@@ -42,10 +42,10 @@ pub(super) fn size(files: &dyn Files, path: &RelPath) -> Result<Option<u64>, Git
     }
 }
 
-/// A whole file of at most `most` bytes; `None` when there is nothing.
+/// Reads a whole file of at most `most` bytes; `None` if there is none.
 ///
 /// # Errors
-/// When it cannot be read, or is larger.
+/// [`GitError`] if the file cannot be read, or is larger.
 pub fn whole(files: &dyn Files, path: &RelPath, most: u64) -> Result<Option<Vec<u8>>, GitError> {
     let Some(size) = size(files, path)? else {
         return Ok(None);
@@ -64,7 +64,7 @@ pub fn whole(files: &dyn Files, path: &RelPath, most: u64) -> Result<Option<Vec<
     Ok(Some(bytes))
 }
 
-/// Fills the room from a part of a file.
+/// Fills the buffer from a part of a file.
 pub(super) fn exact(files: &dyn Files, path: &RelPath, room: &mut [u8], at: u64) -> Result<(), GitError> {
     let length = room.len() as u64;
     Stream::new(files, path, at, length)
@@ -75,7 +75,7 @@ pub(super) fn exact(files: &dyn Files, path: &RelPath, room: &mut [u8], at: u64)
         })
 }
 
-/// A file from one place on, as a stream that ends after `left` bytes.
+/// Part of a file as a stream that ends after `left` bytes.
 pub(super) struct Stream<'a> {
     files: &'a dyn Files,
     path: &'a RelPath,
@@ -107,15 +107,15 @@ impl Read for Stream<'_> {
     }
 }
 
-/// A zlib stream in a file. `size` is what it should hold: no compressor needs much more for it, so a stream of empty
-/// blocks ends soon.
+/// Returns the content of a zlib stream in a file. `size` is the expected length. A compressor needs little more for it, so a
+/// stream of empty blocks ends soon.
 pub(super) fn inflater<'a>(files: &'a dyn Files, path: &'a RelPath, at: u64, size: u64) -> impl Read + 'a {
     let most = size.saturating_mul(2).saturating_add(1024);
     let stream = Stream::new(files, path, at, most);
     ZlibDecoder::new(BufReader::with_capacity(4096, stream))
 }
 
-/// Exactly `size` bytes, and then the end of the stream (which carries its checksum).
+/// Reads exactly `size` bytes, and then the end of the stream (which carries its checksum).
 pub(super) fn rest_of(mut stream: impl Read, path: &RelPath, size: u64) -> Result<Vec<u8>, GitError> {
     let mut bytes = Vec::new();
     (&mut stream)
@@ -132,7 +132,7 @@ pub(super) fn rest_of(mut stream: impl Read, path: &RelPath, size: u64) -> Resul
     }
 }
 
-/// A stream that makes no sense is told from a disk that fails.
+/// Converts an error so that an invalid stream differs from a failing disk.
 pub(super) fn broken_stream(path: &RelPath, source: io::Error) -> GitError {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     match source.kind() {
@@ -176,7 +176,7 @@ impl<'a> Cursor<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// Up to the next `end`, which is taken too.
+    /// Reads up to the next `end`, and skips that.
     pub(super) fn until(&mut self, end: u8) -> Option<&'a [u8]> {
         let at = self.0.iter().position(|byte| *byte == end)?;
         let taken = self.take(at)?;
@@ -184,7 +184,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// A number in groups of seven bits, each next one plus one (offsets in packs, lengths in index version 4).
+    /// Reads a number in groups of seven bits, each next one plus one (offsets in packs, lengths in index version 4).
     pub(super) fn offset(&mut self) -> Option<u64> {
         let mut byte = self.byte()?;
         let mut value = u64::from(byte & 0x7f);
@@ -195,7 +195,7 @@ impl<'a> Cursor<'a> {
         Some(value)
     }
 
-    /// A number in groups of seven bits, the lowest first, behind a first group that is already there.
+    /// Reads a number in groups of seven bits, the lowest first, after a first group that was read already.
     pub(super) fn size(&mut self, first: u64, bits: u32, more: bool) -> Option<u64> {
         let (mut value, mut shift, mut more) = (first, bits, more);
         while more {

@@ -1,4 +1,4 @@
-//! Refs: what HEAD, branches, tags and remote branches point to, from single files and from `packed-refs`.
+//! Refs: HEAD, branches, tags and remote branches with their objects, from single files and from `packed-refs`.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -10,23 +10,23 @@ use super::walk::MOST_VISITED;
 use super::{Found, GitError, Oid};
 use crate::model::RelPath;
 
-/// Names of refs, and what they point to.
+/// Objects by the names of their refs.
 pub type Refs = BTreeMap<Vec<u8>, Oid>;
 
-/// Where HEAD points.
+/// Position of HEAD.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// The branch (`refs/heads/main`); `None` when HEAD names a commit itself.
+    /// Branch (`refs/heads/main`); `None` if HEAD names a commit itself.
     pub reference: Option<Vec<u8>>,
-    /// The commit; `None` when the branch has none yet.
+    /// Commit; `None` if the branch has none yet.
     pub commit: Option<Oid>,
 }
 
-/// Git follows a ref that names another one so often.
+/// Maximum depth of refs that name other refs, as in git.
 const DEEPEST: usize = 5;
-/// Bytes of `packed-refs` that are read: a million refs with usual names.
+/// Maximum bytes of `packed-refs` that are read: a million refs with usual names.
 const MOST_PACKED: u64 = 128 << 20;
-/// A name is a path.
+/// Maximum bytes of a name, which is a path.
 const LONGEST_NAME: usize = 4096;
 
 enum Value {
@@ -35,10 +35,10 @@ enum Value {
 }
 
 impl Repository<'_> {
-    /// Where HEAD points.
+    /// Returns the position of HEAD.
     ///
     /// # Errors
-    /// [`GitError`] when it cannot be read, or says nothing that git would understand.
+    /// [`GitError`] if HEAD cannot be read, or git would not understand it.
     pub fn head(&self) -> Result<Head, GitError> {
         self.understood()?;
         let path = below(self.own_dir()?, "HEAD");
@@ -55,10 +55,10 @@ impl Repository<'_> {
         }
     }
 
-    /// All refs, those that name others followed. A broken one is a doubt.
+    /// Returns all refs; those that name others are followed. A broken one is a doubt.
     ///
     /// # Errors
-    /// [`GitError`] when the repository lies elsewhere, or keeps refs in a way that is not known.
+    /// [`GitError`] if the repository lies elsewhere, or stores refs in an unknown way.
     pub fn refs(&self) -> Result<Refs, GitError> {
         self.understood()?;
         let (own, common) = (self.own_dir()?, self.common_dir()?);
@@ -96,7 +96,7 @@ impl Repository<'_> {
         Ok(refs)
     }
 
-    /// What the ref points to in the end; `None` when there is none.
+    /// Returns the object that the ref finally names; `None` if the ref does not exist.
     pub(super) fn reference(&self, name: &[u8]) -> Result<Option<Oid>, GitError> {
         let mut name = name.to_vec();
         for _ in 0..=DEEPEST {
@@ -191,13 +191,13 @@ fn packed_line(line: &[u8]) -> Option<(&[u8], Oid)> {
     Some((name, Oid::parse(hex)?)).filter(|_| is_sound(name) && name.starts_with(b"refs/"))
 }
 
-/// Whether each work tree has a ref of this name for itself.
+/// Returns true if each work tree has its own ref of this name.
 fn is_own(name: &[u8]) -> bool {
     let parts: [&[u8]; 3] = [b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/"];
     !name.starts_with(b"refs/") || parts.iter().any(|part| name.starts_with(part))
 }
 
-/// Whether git lets a ref have this name (`git check-ref-format`).
+/// Returns true if git allows a ref of this name (`git check-ref-format`).
 fn is_sound(name: &[u8]) -> bool {
     let is_bad = |byte: &u8| {
         matches!(

@@ -1,4 +1,4 @@
-//! Remotes and submodules. Credentials in addresses are removed: they shall not stand in reports.
+//! Remotes and submodules. Credentials in addresses are removed, so that no report shows them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ pub struct Remote {
     pub url: Vec<u8>,
 }
 
-/// A submodule, as `.gitmodules` has it.
+/// Submodule in `.gitmodules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submodule {
     /// Its name.
     pub name: Arc<[u8]>,
-    /// Where it lies in the work tree; empty when that is not said.
+    /// Path in the work tree; empty if not set.
     pub path: Vec<u8>,
-    /// Where it comes from, without credentials; empty when that is not said.
+    /// Address without credentials; empty if not set.
     pub url: Vec<u8>,
 }
 
 impl Repository<'_> {
-    /// The addresses of all remotes, also those that are only pushed to, without credentials.
+    /// Returns the addresses of all remotes without credentials, also of those that are only pushed to.
     #[must_use]
     pub fn remotes(&self) -> Vec<Remote> {
         let entries = self.config.section("remote");
@@ -41,7 +41,7 @@ impl Repository<'_> {
         remotes.collect()
     }
 
-    /// The submodules that the file `.gitmodules` in the work tree tells of, by name.
+    /// Returns the submodules in the work tree's `.gitmodules`, by name.
     #[must_use]
     pub fn submodules(&self) -> Vec<Submodule> {
         let config = self.config_at(&below(&self.work, ".gitmodules"));
@@ -65,8 +65,7 @@ impl Repository<'_> {
     }
 }
 
-/// An address without user and password. `git@` stays: it is what the programs on the other side are called, and secret
-/// to nobody.
+/// Returns an address without user and password. `git@` stays: it is the usual account on servers, and not secret.
 #[must_use]
 pub fn without_credentials(url: &[u8]) -> Vec<u8> {
     let scheme = url.windows(3).position(|three| three == b"://").map(|at| at + 3);
@@ -74,7 +73,7 @@ pub fn without_credentials(url: &[u8]) -> Vec<u8> {
     let slash = rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len());
     let (host, _) = rest.split_at(slash);
     let last_at = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'@');
-    // A slash in a password is written as %2F; who forgot that shall not have it printed.
+    // A slash in a password must be written as %2F; a password that breaks this rule must not be printed either.
     let is_cut = !scheme.is_empty() && last_at(host).is_none() && !is_host(host);
     let at = if is_cut { last_at(rest) } else { last_at(host) };
     let Some((user, rest)) = at.and_then(|at| rest.split_at_checked(at)) else {
@@ -93,7 +92,7 @@ pub fn without_credentials(url: &[u8]) -> Vec<u8> {
     [scheme, kept, rest].concat()
 }
 
-/// `host`, `host:123`, `[::1]:123`.
+/// Returns true for `host`, `host:123`, `[::1]:123`.
 fn is_host(bytes: &[u8]) -> bool {
     let after = bytes.rsplit(|byte| *byte == b':').next().unwrap_or_default();
     !bytes.contains(&b':') || bytes.starts_with(b"[") || after.iter().all(u8::is_ascii_digit)

@@ -1,4 +1,4 @@
-//! A repository: where its directories lie, and whether its format is known.
+//! Repositories: their directories, and the check that their format is known.
 
 use std::cell::{Cell, OnceCell};
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,19 +11,18 @@ use super::store::Store;
 use super::{Files, Found, GitError};
 use crate::model::{Name, RelPath};
 
-/// How a work tree is tied to its git directory.
+/// Relation of a work tree to its git directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitDir {
-    /// It lies in the tree that is read (`.git`, or where the file `.git` points).
+    /// The git directory is in the tree that is read (`.git`, or the target of the file `.git`).
     Inside(RelPath),
-    /// It lies elsewhere: the path as the file or the link `.git` has it. Nothing of it is read.
+    /// The git directory lies elsewhere, at the path in the file or the link `.git`. Nothing of it is read.
     Elsewhere(Vec<u8>),
     /// The directory is a repository itself, without a work tree.
     Bare,
 }
 
-/// A repository that is read, file by file; git is never started. What cannot be read is an error, or is told by
-/// [`Self::doubts`].
+/// Repository that is read file by file; git is never started. Unreadable parts are errors, or appear in [`Self::doubts`].
 pub struct Repository<'a> {
     pub(super) files: &'a dyn Files,
     pub(super) work: RelPath,
@@ -35,15 +34,15 @@ pub struct Repository<'a> {
     pub(super) doubts: Doubts,
     pub(super) packed: OnceCell<Refs>,
     pub(super) stores: OnceCell<Vec<Store>>,
-    /// Bytes of objects that were built until now.
+    /// Bytes of objects that were built so far.
     pub(super) effort: Cell<u64>,
 }
 
 impl<'a> Repository<'a> {
-    /// Opens the repository whose work tree is `work`, or that is `work` itself. `None` when there is none.
+    /// Opens the repository whose work tree is `work`, or that is `work` itself. `None` if there is none.
     ///
     /// # Errors
-    /// [`GitError`] when what lies there cannot be looked at.
+    /// [`GitError`] if the objects there cannot be examined.
     pub fn open(files: &'a dyn Files, work: &RelPath) -> Result<Option<Self>, GitError> {
         let dot = below(work, ".git");
         let doubts = Doubts::default();
@@ -90,25 +89,25 @@ impl<'a> Repository<'a> {
         Ok(Some(repository))
     }
 
-    /// How the work tree is tied to the git directory.
+    /// Returns the relation of the work tree to the git directory.
     #[must_use]
     pub fn shape(&self) -> &GitDir {
         &self.shape
     }
 
-    /// The git directory of this work tree; `None` when it lies elsewhere.
+    /// Returns the git directory of this work tree; `None` if it lies elsewhere.
     #[must_use]
     pub fn git_dir(&self) -> Option<&RelPath> {
         self.own.as_ref()
     }
 
-    /// The git directory that all its work trees share: objects, refs, configuration. `None` when it lies elsewhere.
+    /// Returns the git directory that all work trees share: objects, refs, configuration. `None` if it lies elsewhere.
     #[must_use]
     pub fn shared_git_dir(&self) -> Option<&RelPath> {
         self.common.as_ref()
     }
 
-    /// What could not be read until now, and what is not understood.
+    /// Returns the messages about parts that could not be read so far, or are not understood.
     #[must_use]
     pub fn doubts(&self) -> Vec<String> {
         self.doubts.list()
@@ -128,7 +127,7 @@ impl<'a> Repository<'a> {
             .ok_or_else(|| elsewhere(&[own.as_bytes(), b"/commondir"].concat()))
     }
 
-    /// Objects, refs and the index are only read where their format is known.
+    /// Fails if the format is unknown; objects, refs and the index must then not be read.
     pub(super) fn understood(&self) -> Result<(), GitError> {
         match &self.unknown {
             Some(what) => Err(GitError::NotUnderstood { what: what.clone() }),
@@ -136,7 +135,7 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// A directory that a file names by an absolute path, or by one from `base` on; `None` when it leads elsewhere.
+    /// Resolves a directory named by an absolute path, or by one relative to `base`; `None` if it lies elsewhere.
     pub(super) fn resolve_dir(&self, base: &RelPath, path: &[u8]) -> Option<RelPath> {
         resolve(self.files, base, path)
     }
@@ -157,7 +156,7 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// What a newer git may have changed about the files.
+    /// Checks for features of a newer git that change how the files must be read.
     fn check_format(&mut self) {
         let version = self.config.last("core", None, "repositoryformatversion");
         let version = version.map_or(b"0".to_vec(), |value| value.unwrap_or_default().to_vec());
@@ -246,13 +245,13 @@ fn elsewhere(path: &[u8]) -> GitError {
     GitError::Elsewhere { path: shown(path) }
 }
 
-/// The first line, without what ends it.
+/// Returns the first line, without its end.
 pub(super) fn line(text: &[u8]) -> &[u8] {
     let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Whether something of a git directory is there. A damaged repository is one too.
+/// Returns true if a part of a git directory exists. A damaged repository counts as one.
 fn holds_any(files: &dyn Files, dir: &RelPath) -> Result<bool, GitError> {
     for part in ["HEAD", "objects", "refs", "config"] {
         if look(files, &below(dir, part))?.is_some() {
@@ -267,7 +266,7 @@ fn is_bare(files: &dyn Files, dir: &RelPath) -> Result<bool, GitError> {
     Ok(look(files, &below(dir, "HEAD"))?.is_some() && is_dir("objects")? && is_dir("refs")?)
 }
 
-/// Where the file `.git` points.
+/// Returns the git directory to which the file `.git` points.
 fn pointed(files: &dyn Files, work: &RelPath, dot: &RelPath) -> Result<GitDir, GitError> {
     let text = whole(files, dot, SMALL)?.unwrap_or_default();
     let path = text.strip_prefix(b"gitdir: ").map(line);
@@ -279,8 +278,8 @@ fn pointed(files: &dyn Files, work: &RelPath, dot: &RelPath) -> Result<GitDir, G
     })
 }
 
-/// Follows a path part by part. `..` leaves a real directory only: behind a link it would lead elsewhere than it does for
-/// git. What lies at the end, and whether a link is on the way, is found when it is read.
+/// Follows a path part by part. `..` leaves only a real directory: behind a link, it would lead elsewhere than it does for git.
+/// The object at the end, and links on the way, are found only when the path is read.
 fn resolve(files: &dyn Files, base: &RelPath, path: &[u8]) -> Option<RelPath> {
     let (mut at, path) = if path.starts_with(b"/") {
         let host = files.host_path()?.as_os_str().as_bytes();

@@ -1,4 +1,4 @@
-//! What else a git directory tells: work in progress, stashes, reflogs, locks, other work trees, what is not here.
+//! State in a git directory: unfinished operations, stashes, reflogs, locks, other work trees, missing objects.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use super::repository::Repository;
 use super::{GitError, Oid};
 use crate::model::RelPath;
 
-/// Something that was begun and has to be finished or given up.
+/// Operation that was begun, and has to be finished or aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// `git merge`.
@@ -30,7 +30,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// As git calls it.
+    /// Returns the name that git uses.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -45,15 +45,15 @@ impl Operation {
     }
 }
 
-/// A reflog that is longer is counted so far.
+/// Maximum bytes of a reflog that are counted.
 const MOST_REFLOG: u64 = 64 << 20;
-/// So much of the end of a reflog is recent: some two thousand moves.
+/// Bytes at the end of a reflog that count as recent: some two thousand moves.
 const MOST_RECENT: u64 = 512 << 10;
-/// Bytes of `shallow`: a million commits.
+/// Maximum bytes of `shallow`: a million commits.
 const MOST_SHALLOW: u64 = 41 << 20;
 
 impl Repository<'_> {
-    /// How many stashes there are.
+    /// Returns the number of stashes.
     #[must_use]
     pub fn stashes(&self) -> u64 {
         let Ok(common) = self.common_dir() else { return 0 };
@@ -84,7 +84,7 @@ impl Repository<'_> {
         }
     }
 
-    /// The commits that HEAD was at lately, as its reflog has them.
+    /// Returns the commits that HEAD was recently at, from its reflog.
     #[must_use]
     pub fn recent_heads(&self) -> BTreeSet<Oid> {
         let Some(own) = self.git_dir() else {
@@ -109,7 +109,7 @@ impl Repository<'_> {
         lines.filter_map(after).filter(|oid| !oid.is_null()).collect()
     }
 
-    /// The names of all refs that have a reflog, sorted.
+    /// Returns the names of all refs that have a reflog, sorted.
     #[must_use]
     pub fn reflog_names(&self) -> Vec<Vec<u8>> {
         let mut names = BTreeSet::new();
@@ -123,7 +123,7 @@ impl Repository<'_> {
         names.into_iter().collect()
     }
 
-    /// What was begun in this work tree and is not finished.
+    /// Returns the unfinished operations in this work tree.
     #[must_use]
     pub fn operations(&self) -> Vec<Operation> {
         let Some(own) = self.git_dir() else {
@@ -147,7 +147,7 @@ impl Repository<'_> {
         found
     }
 
-    /// The names of the other work trees.
+    /// Returns the names of the other work trees.
     #[must_use]
     pub fn worktrees(&self) -> Vec<Vec<u8>> {
         let Some(common) = self.shared_git_dir() else {
@@ -163,7 +163,7 @@ impl Repository<'_> {
         names.map(|name| name.as_bytes().to_vec()).collect()
     }
 
-    /// Lock files: git runs at the moment, or was killed.
+    /// Returns the lock files: git is running now, or was killed.
     #[must_use]
     pub fn locks(&self) -> Vec<RelPath> {
         let mut locks = BTreeSet::new();
@@ -177,13 +177,13 @@ impl Repository<'_> {
         locks.into_iter().collect()
     }
 
-    /// Whether old commits were left where the repository came from.
+    /// Returns true if the clone lacks old commits.
     #[must_use]
     pub fn is_shallow(&self) -> bool {
         !self.shallow().is_empty()
     }
 
-    /// The commits whose parents were left behind.
+    /// Returns the commits whose parents were not cloned.
     pub(super) fn shallow(&self) -> BTreeSet<Oid> {
         let Some(common) = self.shared_git_dir() else {
             return BTreeSet::new();
@@ -203,7 +203,7 @@ impl Repository<'_> {
         oids.collect()
     }
 
-    /// Whether objects are missing on purpose, and a remote is asked for them when they are needed.
+    /// Returns true if the clone lacks objects on purpose, and git fetches them from a remote when needed.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         let config = self.config();
@@ -213,7 +213,7 @@ impl Repository<'_> {
             || self.has_promisor_pack()
     }
 
-    /// Whether git shows other objects in place of some (`git replace`). They are not followed here.
+    /// Adds a doubt if git shows other objects in place of some (`git replace`). jackin does not follow them.
     pub(super) fn note_replaced(&self, refs: &super::Refs) {
         if refs.keys().any(|name| name.starts_with(b"refs/replace/")) {
             self.doubts

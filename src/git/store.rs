@@ -1,4 +1,4 @@
-//! The objects of a repository: loose, in packs, and those that it borrows from others.
+//! Objects of a repository: loose, in packs, and borrowed from others.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -14,58 +14,59 @@ use super::repository::Repository;
 use super::{Found, GitError, Oid};
 use crate::model::{Name, RelPath};
 
-/// Objects that are larger are not taken into memory.
+/// Maximum bytes of an object that is read into memory.
 const MOST_OBJECT: u64 = 128 << 20;
-/// Commits, trees and tags that are larger were made to hurt.
+/// Maximum bytes of a commit, tree or tag; a larger one is hostile.
 const MOST_STRUCTURE: u64 = 32 << 20;
-/// Tags of tags.
+/// Maximum depth of tags that name tags.
 const DEEPEST_TAG: usize = 10;
-/// Git follows alternates of alternates five deep; all together so many places are looked into.
+/// Maximum number of object directories. Git follows alternates of alternates five deep.
 const MOST_STORES: usize = 16;
-/// Packs in one place; git becomes very slow before.
+/// Maximum number of packs in one directory; git becomes very slow before.
 const MOST_PACKS: usize = 4096;
-/// What looking into one pack, or for one file, counts for: as much as reading so many bytes.
+/// Effort of searching one pack, or of looking for one file, in bytes read.
 const LOOKUP: u64 = 512;
-/// What git knows without having it: the tree of nothing.
+/// Name of the empty tree, which git knows without storing it.
 const EMPTY_TREE: &[u8] = b"4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// One directory of objects.
 pub(super) struct Store {
     dir: RelPath,
     packs: Vec<Pack>,
-    /// Which pack had the last object that was found: the next one is there most often.
+    /// Index of the pack that had the last object; it usually has the next one too.
     last: Cell<usize>,
 }
 
 impl Repository<'_> {
-    /// An object of at most 128 MiB; `None` when it is not there. Its content has the name that it was asked by.
+    /// Returns an object of at most 128 MiB; `None` if it is missing. Its content matches its name.
     ///
     /// # Errors
-    /// [`GitError`] when it is there and cannot be read.
+    /// [`GitError`] if the object exists and cannot be read.
     pub fn object(&self, oid: &Oid) -> Result<Option<Object>, GitError> {
         self.object_up_to(oid, MOST_OBJECT)
     }
 
-    /// A commit; `None` when it is not there.
+    /// Returns a commit; `None` if it is missing.
     ///
     /// # Errors
-    /// [`GitError`], also when it is something else.
+    /// [`GitError`], also if the object is no commit.
     pub fn commit(&self, oid: &Oid) -> Result<Option<Commit>, GitError> {
         self.structure(oid, ObjectKind::Commit, Commit::parse)
     }
 
-    /// The children of a tree; `None` when it is not there.
+    /// Returns the children of a tree; `None` if it is missing.
     ///
     /// # Errors
-    /// [`GitError`], also when it is something else.
+    /// [`GitError`], also if the object is no tree.
     pub fn tree(&self, oid: &Oid) -> Result<Option<Vec<TreeEntry>>, GitError> {
         self.structure(oid, ObjectKind::Tree, parse_tree)
     }
 
-    /// What a tag points to, through tags of tags; what is no tag is itself. `None` when something on the way is not there.
+    /// Returns the object that a tag names, through tags of tags; an object that is no tag is returned itself. `None` if one on
+    /// the way is missing.
     ///
     /// # Errors
-    /// [`GitError`], also when tags stand on tags without an end.
+    /// [`GitError`], also if a tag leads through too many others.
     pub fn peel(&self, oid: &Oid) -> Result<Option<(ObjectKind, Oid)>, GitError> {
         let mut oid = *oid;
         for _ in 0..DEEPEST_TAG {
@@ -96,7 +97,7 @@ impl Repository<'_> {
 
     pub(super) fn object_up_to(&self, oid: &Oid, most: u64) -> Result<Option<Object>, GitError> {
         self.understood()?;
-        // What is broken in one place may be whole in another.
+        // An object that is broken in one place may be intact in another.
         let mut broken = None;
         for store in self.stores()? {
             let (before, from) = store.packs.split_at(store.last.get().min(store.packs.len()));
@@ -173,7 +174,7 @@ impl Repository<'_> {
         Ok(Some(Object { kind, bytes }))
     }
 
-    /// The own objects, and the places that objects are borrowed from.
+    /// Returns the repository's own objects, and the directories from which it borrows others.
     pub(super) fn stores(&self) -> Result<&[Store], GitError> {
         if let Some(stores) = self.stores.get() {
             return Ok(stores);
@@ -220,7 +221,7 @@ impl Repository<'_> {
         Ok(self.stores.get_or_init(|| stores))
     }
 
-    /// The places that objects are borrowed from, as `info/alternates` has them.
+    /// Returns the directories from which objects are borrowed, as `info/alternates` names them.
     #[must_use]
     pub fn alternates(&self) -> Vec<Vec<u8>> {
         let lines = self
@@ -273,7 +274,7 @@ impl Repository<'_> {
         packs
     }
 
-    /// Whether a pack came from a server that keeps other objects back.
+    /// Returns true if a pack came from a server that withholds other objects.
     pub(super) fn has_promisor_pack(&self) -> bool {
         let stores = self.stores().unwrap_or_default();
         let mut packs = stores.iter().flat_map(|store| &store.packs);

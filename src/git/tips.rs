@@ -6,7 +6,7 @@ use super::repository::Repository;
 use super::{GitError, Oid};
 use crate::model::RelPath;
 
-/// Bytes of one such file: `FETCH_HEAD` has a line for each branch that was fetched.
+/// Maximum bytes of one such file: `FETCH_HEAD` has a line for each fetched branch.
 const MOST_LINES: u64 = 4 << 20;
 
 /// A ref and the object it names.
@@ -16,13 +16,13 @@ pub struct Tip {
     pub name: Vec<u8>,
     /// The object it names.
     pub oid: Oid,
-    /// Git keeps what it names from being removed. It does not for `ORIG_HEAD` and its like, whose object may be gone.
+    /// True if git protects the object from removal. It does not for `ORIG_HEAD` and the like, whose object may be gone.
     pub is_kept: bool,
 }
 
 impl Repository<'_> {
-    /// Everything that names an object and is neither a branch nor a remote branch. Stashes and replacements are left out: they make a
-    /// repository dirty by themselves. What cannot be read is a doubt.
+    /// Returns everything that names an object and is neither a branch nor a remote branch. Stashes and replacements are left
+    /// out, because they make a repository dirty by themselves. Unreadable parts are a doubt.
     #[must_use]
     pub fn tips(&self, refs: &Refs) -> Vec<Tip> {
         let apart: [&[u8]; 3] = [b"refs/heads/", b"refs/remotes/", b"refs/replace/"];
@@ -66,7 +66,7 @@ impl Repository<'_> {
         tips
     }
 
-    /// Refs that a work tree has for itself.
+    /// Returns the refs that a work tree has for itself.
     fn own_refs(&self, label: &[u8], place: &RelPath) -> Vec<Tip> {
         let files = self.files_below(&below(place, "refs"));
         let tip = |path: RelPath| {
@@ -83,7 +83,7 @@ impl Repository<'_> {
         files.into_iter().filter_map(|(path, _)| tip(path)).collect()
     }
 
-    /// `HEAD`, `ORIG_HEAD`, `FETCH_HEAD` and all others of this kind in a git directory. One that names a ref holds nothing itself.
+    /// Returns `HEAD`, `ORIG_HEAD`, `FETCH_HEAD` and the like in a git directory. One that names a ref holds nothing itself.
     fn root_refs(&self, label: &[u8], place: &RelPath) -> Vec<Tip> {
         let names = self.files.names(place);
         let names = self
@@ -110,7 +110,7 @@ impl Repository<'_> {
     }
 }
 
-/// The object that a line begins with.
+/// Returns the object that a line begins with.
 fn object(line: &[u8]) -> Option<Oid> {
     let (hex, rest) = line.split_at_checked(40)?;
     let oid = Oid::parse(hex).filter(|_| rest.first().is_none_or(u8::is_ascii_whitespace))?;

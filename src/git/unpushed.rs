@@ -12,35 +12,35 @@ use super::{GitError, Oid};
 /// Commits of a branch or other ref that no remote branch has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unpushed {
-    /// The branch (`refs/heads/main`), or the name of a [`Tip`].
+    /// Branch (`refs/heads/main`), or name of a [`Tip`].
     pub branch: Vec<u8>,
-    /// How many commits.
+    /// Number of counted commits.
     pub commits: u64,
-    /// Whether there are more: not all were counted.
+    /// True if there are more that were not counted.
     pub more: bool,
 }
 
-/// A branch with more is counted so far.
+/// Maximum number of commits that are counted for a branch.
 const MOST_COMMITS: u64 = 10_000;
-/// Commits and parents that are kept in mind, for all branches together.
+/// Maximum number of commits and parents in memory, for all branches together.
 const MOST_KNOWN: usize = 1_000_000;
-/// Steps for all branches together: many branches may share a long history.
+/// Maximum number of steps for all branches together, which may share a long history.
 const MOST_STEPS: u64 = 5_000_000;
-/// A commit with a longer message is not counted on.
+/// Maximum bytes of a commit; none is followed beyond a larger one.
 const MOST_COMMIT: u64 = 4 << 20;
-/// Bytes that are built to read all of them.
+/// Maximum bytes that are built to read all commits.
 const MOST_EFFORT: u64 = 4 << 30;
-/// Remote commits that are followed further than needed: clocks were wrong when some were made.
+/// Number of remote commits that are followed further than needed, in case clocks were wrong.
 const SLOP: u32 = 256;
 
-/// What the walk needs of a commit.
+/// Facts of a commit that the walk needs.
 #[derive(Clone)]
 struct Known {
     time: i64,
     parents: Vec<Oid>,
 }
 
-/// Newest first.
+/// Commits, the newest first.
 type Queue = BinaryHeap<(i64, Oid)>;
 
 struct Walk<'w> {
@@ -50,7 +50,7 @@ struct Walk<'w> {
     kept: usize,
     steps: u64,
     most_effort: u64,
-    /// All that remote branches reach, as far as it was followed, and where to follow it from.
+    /// Commits that remote branches reach, as far as they were followed; `frontier` is where to continue.
     pushed: HashSet<Oid>,
     frontier: Queue,
     /// Commits already counted; branches are counted first.
@@ -58,11 +58,11 @@ struct Walk<'w> {
     is_exhausted: bool,
 }
 
-/// For each branch the commits that can be reached from it, and from no remote branch; then the same for everything else that holds
-/// such commits: tags, notes, a detached HEAD, other work trees, ORIG_HEAD and its like. A missing commit is a doubt.
+/// Returns for each branch the commits that it reaches, and no remote branch does. The same follows for everything else that
+/// holds such commits: tags, notes, a detached HEAD, other work trees, ORIG_HEAD and the like. A missing commit is a doubt.
 ///
 /// # Errors
-/// [`GitError`] when the refs cannot be read.
+/// [`GitError`] if the refs cannot be read.
 pub fn unpushed(repository: &Repository) -> Result<Vec<Unpushed>, GitError> {
     let refs = repository.refs()?;
     repository.note_replaced(&refs);
@@ -140,7 +140,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `only_new`: without what another one has that was counted before.
+    /// Counts the commits of a branch or tip. `only_new` skips those that were counted for another one.
     fn branch(&mut self, name: &[u8], tip: Oid, only_new: bool) -> Unpushed {
         let (mut counted, mut seen) = (HashMap::new(), HashSet::new());
         let mut queue = Queue::new();
@@ -208,7 +208,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Counts a step; `false` when there were too many.
+    /// Counts a step; returns false after too many.
     fn step(&mut self) -> bool {
         self.steps += 1;
         if self.steps > MOST_STEPS

@@ -1,4 +1,4 @@
-//! All files below a directory of a repository, as far as anybody would make them.
+//! All files below a directory of a repository, up to a limit.
 
 use super::error::shown;
 use super::reading::look;
@@ -6,13 +6,13 @@ use super::repository::Repository;
 use super::{Found, GitError};
 use crate::model::RelPath;
 
-/// Files and directories that one walk visits.
+/// Maximum number of files and directories that one walk visits.
 pub(super) const MOST_VISITED: usize = 1_000_000;
-/// Directories in directories.
+/// Maximum depth of directories.
 const DEEPEST: usize = 64;
 
 impl Repository<'_> {
-    /// Everything below `dir` that is no directory, in no order. What cannot be seen is a doubt.
+    /// Returns everything below `dir` except directories, in no order. Unreadable parts are a doubt.
     pub(super) fn files_below(&self, dir: &RelPath) -> Vec<(RelPath, Found)> {
         let (mut found, mut visited) = (Vec::new(), 0);
         let mut open = match look(self.files, dir) {

@@ -6,10 +6,10 @@ use super::{Index, IndexEntry, Link};
 use crate::git::Oid;
 use crate::git::reading::Cursor;
 
-/// No bitmap is longer than an index can have entries.
+/// Maximum number of bits in a bitmap, which cannot exceed the entries of an index.
 const MOST_BITS: usize = 8 << 20;
 
-/// The extension `link`: the name of the shared file, and which of its entries are gone or replaced.
+/// Parses the extension `link`: the name of the shared file, and its entries that are deleted or replaced.
 pub(super) fn link(content: &[u8]) -> Option<Link> {
     let mut rest = Cursor(content);
     let base = Oid::from_bytes(rest.array()?);
@@ -25,7 +25,7 @@ pub(super) fn link(content: &[u8]) -> Option<Link> {
     })
 }
 
-/// A compressed bitmap (EWAH): words that tell of a run of equal words and of words that follow as they are.
+/// Reads a compressed bitmap (EWAH): words that describe a run of equal words and the number of literal words after it.
 fn bitmap(rest: &mut Cursor) -> Option<Vec<bool>> {
     let bits = usize::try_from(rest.u32()?)
         .ok()
@@ -60,7 +60,7 @@ fn bitmap(rest: &mut Cursor) -> Option<Vec<bool>> {
     Some(map)
 }
 
-/// Puts both together; `None` when they do not fit.
+/// Merges both files; `None` if they do not fit.
 pub(super) fn merge(base: Index, own: Index, link: &Link) -> Option<Index> {
     let count = base.entries.len();
     let set = |map: &[bool], at: usize| map.get(at).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What makes git run programs is found, and nothing else is called that.
+//! Everything that makes git run programs is found, and nothing else is.
 
 use std::os::unix::fs::PermissionsExt;
 

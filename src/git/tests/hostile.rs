@@ -1,4 +1,4 @@
-//! Repositories that were made to hurt: each ends in an error or a doubt, soon.
+//! Hostile repositories: each soon ends in an error or a doubt.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::scratch::{Scratch, rel};
 use crate::git::{Live, ObjectKind, Oid, Repository, executables, unpushed};
 use crate::mount::Root;
 
-/// Asks for everything; what comes out does not matter, only that something does.
+/// Reads everything. The results do not matter, only that the reads return.
 fn ask_all(root: &Root) -> Vec<String> {
     let live = Live::new(root);
     let Ok(Some(repository)) = Repository::open(&live, &rel("")) else {
@@ -52,7 +52,7 @@ fn ask_all(root: &Root) -> Vec<String> {
     told
 }
 
-/// Small, with everything in it that is read.
+/// Returns a small repository with everything that is read.
 fn small() -> Scratch {
     let scratch = Scratch::new();
     let mut lines: Vec<String> = (0..200).map(|line| format!("line {line}")).collect();
@@ -82,7 +82,7 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     found.sort();
 }
 
-/// Also a file that git made read-only.
+/// Replaces a file, also one that git made read-only.
 fn put(path: &Path, bytes: &[u8]) {
     std::fs::remove_file(path).unwrap();
     std::fs::write(path, bytes).unwrap();
@@ -185,7 +185,7 @@ fn loose_objects_that_lie_are_errors() {
         put_loose(&scratch, &name, bytes);
         scratch.read("", |repository| assert!(repository.object(&oid).is_err()));
     }
-    // A tree with more entries than anybody makes, under its right name.
+    // A tree with more entries than any real one, under its right name.
     let entries = b"1 a\0aaaaaaaaaaaaaaaaaaaa".repeat(1_100_000);
     let tree = Oid::of(ObjectKind::Tree, &entries).unwrap();
     let head = format!("tree {}\0", entries.len());
@@ -193,7 +193,7 @@ fn loose_objects_that_lie_are_errors() {
     scratch.read("", |repository| assert!(repository.tree(&tree).is_err()));
 }
 
-/// A pack with one object, of which its index of version 1 says where it lies.
+/// Writes a pack with one object, and its index of version 1.
 fn put_pack(scratch: &Scratch, oid: Oid, object: &[u8]) {
     let pack = [&b"PACK\0\0\0\x02\0\0\0\x01"[..], object, &[0; 20]].concat();
     let first = usize::from(oid.as_bytes()[0]);

@@ -12,7 +12,7 @@ fn versions(scratch: &Scratch, count: usize) {
     }
 }
 
-/// Every object as git shows it.
+/// Compares every object with what git shows.
 fn compare(scratch: &Scratch) {
     let all = scratch.lines(&["cat-file", "--batch-all-objects", "--batch-check"]);
     assert!(all.len() > 10);

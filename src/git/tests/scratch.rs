@@ -1,4 +1,4 @@
-//! A directory in which git makes repositories, without any configuration of this machine.
+//! Directory in which git makes repositories, without any configuration of this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(super) struct Scratch {
     pub(super) dir: PathBuf,
 }
 
-/// Git in a directory, which sees nothing of this machine's configuration.
+/// Returns the command that runs git in a directory, without this machine's configuration.
 pub(crate) fn git(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("git");
     command
@@ -44,7 +44,7 @@ impl Scratch {
         Self { _temp: temp, dir }
     }
 
-    /// A repository with one commit.
+    /// Returns a repository with one commit.
     pub(super) fn new() -> Self {
         let scratch = Self::empty();
         scratch.git(&["init", "-q", "-b", "main"]);
@@ -61,7 +61,7 @@ impl Scratch {
         git(&self.dir, args)
     }
 
-    /// What git prints; it has to succeed.
+    /// Runs git, which must succeed, and returns its output.
     pub(super) fn git(&self, args: &[&str]) -> Vec<u8> {
         let output = self.try_git(args);
         let told = String::from_utf8_lossy(&output.stderr);
@@ -92,7 +92,7 @@ impl Scratch {
         Root::open(&self.dir).unwrap()
     }
 
-    /// Opens the repository at a path of the scratch directory, which has to be there.
+    /// Opens the repository at a path of the scratch directory, which must exist.
     pub(super) fn read<T>(&self, path: &str, look: impl FnOnce(&Repository) -> T) -> T {
         self.try_read(path, |repository| look(&repository.unwrap().unwrap()))
     }
@@ -121,7 +121,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Nothing is doubtful.
+/// Checks that the repository has no doubts.
 pub(super) fn clear(repository: &Repository) {
     assert_eq!(repository.doubts(), Vec::<String>::new());
 }

@@ -3,7 +3,7 @@
 use super::scratch::{Scratch, clear, rel, text};
 use crate::git::{GitDir, Operation, Repository};
 
-/// Two branches that both changed the file.
+/// Returns a repository with two branches that both changed the file.
 fn torn() -> Scratch {
     let scratch = Scratch::new();
     scratch.git(&["switch", "-qc", "side"]);
