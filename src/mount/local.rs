@@ -1,5 +1,5 @@
-//! A local directory as a mount. The root is opened once; everything below is reached through handles, so a directory
-//! that is swapped for a link while we work leads nowhere.
+//! A local directory as a mount. The root is opened once, and everything below it is reached through handles, so a directory that
+//! is replaced by a link meanwhile leads nowhere.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,59 +11,59 @@ use crate::platform::{
     remote,
 };
 
-/// Why a mount cannot be used.
+/// Reason why a mount cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
-    /// It does not exist.
+    /// The root does not exist.
     #[error("{} does not exist", path.display())]
     Missing {
         /// The mount root.
         path: PathBuf,
     },
-    /// It is a link, a file, or something else than a directory.
+    /// The root is a link, a file, or something else than a directory.
     #[error("{} is not a directory any more", path.display())]
     NotADirectory {
         /// The mount root.
         path: PathBuf,
     },
-    /// A file system was mounted there, and none is.
+    /// A file system was mounted at the root, and none is now.
     #[error("nothing is mounted at {}, where a file system was when the snapshot was taken", path.display())]
     Unmounted {
         /// The mount root.
         path: PathBuf,
     },
-    /// A file system was mounted there, and another one is.
+    /// A file system was mounted at the root, and another one is now.
     #[error("another file system is mounted at {} than when the snapshot was taken", path.display())]
     OtherMounted {
         /// The mount root.
         path: PathBuf,
     },
-    /// Nothing was mounted there, and now something is.
+    /// A file system is mounted over the root now, and none was.
     #[error("another file system is mounted over {}; what was captured lies hidden below it", path.display())]
     MountedOver {
         /// The mount root.
         path: PathBuf,
     },
-    /// The machine that it lies on does not answer any more.
+    /// The machine of the mount no longer answers.
     #[error("the connection to {} was lost", path.display())]
     Lost {
         /// The mount root.
         path: PathBuf,
     },
-    /// The machine that it lies on answers, and it cannot be reached there now.
+    /// The machine of the mount answers, and the mount cannot be reached there now.
     #[error("{} cannot be reached: {why}", path.display())]
     OutOfReach {
         /// The mount root.
         path: PathBuf,
-        /// Why.
+        /// Reason, in words.
         why: String,
     },
-    /// The system refuses.
+    /// The system reports an error.
     #[error("{} cannot be opened: {source}", path.display())]
     Io {
         /// The mount root.
         path: PathBuf,
-        /// What the system says.
+        /// Error from the system.
         source: io::Error,
     },
 }
@@ -79,7 +79,7 @@ impl MountError {
     }
 }
 
-/// An opened mount root.
+/// Opened mount root.
 #[derive(Debug)]
 pub struct Root {
     path: PathBuf,
@@ -88,14 +88,14 @@ pub struct Root {
     frozen: Option<Frozen>,
 }
 
-/// What a frozen state of a mount cannot tell itself.
+/// Facts of a frozen mount that its frozen state does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frozen {
-    /// A moment before it was frozen, by the clock that stamps files.
+    /// Time before the mount was frozen, by the clock that stamps files.
     pub since: Time,
-    /// The finest time before it was frozen, where it is known.
+    /// Finest time before the mount was frozen; `None` if unknown.
     pub from: Option<Time>,
-    /// Whether a file system is mounted at the root itself.
+    /// True if a file system is mounted at the root itself.
     pub mounted: bool,
 }
 
@@ -127,7 +127,7 @@ impl Root {
         })
     }
 
-    /// Opens a frozen state of the root, which lies at another path. It goes by the root's own.
+    /// Opens a frozen state of the root, which lies at another path. The result keeps the root's own path.
     ///
     /// # Errors
     /// [`MountError`], naming the other path.
@@ -139,31 +139,31 @@ impl Root {
         })
     }
 
-    /// Of a frozen state a moment before it was frozen.
+    /// Returns a time before a frozen state was frozen; `None` for a live root.
     #[must_use]
     pub fn frozen_since(&self) -> Option<Time> {
         self.frozen.map(|frozen| frozen.since)
     }
 
-    /// The host path.
+    /// Returns the host path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its facts when it was opened.
+    /// Returns the facts of the root when it was opened.
     #[must_use]
     pub fn stat(&self) -> Stat {
         self.stat
     }
 
-    /// Which file system, through which mount: nothing with another place is entered.
+    /// Returns the numbers of the file system and the mount. Nothing with another place is entered.
     #[must_use]
     pub fn place(&self) -> (u64, u64) {
         self.stat.place
     }
 
-    /// Whether a file system, or a bind mount, begins at the root.
+    /// Returns true if a file system, or a bind mount, begins at the root.
     #[must_use]
     pub fn is_mount_point(&self) -> bool {
         if let Some(frozen) = self.frozen {
@@ -177,7 +177,7 @@ impl Root {
         }
     }
 
-    /// Which file system is mounted at the root; `None` when none is, for a frozen state, and where nothing can be told.
+    /// Returns the ID of the file system mounted at the root; `None` if there is none, if it is unknown, and for a frozen state.
     #[must_use]
     pub fn file_system_id(&self) -> Option<FileSystemId> {
         if self.frozen.is_some() || remote::is_elsewhere(&self.path) || !self.is_mount_point() {
@@ -206,8 +206,8 @@ impl Root {
         remote::above(&self.path).is_none_or(|above| Dir::open(above).is_ok())
     }
 
-    /// Insists that the root is where it was when `mounted` and `id` were recorded: on no other file system, and not below or above
-    /// one that was mounted or unmounted since. What cannot be told is not refused.
+    /// Checks that the root is where it was when `mounted` and `id` were recorded: on no other file system, and not below or
+    /// above one that was mounted or unmounted since. If that is unknown, the check passes.
     ///
     /// # Errors
     /// [`MountError::Unmounted`], [`MountError::OtherMounted`], [`MountError::MountedOver`].
@@ -218,7 +218,7 @@ impl Root {
         let path = path.to_path_buf();
         let root = match Self::open(&path) {
             Err(MountError::Missing { path }) if was_mounted => return Err(MountError::Unmounted { path }),
-            // Whoever opens it next says why that fails.
+            // The caller that opens it next reports why that fails.
             Err(_) => return Ok(()),
             Ok(root) => root,
         };
@@ -233,19 +233,19 @@ impl Root {
         }
     }
 
-    /// How many threads read files below it at once.
+    /// Returns the number of threads that read files below the root at once.
     #[must_use]
     pub fn readers(&self) -> usize {
         platform::readers(&self.handle)
     }
 
-    /// Whether a shell answers for it.
+    /// Returns true if a shell performs the operations on it.
     #[must_use]
     pub fn is_by_shell(&self) -> bool {
         platform::is_by_shell(&self.handle)
     }
 
-    /// Whether the machine that it lies on still answers. What could not be looked at because it does not is not unreadable.
+    /// Checks that the machine of the mount still answers. Objects that are unread because it does not are not unreadable.
     ///
     /// # Errors
     /// [`MountError::Lost`].
@@ -257,10 +257,10 @@ impl Root {
         }
     }
 
-    /// What the file system is known for.
+    /// Returns the known properties of the file system.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn file_system(&self) -> io::Result<FileSystem> {
         platform::file_system(&self.handle)
     }
@@ -268,7 +268,7 @@ impl Root {
     /// Writes dirty pages back before files are read, so that the times of a file show each later store through a mapping.
     ///
     /// With `many` files to read, or where each call is a command of a shell, all of its file system is written back at once.
-    /// Returns whether that is done for every file below; otherwise each file is written back by itself.
+    /// Returns true if that covers every file below; otherwise each file is written back by itself.
     #[must_use]
     pub fn write_back(&self, many: bool) -> bool {
         let Ok(facts) = self.file_system() else {
@@ -289,11 +289,11 @@ impl Root {
         platform::sync_file_system(&self.handle).is_ok() && (by_shell || !facts.layered)
     }
 
-    /// The clock that its file system stamps files with at least ([`platform::file_clock`]); of a frozen state the moment that it
-    /// shows: what was changed from then on is not in it.
+    /// Returns the earliest time at which its file system may stamp a change from now on ([`platform::file_clock`]). Of a frozen
+    /// state, returns the time that it shows: later changes are not in it.
     ///
     /// # Errors
-    /// When the machine that it lies on does not answer.
+    /// Fails if the machine of the mount does not answer.
     pub fn clock(&self) -> io::Result<Time> {
         match self.frozen {
             Some(frozen) => Ok(frozen.since),
@@ -301,10 +301,10 @@ impl Root {
         }
     }
 
-    /// The finest clock of the machine that it lies on.
+    /// Returns the finest clock of the mount's machine.
     ///
     /// # Errors
-    /// [`MountError::Io`] when that machine does not answer.
+    /// [`MountError::Io`] if that machine does not answer.
     pub fn fine_clock(&self) -> Result<Time, MountError> {
         let path = &self.path;
         platform::clock_of(&self.handle, true).map_err(|source| MountError::Io {
@@ -313,7 +313,7 @@ impl Root {
         })
     }
 
-    /// The finest clock of the machine that it lies on; `None` where that tells whole seconds only, or does not answer.
+    /// Returns the finest clock of the mount's machine; `None` if it has whole seconds only, or does not answer.
     #[must_use]
     pub fn finest_clock(&self) -> Option<Time> {
         if self.is_by_shell() {
@@ -322,15 +322,15 @@ impl Root {
         platform::clock_of(&self.handle, true).ok()
     }
 
-    /// Whether a file with this ctime was changed while the root was being frozen. Freezing writes one page after the other, so
-    /// such a file may have some pages of before and some of after a change.
+    /// Returns true if a file with this ctime was changed while the root was being frozen. Freezing writes one page after the
+    /// other, so such a file may mix pages from before and after a change.
     #[must_use]
     pub fn changed_while_frozen(&self, ctime: Time) -> bool {
         let from = self.frozen.and_then(|frozen| frozen.from);
         from.is_some_and(|from| ctime > from)
     }
 
-    /// Whether the file system is made of layers, so that some of its directories may not be movable.
+    /// Returns true if the file system is made of layers, so that some of its directories may not be movable.
     #[must_use]
     pub fn is_layered(&self) -> bool {
         self.file_system().is_ok_and(|facts| facts.layered)
@@ -339,15 +339,15 @@ impl Root {
     /// Opens the directory at `path`, through no link and across no mount.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn dir(&self, path: &RelPath) -> io::Result<Dir> {
         platform::open_beneath(&self.handle, path.as_path()).map(Dir)
     }
 
-    /// The same with its facts, and what is in it.
+    /// Does the same, and returns the directory's facts and entries.
     ///
     /// # Errors
-    /// Why it cannot be opened.
+    /// Error from opening the directory.
     pub fn look_below(&self, path: &RelPath) -> io::Result<(Dir, Stat, io::Result<Looked>)> {
         let (dir, stat, looked) = platform::look_below(&self.handle, path.as_path())?;
         Ok((Dir(dir), stat, looked))
@@ -356,7 +356,7 @@ impl Root {
     /// Reads several small files of several directories, in their order.
     ///
     /// # Errors
-    /// Only when the machine that it lies on does not answer.
+    /// Fails only if the machine of the mount does not answer.
     pub fn load(
         &self,
         parts: &[(&Path, Vec<Wanted<'_>>)],
@@ -365,7 +365,7 @@ impl Root {
     }
 }
 
-/// An opened directory.
+/// Opened directory.
 #[derive(Debug)]
 pub struct Dir(Handle);
 
@@ -373,29 +373,29 @@ impl Dir {
     /// Opens a directory by its host path, without following a link in the last part.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn open(path: &Path) -> io::Result<Self> {
         platform::open_root(path).map(Self)
     }
 
-    /// Its own facts.
+    /// Returns the directory's own facts.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn stat(&self) -> io::Result<Stat> {
         platform::stat_handle(&self.0)
     }
 
-    /// Who acts on the machine that it lies on.
+    /// Returns the effective user and group on the directory's machine.
     #[must_use]
     pub fn actor(&self) -> Actor {
         platform::actor_of(&self.0)
     }
 
-    /// The facts of a child, or `None` when there is none.
+    /// Returns the facts of a child; `None` if there is none.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn look(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         match platform::stat_child(&self.0, name) {
             Ok(stat) => Ok(Some(stat)),
@@ -404,43 +404,44 @@ impl Dir {
         }
     }
 
-    /// Lists it once, with the facts of what is in it.
+    /// Lists the directory once, with the facts of its entries.
     ///
     /// # Errors
-    /// What the system says of the directory.
+    /// Error from the system about the directory.
     pub fn look_into(&self) -> io::Result<Looked> {
         platform::look_into(&self.0)
     }
 
-    /// The facts of several children, in their order.
+    /// Returns the facts of several children, in their order.
     ///
     /// # Errors
-    /// Only when the machine that it lies on does not answer.
+    /// Fails only if the directory's machine does not answer.
     pub fn look_at<'n>(&self, names: impl Iterator<Item = &'n OsStr>) -> io::Result<Vec<io::Result<Stat>>> {
         platform::stat_children(&self.0, names)
     }
 
-    /// What is said of a child that is not read.
+    /// Returns target and attributes of a child that is not read.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn object(&self, name: &OsStr, is_link: bool) -> io::Result<Object> {
         let mut told = self.objects(&[(name, is_link)])?;
         told.pop().unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
     }
 
-    /// What is said of several children that are not read, in their order; with each name whether it is a link.
+    /// Returns target and attributes of several children that are not read, in their order. The flag of a name is true for a
+    /// link.
     ///
     /// # Errors
-    /// Only when the machine that it lies on does not answer.
+    /// Fails only if the directory's machine does not answer.
     pub fn objects(&self, names: &[(&OsStr, bool)]) -> io::Result<Vec<io::Result<Object>>> {
         platform::objects(&self.0, names)
     }
 
-    /// The names in it, sorted. A name that no path can hold does not occur: the kernel makes none.
+    /// Returns the names in the directory, sorted. The kernel makes none that a path cannot hold.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn names(&self) -> io::Result<Vec<Name>> {
         let mut names: Vec<Name> = Vec::new();
         platform::names(&self.0, |name| names.extend(Name::new(name)))?;
@@ -451,7 +452,7 @@ impl Dir {
     /// Opens a child directory, not through a link.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn dir(&self, name: &OsStr) -> io::Result<Self> {
         platform::open_child_dir(&self.0, name).map(Self)
     }
@@ -459,7 +460,7 @@ impl Dir {
     /// Opens the directory at a relative path, through no link and across no mount.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn dir_below(&self, path: &RelPath) -> io::Result<Self> {
         platform::open_beneath(&self.0, path.as_path()).map(Self)
     }
@@ -467,31 +468,31 @@ impl Dir {
     /// Opens a regular file for reading.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn file(&self, name: &OsStr) -> io::Result<(File, Stat)> {
         platform::open_child_file(&self.0, name)
     }
 
-    /// Opens what should be a regular file; who reads it asks afterwards whether it was.
+    /// Opens a file that should be regular; the reader must check that afterwards.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn file_blindly(&self, name: &OsStr) -> io::Result<File> {
         platform::open_child_file_blindly(&self.0, name)
     }
 
-    /// The target of a link.
+    /// Returns the target of a link.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn link_target(&self, name: &OsStr) -> io::Result<Vec<u8>> {
         platform::read_link(&self.0, name)
     }
 
-    /// The extended attributes of a child; its own when the name is empty.
+    /// Returns the extended attributes of a child, or of the directory itself if the name is empty.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error from the system.
     pub fn attributes(&self, name: &OsStr) -> io::Result<Vec<Xattr>> {
         platform::list_attributes(&self.0, name)
     }
