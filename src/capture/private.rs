@@ -231,7 +231,7 @@ impl Look<'_> {
         left.is_some()
     }
 
-    /// Returns the fact of a file that is not read; its digest covers size, time and inode only.
+    /// Returns the fact of a file that is not read. Its digest, if any, covers only size, time and inode.
     fn unread(&self, path: &RelPath, stat: &Stat) -> WithheldFact {
         let digest = self.room.map(|_| {
             let moment = format!("{}/{:?}/{}", stat.size, stat.mtime, stat.ino);

@@ -109,7 +109,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the commit of a tip; `None` if its object is missing.
+    /// Counts the commits that only a tip holds; `None` if there is nothing to count, or its object is missing.
     fn tip(&mut self, tip: &Tip) -> Option<Unpushed> {
         if self.pushed.contains(&tip.oid) || self.counted.contains(&tip.oid) {
             return None;
