@@ -29,7 +29,7 @@ pub use s3::S3;
 use crate::model::StoreId;
 use crate::store::StoreError;
 
-/// Why something could not be copied, or brought back.
+/// Error of copying the store to a replica, or of importing from one.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicaError {
     /// The operator stopped it.
@@ -40,7 +40,7 @@ pub enum ReplicaError {
     Bucket {
         /// `s3://…`
         place: String,
-        /// What it says.
+        /// Error of the object store.
         source: BucketError,
     },
     /// An object is there that this store did not write.
@@ -51,12 +51,12 @@ pub enum ReplicaError {
     Foreign {
         /// `s3://…`
         place: String,
-        /// This store's name there.
+        /// Name of this store in the replica.
         store: StoreId,
         /// The object.
         name: String,
     },
-    /// The service does not keep to conditional puts.
+    /// The service ignores the condition of a conditional put.
     #[error(
         "{place}: the service writes over what is there, although it is told not to; nothing is copied to one that does so"
     )]
@@ -78,7 +78,7 @@ pub enum ReplicaError {
     UnknownStore {
         /// `s3://…`
         place: String,
-        /// The one that was asked for.
+        /// Name of the requested store.
         store: StoreId,
     },
     /// None of the private keys fits.
@@ -98,7 +98,7 @@ pub enum ReplicaError {
         store: StoreId,
         /// The object.
         name: String,
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
     /// The local store failed.

@@ -1,4 +1,4 @@
-//! What is asked of an object store: very little, so that any will do, and a test can be one.
+//! Interface to an object store: small, so that any service can implement it, and a test can be one.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use crate::model::Digest;
 /// Returns true when the caller wants the work to stop; called often.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// What stands beside an object, readable for whoever may read the bucket.
+/// Metadata of an object, readable by everyone with access to the bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// A digest of name and content with a key that only the store and its recipients have: equal means the same content.
+    /// Keyed digest of name and content; only the store and its recipients have the key. Equal digests mean equal content.
     pub mac: Digest,
-    /// Of receipts: the number of the last one in it.
+    /// Number of the last receipt in the object; `None` if it has no receipts.
     pub last: Option<u64>,
 }
 
-/// How a conditional put ended.
+/// Result of a conditional put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// It is there now.
+    /// The object was written.
     Done,
-    /// Something of that name was there already, and is as it was.
+    /// An object of that name already exists and is unchanged.
     Taken,
 }
 
@@ -34,14 +34,14 @@ pub struct Listed {
     pub size: u64,
 }
 
-/// What kind of failure it is.
+/// Kind of a [`BucketError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BucketErrorKind {
-    /// Nobody answers, or nobody can serve now.
+    /// The service does not answer, or cannot answer now.
     Unreachable,
     /// No credentials were found.
     NoCredentials,
-    /// They are refused, or do not suffice.
+    /// The credentials are rejected, or are not sufficient.
     Refused,
     /// There is no such bucket.
     NoBucket,
@@ -55,13 +55,13 @@ pub enum BucketErrorKind {
     Odd,
 }
 
-/// Why an object store did not do what it was asked. The text never holds a credential.
+/// Failure of a request to an object store. The text never contains a credential.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct BucketError {
-    /// Which kind.
+    /// Kind of the failure.
     pub kind: BucketErrorKind,
-    /// In words.
+    /// Description of the failure.
     pub what: String,
 }
 
@@ -84,7 +84,7 @@ pub trait Bucket {
     /// [`BucketError`]; then it may be there or not.
     fn put_new(&self, name: &str, bytes: Vec<u8>, tag: &Tag) -> Result<Put, BucketError>;
 
-    /// What stands beside an object; `None` when there is none, or it stands without one.
+    /// Returns the metadata of an object; `None` if there is no object, or it has no metadata.
     ///
     /// # Errors
     /// [`BucketError`].
@@ -102,7 +102,7 @@ pub trait Bucket {
     /// [`BucketError`].
     fn list(&self, beginning: &str) -> Result<Vec<Listed>, BucketError>;
 
-    /// What stands before the first `/` of all names.
+    /// Returns the names of the folders: the part before the first `/` of each name.
     ///
     /// # Errors
     /// [`BucketError`].

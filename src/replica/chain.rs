@@ -1,4 +1,4 @@
-//! The chain of another machine, as far as it came: what it says of each snapshot, and whether it continues what somebody kept.
+//! The receipt chain of another machine, up to its last valid link: the state of each snapshot, and a comparison with a saved link.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ pub struct Chain {
     pub receipts: Vec<Receipt>,
     /// The last one that holds.
     pub head: Option<Anchor>,
-    /// What is wrong with it, in words.
+    /// Descriptions of the problems with the chain.
     pub troubles: Vec<String>,
 }
 
-/// What the chain says of one snapshot.
+/// State of one snapshot according to the chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// The digest of its record, by the receipt that tells of it.
+    /// Digest of its record, from its receipt; `None` if the chain has no receipt of its capture.
     pub captured: Option<Digest>,
-    /// It was given up there.
+    /// True if the other machine pruned the snapshot.
     pub given_up: bool,
-    /// Its record was lost there, which the operator knows.
+    /// True if the other machine lost its record, and the operator accepted that.
     pub lost: bool,
 }
 
 impl Chain {
-    /// What it says of each snapshot.
+    /// Returns the state of each snapshot that the chain names.
     #[must_use]
     pub fn told(&self) -> BTreeMap<SnapshotId, Told> {
         let mut all: BTreeMap<SnapshotId, Told> = BTreeMap::new();
@@ -54,7 +54,7 @@ impl Chain {
         all
     }
 
-    /// Whether it has the link that somebody kept elsewhere.
+    /// Returns true if the chain contains `anchor`, a link that was saved elsewhere.
     #[must_use]
     pub fn continues(&self, anchor: &Anchor) -> bool {
         let Some(head) = self.head else {
@@ -63,7 +63,7 @@ impl Chain {
         if anchor.number == head.number {
             return anchor.hash == head.hash;
         }
-        // What the next link says of the one before it is the hash of that.
+        // The next link contains the hash of the one before it.
         let next = usize::try_from(anchor.number)
             .ok()
             .and_then(|at| self.receipts.get(at));

@@ -1,5 +1,5 @@
-//! One object: an age file, in which a line says what it is, and what follows is what the name promises. The line has a digest with a
-//! key, so that no object can take the place of another, and none can be made by who only knows the recipients.
+//! One object: an age file with a header line and the payload. The header has a keyed digest, so that no object can take the place
+//! of another, and knowing the recipients is not enough to forge one.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use crate::model::{Digest, StoreId};
 use crate::store::ReplicaIdentity;
 use crate::store::archive::{Identities, OpenError, Recipients, open_bytes, seal_bytes};
 
-/// The form of the line and of the key.
+/// Format version of the header line and of the key object.
 const FORMAT: u32 = 1;
-/// How the line begins.
+/// First word of the header line.
 const WORD: &str = "jackin-replica";
-/// The line is never longer (bytes).
+/// Largest length of the header line, in bytes.
 const LONGEST_LINE: usize = 512;
 
-/// What the object of a key holds.
+/// Content of the object that holds the store's key.
 #[derive(Serialize, Deserialize)]
 struct KeyNote {
     format: u32,
@@ -23,11 +23,11 @@ struct KeyNote {
     key: Digest,
 }
 
-/// Why an object is not what it should be.
+/// Reason why an object is rejected.
 pub(super) enum Fault {
     /// None of the private keys fits.
     NoIdentity,
-    /// In words.
+    /// Description of the problem.
     Wrong(String),
 }
 
@@ -55,7 +55,9 @@ pub(super) fn seal(
     seal_bytes(&whole, recipients).map_err(|error| ReplicaError::Encrypt(error.to_string()))
 }
 
-/// What an object holds behind its line, and the digest in the line, which is not checked here: for that its key must be known.
+/// Decrypts an object and returns its payload and the digest from its header line.
+///
+/// The digest is not checked here, because that needs the key of the store.
 fn unseal(
     sealed: &[u8],
     identities: &Identities,
@@ -99,7 +101,7 @@ fn unseal(
     Ok((payload, digest))
 }
 
-/// What an object holds, when it is the one of that name and was written by who has the key.
+/// Decrypts an object and checks that it has this name and was written with the store's key.
 pub(super) fn open(
     sealed: &[u8],
     identities: &Identities,
@@ -117,7 +119,7 @@ pub(super) fn open(
     }
 }
 
-/// What the object of a key holds.
+/// Returns the content of the object that holds the store's key.
 pub(super) fn key_note(identity: &ReplicaIdentity) -> Result<Vec<u8>, ReplicaError> {
     let note = KeyNote {
         format: FORMAT,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::model::{ArchiveId, SnapshotId};
 
-/// How every name ends: what it names is an age file.
+/// Ending of every name: each object is an age file.
 const END: &str = ".age";
 /// Letters of the name of a key.
 const KEY_LETTERS: usize = 16;

@@ -18,7 +18,7 @@ use crate::store::{ReplicaIdentity, parse_moved, parse_record, read_links};
 const LARGEST: u64 = 80 << 20;
 /// A part of an archive; later versions may make larger ones (bytes).
 const LARGEST_PART: u64 = 16 * push::PART as u64;
-/// What age adds to a file is never more (bytes).
+/// Upper bound of what age adds to a file, in bytes.
 const AGE: u64 = 1 << 20;
 
 /// The stores that were copied to an address.
@@ -51,7 +51,7 @@ pub struct Remote<'a> {
     observer: &'a dyn Observer,
 }
 
-/// What there is, by name.
+/// Objects of a store in a bucket, by name.
 #[derive(Debug, Default)]
 pub struct Index {
     /// Parts of archives, by their number.
@@ -274,10 +274,10 @@ impl<'a> Remote<'a> {
         Ok((records, troubles))
     }
 
-    /// Where the content of an archive lies in the bucket: in itself, or in the one that took its place.
+    /// Finds the archive that holds the content of `wanted`: itself, or the one that replaced it.
     ///
     /// # Errors
-    /// In words, that it lies nowhere.
+    /// A message if the bucket has neither.
     pub fn resolve(&self, index: &Index, wanted: &ArchiveRef) -> Result<ArchiveRef, String> {
         let mut ways = vec![wanted];
         let mut seen = BTreeSet::new();
@@ -334,7 +334,7 @@ impl<'a> Remote<'a> {
         }
     }
 
-    /// What cannot belong to it: names that are not ours, and archives that nothing needs.
+    /// Returns a message about objects with names that jackin does not use; `None` if there are none.
     #[must_use]
     pub fn strange(index: &Index) -> Option<String> {
         const NAMED: usize = 5;

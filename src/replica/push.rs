@@ -16,30 +16,30 @@ use crate::store::{ReplicaIdentity, Store, StoreError};
 pub(super) const PART: usize = 4 << 20;
 /// Receipts go in pieces of about so many bytes.
 pub(super) const RECEIPTS: usize = 4 << 20;
-/// Why a snapshot cannot be copied whose contents no archive has.
+/// Reason why a snapshot whose contents are in no archive cannot be copied.
 const KEPT: &str =
     "its contents lie in snapshots of file systems, which are not copied; export writes it into a file";
-/// The note that the service was seen to keep to conditions.
+/// Note that the service has been seen to honor conditional puts.
 pub(super) const CONDITIONS: &str = "conditions";
 
-/// What was copied.
+/// Summary of what was copied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Objects that are there now and were not noted before.
+    /// Number of objects that now exist there and were not noted before.
     pub objects: u64,
-    /// Bytes that were sent, encrypted.
+    /// Number of encrypted bytes sent.
     pub bytes: u64,
-    /// Snapshots that are there with all that they need.
+    /// Snapshots that exist there with everything that they need.
     pub snapshots: Vec<SnapshotId>,
     /// Receipts.
     pub receipts: u64,
-    /// Objects that were removed, because their snapshots were given up here.
+    /// Number of objects removed because their snapshots were pruned here.
     pub removed: u64,
-    /// Snapshots that cannot be copied, because what is stored of them here is hurt, or not in archives; and why.
+    /// Snapshots that cannot be copied because their content here is damaged or not in archives, with the reason.
     pub hurt: Vec<(SnapshotId, String)>,
 }
 
-/// What is not there yet.
+/// Number of snapshots and receipts that have not been copied yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     /// Snapshots.
@@ -49,7 +49,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Whether everything is there.
+    /// Returns true if everything has been copied.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.snapshots == 0 && self.receipts == 0
@@ -71,7 +71,7 @@ pub fn waiting(store: &Store, place: &Digest) -> Result<Waiting, StoreError> {
     })
 }
 
-/// Copies one store to one place. Whoever does holds [`Store::lock_replica`].
+/// Copy of one store to one place. The caller must hold [`Store::lock_replica`].
 pub struct Copying<'a> {
     pub(super) store: &'a Store,
     pub(super) bucket: &'a dyn Bucket,
@@ -80,15 +80,15 @@ pub struct Copying<'a> {
     recipient_names: &'a [String],
     pub(super) place: Digest,
     pub(super) notes: HashSet<String>,
-    /// What was sent, and may be there.
+    /// Objects that were sent and may have arrived, by name.
     pub(super) sent: HashMap<String, Vec<Sent>>,
-    /// What is there although nothing was noted of it, as far as somebody looked.
+    /// Names that [`Self::look`] found there, noted or not; empty before it.
     pub(super) seen: HashSet<String>,
     pub(super) observer: &'a dyn Observer,
     pub(super) part: usize,
-    /// Snapshots that are noted are looked at once more.
+    /// True if snapshots that are already noted are checked again.
     pub(super) is_thorough: bool,
-    /// What was done so far, also when an error ended it.
+    /// Work done so far, also if an error ended it.
     pub copied: Copied,
 }
 
@@ -177,7 +177,7 @@ impl<'a> Copying<'a> {
         }
     }
 
-    /// Whether the archive is there; it is put when it is not. `false`: it is gone here.
+    /// Uploads an archive unless it is there already. Returns false if it no longer exists here.
     fn archive(&mut self, named: &ArchiveRef) -> Result<bool, ReplicaError> {
         let part = self.part as u64;
         let count = named.size.div_ceil(part).max(1);
@@ -337,7 +337,7 @@ impl<'a> Copying<'a> {
     }
 }
 
-/// How many lines go into one object.
+/// Returns the number of lines that go into one object; at least 1.
 fn batch(lines: &[String]) -> usize {
     let mut size = 0;
     let fit = lines.iter().take_while(|line| {

@@ -22,17 +22,17 @@ use super::bucket::{Bucket, BucketError, BucketErrorKind as Kind, Listed, Put, S
 use crate::config::BucketPlace;
 use crate::model::Digest;
 
-/// How long a connection may take to come about.
+/// Longest time for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long one attempt may take: an object of the largest size over a slow line.
+/// Longest time for one attempt; enough for an object of the largest size over a slow line.
 const ATTEMPT: Duration = Duration::from_secs(60);
 /// Attempts of one request, with growing pauses between them.
 const ATTEMPTS: u32 = 3;
-/// How often it is asked whether to give up.
+/// Interval between two checks for cancellation.
 const LOOK: Duration = Duration::from_millis(50);
-/// The region that stands in a signature when nobody says one: services that are not AWS's mostly want this one.
+/// Region in signatures if none is configured; most services other than AWS expect this one.
 const USUAL_REGION: &str = "us-east-1";
-/// What stands beside an object.
+/// Metadata key of the keyed digest of an object.
 const MAC: &str = "jackin-mac";
 const LAST: &str = "jackin-last";
 
@@ -344,7 +344,7 @@ fn context(error: &dyn std::error::Error) -> String {
     parts.join(": ")
 }
 
-/// What failed, in our words. Of what a service says only its code and its sentence are told.
+/// Converts an error of the SDK. Of the service's answer, it contains only the code and the message.
 fn told<E>(error: &Failure<E>) -> BucketError
 where
     E: ProvideErrorMetadata + std::error::Error + 'static,

@@ -1,5 +1,5 @@
-//! One object at a time: put where nothing is, and recognised when it was put before. An object is noted when it is there; what is
-//! about to be sent is noted before, by the digest of its bytes.
+//! Uploads of single objects. An upload never overwrites, and recognizes an object that was uploaded before. An object is noted
+//! once it exists; before it is sent, the digest of its bytes is noted.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,13 +9,13 @@ use super::push::{Copying, RECEIPTS};
 use super::{ReplicaError, envelope};
 use crate::model::{ArchiveId, Digest};
 
-/// What age and our line add, and the largest record (bytes).
+/// Upper bound of the largest record with the header line and what age adds, in bytes.
 const LARGEST_RECORD: u64 = 80 << 20;
-/// How a note begins of what is about to be sent: its name, the digest of its encrypted bytes and, of receipts, the last one. A service
-/// that was cut off may have the object and not what stands beside it.
+/// Prefix of the note of an object that is about to be sent: its name, the digest of its encrypted bytes and, for receipts, the
+/// number of the last one. After an interrupted upload, the service may have the object without its metadata.
 const SENT: char = '=';
 
-/// What was sent under a name.
+/// Object that was sent under a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     digest: Digest,
@@ -36,24 +36,24 @@ impl Sent {
     }
 }
 
-/// What is known of an object that is there already.
+/// Information about an object that already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RemoteState {
-    /// By its tag.
+    /// The object has metadata.
     Tagged(Tag),
-    /// It has none, and its bytes are those that were sent once.
+    /// The object has no metadata, but the same bytes as one that was sent; with the number of that one's last receipt.
     AsSent(Option<u64>),
-    /// Nothing.
+    /// The object is unknown.
     Strange,
 }
 
-/// Notes of what is there, and of what was sent.
+/// Splits notes into those of existing objects and those of sent ones.
 pub(super) fn sorted(all: HashSet<String>) -> (HashSet<String>, HashMap<String, Vec<Sent>>) {
     let mut sent: HashMap<String, Vec<Sent>> = HashMap::new();
     let (lines, notes): (HashSet<String>, HashSet<String>) =
         all.into_iter().partition(|note| note.starts_with(SENT));
     for (name, one) in lines.iter().filter_map(|line| Sent::parse(line)) {
-        // Of what is noted to be there nobody asks.
+        // Once an object is noted to exist, its notes of sending are not needed.
         if !notes.contains(name) {
             sent.entry(name.to_owned()).or_default().push(one);
         }
@@ -62,7 +62,7 @@ pub(super) fn sorted(all: HashSet<String>) -> (HashSet<String>, HashMap<String, 
 }
 
 impl Copying<'_> {
-    /// Looks what is there, so that what was removed there is put again.
+    /// Lists the existing objects and drops notes of missing ones, so that they are uploaded again.
     ///
     /// # Errors
     /// [`ReplicaError`].
@@ -123,7 +123,7 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Puts an object where none is; else what is known of the one of that name.
+    /// Uploads an object unless one of that name exists; then returns what is known of that one.
     pub(super) fn put(
         &mut self,
         name: &str,
@@ -133,7 +133,7 @@ impl Copying<'_> {
         const ATTEMPTS: u32 = 3;
         let full = self.full(name);
         if self.seen.contains(name) {
-            // It need not be sent to know that.
+            // Nothing needs to be sent to find that out.
             return Ok(Some(self.there(name)?));
         }
         let sealed = envelope::seal(&self.identity, self.recipients, name, &tag.mac, payload)?;
@@ -157,14 +157,14 @@ impl Copying<'_> {
                     if there != RemoteState::Strange {
                         return Ok(Some(there));
                     }
-                    // Somebody removes it at this moment; or it has no tag, and is none of ours.
+                    // It is being removed at this moment; or it has no tag and is not from this store.
                 }
             }
         }
         Ok(Some(RemoteState::Strange))
     }
 
-    /// What is known of an object that is there. One that has lost its tag is known by its bytes, as they were sent.
+    /// Returns what is known of an existing object. One without metadata is recognized by its bytes, as they were sent.
     fn there(&self, name: &str) -> Result<RemoteState, ReplicaError> {
         let full = self.full(name);
         if let Some(tag) = self.bucket.tag(&full).map_err(|error| self.failed(error))? {
@@ -180,7 +180,7 @@ impl Copying<'_> {
         Ok(same.map_or(RemoteState::Strange, |sent| RemoteState::AsSent(sent.last)))
     }
 
-    /// Puts an object that has one content alone.
+    /// Uploads an object whose content never changes.
     pub(super) fn put_same(&mut self, name: &Name, payload: &[u8]) -> Result<(), ReplicaError> {
         let name = name.to_string();
         if self.notes.contains(&name) {
@@ -195,7 +195,7 @@ impl Copying<'_> {
         }
     }
 
-    /// Which archives were noted to be there.
+    /// Returns the noted objects of each archive: its parts and its redirects.
     pub(super) fn noted_archives(&self) -> HashMap<ArchiveId, Vec<Name>> {
         let mut found: HashMap<ArchiveId, Vec<Name>> = HashMap::new();
         for name in self.notes.iter().filter_map(|note| Name::parse(note)) {

@@ -1,22 +1,22 @@
-//! A bucket in memory. It counts what it is asked, and fails where it is told to.
+//! A bucket in memory. It counts its calls, and fails where the test asks for it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use crate::replica::{Bucket, BucketError, BucketErrorKind, Listed, Put, Tag};
 
-/// What goes wrong with a call.
+/// Way in which a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It is not done.
+    /// The call has no effect.
     Refused,
-    /// It is done, and the answer is lost.
+    /// The call takes effect, and its answer is lost.
     Unheard,
-    /// It is done, but for what stands beside the object, and the answer is lost.
+    /// The call stores the object without its metadata, and its answer is lost.
     WithoutTag,
 }
 
-/// Its bytes, and what stands beside them.
+/// Content of an object, and its metadata.
 type Object = (Vec<u8>, Option<Tag>);
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ pub(super) struct Memory {
     objects: RefCell<BTreeMap<String, Object>>,
     calls: Cell<u64>,
     fault: Cell<Option<(u64, Fault)>>,
-    /// It writes over what is there.
+    /// True if a put overwrites an existing object.
     pub(super) is_careless: Cell<bool>,
 }
 

@@ -1,4 +1,5 @@
-//! Whoever has the bucket, and knows the recipients, can remove, exchange and make objects: what comes back says so.
+//! Attacks with access to the bucket and knowledge of the recipients: objects are removed, exchanged or forged, and the import
+//! reports it.
 
 use super::*;
 
@@ -13,7 +14,7 @@ fn full() -> (Bench, Memory, String) {
     (bench, bucket, store)
 }
 
-/// Everything that is said of what is wrong.
+/// Returns all problems that an import reports, one per line.
 fn troubles(bench: &Bench, bucket: &Memory) -> String {
     let keys = identities(IDENTITY);
     let remote = match Remote::open(bucket, bench.identity().id, &keys, &Silent) {
