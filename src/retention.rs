@@ -1,5 +1,5 @@
-//! What is kept, and what is given up: the rules of the operator, a plan of what goes beyond them, and carrying it out. Nothing that
-//! is needed to take back what is under way, or was done last, is ever chosen.
+//! Retention: the operator's policy, a plan of the snapshots that exceed it, and the deletion. A snapshot that is needed to undo
+//! current work or the last restore is never chosen.
 
 mod inventory;
 mod policy;
@@ -21,40 +21,41 @@ use inventory::Inventory;
 use policy::{Choice, Scope};
 use reclaimable::Weights;
 
-/// The rules that apply.
+/// Retention policy that applies.
 pub struct Rules<'a> {
-    /// Those of a workspace; none: of what belongs to no workspace.
+    /// Policy of a workspace; with `None`, that of sessions without a workspace.
     pub of: &'a dyn Fn(Option<&str>) -> Retention,
-    /// Those of the whole store.
+    /// Limits of the whole store.
     pub room: Room,
-    /// The session beside which this happens: only what belongs to its workspace goes. `None`: the operator asked, for everything.
+    /// Session during which the policy is applied: only snapshots of its group are deleted. `None`: the operator asked, for all of
+    /// them.
     pub own: Option<&'a InstanceId>,
 }
 
-/// How closely the store is looked at.
+/// Thoroughness of the search for archives to repack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Care {
-    /// Somebody asked: everything that is worth it is packed anew.
+    /// For an operator who asked: every archive that is worth it is repacked.
     Thorough,
-    /// It happens beside something else: archives are looked at only when there is reason to.
+    /// Beside another command: archives are examined only if there is a reason.
     Passing,
 }
 
-/// One snapshot that goes.
+/// One snapshot to delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// Which, and why.
+    /// Snapshot, with the reason for its deletion.
     pub snapshot: PrunedSnapshot,
-    /// When it was taken.
+    /// Time of its capture.
     pub taken_at: Time,
 }
 
-/// What goes for one reason.
+/// Effect of one reason on a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// How many snapshots.
+    /// Number of snapshots deleted for it.
     pub snapshots: u64,
-    /// How many bytes become free because of them.
+    /// Number of bytes that their deletion frees.
     pub bytes: u64,
 }
 
@@ -71,49 +72,49 @@ pub struct Shortage {
     pub within_reach: u64,
 }
 
-/// What would be done.
+/// Plan of what to delete and what to repack.
 #[derive(Default)]
 pub struct PrunePlan {
     /// Oldest first.
     pub chosen: Vec<Chosen>,
-    /// By reason, in the order in which reasons are asked.
+    /// Effect of each reason, in the order in which reasons are checked.
     pub reasons: BTreeMap<PruneReason, Share>,
-    /// What the store takes now.
+    /// Current size of the store.
     pub size: Size,
-    /// Bytes that will be free because snapshots go; without what is packed anew.
+    /// Bytes that the deletion of snapshots frees, without what repacking frees.
     pub freed: u64,
-    /// Bytes of archives that nothing needs even now: a command was killed.
+    /// Bytes of archives that nothing needs even now, because a command was killed.
     pub idle: u64,
-    /// Archives that were to be replaced when a command was killed, and that others name still.
+    /// Number of archives that still exist although a redirect replaces them, because a command was killed.
     pub half_replaced: u64,
-    /// What is packed anew.
+    /// Archives to repack; `None` if there are none.
     pub repack: Option<RepackPlan>,
-    /// By so many bytes the store stays larger than its ceiling: what is left is held.
+    /// Bytes by which the store stays above its limit, because the remaining snapshots are held.
     pub lacking: u64,
-    /// Too little is free on the store's file system, and nothing goes for that.
+    /// Free space that is missing on the store's file system, if nothing is deleted for it.
     pub shortage: Option<Shortage>,
-    /// What holds all that is left, when that is so.
+    /// Number of held snapshots by reason; empty unless `lacking` is above 0.
     pub left: BTreeMap<Held, u64>,
-    /// Snapshots whose records are gone or cannot be read: as long as there are any no archive goes.
+    /// Snapshots whose records are missing or unreadable; while there are any, no archive is deleted.
     pub unreadable: Vec<SnapshotId>,
-    /// How many snapshots stay because of what, although a rule would give them up.
+    /// Number of snapshots that a rule would delete but that are held, by reason.
     pub held: BTreeMap<Held, u64>,
 }
 
 impl PrunePlan {
-    /// Whether nothing is to be done.
+    /// Returns true if there is nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.chosen.is_empty() && !self.repacks() && self.idle == 0 && self.half_replaced == 0
     }
 
-    /// Whether archives are packed anew.
+    /// Returns true if archives will be repacked.
     #[must_use]
     pub fn repacks(&self) -> bool {
         self.repack.as_ref().is_some_and(|plan| !plan.groups.is_empty())
     }
 
-    /// About how many bytes that makes free.
+    /// Returns the approximate number of bytes that repacking frees.
     #[must_use]
     pub fn repack_gain(&self) -> u64 {
         let groups = self.repack.iter().flat_map(|plan| &plan.groups);
@@ -121,8 +122,8 @@ impl PrunePlan {
     }
 }
 
-/// The time by which something is old when nobody is asked: no later than the end of the session before the newest one. A clock that
-/// jumped ahead makes nothing old until a second session has seen that it is so.
+/// Returns the time for measuring ages without an operator: at most the end of the session before the newest one. A clock that
+/// jumped ahead makes nothing old until a second session has confirmed it.
 ///
 /// # Errors
 /// [`StoreError`] when the catalog cannot be read.
@@ -132,7 +133,7 @@ pub fn steady_now(store: &Store, now: Time) -> Result<Time, StoreError> {
     Ok(before.map_or(now, |before| before.min(now)))
 }
 
-/// Whether a rule that is cheap to ask gives anything up, so that a plan is worth while.
+/// Returns true if a cheap check finds something to delete or repack, so that a plan is worthwhile.
 ///
 /// # Errors
 /// [`StoreError`] when the catalog or a restore that waits cannot be read.
@@ -150,7 +151,7 @@ pub fn is_due(store: &Store, rules: &Rules<'_>, now: Time) -> Result<bool, Store
     Ok(need(store, rules.room, size)?.is_some() || store.has_many_small_archives()?)
 }
 
-/// Plans. Nothing is changed.
+/// Plans the deletions and repacks. Changes nothing.
 ///
 /// # Errors
 /// As [`is_due`].
@@ -212,13 +213,13 @@ pub fn plan(
         }
         lacking = need.too_large.saturating_sub(freed);
         if freed < need.too_full {
-            // Deleting some of it in vain helps nobody, so it is all that is needed or nothing.
+            // Partial deletion does not help, so it is all that is needed or nothing.
             let mut rest = weights.clone();
             let ids = batches.iter().flatten().map(|number| field.id(*number));
             let within_reach: u64 = ids.map(|id| rest.take(id)).sum();
             let missing = need.too_full - freed;
             // Without what the session itself stored it would be missing as well: something else fills the disk, such as what the
-            // session wrote into its mounts, and no history pays for that.
+            // session wrote into its mounts, and no snapshot is deleted for that.
             if missing > within_reach || need.too_full > added {
                 shortage = Some(Shortage {
                     free: need.free,
@@ -247,7 +248,7 @@ pub fn plan(
         reasons,
         size: weights.size,
         freed: weights.freed,
-        // As long as a record cannot be read nothing of this goes.
+        // While a record is unreadable, none of these is deleted.
         idle: if weights.unreadable.is_empty() {
             weights.idle
         } else {
@@ -287,7 +288,7 @@ struct Need {
     floor: u64,
 }
 
-/// `size`: what the store takes; it counts only where there is a ceiling.
+/// Returns the space to free, if any. `size` is the size of the store; it counts only if there is a limit.
 fn need(store: &Store, room: Room, size: Size) -> Result<Option<Need>, StoreError> {
     let too_large = match room.max_bytes {
         0 => 0,

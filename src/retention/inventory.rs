@@ -25,12 +25,12 @@ pub enum Held {
     LastRestore,
 }
 
-/// What a session belongs to: its workspace, or the directory that it was about.
+/// Group of sessions: those of a workspace, or those of the same directory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Group {
     Workspace(String),
     Directory(Vec<u8>),
-    /// It came from a file: it must not push out what was done here, nor be taken for the newest of it.
+    /// Sessions imported from a file. They must not displace local sessions, nor count as the newest.
     Imported(Vec<u8>),
 }
 
@@ -60,28 +60,28 @@ impl Group {
 /// One session.
 pub(super) struct Session {
     pub(super) group: usize,
-    /// It ended, and that is written down.
+    /// True if it ended and the end is recorded.
     pub(super) is_over: bool,
-    /// It is the newest of its group.
+    /// True if it is the newest session of its group.
     pub(super) is_newest: bool,
-    /// All of it is pinned.
+    /// True if the whole session is pinned.
     pub(super) is_pinned: bool,
-    /// When it ended: never before one that came before it in the chain, whatever the clock said then.
+    /// End of the session; never before the end of an earlier session in the chain, whatever the clock said.
     pub(super) ended_at: Time,
-    /// Newest first.
+    /// Indexes of its snapshots, newest first.
     pub(super) snapshots: Vec<usize>,
 }
 
 /// One snapshot.
 pub(super) struct Candidate {
     pub(super) row: SnapshotRow,
-    /// When it was taken: never before one that came before it in the chain.
+    /// Time of the capture; never before that of an earlier snapshot in the chain.
     pub(super) taken_at: Time,
     pub(super) session: usize,
     pub(super) held: Option<Held>,
 }
 
-/// All of them, newest first.
+/// All groups, sessions and snapshots; sessions and snapshots newest first.
 pub(super) struct Inventory {
     pub(super) groups: Vec<Group>,
     pub(super) sessions: Vec<Session>,
@@ -145,7 +145,7 @@ impl Inventory {
         Ok(field)
     }
 
-    /// A clock that was set back made nothing old.
+    /// Makes all times monotonic, so that a clock that was set back makes nothing old.
     fn never_back(&mut self) {
         let mut latest = Time::default();
         for session in self.sessions.iter_mut().rev() {

@@ -1,4 +1,4 @@
-//! Which snapshots go by which rule. Only numbers and times; nothing is asked of the store.
+//! Selection of snapshots by each rule. Works on numbers and times alone; the store is not accessed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -26,13 +26,13 @@ impl Scope {
     }
 }
 
-/// What was chosen so far.
+/// Snapshots chosen so far.
 pub(super) struct Choice<'f> {
     field: &'f Inventory,
     scope: Scope,
-    /// By the number of the snapshot.
+    /// Reason for each deletion, by the number of the snapshot.
     reasons: BTreeMap<usize, PruneReason>,
-    /// What a rule would give up and something holds.
+    /// Snapshots that a rule would delete but that are held, with the reason.
     held: BTreeMap<usize, Held>,
 }
 
@@ -58,7 +58,7 @@ impl<'f> Choice<'f> {
         self.reasons.contains_key(&number)
     }
 
-    /// Gives a snapshot up, unless something holds it.
+    /// Chooses a snapshot for deletion, unless it is held.
     pub(super) fn add(&mut self, number: usize, reason: PruneReason) {
         match self.shot(number).and_then(|shot| shot.held) {
             Some(held) => {
@@ -70,7 +70,7 @@ impl<'f> Choice<'f> {
         }
     }
 
-    /// What goes beyond counts and ages.
+    /// Chooses the snapshots that exceed a count or an age.
     pub(super) fn by_rules(&mut self, rules: &Rules<'_>, now: Time) {
         let scope = self.scope;
         let groups = self.field.groups.iter().enumerate();
@@ -147,8 +147,9 @@ impl<'f> Choice<'f> {
         }
     }
 
-    /// What may go for want of room, in the order in which it goes: whole sessions, oldest first, then checkpoints and emergency
-    /// snapshots one by one, oldest first.
+    /// Returns the snapshots that may be deleted to free space, in batches, in the order of deletion.
+    ///
+    /// Whole sessions come first, then checkpoints and emergency snapshots one by one; each oldest first.
     pub(super) fn by_age(&self) -> Vec<Vec<usize>> {
         let in_scope = |shot: &Candidate| {
             let session = self.field.sessions.get(shot.session);
@@ -197,7 +198,7 @@ impl<'f> Choice<'f> {
             .collect()
     }
 
-    /// What goes, oldest first.
+    /// Returns the chosen snapshots, oldest first.
     pub(super) fn chosen(&self) -> Vec<Chosen> {
         let mut all: Vec<Chosen> = self
             .reasons
@@ -220,7 +221,7 @@ impl<'f> Choice<'f> {
         all
     }
 
-    /// What holds everything that does not go.
+    /// Counts all held snapshots by reason.
     pub(super) fn left(&self) -> BTreeMap<Held, u64> {
         let mut counts = BTreeMap::new();
         for held in self.field.shots.iter().filter_map(|shot| shot.held) {
@@ -229,7 +230,7 @@ impl<'f> Choice<'f> {
         counts
     }
 
-    /// How many stay because of what.
+    /// Counts the snapshots that a rule would delete but that are held, by reason.
     pub(super) fn held(&self) -> BTreeMap<Held, u64> {
         let mut counts = BTreeMap::new();
         for held in self.held.values() {
@@ -239,7 +240,7 @@ impl<'f> Choice<'f> {
     }
 }
 
-/// Whether so many days have passed; 0 days never have.
+/// Returns true if more than `days` days have passed since `then`; never for 0 days.
 fn is_older(then: Time, days: u64, now: Time) -> bool {
     let limit = i64::try_from(days).ok().and_then(|days| days.checked_mul(DAY));
     days > 0 && limit.is_some_and(|limit| now.sec.saturating_sub(then.sec) > limit)

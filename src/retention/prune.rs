@@ -10,48 +10,48 @@ use crate::model::{PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
 use crate::store::{Patience, Store, StoreError, Swept};
 
-/// Who prunes.
+/// Caller of a prune, with the services that it needs.
 pub struct Acting<'a> {
-    /// For the names of new archives.
+    /// Source of randomness for the names of new archives.
     pub entropy: &'a dyn Entropy,
-    /// Told and asked.
+    /// Observer that receives the progress and can cancel.
     pub observer: &'a dyn Observer,
     /// Wall clock now.
     pub now: Time,
     /// Numeric user.
     pub uid: u32,
-    /// By the rules, beside something else: nobody was asked, and nobody waits.
+    /// True if the policy is applied beside another command: the operator did not confirm it, and does not wait for it.
     pub automatic: bool,
 }
 
-/// What was done.
+/// Result of a prune.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// The snapshots that were given up.
+    /// Snapshots that were deleted.
     pub snapshots: Vec<PrunedSnapshot>,
-    /// The receipt that tells of them.
+    /// Number of the receipt that records them; `None` if no snapshot was deleted.
     pub receipt: Option<u64>,
-    /// Bytes of their records, which are gone.
+    /// Bytes of the deleted records.
     pub records: u64,
-    /// What was cleared away.
+    /// Result of the cleanup after the deletion.
     pub swept: Swept,
-    /// Bytes that are free because archives were packed anew.
+    /// Bytes that repacking freed.
     pub repacked: u64,
 }
 
 impl Pruned {
-    /// Bytes that are free because nothing needs them any more; without what was packed anew.
+    /// Returns the bytes freed by deleting what nothing needs any more, without what repacking freed.
     #[must_use]
     pub fn freed(&self) -> u64 {
         self.records.saturating_add(self.swept.bytes)
     }
 }
 
-/// Does what `plan` says, without what is held by now.
+/// Executes `plan`, except for snapshots that are held by now.
 ///
 /// # Errors
-/// [`StoreError::Locked`] when others use the store; or what keeps an archive or a receipt from being written. What was not given up
-/// then is as it was.
+/// [`StoreError::Locked`] if another process uses the store; or the error of writing an archive or a receipt. What was not deleted
+/// by then is unchanged.
 pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<Pruned, StoreError> {
     let who = (acting.now, acting.uid);
     let mut pruned = Pruned::default();
@@ -86,7 +86,7 @@ pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<
     Ok(pruned)
 }
 
-/// Those that nothing holds by now: a restore may have begun since, or somebody pinned one.
+/// Returns the snapshots that are still not held: since the plan, a restore may have begun, or one may have been pinned.
 fn still_free(store: &Store, chosen: Vec<Chosen>) -> Result<Vec<PrunedSnapshot>, StoreError> {
     let field = Inventory::look(store)?;
     let free: HashSet<&SnapshotId> = field

@@ -1,40 +1,40 @@
-//! Which snapshots need which archives, and how much becomes free when the last of them goes: the archive, and the records.
+//! Archives that each snapshot needs, and the space that is freed with the last of them: the archive, and the records.
 
 use std::collections::HashMap;
 
 use crate::model::{ArchiveId, SnapshotId};
 use crate::store::{Store, StoreError};
 
-/// What archives weigh.
+/// Sizes of archives and records, and the snapshots that need them.
 #[derive(Clone)]
 pub(super) struct Weights {
-    /// What the store takes.
+    /// Size of the store.
     pub(super) size: Size,
-    /// Bytes of those that nothing needs.
+    /// Bytes of archives that nothing needs.
     pub(super) idle: u64,
-    /// Bytes of those that nothing needs any more, since snapshots were taken away here, and of their records.
+    /// Bytes of archives and records that nothing needs after the calls of [`Self::take`] so far.
     pub(super) freed: u64,
     /// Records that cannot be read.
     pub(super) unreadable: Vec<SnapshotId>,
     needs: HashMap<SnapshotId, Vec<ArchiveId>>,
-    /// How many snapshots need an archive, and its size.
+    /// Number of snapshots that need each archive, and its size in bytes.
     users: HashMap<ArchiveId, (u64, u64)>,
     records: HashMap<SnapshotId, u64>,
 }
 
-/// What a store takes, in bytes.
+/// Size of a store, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     /// Archives.
     pub archives: u64,
     /// Records of snapshots.
     pub records: u64,
-    /// Receipts and catalog, which are never given up.
+    /// Receipts and catalog, which are never deleted.
     pub lasting: u64,
 }
 
 impl Size {
-    /// Looks.
+    /// Measures the store.
     pub(super) fn of(store: &Store) -> Result<Self, StoreError> {
         let (archives, records) = (store.archive_sizes()?, store.record_sizes()?);
         let archives = archives.iter().map(|(_, size)| size);
@@ -53,7 +53,7 @@ impl Size {
         })
     }
 
-    /// All of it.
+    /// Returns the sum of all parts.
     #[must_use]
     pub fn all(&self) -> u64 {
         self.archives + self.records + self.lasting
@@ -89,7 +89,7 @@ impl Weights {
             }
             weights.needs.insert(id, needs);
         }
-        // A record that is lost may be put back, and needs what it needed.
+        // A lost record may be restored, and needs what it needed.
         let lost = store.catalog().unlisted()?;
         let is_new = |id: &SnapshotId| !weights.unreadable.contains(id) && !weights.needs.contains_key(id);
         let lost: Vec<SnapshotId> = lost.into_iter().filter(is_new).collect();
@@ -99,13 +99,13 @@ impl Weights {
         Ok(weights)
     }
 
-    /// Bytes that these snapshots added to the store: their records, and archives that no other snapshot needs.
+    /// Returns the bytes that these snapshots added to the store: their records, and archives that no other snapshot needs.
     pub(super) fn added_by<'s>(&self, ids: impl Iterator<Item = &'s SnapshotId>) -> u64 {
         let mut alone = self.clone();
         ids.map(|id| alone.take(Some(id))).sum()
     }
 
-    /// Takes a snapshot away, and says how much nothing needs any more because of that.
+    /// Removes a snapshot and returns the bytes that nothing needs any more without it.
     pub(super) fn take(&mut self, id: Option<&SnapshotId>) -> u64 {
         let mut bytes = 0;
         for archive in id.and_then(|id| self.needs.remove(id)).unwrap_or_default() {

@@ -121,7 +121,7 @@ impl Scene {
         }
     }
 
-    /// What is wrong, in words.
+    /// Returns a description of each problem.
     fn judge(&self, world: &Shared, is_finished: bool) -> Vec<String> {
         let _inside = world.enter();
         let store = match Store::open_write(Path::new(STORE)) {
@@ -183,7 +183,8 @@ impl Scene {
         moments
     }
 
-    /// What a crash left is whole, and another prune ends it, be it killed at each `nested`th of its calls, too.
+    /// Checks that a crash leaves a valid store and that another prune completes the work, also if killed at each `nested`th of its
+    /// calls. Returns the number of checked states.
     fn crash(&self, moment: &Moment, disk: &Disk, nested: usize, about: &str) -> u64 {
         let world = || World::after(moment, disk.clone());
         let wrong = self.judge(&Shared::new(world()), false);
@@ -221,7 +222,7 @@ fn planned(store: &Store) -> Result<PrunePlan, StoreError> {
     plan(store, &rules, Care::Thorough, now(), &Silent)
 }
 
-/// What the verb `prune` does.
+/// Does what the command `prune` does.
 fn prune() -> Result<(), StoreError> {
     let store = Store::open_write(Path::new(STORE))?;
     let plan = planned(&store)?;
