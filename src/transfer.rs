@@ -1,4 +1,4 @@
-//! A snapshot in a file of its own, which needs no store: written from one store, and read, as a stranger's, into another.
+//! A snapshot in a file of its own, which needs no store: written from one store, and read into another as untrusted data.
 
 mod export;
 mod import;
@@ -19,7 +19,7 @@ use crate::model::{DecodeError, RelPath};
 use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
 
-/// Why a file could not be written or read. Nothing of it stays.
+/// Error of writing or reading an export. No part of the file is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
     /// The operator stopped it.
@@ -33,7 +33,7 @@ pub enum TransferError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file is no export.
@@ -41,7 +41,7 @@ pub enum TransferError {
     NoExport {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Reason why it is not an export.
         why: String,
     },
     /// A newer version wrote the file.
@@ -57,12 +57,12 @@ pub enum TransferError {
         /// The newest version that this program knows.
         known: u64,
     },
-    /// The file holds something that does not fit.
+    /// The file contains something inconsistent.
     #[error("{} is damaged, or was made to do harm: {why}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// Description of the problem.
         why: String,
     },
     /// Content is not what the manifest says.
@@ -72,10 +72,10 @@ pub enum TransferError {
         label: String,
         /// Below its root.
         path: RelPath,
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
-    /// It does not fit where the store lies.
+    /// The content does not fit on the file system of the store.
     #[error("{} holds {need} bytes, and {free} are free where the store lies", path.display())]
     Room {
         /// The file.

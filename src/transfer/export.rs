@@ -18,7 +18,7 @@ use crate::store::{Blobs, Store};
 /// Mode of the file: what was captured may be its owner's alone.
 const MODE: u32 = 0o600;
 
-/// What to export.
+/// Parameters of an export.
 pub struct ExportRequest<'a> {
     /// The snapshot.
     pub record: &'a SnapshotRecord,
@@ -26,11 +26,11 @@ pub struct ExportRequest<'a> {
     pub mode: &'a str,
     /// The file, which must not exist.
     pub file: &'a Path,
-    /// Whom the file belongs to, when it is not who runs.
+    /// Owner of the file, as user and group; `None` for the current user.
     pub owner: Option<(u32, u32)>,
     /// Wall clock now.
     pub now: Time,
-    /// For the name that it has until it is whole.
+    /// Random bytes for the name that the file has until it is complete.
     pub random: [u8; 8],
 }
 

@@ -30,7 +30,7 @@ struct RecordVersion {
     format: u64,
 }
 
-/// A file that was read and found to be whole.
+/// Export that was read and found to be valid.
 pub struct Incoming {
     path: PathBuf,
     whole: ArchiveRef,
@@ -65,18 +65,18 @@ impl Incoming {
         })
     }
 
-    /// Drops what gives rights, and gives everything to `owner`.
+    /// Drops metadata that grants rights, and makes `owner` the owner of everything.
     pub fn strip(&mut self, owner: (u32, u32)) {
         self.moment.strip(owner);
     }
 
-    /// What was dropped.
+    /// Returns the metadata that was dropped.
     #[must_use]
     pub fn dropped(&self) -> &Dropped {
         self.moment.dropped()
     }
 
-    /// What the file says of itself.
+    /// Returns the export note of the file.
     #[must_use]
     pub fn note(&self) -> &ExportNote {
         &self.note
@@ -116,7 +116,7 @@ impl Incoming {
     }
 }
 
-/// What the archive says of itself.
+/// Reads and checks the export note of an archive.
 fn note(path: &Path, archive: &Archive) -> Result<ExportNote, TransferError> {
     let no_export = |why: &str| TransferError::NoExport {
         path: path.to_path_buf(),

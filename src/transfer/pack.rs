@@ -15,13 +15,13 @@ use crate::store::archive::{BlobKind, Finished, Segment, Stored, Writer};
 /// zstd's level: what leaves a store is written once and carried about.
 const LEVEL: i32 = 3;
 
-/// Which members an archive gets.
+/// Members that an archive gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Members {
-    /// One for every entry, so that stock tar gives the tree: content that occurs twice is stored twice, for only names that were one
-    /// file may become one.
+    /// One for each entry, so that stock tar extracts the tree. Content that occurs twice is stored twice, because only names that
+    /// were one file may become one.
     All,
-    /// One for every content.
+    /// One for each content.
     Contents,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Packing<'a, W: Write> {
     blobs: &'a Blobs,
     observer: &'a dyn Observer,
     members: Members,
-    /// What other archives hold, by their numbers, and which of those were relied on.
+    /// Content that other archives hold, by the number of the archive; `relied` has the numbers of those in use.
     known: Option<&'a HashMap<Digest, usize>>,
     relied: HashSet<usize>,
 }
@@ -48,7 +48,7 @@ impl<'a, W: Write> Packing<'a, W> {
         }
     }
 
-    /// The same beside archives that hold this already: it is not stored again.
+    /// Returns the same, for an archive beside others that hold `known`: it is not stored again.
     pub(super) fn beside(self, known: &'a HashMap<Digest, usize>) -> Self {
         Self {
             known: Some(known),
@@ -56,19 +56,19 @@ impl<'a, W: Write> Packing<'a, W> {
         }
     }
 
-    /// The numbers of the archives that are relied on.
+    /// Returns the numbers of the archives that are relied on.
     pub(super) fn relied(&self) -> impl Iterator<Item = usize> {
         self.relied.iter().copied()
     }
 
-    /// Whether another archive holds it, which is relied on then.
+    /// Returns true if another archive holds the content; that archive is relied on from then on.
     fn is_known(&mut self, digest: &Digest) -> bool {
         let place = self.known.and_then(|known| known.get(digest)).copied();
         self.relied.extend(place);
         place.is_some()
     }
 
-    /// Adds what is no file of a mount, unless it is stored already.
+    /// Adds a blob that is not a file of a mount, unless it is stored already.
     fn blob(&mut self, kind: BlobKind, digest: Digest, bytes: &[u8]) -> Result<(), TransferError> {
         if self.is_known(&digest) {
             return Ok(());
@@ -76,7 +76,7 @@ impl<'a, W: Write> Packing<'a, W> {
         Ok(self.writer.blob(kind, digest, bytes)?)
     }
 
-    /// Whether nothing was written.
+    /// Returns true if nothing was written.
     pub(super) fn is_empty(&self) -> bool {
         self.writer.is_empty()
     }
@@ -224,7 +224,7 @@ impl<'a, W: Write> Packing<'a, W> {
         Ok(digest)
     }
 
-    /// What is stored of private files, as it is: settings without their secrets, and what is encrypted.
+    /// Adds the stored parts of private files as they are: settings without their secrets, and encrypted bundles.
     pub(super) fn private(&mut self, mount: &MountRecord) -> Result<(), TransferError> {
         for content in mount.private().filter(|content| content.size > 0) {
             let sealed = mount
@@ -242,7 +242,7 @@ impl<'a, W: Write> Packing<'a, W> {
         Ok(())
     }
 
-    /// What the archive says of itself.
+    /// Adds the export note.
     pub(super) fn note(&mut self, bytes: &[u8]) -> Result<(), TransferError> {
         Ok(self.writer.blob(BlobKind::Export, Digest::of(bytes), bytes)?)
     }

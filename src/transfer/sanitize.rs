@@ -1,4 +1,4 @@
-//! Takes from a stranger's tree what gives rights, or what only another machine can mean.
+//! Removes from an untrusted tree what grants rights, or has a meaning only on another machine.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use crate::model::{
     Directory, Entry, EntryKind, Gap, GapReason, InodeFlags, Manifest, MountRecord, Recorded, RelPath, Time,
 };
 
-/// So many paths are named; the rest is counted.
+/// Number of paths that are named; the rest is counted.
 const NAMED: usize = 20;
 /// The set-user-id and the set-group-id bit.
 const SET_ID: u32 = 0o6000;
-/// The only attributes that give nobody a right.
+/// Prefix of the only attributes that grant no rights.
 const HARMLESS: &[u8] = b"user.";
 
-/// What was taken from one path.
+/// Metadata that was dropped from one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DroppedWhat {
     /// Label of the mount.
@@ -24,7 +24,7 @@ pub struct DroppedWhat {
     pub what: Vec<String>,
 }
 
-/// What was dropped.
+/// Summary of the dropped metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// Paths that lost something beside their owner.
@@ -36,14 +36,14 @@ pub struct Dropped {
 }
 
 impl Dropped {
-    /// How many paths lost something.
+    /// Returns the number of paths that lost something.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.paths.saturating_add(self.owners)
     }
 }
 
-/// Drops it for one importing user.
+/// Sanitizer for one importing user.
 pub(super) struct Stripping {
     owner: (u32, u32),
     dropped: Dropped,
@@ -52,7 +52,7 @@ pub(super) struct Stripping {
 }
 
 impl Stripping {
-    /// Owners become `owner`.
+    /// Creates a sanitizer that makes `owner` the owner of everything.
     pub(super) fn new(owner: (u32, u32)) -> Self {
         Self {
             owner,
@@ -61,14 +61,14 @@ impl Stripping {
         }
     }
 
-    /// What was dropped.
+    /// Returns the summary of the dropped metadata.
     pub(super) fn end(mut self) -> Dropped {
         let more = NAMED.saturating_sub(self.dropped.named.len());
         self.dropped.named.extend(self.owners.into_iter().take(more));
         self.dropped
     }
 
-    /// Everything in a manifest.
+    /// Sanitizes everything in a manifest.
     pub(super) fn manifest(&mut self, label: &str, manifest: &mut Manifest) {
         self.entry(label, &RelPath::root(), &mut manifest.root);
         for dir in &mut manifest.directories {
@@ -80,7 +80,7 @@ impl Stripping {
         }
     }
 
-    /// What is recorded of private files.
+    /// Sanitizes the recorded metadata of private files.
     pub(super) fn private(&mut self, mount: &mut MountRecord) {
         let label = mount.coverage.label.clone();
         for fact in &mut mount.withheld {

@@ -19,7 +19,7 @@ use crate::store::{Blobs, Draft, Store, check_record};
 /// Manifests that take more bytes are none that this program would read into memory.
 const LARGEST_MANIFESTS: u64 = 2 << 30;
 
-/// A snapshot that was read and found to be whole.
+/// Snapshot that was read and found to be valid.
 pub struct IncomingSnapshot {
     path: PathBuf,
     record: SnapshotRecord,
@@ -28,7 +28,7 @@ pub struct IncomingSnapshot {
     dropped: Dropped,
 }
 
-/// As what a snapshot from elsewhere is stored.
+/// Identity that an incoming snapshot gets in the store.
 pub struct StoredSnapshot<'a> {
     /// Its session here.
     pub instance: &'a InstanceId,
@@ -36,9 +36,9 @@ pub struct StoredSnapshot<'a> {
     pub snapshot: &'a SnapshotId,
     /// The workspace that it belongs to here.
     pub workspace: Option<&'a str>,
-    /// Which moment it shows.
+    /// Kind of the snapshot.
     pub kind: SnapshotKind,
-    /// The session's end had gone unseen.
+    /// True if the session's end was missed.
     pub late: bool,
     /// A checkpoint's name.
     pub name: Option<&'a str>,
@@ -227,7 +227,7 @@ impl IncomingSnapshot {
         self.dropped = stripping.end();
     }
 
-    /// What was dropped.
+    /// Returns the metadata that was dropped.
     #[must_use]
     pub fn dropped(&self) -> &Dropped {
         &self.dropped
@@ -242,10 +242,10 @@ impl IncomingSnapshot {
         })
     }
 
-    /// Whether it all fits into `free` bytes, however little of it can be compressed; else how many it needs.
+    /// Checks that all new content fits into `free` bytes, even if it hardly compresses.
     ///
     /// # Errors
-    /// [`TransferError::Room`].
+    /// [`TransferError::Room`] with the number of bytes needed.
     pub fn enforce_limits(&self, free: u64, known: &StoredContents) -> Result<(), TransferError> {
         let mut seen = HashSet::new();
         let mounts = self.record.mounts.iter().zip(&self.manifests);

@@ -7,26 +7,27 @@ use crate::model::{Content, DigestMethod, Hasher};
 use crate::store::archive::{Piece, Segment};
 use crate::store::{Blobs, StoreError};
 
-/// Content with up to so many bytes of data is held in memory.
+/// Largest data of content that is held in memory, in bytes.
 const SMALL: u64 = 1 << 20;
-/// Larger content comes in pieces of at most so many bytes, of which so many wait.
+/// Largest piece of larger content, in bytes, and the number of pieces that may wait.
 const PIECE: usize = 256 << 10;
 const WAITING: usize = 4;
-/// So many zeros of holes at most has content whose digest is that of its plain bytes: no program of ours writes others, and they
-/// would have to be hashed one by one.
+/// Most zeros in holes of content whose digest is that of its plain bytes. jackin writes no others, and they would have to be
+/// hashed one by one.
 const PLAIN_HOLES: u64 = 64 << 20;
 
-/// What is wrong with content as it was read.
+/// Problem with content that was read.
 pub(super) enum Fault {
     /// The operator stopped it.
     Interrupted,
-    /// It cannot be read.
+    /// The content cannot be read.
     Store(StoreError),
-    /// It is not what it should be.
+    /// The content is not as expected.
     Wrong(&'static str),
 }
 
-/// Reads content, compares it with its digest, and gives where its data lies; `None` when it has no holes. `keep` gets the data.
+/// Reads content, compares it with its digest, and returns the segments of its data; `None` if it has no holes. `keep` receives the
+/// data.
 pub(super) fn look(
     blobs: &Blobs,
     content: &Content,
@@ -49,7 +50,7 @@ pub(super) fn look(
         if cancelled() {
             return Err(stop(Fault::Interrupted));
         }
-        // Nothing is hashed beyond what was said.
+        // Nothing is hashed beyond the recorded size.
         let end = at.saturating_add(length);
         if end > content.size {
             return Err(stop(Fault::Wrong("it is longer than the snapshot says")));
@@ -84,13 +85,13 @@ pub(super) fn look(
     Ok((zeros > 0).then_some(segments))
 }
 
-/// Whether the data of content may be held in memory.
+/// Returns true if the data of content may be held in memory.
 pub(super) fn is_small(blobs: &Blobs, content: &Content) -> bool {
     let stored = blobs.stored_bytes(&content.digest).unwrap_or(content.size);
     stored.min(content.size) <= SMALL
 }
 
-/// A way for data from the thread that reads the store to the one that writes.
+/// Creates a channel for data from the thread that reads the store to the one that writes.
 pub(super) fn pipe() -> (SyncSender<Vec<u8>>, Coming) {
     let (to, pieces) = sync_channel(WAITING);
     let coming = Coming {
@@ -106,7 +107,7 @@ pub(super) fn send(blobs: &Blobs, content: &Content, to: &SyncSender<Vec<u8>>) -
     blobs.stream(&content.digest, &mut |piece| {
         if let Piece::Data(bytes) = piece {
             for part in bytes.chunks(PIECE) {
-                // Who does not read on has a reason of its own, and says it.
+                // A receiver that stops has its own error, and reports it.
                 to.send(part.to_vec()).map_err(|_| io::ErrorKind::BrokenPipe)?;
             }
         }
@@ -114,7 +115,7 @@ pub(super) fn send(blobs: &Blobs, content: &Content, to: &SyncSender<Vec<u8>>) -
     })
 }
 
-/// What the other thread sends.
+/// Data that the other thread sends.
 pub(super) struct Coming {
     pieces: Receiver<Vec<u8>>,
     held: Vec<u8>,

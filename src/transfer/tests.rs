@@ -1,4 +1,4 @@
-//! Files that no `export` writes: whole in themselves, every digest right, and lying.
+//! Files that no `export` writes: valid in form, with every digest right, and with false content.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::model::{
 use crate::observer::Silent;
 use crate::store::archive::{BlobKind, Writer};
 
-/// What a file shall hold.
+/// Content of a crafted export.
 struct Crafted {
     manifest: Manifest,
     /// Stored under the digest of the only file.
@@ -20,7 +20,7 @@ struct Crafted {
     note: Box<dyn Fn(serde_json::Value) -> serde_json::Value>,
     /// Changes the only chunk; the digests that name it follow.
     chunk: fn(Vec<u8>) -> Vec<u8>,
-    /// How often the list names it.
+    /// Number of times that the list names the chunk.
     times: usize,
     notes: usize,
 }
