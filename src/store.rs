@@ -104,7 +104,7 @@ impl Store {
         free.map_err(StoreError::io("ask for free room in", root))
     }
 
-    /// Whether there is a store at `root`. Its directories are checked; nothing is made or changed.
+    /// Returns true if there is a store at `root`. Checks its directories; creates and changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Unsafe`], [`StoreError::Io`].
@@ -213,7 +213,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Where things lie.
+    /// Returns the paths of the store's files.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -225,8 +225,8 @@ impl Store {
         &self.catalog
     }
 
-    /// What was found wrong when the store was opened and did not prevent it: records that cannot be read
-    /// (their snapshots are not listed), a catalog that was made anew, litter that could not be swept.
+    /// Returns the problems that opening the store found and survived: unreadable records (their snapshots are not listed), a
+    /// catalog that was rebuilt, leftovers that could not be removed.
     #[must_use]
     pub fn warnings(&self) -> &[StoreError] {
         &self.warnings
@@ -320,7 +320,7 @@ impl Store {
         })
     }
 
-    /// Whether somebody (also this process) holds the lock of an instance. Makes nothing.
+    /// Returns true if a process (also this one) holds the lock of a session. Creates nothing.
     ///
     /// # Errors
     /// [`StoreError::Io`]: then it is not known.

@@ -50,13 +50,13 @@ static ZEROS: [u8; 64 * BLOCK] = [0; 64 * BLOCK];
 /// A stretch of data in a file with holes, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it begins in the file.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// How long it is; never 0.
+    /// Length in bytes; never 0.
     pub length: u64,
 }
 
-/// What a blob is.
+/// Kind of a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlobKind {
     /// A file's content, byte for byte.
@@ -71,20 +71,20 @@ pub enum BlobKind {
     Settings,
     /// A bundle of private files, encrypted.
     Sealed,
-    /// What an exported archive says of itself.
+    /// Export note of an exported archive.
     Export,
 }
 
-/// Where content lies in an archive.
+/// Location of content in an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blob {
     /// The content's digest: the blob's name.
     pub digest: Digest,
-    /// What it is.
+    /// Kind of the content.
     pub kind: BlobKind,
     /// The frame in which its data begins.
     pub frame: u32,
-    /// Where in that frame, decompressed, in bytes.
+    /// Offset in that frame, decompressed, in bytes.
     pub offset: u32,
     /// Bytes in the tar stream, without padding.
     pub stored: u64,
@@ -110,12 +110,12 @@ pub fn zstd_version() -> &'static str {
     zstd::zstd_safe::version_string()
 }
 
-/// How many bytes bring `length` up to whole blocks.
+/// Returns the number of bytes that pad `length` to whole blocks.
 fn padding(length: u64) -> u64 {
     length.wrapping_neg() % BLOCK as u64
 }
 
-/// Decimal digits of `number`.
+/// Returns the number of decimal digits of `number`.
 fn digits(number: u64) -> u64 {
     u64::from(number.checked_ilog10().unwrap_or(0)) + 1
 }

@@ -1,5 +1,5 @@
-//! Archives that were packed anew: `archives/<id>.moved` names the archive that took the place of one that is gone. Records stay
-//! as they were written, so the digests that their receipts have stay true.
+//! Redirects of archives that were repacked: `archives/<id>.moved` names the archive that replaced one that is gone. Records stay
+//! as they were written, so the digests in their receipts stay true.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::model::{ArchiveId, ArchiveRef, Digest};
 const FORMAT: u32 = 1;
 /// An id, a size and two digests (bytes).
 const LIMIT: u64 = 4096;
-/// Whoever packs anew makes every name point at the last archive; more steps than this are a circle.
+/// Most redirects that are followed. A repack makes every redirect point at the last archive, so more than this are a cycle.
 const STEPS: usize = 32;
 
 #[derive(Serialize, Deserialize)]
@@ -80,7 +80,7 @@ pub(super) fn write(
     durable::publish(&written, &path)
 }
 
-/// Where what an archive held lies now: the archive itself as long as it is there.
+/// Returns the archive that holds the content of `wanted` now: itself while it exists, or the one that replaced it.
 pub(super) fn resolve(layout: &Layout, wanted: &ArchiveRef) -> Result<ArchiveRef, StoreError> {
     let mut at = wanted.clone();
     for _ in 0..STEPS {
@@ -89,7 +89,7 @@ pub(super) fn resolve(layout: &Layout, wanted: &ArchiveRef) -> Result<ArchiveRef
         }
         match read(layout, &at.id)? {
             Some((into, _)) => at = into,
-            // It is missing: whoever opens it says so by the name that the record has.
+            // It is missing: opening it fails with the name that the record has.
             None => break,
         }
     }

@@ -23,18 +23,18 @@ type Places = HashMap<Digest, (u32, u32), RandomState>;
 pub struct Blobs {
     refs: Vec<ArchiveRef>,
     archives: Vec<Archive>,
-    /// Made when it is first asked for: whoever reads little looks into the indexes themselves.
+    /// Filled on first use; few reads search the indexes themselves.
     places: OnceLock<Places>,
     damaged: Vec<(ArchiveId, StoreError)>,
     decoded: Arc<Decoded>,
-    /// What is in no archive on purpose.
+    /// Content that is deliberately in no archive, in the objects of commits.
     commits: Commits,
     /// The same, in snapshots of file systems.
     kept: KeptTrees,
     lent: DecryptedContent,
 }
 
-/// Where content lies. Who reads in this order decompresses each frame once.
+/// Location of content. Reads in this order decompress each frame once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlobPlace {
     archive: u32,
@@ -43,7 +43,7 @@ pub struct BlobPlace {
 }
 
 impl BlobPlace {
-    /// Whether both begin in the same frame.
+    /// Returns true if both begin in the same frame.
     #[must_use]
     pub fn is_adjacent(&self, other: &Self) -> bool {
         (self.archive, self.frame) == (other.archive, other.frame)
@@ -154,19 +154,19 @@ impl Blobs {
         self.lent.get(&content.digest)
     }
 
-    /// Whether there is no content at all.
+    /// Returns true if the archives hold no content at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.archives.iter().all(|archive| archive.blobs().is_empty())
     }
 
-    /// Whether an archive holds the content with this digest.
+    /// Returns true if an archive holds the content with this digest.
     #[must_use]
     pub fn contains(&self, digest: &Digest) -> bool {
         self.places().contains_key(digest)
     }
 
-    /// Whether the content with this digest can be had: an archive holds it, or the object of a commit that was recorded.
+    /// Returns true if the content is available: in an archive, in memory, in a file-system snapshot or in a recorded commit.
     #[must_use]
     pub fn has(&self, digest: &Digest) -> bool {
         self.contains(digest)
@@ -175,14 +175,14 @@ impl Blobs {
             || self.commits.have(digest, self)
     }
 
-    /// Why content cannot be had, in words.
+    /// Returns the reason why content is not available, for messages.
     #[must_use]
     pub fn absence(&self, digest: &Digest) -> String {
         let lost = self.kept.lost(digest).or_else(|| self.commits.lost(digest));
         lost.unwrap_or_else(|| "its content is in no archive".to_owned())
     }
 
-    /// How many bytes of data the content with this digest has, holes left out.
+    /// Returns the number of bytes of data that the content with this digest has, without holes.
     #[must_use]
     pub fn stored_bytes(&self, digest: &Digest) -> Option<u64> {
         self.find(digest).map(|(_, blob)| blob.stored)
@@ -194,7 +194,7 @@ impl Blobs {
         blobs.map(|blob| blob.logical)
     }
 
-    /// The archives that opened.
+    /// Returns the archives that opened.
     #[must_use]
     pub fn archives(&self) -> &[ArchiveRef] {
         &self.refs
@@ -211,14 +211,14 @@ impl Blobs {
         &self.damaged
     }
 
-    /// Which of [`Blobs::archives`] holds the content.
+    /// Returns the index in [`Blobs::archives`] of the archive that holds the content.
     #[must_use]
     pub fn archive_of(&self, digest: &Digest) -> Option<usize> {
         let (archive, _) = self.places().get(digest)?;
         usize::try_from(*archive).ok()
     }
 
-    /// Where the content lies.
+    /// Returns the location of the content.
     #[must_use]
     pub fn place_of(&self, digest: &Digest) -> Option<BlobPlace> {
         let (archive, _) = *self.places().get(digest)?;
@@ -266,7 +266,8 @@ impl Blobs {
             .map(|(file, _)| file)
     }
 
-    /// As [`Blobs::stream`], without the objects of commits: what is git's own is in archives or in a snapshot of the file system.
+    /// Streams like [`Blobs::stream`], without the objects of commits: git's own files are in archives or in a file-system
+    /// snapshot.
     pub(super) fn stream_archived(
         &self,
         digest: &Digest,
@@ -279,7 +280,7 @@ impl Blobs {
         Ok(archive.stream(blob, each)?)
     }
 
-    /// As [`Blobs::stream`], for a thread that reads a lot, in the order of [`Blobs::place_of`].
+    /// Streams like [`Blobs::stream`], for a thread that reads a lot, in the order of [`Blobs::place_of`].
     ///
     /// # Errors
     /// As [`Blobs::stream`].

@@ -31,7 +31,7 @@ pub use instances::InstanceBrief;
 pub use row::{CaptureRow, IMPORTED, InstanceRow, RestoreRow, SnapshotRow};
 pub use snapshots::Tally;
 
-/// How long a connection waits for one that writes. A write takes milliseconds.
+/// Longest wait of a connection for one that writes. A write takes milliseconds.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// The catalog of one store: a file, or in memory when the file cannot answer for a reader.
@@ -39,11 +39,11 @@ const BUSY: Duration = Duration::from_secs(10);
 pub struct Catalog {
     path: PathBuf,
     connection: Mutex<Connection>,
-    /// A write failed: what stands here may lack something.
+    /// True if a write failed, so that the catalog may lack something.
     behind: AtomicBool,
-    /// Why, when a write failed.
+    /// Reason of the failed write, if one failed.
     why: Mutex<Option<String>>,
-    /// Whose store it is, when root acts for them.
+    /// Owner of the store, if root acts for another user.
     keeper: Option<Operator>,
 }
 
@@ -166,8 +166,8 @@ impl Catalog {
         Ok(done)
     }
 
-    /// As [`Catalog::write`], for what is already true on disk: a failure does not undo that. Queries are
-    /// refused until the catalog has caught up.
+    /// Writes like [`Catalog::write`], for what is already true on disk: a failure does not undo that. Queries are refused until
+    /// the catalog has caught up.
     pub(super) fn follow(&self, work: impl FnOnce(&Tables<'_>) -> Result<(), StoreError>) {
         if let Err(error) = self.write(work) {
             let why = match error {
@@ -179,22 +179,22 @@ impl Catalog {
         }
     }
 
-    /// Says that something is missing in it, or too much.
+    /// Marks the catalog as out of date.
     pub(super) fn fell_behind(&self) {
         self.behind.store(true, Ordering::Release);
     }
 
-    /// Whether a write failed since the catalog was last known to be whole.
+    /// Returns true if a write failed since the catalog was last known to be complete.
     pub(super) fn is_behind(&self) -> bool {
         self.behind.load(Ordering::Acquire)
     }
 
-    /// Says that everything is in it again.
+    /// Marks the catalog as complete.
     pub(super) fn caught_up(&self) {
         self.behind.store(false, Ordering::Release);
     }
 
-    /// Runs a query whose answer must be whole.
+    /// Runs a query whose answer must be complete.
     fn query<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         if self.is_behind() {
             let why = self.why.lock().unwrap_or_else(PoisonError::into_inner).clone();

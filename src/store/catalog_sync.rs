@@ -1,20 +1,19 @@
-//! Keeps the catalog what it is: a projection of `receipts.log` and the records. Finds out whether it is
-//! whole, catches it up, makes it anew.
+//! Keeps the catalog a projection of `receipts.log` and the records: checks whether it is complete, catches it up, rebuilds it.
 
 use super::catalog::{Catalog, Tables};
 use super::log::{self, Place};
 use super::{Layout, StoreError, record, store_id};
 use crate::model::SnapshotId;
 
-/// How the catalog stands to what it mirrors.
+/// Differences between the catalog and what it mirrors.
 struct State {
     /// The last receipt it has.
     last: Place,
-    /// The log has more.
+    /// True if the log has more receipts.
     more_receipts: bool,
     /// Records that it lacks.
     missing: Vec<SnapshotId>,
-    /// It shows snapshots whose records are gone.
+    /// True if it lists snapshots whose records are missing.
     strange: bool,
 }
 
@@ -56,7 +55,7 @@ impl State {
     }
 }
 
-/// What is in the one and not in the other; both are sorted.
+/// Returns the elements of `all` that are not in `without`; both are sorted.
 fn but<'a>(all: &'a [SnapshotId], without: &'a [SnapshotId]) -> impl Iterator<Item = &'a SnapshotId> {
     all.iter().filter(|id| without.binary_search(id).is_err())
 }
@@ -116,7 +115,7 @@ pub(super) fn renew(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError
     Ok(unreadable)
 }
 
-/// As [`renew`], with the receipts before the one that is hurt.
+/// Rebuilds like [`renew`], with the receipts before the damaged one.
 fn renew_before(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
     let records = record::ids(layout)?;
     let unreadable = catalog.write(|tables| {
@@ -169,8 +168,8 @@ pub(super) fn for_reading(layout: &Layout) -> Result<(Catalog, Vec<StoreError>),
     Ok((catalog, told))
 }
 
-/// Whether a catalog that has everything says something else than records and receipts do. Where a record cannot be read, or somebody
-/// writes meanwhile, that cannot be told.
+/// Returns true if a complete catalog differs from the records and receipts. If a record is unreadable, or another process writes
+/// meanwhile, that is unknown, and the result is false.
 pub(super) fn is_false(catalog: &Catalog, layout: &Layout) -> Result<bool, StoreError> {
     let before = catalog.content()?;
     let renewed = Catalog::in_memory(&layout.catalog())?;

@@ -7,10 +7,10 @@ use crate::model::{
 };
 use crate::platform;
 
-/// What the receipt of a snapshot tells that its record does not.
+/// Facts in a snapshot's receipt that its record does not have.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// What changed since the snapshot before.
+    /// Changes since the previous snapshot; `None` if they were not counted.
     pub step: Option<ChangeCounts>,
     /// The tool call that it was taken before.
     pub call: Option<CallRef>,
@@ -47,7 +47,7 @@ impl Store {
         }
     }
 
-    /// The chain as far as it holds, with the last link that does, and where it breaks, when it does.
+    /// Returns the chain up to its last valid link, that link, and the error at the break, if there is one.
     ///
     /// # Errors
     /// When it cannot be read at all.
@@ -171,8 +171,8 @@ impl Store {
         Ok(())
     }
 
-    /// Tells of a snapshot whose process died between its record and its receipt: the next one that dies there leaves one as well, and
-    /// two in a row would be taken for a loss. What the receipt would have counted nobody knows any more.
+    /// Writes the receipt of a snapshot whose process died between its record and its receipt. Otherwise the next such death would
+    /// leave a second one, and two in a row count as a loss. The counts of changes for this receipt are lost.
     ///
     /// # Errors
     /// As [`Store::append`]; [`StoreError::Damaged`] for a record that no reader would take.
@@ -187,7 +187,7 @@ impl Store {
             .map(drop)
     }
 
-    /// Whether a receipt tells of a snapshot, or that the operator knows that there is none.
+    /// Returns true if a receipt records the snapshot, or the operator has accepted the loss of that receipt.
     fn is_told(&self, id: &SnapshotId) -> Result<bool, StoreError> {
         let mut told = false;
         log::scan(&self.layout.receipts(), log::Place::BEGIN, |link| {
@@ -201,7 +201,7 @@ impl Store {
         Ok(told)
     }
 
-    /// Takes a snapshot back of which no receipt tells.
+    /// Withdraws a snapshot that no receipt records.
     fn withdraw(&self, id: &SnapshotId) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
         let _receipts = lock::wait(&self.layout, RECEIPTS)?;

@@ -1,4 +1,4 @@
-//! What the content of a snapshot is read from.
+//! Sources of the content of a snapshot.
 
 use super::{Blobs, Store, StoreError};
 use crate::model::{ArchiveRef, Manifest, MountRecord, SnapshotRecord};

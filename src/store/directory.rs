@@ -35,7 +35,7 @@ pub(super) fn make(path: &Path) -> Result<(), StoreError> {
     check(path).map(drop)
 }
 
-/// Whether there is a store. Its directories are checked; nothing is made or changed.
+/// Returns true if there is a store. Checks its directories; creates and changes nothing.
 pub(super) fn inspect(layout: &Layout) -> Result<bool, StoreError> {
     if check(layout.root())?.is_none() {
         return Ok(false);
@@ -65,7 +65,7 @@ fn all(layout: &Layout) -> [std::path::PathBuf; 6] {
     ]
 }
 
-/// What lies at `path` must be a real directory of our own that nobody else may write to. `None`: nothing is
+/// Checks that `path` is a real directory of the current user that no other user may write to. Returns `None` if nothing exists
 /// there.
 fn check(path: &Path) -> Result<Option<Stat>, StoreError> {
     let Some(stat) = platform::stat_path(path).map_err(StoreError::io("look at", path))? else {

@@ -72,7 +72,8 @@ impl Draft {
         self.layout.draft(&self.id)
     }
 
-    /// Where an archive lies until it is published. It must have the draft's letters: a sweep after a crash knows it by them.
+    /// Returns the path of an archive until it is published. Its id must be one of the draft's: a sweep after a crash recognizes it
+    /// by that.
     fn archive_path(&self, id: &ArchiveId) -> Result<PathBuf, StoreError> {
         if !self.id.archives().contains(id) {
             return Err(StoreError::WrongDraft {
@@ -170,7 +171,7 @@ impl Drop for Draft {
     }
 }
 
-/// Whether it is certain that nothing lies at `path`.
+/// Returns true if it is certain that nothing exists at `path`.
 fn is_missing(path: &Path) -> bool {
     matches!(durable::is_there(path), Ok(false))
 }

@@ -67,7 +67,7 @@ fn not_regular(path: &Path) -> StoreError {
     }
 }
 
-/// Whether something lies at `path`, whatever it is.
+/// Returns true if anything exists at `path`, of whatever kind.
 pub(super) fn is_there(path: &Path) -> Result<bool, StoreError> {
     let found = platform::stat_path(path).map_err(StoreError::io("look at", path))?;
     Ok(found.is_some())

@@ -1,5 +1,4 @@
-//! What can go wrong in the store. Every error names its object, and says what to do where something can be
-//! done.
+//! Errors of the store. Every error names its object, and the remedy where there is one.
 
 use std::fmt;
 use std::io;
@@ -22,7 +21,7 @@ pub enum LockedObject {
     Checkpoint(String),
     /// The whole store: a capture or a prune is under way.
     Store(PathBuf),
-    /// A lock that is held for moments only, and was not let go in time.
+    /// A lock that is held for moments only, and was not released in time.
     File(PathBuf),
 }
 
@@ -80,15 +79,15 @@ pub enum StoreError {
     Unsafe {
         /// The directory.
         path: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// Description of the problem, with the remedy.
         why: String,
     },
     /// The system refused an operation on a file of the store.
     #[error("cannot {action} {path:?}: {source}")]
     Io {
-        /// What was tried.
+        /// Operation that failed.
         action: &'static str,
-        /// On which file.
+        /// File that it was tried on.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -106,22 +105,22 @@ pub enum StoreError {
         /// The newest version that this program knows.
         known: u64,
     },
-    /// A file does not hold what it must.
+    /// The content of a file is invalid.
     #[error("{path:?} is damaged: {why}")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// Description of the problem.
         why: String,
     },
-    /// A paper of an interrupted restore does not hold what it must, or is gone.
+    /// The content of a file of an interrupted restore is invalid, or the file is missing.
     #[error("{path:?} is damaged: {why}")]
     DamagedJournal {
         /// The file.
         path: PathBuf,
-        /// Whose restore it is, when that is known.
+        /// Session of the restore; `None` if unknown.
         instance: Option<InstanceId>,
-        /// What does not fit.
+        /// Description of the problem.
         why: String,
     },
     /// The chain of receipts is broken.
@@ -132,12 +131,12 @@ pub enum StoreError {
     Chain {
         /// The log.
         path: PathBuf,
-        /// The first link that does not hold.
+        /// Number of the first invalid link.
         number: u64,
-        /// What does not fit.
+        /// Description of the problem.
         why: String,
     },
-    /// A link of the chain is whole, and tells of something that this version does not know.
+    /// A valid link of the chain records an operation that this version does not know.
     #[error(
         "receipt {number} in {path:?} is whole, but not understood: {why}; it was written by a newer version \
          of jackin recovery"
@@ -147,10 +146,10 @@ pub enum StoreError {
         path: PathBuf,
         /// The first link that is not understood.
         number: u64,
-        /// What is not understood.
+        /// Error from decoding the receipt.
         why: String,
     },
-    /// The chain holds, and lacks receipts that were in it.
+    /// The chain is valid, but lacks receipts that it once had.
     #[error(
         "{path:?} has lost receipts: none tells of {} any more; no snapshot is hurt by that",
         named(snapshots)
@@ -161,7 +160,7 @@ pub enum StoreError {
         /// Snapshots that are there, sorted.
         snapshots: Vec<SnapshotId>,
     },
-    /// A receipt tells of a snapshot that was not given up, and its record is gone.
+    /// A receipt records a snapshot that was not pruned, and its record is missing.
     #[error(
         "{path:?} is gone: that is the record of a snapshot of which a receipt tells, and which nobody pruned"
     )]
@@ -172,9 +171,9 @@ pub enum StoreError {
     /// A snapshot of a file system cannot be made or removed.
     #[error("the file system's own snapshot {path:?}: {why}")]
     Native {
-        /// Where it lies, or would.
+        /// Path where it is, or would be.
         path: PathBuf,
-        /// In words.
+        /// Description of the problem.
         why: String,
     },
     /// There is no such snapshot.
@@ -183,10 +182,10 @@ pub enum StoreError {
         /// The id that was asked for.
         id: SnapshotId,
     },
-    /// Somebody else holds it.
+    /// Another process holds the object.
     #[error("{object}")]
     Locked {
-        /// What is held.
+        /// Object that is held.
         object: LockedObject,
     },
     /// A draft or a snapshot of this id exists already.
@@ -203,7 +202,7 @@ pub enum StoreError {
         /// The id of the record or archive that was handed over.
         other: String,
     },
-    /// The archive that a record was to need was not published.
+    /// The archive that a new record needs was not published.
     #[error("the record of {id} names the archive {archive}, which is not in the store")]
     NoArchive {
         /// The snapshot.
@@ -214,28 +213,28 @@ pub enum StoreError {
     /// An archive cannot be read, or is damaged.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Content cannot be had.
+    /// Content is not available.
     #[error("{reason} (content {digest})")]
     Content {
-        /// Which.
+        /// Digest of the content.
         digest: Digest,
-        /// Why.
+        /// Reason why it is not available.
         reason: String,
     },
-    /// What is encrypted cannot be opened.
+    /// Encrypted data cannot be opened.
     #[error("the encrypted credentials cannot be opened: {reason}")]
     Sealed {
-        /// None of the operator's keys fits; else it is damaged.
+        /// True if none of the operator's keys fits; false if the data is damaged.
         is_key: bool,
-        /// Why.
+        /// Description of the problem.
         reason: String,
     },
-    /// A manifest's parts are there and do not fit together.
+    /// The parts of a manifest exist, but are inconsistent.
     #[error("manifest {digest} is damaged: {source}")]
     Manifest {
-        /// Which.
+        /// Digest of the manifest.
         digest: Digest,
-        /// What does not fit.
+        /// Error from decoding it.
         source: DecodeError,
     },
     /// The store was opened for reading.
@@ -265,7 +264,7 @@ fn named(ids: &[SnapshotId]) -> String {
 }
 
 impl StoreError {
-    /// Shapes an error of the system for `map_err`.
+    /// Returns a function for `map_err` that wraps an error of the system.
     pub(in crate::store) fn io(
         action: &'static str,
         path: &std::path::Path,
@@ -274,7 +273,7 @@ impl StoreError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Whether this is damage of the file at `path`.
+    /// Returns true if this is damage of the file at `path`.
     pub(in crate::store) fn is_damage_of(&self, path: &std::path::Path) -> bool {
         matches!(self, Self::Damaged { path: damaged, .. } if damaged == path)
     }

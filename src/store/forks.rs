@@ -9,7 +9,7 @@ use crate::contract::STAGING_PREFIX;
 use crate::model::{Digest, ForkId, InstanceId};
 use crate::platform::{self, NodeKind};
 
-/// How the lock of a fork begins; its id follows.
+/// Prefix of the name of a fork's lock; its id follows.
 const LOCK: &str = "fork-";
 
 impl Store {
@@ -92,7 +92,7 @@ impl Store {
     }
 }
 
-/// What a fork is called in the directory of forks until it is whole. No snapshot holds such a name.
+/// Returns the name of a fork in the directory of forks until it is complete. No snapshot has such a name.
 #[must_use]
 pub fn fork_draft(id: &ForkId) -> String {
     format!("{STAGING_PREFIX}{id}")

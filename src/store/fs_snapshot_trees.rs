@@ -29,7 +29,8 @@ struct KeptTree {
 }
 
 impl KeptTrees {
-    /// Those of a snapshot. One whose manifest cannot be read is left out: nothing can be asked for then.
+    /// Collects the file-system snapshots of a snapshot. Skips one whose manifest is unreadable: no content can be requested from
+    /// it.
     pub(super) fn of(record: &SnapshotRecord, blobs: &Blobs) -> Self {
         let kept = record.mounts.iter().filter_map(|mount| {
             let native = mount.native.as_ref()?;
@@ -43,17 +44,17 @@ impl KeptTrees {
         Self(kept.collect())
     }
 
-    /// Whether the content should be there.
+    /// Returns true if the content should be in one of them.
     pub(super) fn shows(&self, digest: &Digest) -> bool {
         self.0.iter().any(|tree| tree.places().contains_key(digest))
     }
 
-    /// Whether it is, as far as a look tells.
+    /// Returns true if the content can be opened in one of them.
     pub(super) fn have(&self, digest: &Digest) -> bool {
         self.open(digest).is_some()
     }
 
-    /// What to say of content that should be there.
+    /// Returns a message for content that should be in one of them; `None` for other content.
     pub(super) fn lost(&self, digest: &Digest) -> Option<String> {
         let tree = self.0.iter().find(|tree| tree.places().contains_key(digest))?;
         let directory = tree.directory.display();

@@ -1,5 +1,5 @@
-//! Snapshots of file systems that captures read: each capture has a directory `native/<id>/` with a paper that names all that may be
-//! there of it, written before anything is made. Whoever removes one removes what the paper names, the paper last.
+//! File-system snapshots that captures read. Each capture has a directory `native/<id>/` with an intent that names all of them,
+//! written before any is created. A removal removes what the intent names, and the intent last.
 
 mod backoff;
 mod handle;
@@ -28,7 +28,7 @@ const PAPER: &str = "paper";
 const MADE: &str = "made";
 const LOCK: &str = "lock";
 
-/// The snapshots of file systems of one capture, held by the process that works with them.
+/// The file-system snapshots of one capture, locked by the process that works with them.
 #[derive(Debug)]
 pub struct FsSnapshotRegistry {
     layout: Layout,
@@ -37,27 +37,27 @@ pub struct FsSnapshotRegistry {
     _lock: LockGuard,
 }
 
-/// What lies there of a capture.
+/// State of the file-system snapshots of one capture.
 #[derive(Debug)]
 pub struct NativeState {
-    /// Which capture.
+    /// Id of the captured snapshot.
     pub id: SnapshotId,
-    /// What it is about; or why that cannot be told.
+    /// Intent of the capture, or the reason why it is unreadable.
     pub paper: Result<FsSnapshotIntent, StoreError>,
-    /// All snapshots of file systems were made.
+    /// True if all file-system snapshots were created.
     pub is_made: bool,
-    /// The process that works with them lives.
+    /// True if the process that works with them is alive.
     pub is_alive: bool,
 }
 
 impl FsSnapshotRegistry {
-    /// What was written down.
+    /// Returns the intent.
     #[must_use]
     pub fn paper(&self) -> &FsSnapshotIntent {
         &self.paper
     }
 
-    /// Makes everything that the paper names; when one cannot be made, what was made until then is left to [`Self::remove`].
+    /// Creates everything that the intent names. After an error, [`Self::remove`] removes what was created until then.
     ///
     /// # Errors
     /// [`StoreError::Native`].
@@ -89,7 +89,7 @@ impl FsSnapshotRegistry {
         codec::write(&self.directory, MADE, &self.paper.id)
     }
 
-    /// Waits until all that the paper names can be read.
+    /// Waits until everything that the intent names can be read.
     ///
     /// # Errors
     /// [`StoreError::Native`].
@@ -101,10 +101,10 @@ impl FsSnapshotRegistry {
         })
     }
 
-    /// Whether all that the paper names is there.
+    /// Returns true if everything that the intent names exists.
     ///
     /// # Errors
-    /// [`StoreError::Native`] when that cannot be told: its file system is not mounted, say.
+    /// [`StoreError::Native`] if that is unknown, for example because its file system is not mounted.
     pub fn are_there(&self) -> Result<bool, StoreError> {
         let mounts = self.mounts();
         for native in &self.paper.natives {
@@ -115,7 +115,7 @@ impl FsSnapshotRegistry {
         Ok(true)
     }
 
-    /// Whether all of it can be read now, without a wait.
+    /// Returns true if all of them can be read now, without a wait.
     ///
     /// # Errors
     /// [`StoreError::Native`].
@@ -129,7 +129,7 @@ impl FsSnapshotRegistry {
         Ok(true)
     }
 
-    /// Whether all of them were made, and none was removed since.
+    /// Returns true if all of them were created, and none was removed since.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -149,7 +149,7 @@ impl FsSnapshotRegistry {
         for native in &self.paper.natives {
             handle::is_there(native, &mounts, was_made).map_err(|why| failed(native, why))?;
         }
-        // From here on nobody takes what is left of them for all of it.
+        // From here on, the remaining ones no longer count as all of them.
         durable::remove(&self.directory.join(MADE))?;
         for native in &self.paper.natives {
             handle::remove(native, &mounts).map_err(|why| failed(native, why))?;
@@ -167,7 +167,7 @@ impl FsSnapshotRegistry {
         clear(&self.directory)
     }
 
-    /// What nothing is started from.
+    /// Returns the mount roots; no program below them is run.
     fn mounts(&self) -> Vec<PathBuf> {
         let mounts = self.paper.mounts.iter();
         mounts.map(|mount| mount.coverage.root.to_path()).collect()
@@ -202,7 +202,7 @@ fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
     Ok(ids)
 }
 
-/// The paper, as damage of the store when it cannot be used.
+/// Reads the intent. An unusable one is reported as damage of the store.
 fn read(directory: &Path) -> Result<Option<FsSnapshotIntent>, StoreError> {
     codec::read(directory, PAPER).map_err(|error| match error {
         StoreError::DamagedJournal { path, why, .. } => StoreError::Damaged { path, why },
@@ -211,20 +211,21 @@ fn read(directory: &Path) -> Result<Option<FsSnapshotIntent>, StoreError> {
 }
 
 impl Store {
-    /// Whether snapshots of file systems may be made for this store: what root does in another user's store it does with that user's
-    /// rights, and could not here.
+    /// Returns true if file-system snapshots may be created for this store.
+    ///
+    /// In another user's store, root acts with that user's rights, which are not sufficient.
     #[must_use]
     pub fn may_freeze(&self) -> bool {
         self.writable && !self.acts_for_another()
     }
 
-    /// Whether root acts in another user's store.
+    /// Returns true if root acts in another user's store.
     #[must_use]
     pub fn acts_for_another(&self) -> bool {
         self.layout.keeper().is_some()
     }
 
-    /// Whether a snapshot has contents in snapshots of file systems. What cannot be told counts as yes: then they stay.
+    /// Returns true if a snapshot has content in file-system snapshots. An unreadable record counts as yes, so that they are kept.
     #[must_use]
     pub fn keeps_natives(&self, id: &SnapshotId) -> bool {
         let record = self.record(id);
@@ -233,7 +234,7 @@ impl Store {
         })
     }
 
-    /// Whether a snapshot was pruned.
+    /// Returns true if a snapshot was pruned.
     ///
     /// # Errors
     /// [`StoreError::Catalog`].
@@ -241,7 +242,7 @@ impl Store {
         Ok(self.catalog.pruned()?.contains(id))
     }
 
-    /// Where the snapshots of file systems of a capture lie, when they lie in the store.
+    /// Returns the directory of a capture's file-system snapshots that are in the store.
     #[must_use]
     pub fn native_directory(&self, id: &SnapshotId) -> PathBuf {
         self.layout.native(id)

@@ -1,5 +1,5 @@
-//! Content that no archive holds, because the objects of a commit have it: of a clean work tree whose commit was recorded instead of
-//! its files.
+//! Content that is in no archive, because the objects of a commit have it: that of a clean work tree whose commit was recorded
+//! instead of its files.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -27,11 +27,11 @@ struct WorkTree {
     host: PathBuf,
     own: RelPath,
     commit: String,
-    /// Whether the snapshot has the objects too.
+    /// True if the snapshot has the objects too.
     is_covered: bool,
-    /// Whether the repository as it is now may be asked.
+    /// True if the repository in its current state may be read.
     is_ours: bool,
-    /// Where the commit is as well.
+    /// URL of the repository's first remote, if any.
     remote: Option<String>,
     manifest: Manifest,
     objects: OnceLock<Objects>,
@@ -39,12 +39,12 @@ struct WorkTree {
 }
 
 impl Commits {
-    /// Those of a snapshot. One whose manifest cannot be read is left out: nothing can be asked for then.
+    /// Collects the work trees of a snapshot. Skips one whose manifest is unreadable: no content can be requested from it.
     pub(super) fn of(record: &SnapshotRecord, blobs: &Blobs) -> Self {
         Self::told(record, blobs, true)
     }
 
-    /// The same of a snapshot that comes from elsewhere: only its own objects are asked, never a repository of this machine.
+    /// Does the same for a snapshot from elsewhere: only its own objects are read, never a repository of this machine.
     pub(super) fn within(record: &SnapshotRecord, blobs: &Blobs) -> Self {
         Self::told(record, blobs, false)
     }
@@ -72,18 +72,19 @@ impl Commits {
         Self(record.mounts.iter().flat_map(trees).collect())
     }
 
-    /// Whether an object has the content.
+    /// Returns true if an object has the content.
     pub(super) fn have(&self, digest: &Digest, blobs: &Blobs) -> bool {
         self.0.iter().any(|tree| tree.objects(blobs).contains_key(digest))
     }
 
-    /// What to say of content that no archive has; `None` when no work tree is to have it, either: then an archive should.
+    /// Returns a message for content that no archive has; `None` if no work tree should have it either, so that an archive should.
     pub(super) fn lost(&self, digest: &Digest) -> Option<String> {
         let tree = self.0.iter().find(|tree| tree.shows(digest));
         tree.map(WorkTree::lost)
     }
 
-    /// The content, compared with its digest; or why it cannot be had. `None` when no work tree is to have it.
+    /// Reads the content and compares it with its digest; or returns the reason of the failure. `None` if no work tree should have
+    /// it.
     pub(super) fn read(&self, digest: &Digest, blobs: &Blobs) -> Option<Result<Vec<u8>, String>> {
         let found = self
             .0
@@ -119,7 +120,7 @@ impl WorkTree {
         now.or_else(|| self.is_covered.then(stored)?)
     }
 
-    /// What the commit has at the paths of the work tree.
+    /// Returns the objects that the commit has at the paths of the work tree.
     fn objects(&self, blobs: &Blobs) -> &Objects {
         self.objects.get_or_init(|| {
             let found = self.ask(blobs, |repository| {
@@ -139,7 +140,7 @@ impl WorkTree {
         })
     }
 
-    /// Whether a file of the work tree has the content.
+    /// Returns true if a file of the work tree has the content.
     fn shows(&self, digest: &Digest) -> bool {
         let mut files = work_files(&self.manifest, &self.own);
         files.any(|(_, content)| content.digest == *digest)

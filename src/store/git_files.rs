@@ -50,8 +50,8 @@ impl Kept {
 }
 
 impl<'a> StoredTree<'a> {
-    /// What `manifest` describes, with the content in the archives of `blobs`; its root lies at `host`. A work tree that was recorded by
-    /// its commit has no file that git takes orders from.
+    /// Creates the tree that `manifest` describes, with content from `blobs`; its root is at `host`. A work tree that was recorded
+    /// by its commit has no file that configures git.
     #[must_use]
     pub fn new(manifest: &'a Manifest, blobs: &'a Blobs, host: &'a Path) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! What is being brought back from a copy of another store: archives that lie beside ours until their snapshots are stored, so that
-//! what was cut short goes on where it was; and what is known here of a snapshot that comes.
+//! Staging of an import from the replica of another store: archives wait beside the store's own until their snapshots are stored,
+//! so that an interrupted import continues where it was. Also the local state of an incoming snapshot.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use super::{LockedObject, Store, StoreError, directory, durable, lock};
 use crate::model::{ArchiveId, ArchiveRef, SnapshotId, StoreId};
 use crate::platform::{self, File};
 
-/// What is known here of a snapshot.
+/// Local state of an incoming snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing.
+    /// The store does not know it.
     Unknown,
-    /// It is here, or a receipt tells that it was.
+    /// The store has it, or a receipt records it.
     Here,
-    /// It was here, and was given up.
+    /// The store had it, and it was pruned.
     GivenUp,
 }
 
@@ -43,7 +43,7 @@ impl IncomingArchive<'_> {
         Ok(())
     }
 
-    /// It is whole.
+    /// Publishes the complete archive and returns its path.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -55,7 +55,7 @@ impl IncomingArchive<'_> {
 }
 
 impl Store {
-    /// What is known here of a snapshot.
+    /// Returns the local state of an incoming snapshot.
     ///
     /// # Errors
     /// [`StoreError::Io`], [`StoreError::Catalog`].

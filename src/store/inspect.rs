@@ -1,5 +1,5 @@
-//! Looks at everything in the store without opening it: what a damaged part hides in one place is still seen in another.
-//! Changes nothing. What is found is told as facts; what they mean for the operator is decided above.
+//! Inspects everything in the store without opening it: damage in one part does not hide the others. Changes nothing. The result is
+//! plain facts; the caller decides what they mean for the operator.
 
 mod contents;
 mod places;
@@ -11,31 +11,31 @@ use super::lock::{self, Holder};
 use super::{HeldLock, Layout, LostRecord, NativeFact, StoreError, catalog_sync, fs_snapshots};
 use crate::model::{ArchiveId, SnapshotId};
 
-/// What is odd about a file or directory of the store.
+/// Problem with a file or directory of the store.
 #[derive(Debug)]
 pub enum Inconsistency {
-    /// It is a symbolic link.
+    /// A symbolic link.
     Link,
-    /// It is neither what it must be nor a link.
+    /// Neither the expected kind of file nor a link.
     Kind,
-    /// It belongs to this user.
+    /// Owned by this user, which is not the current one.
     Owner(u32),
-    /// Others may do something with it; its permission bits.
+    /// Accessible to other users; with its permission bits.
     Open(u32),
-    /// We may not do with it what we must; its permission bits.
+    /// Not accessible to jackin as required; with its permission bits.
     Closed(u32),
-    /// The system does not let us look.
+    /// Inspection was refused, with the error of the system.
     Unseen(std::io::Error),
 }
 
-/// A place with something odd about it.
+/// A path with a problem.
 #[derive(Debug)]
 pub struct UnexpectedFile {
-    /// Where.
+    /// Path of the file or directory.
     pub path: PathBuf,
-    /// Whether it is one of the directories that the store is made of.
+    /// True if it is one of the directories that make up the store.
     pub directory: bool,
-    /// What.
+    /// Problem that was found.
     pub lapse: Inconsistency,
 }
 
@@ -44,28 +44,28 @@ pub struct UnexpectedFile {
 pub struct DraftFact {
     /// Its directory.
     pub path: PathBuf,
-    /// Who holds its lock; `None`: nobody, so its process is gone. Empty: somebody, and the system does not tell who.
+    /// Processes that hold its lock. `None`: the lock is free, so its process is gone. Empty: the system does not show the holder.
     pub holders: Option<Vec<Holder>>,
     /// Bytes that it takes up, without an archive that it published.
     pub bytes: u64,
 }
 
-/// What the catalog's file is.
+/// Condition of the catalog's file.
 #[derive(Debug)]
 pub struct CatalogFacts {
     /// The version of its tables; `None` when there is no file.
     pub version: Option<i64>,
-    /// What is wrong with its structure, or with what it says.
+    /// Faults in its structure or its content.
     pub faults: Vec<String>,
-    /// Whether it has everything that records and receipts say.
+    /// True if it has everything that records and receipts contain.
     pub current: bool,
-    /// Why it cannot be used, or that it knows receipts which the log has lost.
+    /// Error that makes it unusable, or that it knows receipts which the log has lost.
     pub error: Option<StoreError>,
-    /// A catalog that was no database any more was laid aside here.
+    /// Path of an earlier catalog that was no longer a database and was set aside.
     pub aside: Option<PathBuf>,
 }
 
-/// Everything that was seen.
+/// Result of an inspection.
 #[derive(Debug)]
 pub struct Survey {
     /// The store's directory.
@@ -74,21 +74,21 @@ pub struct Survey {
     pub files: u64,
     /// Bytes that it takes up on the disk.
     pub bytes: u64,
-    /// Files and directories that are not guarded as they must be.
+    /// Files and directories that are not protected as required.
     pub odd: Vec<UnexpectedFile>,
     /// Records.
     pub records: u64,
     /// Records that cannot be read.
     pub unreadable: Vec<(SnapshotId, StoreError)>,
-    /// Snapshots of which no receipt tells, as a kill between the two leaves them.
+    /// Snapshots without a receipt, as a kill between record and receipt leaves them.
     pub without_receipt: Vec<SnapshotId>,
-    /// Snapshots of which no receipt tells any more: receipts were lost.
+    /// Snapshots whose receipts were lost.
     pub untold: Vec<SnapshotId>,
-    /// Snapshots of which a receipt tells, and whose record is gone.
+    /// Snapshots that a receipt records, and whose record is gone.
     pub lost: Vec<LostRecord>,
     /// Archives.
     pub archives: u64,
-    /// Archives that a record needs and that are not there, or have another size.
+    /// Archives that a record needs and that are missing, or have another size.
     pub missing: Vec<(SnapshotId, ArchiveId)>,
     /// Archives that no readable record and no draft names, with their sizes in bytes.
     pub orphans: Vec<(PathBuf, u64)>,
@@ -100,7 +100,7 @@ pub struct Survey {
     pub natives: Vec<NativeFact>,
     /// The catalog.
     pub catalog: CatalogFacts,
-    /// What could not be looked at.
+    /// Errors of what could not be inspected.
     pub failures: Vec<StoreError>,
 }
 
@@ -137,7 +137,7 @@ impl Survey {
         })
     }
 
-    /// Whether the store's own directory could not be entered, so that nothing in it was seen.
+    /// Returns true if the store's own directory could not be entered, so that nothing in it was inspected.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         let closed =

@@ -1,5 +1,5 @@
-//! The rules that make the papers of a restore safe to act on. A store may come from elsewhere: what they name is moved and
-//! removed, so it has to lie in the mount, or in a directory that a restore into it makes.
+//! Rules that make the files of a restore safe to act on. A store may come from elsewhere: the paths that they name are moved and
+//! removed, so each has to be in the mount, or in a directory that a restore into it creates.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ const SECOND: u32 = 1_000_000_000;
 
 /// One of the files.
 pub(in crate::store) trait Paper: DeserializeOwned {
-    /// What its types do not already say; `directory` is the one it lies in.
+    /// Checks what its types do not enforce; `directory` is the one that contains the file.
     fn check(&self, directory: &Path) -> Result<(), String>;
 }
 
@@ -103,7 +103,7 @@ fn suits_root(step: &JournalMove, exists: bool) -> bool {
     }
 }
 
-/// Whether a journal is that of this intent: it moves things on mounts that were confirmed, and aside where that was said.
+/// Checks that a journal fits this intent: it moves files only on confirmed mounts, and sets aside only what the intent names.
 pub(super) fn belongs(journal: &Journal, intent: &Intent) -> Result<(), String> {
     for mount in &journal.mounts {
         let mut meant = intent.mounts.iter().filter(|meant| meant.stage.is_some());

@@ -1,11 +1,11 @@
-//! The key of digests that must tell nothing to whoever can guess the content: it never leaves the store.
+//! Key of digests that must reveal nothing, not even to a process that can guess the content. It never leaves the store.
 
 use super::{Store, StoreError, durable, lock};
 use crate::clock::Entropy;
 
 /// Its length in bytes (BLAKE3's keyed mode).
 const LENGTH: usize = 32;
-/// Whoever makes the key holds this lock.
+/// Lock that is held while the key is created.
 const MAKING: &str = "digest-key";
 
 /// The key of digests of secrets.
@@ -44,7 +44,7 @@ impl Store {
         let path = layout.digest_key();
         let new = path.with_extension("new");
         if durable::is_there(&new)? {
-            // Whoever made it was killed.
+            // The process that wrote it was killed.
             durable::remove(&new)?;
         }
         durable::write(&new, &[&key])?;

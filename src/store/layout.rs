@@ -1,4 +1,4 @@
-//! Where each thing lies in the store (`docs/format.md`), and whose it is. Only names; nothing is opened here.
+//! Paths of everything in the store (`docs/format.md`), and its owner. Only names; nothing is opened here.
 
 use std::path::{Path, PathBuf};
 
@@ -43,19 +43,19 @@ impl Layout {
         }
     }
 
-    /// The same, for a store that belongs to somebody else, whom root acts for.
+    /// Returns the same layout for a store of another user, for whom root acts.
     #[must_use]
     pub fn kept_by(self, keeper: Option<Operator>) -> Self {
         Self { keeper, ..self }
     }
 
-    /// Whose store it is, when it is not that of who runs.
+    /// Returns the owner of the store, if root acts for another user.
     pub(super) fn keeper(&self) -> Option<Operator> {
         self.keeper
     }
 
-    /// Lets this thread act as who the store belongs to, as long as the value lives. Everything in the store is done so:
-    /// files stay the operator's, and links that they planted lead root nowhere.
+    /// Lets this thread act as the owner of the store while the value lives. Everything in the store is done so: files stay the
+    /// operator's, and links that the operator planted lead root nowhere.
     pub(super) fn enter(&self) -> Result<Option<ActingAs>, StoreError> {
         enter(self.keeper, &self.root)
     }
@@ -78,7 +78,7 @@ impl Layout {
         self.archives().join(format!("{id}.tar.zst"))
     }
 
-    /// What took the place of an archive that is gone: `archives/<id>.moved`.
+    /// Returns the redirect of an archive that was replaced: `archives/<id>.moved`.
     #[must_use]
     pub fn moved(&self, id: &ArchiveId) -> PathBuf {
         self.archives().join(format!("{id}.moved"))
@@ -90,7 +90,7 @@ impl Layout {
         self.root.join("digest.key")
     }
 
-    /// What is known of the copy in an object store: `replica/`.
+    /// Returns the directory of the state of replicas: `replica/`.
     #[must_use]
     pub fn replica(&self) -> PathBuf {
         self.root.join("replica")
@@ -102,14 +102,14 @@ impl Layout {
         self.replica().join("identity")
     }
 
-    /// What is known of one place that the store is copied to: `replica/<place>/`.
+    /// Returns the directory of the state of one replica: `replica/<place>/`.
     #[must_use]
     pub fn replica_at(&self, place: &Digest) -> PathBuf {
         let name: String = place.hex().chars().take(16).collect();
         self.replica().join(name)
     }
 
-    /// What is being brought back from such a place: `incoming/<store>/`.
+    /// Returns the staging directory of an import from a replica: `incoming/<store>/`.
     #[must_use]
     pub fn incoming(&self, store: &StoreId) -> PathBuf {
         self.root.join("incoming").join(store.as_str())
@@ -139,7 +139,7 @@ impl Layout {
         self.root.join("catalog.sqlite3")
     }
 
-    /// Where a catalog that could not be read is laid aside when it is made anew.
+    /// Returns the path to which an unreadable catalog is moved when it is rebuilt.
     #[must_use]
     pub fn damaged_catalog(&self) -> PathBuf {
         self.root.join("catalog.sqlite3.damaged")
@@ -163,7 +163,7 @@ impl Layout {
         self.root.join("restores")
     }
 
-    /// What a restore wrote down: `restores/<id>/`.
+    /// Returns the directory of a restore's files: `restores/<id>/`.
     #[must_use]
     pub fn restore(&self, id: &RestoreId) -> PathBuf {
         self.restores().join(id.as_str())
@@ -175,13 +175,13 @@ impl Layout {
         self.root.parent().unwrap_or(&self.root).join("forks")
     }
 
-    /// The directory of what is written down of snapshots of file systems.
+    /// Returns the directory of intents of file-system snapshots.
     #[must_use]
     pub fn natives(&self) -> PathBuf {
         self.root.join("native")
     }
 
-    /// That of one capture, in which they may lie themselves: `native/<id>/`.
+    /// Returns the directory of one capture's intent, which may contain the file-system snapshots themselves: `native/<id>/`.
     #[must_use]
     pub fn native(&self, id: &SnapshotId) -> PathBuf {
         self.natives().join(id.as_str())

@@ -55,12 +55,12 @@ enum Mode {
     Exclusive,
 }
 
-/// Where the roots of a restore are locked.
+/// Scope in which the roots of a restore are locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// In the store alone.
     Here,
-    /// On the machines that they lie on as well.
+    /// On their own machines as well.
     There,
 }
 
@@ -153,17 +153,17 @@ pub(super) fn wait(layout: &Layout, name: &str) -> Result<LockGuard, StoreError>
     }
 }
 
-/// The lock of a draft; `None` when somebody holds it, so that the draft lives.
+/// Takes the lock of a draft; `None` if a process holds it, so that the draft is alive.
 pub(super) fn draft(layout: &Layout, path: PathBuf) -> Result<Option<LockGuard>, StoreError> {
     Ok(acquire(layout, &path, Mode::Exclusive, 1, false)?.map(LockGuard::one))
 }
 
-/// The exclusive lock of a fork that is being written; `None` when somebody holds it. Its file goes with it.
+/// Takes the exclusive lock of a fork that is being written; `None` if a process holds it. Its file is removed with it.
 pub(super) fn fork(layout: &Layout, name: &str) -> Result<Option<LockGuard>, StoreError> {
     Ok(acquire(layout, &layout.lock(name), Mode::Exclusive, 1, true)?.map(LockGuard::one))
 }
 
-/// As [`fork`], by whoever can wait a while: half a minute.
+/// Takes a lock like [`fork`], but waits up to half a minute for it.
 pub(super) fn patient(layout: &Layout, name: &str) -> Result<Option<LockGuard>, StoreError> {
     Ok(acquire(layout, &layout.lock(name), Mode::Exclusive, WAIT, true)?.map(LockGuard::one))
 }
@@ -182,17 +182,17 @@ pub(super) fn instance(layout: &Layout, id: &InstanceId) -> Result<LockGuard, St
     }
 }
 
-/// Whether somebody holds the lock of an instance. Makes nothing.
+/// Returns true if a process holds the lock of a session. Creates nothing.
 pub(super) fn instance_is_held(layout: &Layout, id: &InstanceId) -> Result<bool, StoreError> {
     is_taken(&instance_path(layout, id))
 }
 
-/// Whether somebody holds the lock on the file at `path` exclusively. Makes nothing.
+/// Returns true if a process holds the lock on the file at `path` exclusively. Creates nothing.
 pub(super) fn is_taken(path: &Path) -> Result<bool, StoreError> {
     let Some(file) = durable::open(path)? else {
         return Ok(false);
     };
-    // Shared, so that two who look do not take each other for the holder.
+    // Shared, so that two concurrent checks do not take each other for the holder.
     let free = attempt(&file, path, Mode::Shared)?;
     if free {
         file.unlock().map_err(StoreError::io("unlock", path))?;
@@ -245,7 +245,7 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf], reach: Reach) -> Resul
     Ok(LockGuard { held, there })
 }
 
-/// Whether a root need not be locked: there are no locks where it lies, or it is gone: then it comes back as a whole.
+/// Returns true if a root need not be locked: its place has no locks, or it is gone and is restored as a whole.
 fn goes_without(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     matches!(
@@ -254,7 +254,7 @@ fn goes_without(error: &io::Error) -> bool {
     )
 }
 
-/// Locks a directory of another machine there as well: who restores into it may sit at a third one. `None`: it is one of this machine.
+/// Locks a directory of another machine there as well: a restore into it may run on a third one. `None`: it is on this machine.
 fn elsewhere(path: &Path, mode: Mode) -> io::Result<Option<Handle>> {
     if Address::split(path).is_none() {
         return Ok(None);

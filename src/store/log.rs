@@ -17,19 +17,18 @@ pub(super) struct Link {
     pub(super) receipt: Receipt,
     /// Its bytes as they stand in the log.
     pub(super) json: String,
-    /// Where the line is.
+    /// Place of the line.
     pub(super) place: Place,
 }
 
-/// What joins a link to the chain. It never changes; what was done may be something that a later version
-/// added.
+/// Fields that join a link to the chain. They never change, while the operation may be one that a later version added.
 #[derive(Deserialize)]
 struct Joint {
     number: u64,
     previous: Digest,
 }
 
-/// A link that was kept elsewhere: as text its number, a colon, and its hash in hexadecimal digits.
+/// A link that was saved elsewhere: as text its number, a colon, and its hash in hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
     /// Number of the receipt; 0 before the first.
@@ -64,7 +63,7 @@ impl std::fmt::Display for Anchor {
     }
 }
 
-/// Which line, where it lies in bytes, and its hash.
+/// Number, byte range and hash of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// Number of the receipt; 0 before the first.

@@ -1,5 +1,5 @@
-//! A chain of receipts that was damaged, put together again from the copy that the catalog has of each link. Nothing is believed that
-//! does not hold: a link counts when its hash is that of its text and it continues the one before it.
+//! Repair of a damaged receipt chain from the catalog's copy of each link. A link is used only if its hash is that of its text and
+//! it continues the one before it.
 
 use std::path::{Path, PathBuf};
 
@@ -10,21 +10,21 @@ use super::{Layout, RECEIPTS, StoreError, durable, lock};
 use crate::model::{Digest, Receipt};
 use crate::platform;
 
-/// What became of a chain.
+/// Result of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mended {
-    /// Links that the log has now.
+    /// Number of links in the log after the repair.
     pub links: u64,
-    /// Links that came from the catalog's copy.
+    /// Number of links that came from the catalog's copy.
     pub regained: u64,
-    /// Links were given up.
+    /// True if links were lost.
     pub lost: bool,
-    /// Where the damaged log lies.
+    /// Path of the damaged log.
     pub aside: PathBuf,
 }
 
-/// Looks whether the chain at `root` holds, and puts it together again when it does not. `None`: it holds. With `accept_loss` what
-/// cannot be put together is given up: the links before the first one that is lost stay.
+/// Checks the chain and repairs it if it is damaged. Returns `None` if it is valid. With `accept_loss`, links that cannot be
+/// recovered are dropped: those before the first lost one stay.
 ///
 /// # Errors
 /// [`StoreError::Chain`] when links are lost and that is not accepted; [`StoreError::Newer`], [`StoreError::Io`],

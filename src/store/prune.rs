@@ -1,5 +1,5 @@
-//! Giving snapshots up, and clearing away what nothing needs any more. The receipt comes first: from it on a snapshot is not
-//! listed, whatever of it is still there. Archives go last, and only when every record that is left was read.
+//! Deletes snapshots, and then everything that nothing needs any more. The receipt comes first: from then on a snapshot is not
+//! listed, whatever is left of it. Archives go last, and only if every remaining record was read.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -14,40 +14,40 @@ use crate::model::{ArchiveId, ArchiveRef, Operation, PrunedSnapshot, SnapshotId,
 use crate::observer::Observer;
 use crate::platform;
 
-/// How long a store that others use is waited for.
+/// Time to wait for a store that other processes use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// Half a minute: somebody waits for the answer.
+    /// Half a minute: the operator waits for the answer.
     Long,
     /// A moment: there will be another occasion.
     Short,
 }
 
-/// A store that nobody else reads archives of: they may go.
+/// A store whose archives no other process reads, so that they may be removed.
 #[derive(Debug)]
 pub struct Sole<'s> {
     pub(super) store: &'s Store,
     _lock: LockGuard,
 }
 
-/// What was cleared away.
+/// Result of a cleanup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Archives that nothing needed.
+    /// Number of removed archives, which nothing needed.
     pub archives: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Records that cannot be read, or are lost: they may need any archive, so none went.
+    /// Records that are unreadable or lost: they may need any archive, so none was removed.
     pub unreadable: Vec<SnapshotId>,
     /// Snapshots of file systems that nothing needs and that could not be removed, with the reason.
     pub natives: Vec<String>,
 }
 
 impl Store {
-    /// Takes the whole store, so that archives may go.
+    /// Locks the whole store, so that archives may be removed.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] while somebody shares it; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    /// [`StoreError::Locked`] while another process shares it; [`StoreError::ReadOnly`]; [`StoreError::Io`].
     pub fn exclusive(&self, patience: Patience) -> Result<Sole<'_>, StoreError> {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
@@ -181,13 +181,13 @@ fn size_of(path: &Path) -> Result<u64, StoreError> {
     Ok(stat.map_or(0, |stat| stat.size))
 }
 
-/// What all records need.
+/// Archives that the records need.
 struct Needs {
-    /// The archives that hold it.
+    /// Archives that hold the needed content.
     archives: HashSet<ArchiveId>,
-    /// The names by which they are asked for, and those that lead there.
+    /// Ids that records name, and those of the redirects that lead from there.
     names: HashSet<ArchiveId>,
-    /// Which archive took the place of which.
+    /// Replacement of each archive that was repacked; `None` if its redirect is unreadable.
     moved: HashMap<ArchiveId, Option<ArchiveRef>>,
     unreadable: Vec<SnapshotId>,
 }
@@ -212,7 +212,7 @@ impl Needs {
                 needs.follow(layout, &id, wanted)?;
             }
         }
-        // What a record needed that is lost, and may be put back, nobody knows.
+        // A lost record may be restored, and its needs are unknown.
         let there: HashSet<SnapshotId> = record::ids(layout)?.into_iter().collect();
         let lost = store.catalog.unlisted()?;
         needs
@@ -259,8 +259,8 @@ impl Needs {
         Ok(idle)
     }
 
-    /// Removes names that nobody asks for, and those of archives that are still there: whoever was to replace one was killed, and
-    /// captures may rely on it again.
+    /// Removes redirects that no record uses, and those of archives that still exist: the repack that was to replace one was
+    /// killed, and captures may rely on it again.
     fn drop_names(&self, layout: &Layout) -> Result<(), StoreError> {
         for id in self.moved.keys() {
             if !self.names.contains(id) || durable::is_there(&layout.archive(id))? {

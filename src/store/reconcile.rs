@@ -26,14 +26,14 @@ impl std::fmt::Display for LostRecord {
     }
 }
 
-/// What the chain tells of snapshots.
+/// State of the snapshots according to the chain.
 #[derive(Debug, Default)]
 pub(super) struct Account {
     begun: HashSet<InstanceId>,
     captured: HashMap<SnapshotId, LostRecord>,
-    /// They were given up, some because their records are lost.
+    /// Snapshots that were pruned, some because their records are lost.
     pruned: HashSet<SnapshotId>,
-    /// The operator knows that their receipts are lost.
+    /// Snapshots whose receipts are lost, which the operator has accepted.
     accepted: HashSet<SnapshotId>,
 }
 

@@ -72,15 +72,15 @@ pub fn parse_record(
     Ok(record)
 }
 
-/// As what a stranger's record is refused, in words.
+/// Checks a record from another store.
 ///
 /// # Errors
-/// The words.
+/// A description of the problem.
 pub fn check_record(record: &SnapshotRecord) -> Result<(), String> {
     check(record, &record.id)
 }
 
-/// What the types do not already say: ids, labels, roots, sums.
+/// Checks what the types do not enforce: ids, labels, roots, sums.
 pub(super) fn check(record: &SnapshotRecord, id: &SnapshotId) -> Result<(), String> {
     if record.format != SnapshotRecord::FORMAT {
         return Err(format!("it has format {}, which never was", record.format));
@@ -149,8 +149,8 @@ pub(super) fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
     Ok(ids)
 }
 
-/// Whether some record needs the archive, by its own name or because it took the place of another one. A record that cannot be
-/// read may need any.
+/// Returns true if a record needs the archive, by its own name or because it replaced another one. An unreadable record may need
+/// any.
 pub(super) fn any_needs(layout: &Layout, archive: &ArchiveId) -> Result<bool, StoreError> {
     for id in ids(layout)? {
         let Ok(record) = read(layout, &id, None) else {

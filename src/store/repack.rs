@@ -1,5 +1,5 @@
-//! Packs anew what is left of archives that are mostly dead, and many small ones into one. The new archive is written and read
-//! back beside the old ones; then names lead to it (`moved.rs`), and only then the old ones go.
+//! Repacks archives that are mostly dead, and many small ones into one. The new archive is written and read back beside the old
+//! ones; then redirects lead to it (`archive_redirects.rs`), and only then are the old ones removed.
 
 mod live;
 mod write;
@@ -23,7 +23,7 @@ const FEW: usize = 32;
 /// Archives whose content goes into one new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepackGroup {
-    /// They hold the state of agents.
+    /// True if they hold the state of agents.
     pub state: bool,
     /// The archives, oldest first.
     pub from: Vec<ArchiveRef>,
@@ -44,7 +44,7 @@ impl RepackGroup {
     }
 }
 
-/// What is to be packed anew, and what that was found out from.
+/// Archives to repack, with the facts that the choice is based on.
 pub struct RepackPlan {
     /// At most one for projects and one for the state of agents.
     pub groups: Vec<RepackGroup>,
@@ -53,7 +53,7 @@ pub struct RepackPlan {
     live: Live,
 }
 
-/// A new archive in the store that no name leads to yet.
+/// A new archive in the store that no redirect leads to yet.
 pub struct Repacked {
     /// Goes with its archive when that was never needed.
     _draft: Draft,
@@ -63,8 +63,8 @@ pub struct Repacked {
 }
 
 impl Store {
-    /// Looks what is worth packing anew once `without` are gone. Nothing is, as long as a record or a manifest cannot be read that
-    /// may need any of it.
+    /// Plans a repack for the state after `without` is deleted. Plans none while a record or manifest that may need any of it is
+    /// unreadable.
     ///
     /// # Errors
     /// [`StoreError::Io`] when the records cannot be listed.
@@ -115,7 +115,7 @@ impl Store {
         Ok(plan)
     }
 
-    /// How many small archives there are: a hint whether a look is worth while.
+    /// Returns true if there are many small archives: a hint that a plan is worthwhile.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -128,7 +128,7 @@ impl Store {
         Ok(small.count() > FEW)
     }
 
-    /// How many archives are there although a name leads from them to another one: whoever was to replace them was killed.
+    /// Counts the archives that exist although a redirect leads from them to another one, because the repack was killed.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -199,7 +199,7 @@ impl Store {
         platform::all_bytes_at(root).map_err(StoreError::io("ask for the size of the file system of", root))
     }
 
-    /// Whether the new archive fits beside the old ones, however little of it can be compressed.
+    /// Returns true if the new archive fits beside the old ones, even if it hardly compresses.
     fn has_room(&self, group: &RepackGroup) -> bool {
         self.free_bytes().is_ok_and(|free| free / 2 > group.live)
     }
@@ -291,7 +291,7 @@ impl Sole<'_> {
         Ok(bytes)
     }
 
-    /// The archives that snapshots need which came after somebody looked. One that cannot be read may need any.
+    /// Returns the archives that snapshots need which came after the plan.
     fn used_since(&self, known: &HashSet<SnapshotId>) -> Result<HashSet<ArchiveId>, StoreError> {
         let layout = self.store.layout();
         let mut used = HashSet::new();

@@ -1,5 +1,5 @@
-//! What the store knows of its copy in an object store: its name there, the key of what it puts there, and what is there already.
-//! Which objects these are, and how they get there, is nothing that is known here.
+//! State of the store's replicas: the store's name there, the key of its objects, and notes of existing objects. The kinds of
+//! objects, and their upload, are no concern of this module.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ const LARGEST_IDENTITY: u64 = 4096;
 const LARGEST_NOTES: u64 = 256 << 20;
 /// An outcome is a sentence (bytes).
 const LARGEST_OUTCOME: u64 = 1 << 20;
-/// Whoever makes the identity, or copies, holds this lock, and whoever waits for that the other one.
+/// Lock of the process that creates the identity or copies; a process that waits for it holds `NEXT`.
 const COPYING: &str = "replica";
 const NEXT: &str = "replica-next";
 
@@ -44,15 +44,15 @@ struct IdentityFile {
     key: Digest,
 }
 
-/// How the last attempt to copy to one place went.
+/// Result of the last attempt to copy to one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaOutcome {
-    /// When it was over.
+    /// End of the attempt.
     pub at: Time,
-    /// Since when attempts fail; none when it went well.
+    /// Time since which attempts have failed; `None` after a success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_since: Option<Time>,
-    /// Why; none when it went well.
+    /// Error of the attempt; `None` after a success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -146,7 +146,7 @@ impl Store {
         }
     }
 
-    /// What was noted to be at `place`.
+    /// Returns the notes about the objects at `place`.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -155,7 +155,7 @@ impl Store {
         let path = self.layout().replica_at(place).join("noted");
         let bytes = durable::read(&path, LARGEST_NOTES)?.unwrap_or_default();
         let mut notes = HashSet::new();
-        // A line that a kill cut short names nothing that there is, or is put once more: that does no harm.
+        // A line that a kill cut short names no existing object, or one that is uploaded again: both do no harm.
         for line in bytes.split(|byte| *byte == b'\n') {
             let Ok(line) = std::str::from_utf8(line) else {
                 continue;
@@ -201,7 +201,7 @@ impl Store {
         durable::remove(&self.layout().replica_at(place).join("noted"))
     }
 
-    /// How the last attempt at `place` went; `None` before the first. One that cannot be read is none.
+    /// Returns the result of the last attempt at `place`; `None` before the first, or if it is unreadable.
     #[must_use]
     pub fn replica_outcome(&self, place: &Digest) -> Option<ReplicaOutcome> {
         let _kept = self.layout().enter().ok()?;

@@ -1,5 +1,5 @@
-//! What restores write down, below `restores/<id>/`: the intent, the journal, the decision. Each file appears whole or not at
-//! all, and says the BLAKE3 of its own text; what a killed process left half is not seen.
+//! Files of restores, below `restores/<id>/`: the intent, the journal, the decision. Each file appears completely or not at all,
+//! and contains the BLAKE3 of its own text; a file that a killed process left incomplete is not seen.
 
 mod check;
 pub(super) mod codec;
@@ -16,29 +16,29 @@ use crate::platform;
 pub use check::DamagedJournal;
 use codec::{journal_is_gone, read, read_decision, read_intent, read_journal, write};
 
-/// How far an interrupted restore came.
+/// Progress of an interrupted restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Nothing below the mounts was touched yet; a staging directory may lie beside them.
+    /// No path below the mounts was touched yet; a staging directory may exist beside them.
     Begun,
     /// Some moves may have been made, or all, or none.
     Moving,
-    /// All that counts is done; only clearing up is left.
+    /// The decision is written; only cleanup is left.
     Decided(Decision),
 }
 
 /// A restore that was not finished, or is under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingRestore {
-    /// What was confirmed.
+    /// Intent that was confirmed.
     pub intent: Intent,
-    /// How far it came.
+    /// Progress of the restore.
     pub stage: Stage,
-    /// The process that does it lives.
+    /// True if its process is alive.
     pub alive: bool,
 }
 
-/// The papers of a restore, held by the process that does it, or that takes up what another one left.
+/// The files of a restore, locked by the process that performs it or takes over an interrupted one.
 #[derive(Debug)]
 pub struct RestoreJournal {
     layout: Layout,
@@ -55,7 +55,7 @@ const DECISION: &str = "decision";
 const LOCK: &str = "lock";
 
 impl RestoreJournal {
-    /// What was confirmed.
+    /// Returns the confirmed intent.
     #[must_use]
     pub fn intent(&self) -> &Intent {
         &self.intent
@@ -79,7 +79,7 @@ impl RestoreJournal {
         read_decision(&self.directory, &self.intent)
     }
 
-    /// As [`Store::lost_journal`].
+    /// Returns the same error as [`Store::lost_journal`].
     #[must_use]
     pub fn journal_is_gone(&self, moved: &Path) -> StoreError {
         journal_is_gone(&self.directory, &self.intent, moved)
@@ -161,12 +161,12 @@ fn ids(layout: &Layout) -> Result<Vec<RestoreId>, StoreError> {
     Ok(ids)
 }
 
-/// Whether a restore is under way or was interrupted: its intent says so, and a journal that nobody has thrown away.
+/// Returns true if a restore is under way or was interrupted: its intent exists, or a journal that was not removed.
 fn is_of_restore(directory: &Path) -> Result<bool, StoreError> {
     Ok(durable::is_there(&directory.join(INTENT))? || durable::is_there(&directory.join(JOURNAL))?)
 }
 
-/// Removes what is left of restores whose papers were being made or thrown away when their process died.
+/// Removes the leftovers of restores whose process died while creating or removing their files.
 pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
     let swept = || -> Result<Vec<StoreError>, StoreError> {
         let _making = lock::wait(layout, DRAFTS)?;

@@ -1,4 +1,4 @@
-//! Opens what is encrypted, when the operator gave the key for it.
+//! Opens encrypted bundles, if the operator provided the key.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::archive::{Identities, OpenError, open_sealed};
 use super::{Blobs, Store, StoreError};
 use crate::model::{Digest, RelPath, SealedRef};
 
-/// What a bundle may grow to when it is opened.
+/// Largest size of an opened bundle, in bytes.
 const LARGEST: u64 = 320 << 20;
 
 /// Content that lies in memory and in no archive, by its digest.
@@ -41,7 +41,7 @@ impl Store {
         Self { identities, ..self }
     }
 
-    /// Whether there are keys to open what is encrypted with.
+    /// Returns true if there are keys for opening encrypted bundles.
     #[must_use]
     pub fn is_unlocked(&self) -> bool {
         self.identities.is_some()

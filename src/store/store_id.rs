@@ -6,17 +6,17 @@ use std::path::Path;
 use super::{Layout, StoreError, catalog, log, record};
 use crate::model::{Digest, Operation, Receipt, SnapshotId};
 
-/// What came from another store.
+/// Part of the store that came from another store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ForeignStore {
     /// The catalog; nothing is lost with it.
     Catalog,
-    /// The log: the catalog has the chain that tells of our records.
+    /// The log: the catalog has the chain of the records that are here.
     Log,
 }
 
-/// Which of the two is a stranger, by the links of a log that holds in itself and those that the catalog mirrors; `None`: they tell
-/// the same story, or one of them tells none.
+/// Finds out which of the two belongs to another store, from the links of a valid log and those that the catalog mirrors. `None`:
+/// their first links are the same, or one of them has none.
 pub(super) fn stranger(
     layout: &Layout,
     log: &[String],
@@ -33,7 +33,7 @@ pub(super) fn stranger(
     }))
 }
 
-/// Whether one of the links tells of one of the records.
+/// Returns true if one of the links records the capture of one of the records.
 fn tells_of(links: &[String], records: &[SnapshotId]) -> bool {
     let is_of_ours = |receipt: Receipt| match receipt.act {
         Operation::Capture { snapshot, .. } => records.binary_search(&snapshot).is_ok(),
@@ -43,7 +43,7 @@ fn tells_of(links: &[String], records: &[SnapshotId]) -> bool {
     receipts.into_iter().any(is_of_ours)
 }
 
-/// What it means that the log is not the one that `catalog` mirrors: `broken`, or that the catalog is another store's.
+/// Returns the error for a log that `catalog` does not mirror: `broken`, or that one of the two is another store's.
 pub(super) fn explain(catalog: &catalog::Catalog, layout: &Layout, broken: StoreError) -> StoreError {
     let mut links = Vec::new();
     let scanned = log::scan(&layout.receipts(), log::Place::BEGIN, |link| {
@@ -74,7 +74,7 @@ pub(super) fn foreign_log(path: &Path) -> StoreError {
     }
 }
 
-/// Whether every link of a damaged log that is whole is in `copy`, at its place: then nothing is lost with the log.
+/// Returns true if every valid link of a damaged log is in `copy`, at its place: then nothing is lost with the log.
 pub(super) fn holds_all_of(copy: &[String], bytes: &[u8]) -> bool {
     let hashes: Vec<Digest> = copy.iter().map(|json| Digest::of(json.as_bytes())).collect();
     bytes.split(|byte| *byte == b'\n').all(|line| {

@@ -1,5 +1,5 @@
-//! The store's files as bytes, for whoever copies them elsewhere: archives piece by piece, records, what took the place of archives,
-//! and the lines of the chain.
+//! The store's files as bytes, for copying them elsewhere: archives piece by piece, records, redirects of archives, and the lines
+//! of the chain.
 
 use super::{Store, StoreError, archive_redirects, directory, durable, log};
 use crate::model::{ArchiveId, ArchiveRef, Digest, Hasher, SnapshotId};
@@ -14,7 +14,7 @@ const PIECE: usize = 1 << 20;
 #[derive(Debug)]
 pub struct StoredArchive {
     file: File,
-    /// As a record names it.
+    /// Reference to the archive, as in a record.
     pub named: ArchiveRef,
 }
 
@@ -35,8 +35,8 @@ impl StoredArchive {
 }
 
 impl Store {
-    /// Opens an archive and compares all of it with what `named` says of it: what is hurt is not copied. `None`: it is not there
-    /// (any more).
+    /// Opens an archive and compares all of it with `named`, so that a damaged one is not copied. `None`: it does not exist (any
+    /// more).
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`], [`StoreError::Interrupted`].

@@ -1,4 +1,4 @@
-//! Is everything there, and is it what was written? Reads only.
+//! Checks that everything in the store exists and is what was written. Reads only.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,13 +18,13 @@ const AT_ONCE: usize = 16;
 /// Something that is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The snapshot that is hurt, when one is.
+    /// The damaged snapshot, if it is one.
     pub snapshot: Option<SnapshotId>,
-    /// The archive that is hurt, when one is.
+    /// The damaged archive, if it is one.
     pub archive: Option<ArchiveId>,
-    /// The file whose content is hurt: mount label and path.
+    /// The file whose content is damaged, if it is one: mount label and path.
     pub path: Option<(String, RelPath)>,
-    /// What is wrong, in words.
+    /// Description of the problem.
     pub what: String,
 }
 
@@ -39,7 +39,7 @@ pub struct Verified {
     pub receipts: u64,
     /// Bytes of content read.
     pub bytes: u64,
-    /// What is wrong; empty when all is well.
+    /// Problems found; empty if everything is valid.
     pub findings: Vec<Finding>,
     /// The operator stopped it.
     pub interrupted: bool,
@@ -133,8 +133,8 @@ impl Check<'_> {
         });
     }
 
-    /// The chain, and what it tells of that is not there. Gives the records that are gone. What a chain that is broken told behind the
-    /// break nobody knows: they may have been given up there.
+    /// Checks the chain and returns the records that it names and that are gone. For a broken chain it returns none: the part
+    /// behind the break is unknown, and may record their deletion.
     fn chain(&mut self) -> Vec<LostRecord> {
         let (store, layout) = (self.store, self.store.layout());
         let read = match store.read_chain() {
@@ -165,7 +165,7 @@ impl Check<'_> {
         }
     }
 
-    /// Nothing is lost with it, and still it must not go unseen.
+    /// Checks the catalog: nothing is lost with it, but its damage must be reported.
     fn catalog(&mut self) {
         let facts = inspect::catalog_facts(self.store.layout());
         for fault in facts.faults {
@@ -181,7 +181,7 @@ impl Check<'_> {
         }
     }
 
-    /// The key that digests of private files were taken with.
+    /// Checks the key that digests of private files were taken with.
     fn key(&mut self) {
         match self.store.digest_key() {
             Ok(Some(_)) => {}
@@ -194,7 +194,8 @@ impl Check<'_> {
         }
     }
 
-    /// What is known of content from where this snapshot has it. Another archive may hold the same, whole or hurt.
+    /// Returns what is known of content from the place where this snapshot has it. Another archive may hold the same, valid or
+    /// damaged.
     fn seen_in(&self, blobs: &Blobs, content: &Content) -> Option<&Option<String>> {
         let seen = match holder(blobs, content) {
             Some(archive) => self.seen.get(archive)?,
@@ -226,7 +227,7 @@ impl Check<'_> {
         }
     }
 
-    /// What is stored of private files; bundles are opened with the operator's keys, when there are any.
+    /// Checks the stored parts of private files; bundles are opened with the operator's keys, if there are any.
     fn private(&mut self, record: &SnapshotRecord, mount: &MountRecord, blobs: &Blobs) {
         for content in mount.private().filter(|content| content.size > 0) {
             let is_known = self.seen_in(blobs, &content).is_some();
@@ -354,7 +355,7 @@ fn holder<'b>(blobs: &'b Blobs, content: &Content) -> Option<&'b ArchiveId> {
     Some(&archive.id)
 }
 
-/// What is wrong with the file of an archive.
+/// Returns the problems with the file of an archive.
 fn check(layout: &Layout, wanted: &ArchiveRef) -> Vec<String> {
     let Ok(archive) = Archive::open(&layout.archive(&wanted.id), Some(wanted)) else {
         // Said at every snapshot that needs it, or nothing needs it any more.
@@ -365,7 +366,7 @@ fn check(layout: &Layout, wanted: &ArchiveRef) -> Vec<String> {
     all.map(|error| error.to_string()).collect()
 }
 
-/// What is wrong with a content.
+/// Reads a content and returns the problem with it, if any.
 fn read(content: &Content, blobs: &Blobs, reader: &mut BlobReader) -> Option<String> {
     let mut hasher = Hasher::new(content.method, content.size);
     let streamed = blobs.stream_by(reader, &content.digest, &mut |piece| {

@@ -73,7 +73,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// How many bytes came, and why not more.
+    /// Returns the number of bytes read, and the error that ended the data early, if any.
     pub(super) fn end(self) -> (u64, Option<io::Error>) {
         (self.given, self.error)
     }

@@ -29,12 +29,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where it stands.
+    /// Returns the position in the stream, in bytes.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
 
-    /// Bytes up to the end.
+    /// Returns the number of bytes up to the end.
     pub(super) fn left(&self) -> u64 {
         self.end - self.at
     }

@@ -1,20 +1,20 @@
-//! What can go wrong with an archive. "It cannot be read", "it is damaged" and "it is too new" are different things
-//! to the operator, and stay apart.
+//! Errors of archives. "It cannot be read", "it is damaged" and "it is too new" are different to the operator, and so are separate
+//! variants.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::model::Digest;
 
-/// Why an archive could not be written or read.
+/// Error of writing or reading an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The system refused to open or read it; says nothing about its bytes.
+    /// The system refused to open or read it; its bytes may be valid.
     #[error("archive {path:?} cannot be read: {source}")]
     Read {
         /// The archive.
         path: PathBuf,
-        /// The system's words.
+        /// Error of the system.
         source: io::Error,
     },
     /// Its bytes are not what was written.
@@ -22,7 +22,7 @@ pub enum ArchiveError {
     Damaged {
         /// The archive.
         path: PathBuf,
-        /// Where, and what is wrong.
+        /// Damage, with its place.
         what: Damage,
     },
     /// A newer version of this program wrote it.
@@ -32,7 +32,7 @@ pub enum ArchiveError {
         path: PathBuf,
         /// Its version.
         found: u8,
-        /// Ours.
+        /// The newest version that this program knows.
         known: u8,
     },
     /// A blob does not fit what the caller is ready to hold in memory.
@@ -52,13 +52,13 @@ pub enum ArchiveError {
     Receiver {
         /// The archive.
         path: PathBuf,
-        /// What the receiver said.
+        /// Error of the receiver.
         source: io::Error,
     },
     /// The archive being written could not be written; what is there is to be thrown away.
     #[error("the new archive cannot be written: {source}")]
     Write {
-        /// The system's words.
+        /// Error of the system.
         source: io::Error,
     },
     /// The caller asked for a member that an archive cannot hold. Nothing was written.
@@ -71,10 +71,10 @@ pub enum ArchiveError {
     },
 }
 
-/// What is wrong with an archive's bytes, and where.
+/// Damage in the bytes of an archive, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// It is shorter or longer than the record says.
+    /// The archive is shorter or longer than its record says.
     #[error("it has {found} bytes instead of {expected}")]
     Size {
         /// Bytes the record says.
@@ -96,7 +96,7 @@ pub enum Damage {
     Frame {
         /// Number of the frame.
         frame: u32,
-        /// What is wrong.
+        /// Description of the problem.
         why: &'static str,
     },
     /// A blob whose frames are whole but whose form is not.
@@ -104,27 +104,27 @@ pub enum Damage {
     Blob {
         /// The blob.
         digest: Digest,
-        /// What is wrong.
+        /// Description of the problem.
         why: &'static str,
     },
     /// A tar member.
     #[error("the tar member at byte {at} is wrong: {why}")]
     Member {
-        /// Where its header begins in the decompressed stream, in bytes.
+        /// Offset of its header in the decompressed stream, in bytes.
         at: u64,
-        /// What is wrong.
+        /// Description of the problem.
         why: &'static str,
     },
 }
 
 impl ArchiveError {
-    /// Whether the bytes are not what was written.
+    /// Returns true if the archive's bytes are damaged, or a blob is larger than the caller accepts.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Damaged { .. } | Self::TooLarge { .. })
     }
 
-    /// Whether a newer version wrote it.
+    /// Returns true if a newer version wrote the archive.
     #[must_use]
     pub fn is_newer(&self) -> bool {
         matches!(self, Self::Newer { .. })

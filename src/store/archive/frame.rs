@@ -52,7 +52,7 @@ pub(super) fn unpack(bytes: &[u8], raw: u32) -> Result<Vec<u8>, &'static str> {
 pub(super) struct Unpacker(Option<Decompressor<'static>>);
 
 impl Unpacker {
-    /// As [`unpack`], into the memory of `content`.
+    /// Decompresses like [`unpack`], into the memory of `content`.
     pub(super) fn unpack(
         &mut self,
         bytes: &[u8],

@@ -1,11 +1,11 @@
-//! Frames that were decompressed last, for whoever reads on in them, and the memory of earlier ones, to be used again: a new
-//! buffer for each frame costs the kernel as much as a third of the decompression.
+//! Cache of the frames that were decompressed last, and of the memory of earlier ones: a new buffer for each frame costs the kernel
+//! as much as a third of the decompression.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::frame::Unpacker;
 
-/// How many bytes a frame, or a buffer, may have to be kept.
+/// Largest frame or buffer that is kept, in bytes.
 const LARGEST: usize = 8 << 20;
 
 /// The frames of one archive that were used last. One reader's own, or shared by all of an archive.
@@ -14,7 +14,7 @@ pub(super) struct FrameCache {
     shelf: Mutex<Shelf>,
 }
 
-/// What is needed to decompress a frame, with buffers that were used before.
+/// Decompressor with reusable buffers.
 #[derive(Default)]
 pub(super) struct DecoderPool {
     pub(super) unpacker: Unpacker,

@@ -15,7 +15,7 @@ pub(super) struct Frames<W: Write> {
     hasher: Hasher,
     pool: Pool,
     current: Vec<u8>,
-    /// Whether the data of the member under way may be cut.
+    /// True if the data of the current member may be split.
     spanning: bool,
     /// Frames closed, written or not.
     closed: u32,
@@ -121,7 +121,7 @@ impl<W: Write> Frames<W> {
         Ok((self.out, self.hasher.finish(), index))
     }
 
-    /// What follows a failed write would make an archive that only looks whole.
+    /// Returns an error if a write has failed: continuing would make an archive that only looks complete.
     fn sound(&self) -> Result<(), ArchiveError> {
         if self.broken {
             Err(failure(io::Error::other("an earlier write failed")))

@@ -20,7 +20,7 @@ const PREFIX: usize = 155;
 /// Name of the block that announces an extended header; nothing ever extracts it.
 const EXTENDED: &[u8] = b"././@PaxHeader";
 
-/// What a member's header says.
+/// Content of a member's header.
 pub(super) struct Head<'a> {
     /// With the label; a directory's ends in `/`.
     pub(super) path: &'a [u8],

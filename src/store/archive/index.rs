@@ -21,13 +21,13 @@ const BLOB: usize = 57;
 /// The two zero blocks that end a tar stream.
 pub(super) const END: usize = 2 * BLOCK;
 
-/// What the index says about frames and blobs.
+/// Frames and blobs that the index lists.
 pub(super) struct Index {
     pub(super) frames: Vec<Digest>,
     pub(super) blobs: Vec<Blob>,
 }
 
-/// Why an index frame is not taken.
+/// Reason why an index frame is rejected.
 pub(super) enum Refusal {
     Newer(u8),
     Wrong(&'static str),

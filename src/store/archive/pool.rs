@@ -63,7 +63,7 @@ impl Pool {
         }
     }
 
-    /// Whether enough is under way to keep every thread busy; the caller then takes the oldest before it submits more.
+    /// Returns true if every thread has enough work; the caller then takes the oldest frame before it submits more.
     pub(super) fn is_full(&self) -> bool {
         self.pending.len() > self.limit + 1
     }

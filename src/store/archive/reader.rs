@@ -17,8 +17,8 @@ pub struct Archive {
     kept: FrameCache,
 }
 
-/// What one thread decompressed last in one archive, for itself: threads that read in order, each in frames of its own,
-/// do not take each other's away.
+/// Frames that one thread decompressed last in one archive. Threads that read in order, each in its own frames, thus do not evict
+/// each other's.
 pub struct DecodeBuffers(FrameCache);
 
 impl Default for DecodeBuffers {
@@ -70,7 +70,7 @@ impl Archive {
         })
     }
 
-    /// Where the content of `digest` lies, when it is in this archive.
+    /// Returns the location of the content with `digest`; `None` if it is not in this archive.
     #[must_use]
     pub fn locate(&self, digest: &Digest) -> Option<&Blob> {
         let at = self.blobs.binary_search_by(|blob| blob.digest.cmp(digest)).ok()?;
@@ -120,9 +120,8 @@ impl Archive {
         Ok(content)
     }
 
-    /// Hands on the content of a blob, piece by piece, in order; together they are `logical` bytes. The digest of each
-    /// frame is checked before it is decompressed; the content's own digest is the caller's to check, who sees the
-    /// bytes go by.
+    /// Passes the content of a blob to `each`, piece by piece, in order; together the pieces have `logical` bytes. The digest of
+    /// each frame is checked before it is decompressed; the caller checks the digest of the content.
     ///
     /// # Errors
     /// When the archive cannot be read or is not whole, or `each` fails.
@@ -134,7 +133,7 @@ impl Archive {
         self.stream_by(&self.kept, blob, each)
     }
 
-    /// As [`Archive::stream`], for a thread that reads many blobs. A desk is used for one archive.
+    /// Streams like [`Archive::stream`], for a thread that reads many blobs. Each `desk` serves one archive.
     ///
     /// # Errors
     /// As [`Archive::stream`].

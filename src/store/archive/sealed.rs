@@ -44,7 +44,7 @@ pub use whole::{open_bytes, seal_bytes};
 pub struct SealedFile {
     /// The relative path, as raw bytes.
     pub path: Vec<u8>,
-    /// What the file holds.
+    /// Content of the file.
     pub content: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Debug for SealedFile {
     }
 }
 
-/// Why a bundle could not be written.
+/// Error of writing a bundle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {
@@ -72,7 +72,7 @@ pub enum SealError {
     Write(#[from] io::Error),
 }
 
-/// Why a bundle could not be opened.
+/// Error of opening a bundle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {

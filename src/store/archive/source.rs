@@ -1,5 +1,5 @@
-//! The file of an archive as frames: which bytes belong to which, and one frame's content at a time. What it gives has
-//! the digest that the index names.
+//! The file of an archive as frames: the bytes of each, and the content of one frame at a time. Returned content has the digest
+//! that the index names.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::platform::{self, File, NodeKind, Opening};
 
 /// One compressed frame.
 struct Frame {
-    /// Where it begins in the file.
+    /// Offset in the file, in bytes.
     place: u64,
     sizes: Sizes,
     /// `None` until the index is read.
@@ -27,7 +27,7 @@ pub(super) struct Source {
     size: u64,
     /// The index frame is the last.
     frames: Vec<Frame>,
-    /// Where each frame begins in the decompressed stream, and, last, where that ends.
+    /// Offset of each frame in the decompressed stream; the last entry is the end of the stream.
     starts: Vec<u64>,
 }
 
@@ -95,7 +95,7 @@ impl Source {
         self.frames.get(number).and_then(|frame| frame.digest)
     }
 
-    /// Where each frame begins in the decompressed stream, the index frame last.
+    /// Returns the offset of each frame in the decompressed stream, the index frame last.
     pub(super) fn starts(&self) -> &[u64] {
         self.starts.split_last().map_or(&[], |(_, starts)| starts)
     }

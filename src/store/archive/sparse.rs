@@ -18,7 +18,7 @@ pub(super) struct Map<'a> {
 pub(super) struct Run<'a> {
     pub(super) offset: u64,
     pub(super) length: u64,
-    /// What is to be read from the file.
+    /// Segments to read from the file.
     pub(super) segments: &'a [Segment],
 }
 

@@ -27,7 +27,7 @@ pub struct Writer<W: Write> {
 pub struct Stored {
     /// Bytes that really came. Less than were asked for when the data ended early or failed; the rest is zeros.
     pub given: u64,
-    /// Why the data failed, when it did. The archive is whole all the same.
+    /// Error that ended the data early, if any. The archive is valid all the same.
     pub error: Option<io::Error>,
     kind: BlobKind,
     frame: u32,
@@ -36,7 +36,7 @@ pub struct Stored {
     logical: u64,
 }
 
-/// What a finished archive is.
+/// Size and digests of a finished archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// Length of the file in bytes.
@@ -214,13 +214,13 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Whether this archive has content under `digest`.
+    /// Returns true if this archive has content with `digest`.
     #[must_use]
     pub fn holds(&self, digest: &Digest) -> bool {
         self.blobs.contains_key(digest)
     }
 
-    /// Whether no member has been written.
+    /// Returns true if no member has been written.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.empty

@@ -1,4 +1,4 @@
-//! Queries for forks: what their receipts say.
+//! Queries for forks, from their receipts.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::store::StoreError;
 pub struct ForkRow {
     /// Number of the receipt.
     pub number: u64,
-    /// When.
+    /// Time of the fork.
     pub at: Time,
     /// Its id.
     pub id: ForkId,
@@ -20,13 +20,13 @@ pub struct ForkRow {
     pub instance: InstanceId,
     /// The snapshot.
     pub snapshot: SnapshotId,
-    /// Where it was written.
+    /// Directory that it was written to.
     pub directory: PathBuf,
-    /// What the operator calls it.
+    /// Name that the operator gave it, if any.
     pub branch: Option<String>,
-    /// How many paths were written.
+    /// Number of paths written.
     pub paths: u64,
-    /// How many could not be made, or not exactly.
+    /// Number of paths that could not be created, or not exactly.
     pub failed: u64,
 }
 

@@ -19,12 +19,12 @@ pub const CATALOG_FORMAT: i64 = schema::VERSION;
 /// No more faults are listed: the first says enough.
 const MOST: u32 = 8;
 
-/// What the file is.
+/// Condition of the catalog's file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::store) struct Health {
     /// The version of its tables.
     pub(in crate::store) version: i64,
-    /// What SQLite finds wrong with its structure.
+    /// Faults that SQLite finds in its structure.
     pub(in crate::store) faults: Vec<String>,
 }
 

@@ -11,14 +11,14 @@ use crate::store::StoreError;
 /// same.
 const NEWEST_FIRST: &str = "ORDER BY place DESC, started_at DESC, id DESC";
 
-/// What an instance is found by.
+/// Identifying facts about a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceBrief {
     /// Its id.
     pub id: InstanceId,
     /// Its workspace, when it has one.
     pub workspace: Option<String>,
-    /// It began here, and its baseline did not fail.
+    /// True if it began here and its baseline did not fail.
     pub began: bool,
 }
 

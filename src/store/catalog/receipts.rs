@@ -74,7 +74,7 @@ impl Catalog {
         })
     }
 
-    /// Whether a snapshot of an instance was taken, or was to be taken and failed.
+    /// Returns true if a snapshot of a session was taken, or an attempt failed.
     ///
     /// # Errors
     /// As [`Catalog::instances`].

@@ -1,4 +1,4 @@
-//! What queries give: typed rows, and how columns become types.
+//! Typed rows that queries return, and the conversion of columns to types.
 
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
@@ -22,7 +22,7 @@ pub struct InstanceRow {
     pub workspace: Option<String>,
     /// Recovery mode in words; `unknown` when its first receipt is lost and only snapshots tell of it.
     pub mode: String,
-    /// What its snapshots cover.
+    /// Coverage of its snapshots.
     pub mounts: Vec<Coverage>,
     /// The process whose life is the instance's.
     pub keeper: Option<ProcessRef>,
@@ -30,36 +30,36 @@ pub struct InstanceRow {
     pub boot: String,
     /// Program name and number of arguments.
     pub command: Option<(String, u32)>,
-    /// When it began.
+    /// Time of its start.
     pub started_at: Time,
-    /// When its end was recorded.
+    /// Time when its end was recorded; `None` if it was not.
     pub ended_at: Option<Time>,
-    /// How it ended.
+    /// Way in which it ended, if known.
     pub ending: Option<Ending>,
     /// Processes that still lived then.
     pub survivors: Vec<ProcessRef>,
 }
 
 impl InstanceRow {
-    /// Whether it came from a file: its paths are those of another machine, or of another time.
+    /// Returns true if it came from a file: its paths are those of another machine, or of another time.
     #[must_use]
     pub fn is_imported(&self) -> bool {
         self.mode == IMPORTED
     }
 }
 
-/// That a snapshot was taken, as its receipt tells of it.
+/// Capture of a snapshot, from its receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureRow {
     /// Its id.
     pub snapshot: SnapshotId,
-    /// Which moment.
+    /// Kind of the snapshot.
     pub kind: SnapshotKind,
-    /// The receipt that tells of it.
+    /// Number of its receipt.
     pub number: u64,
-    /// A checkpoint's name, when its receipt tells it.
+    /// A checkpoint's name, if its receipt has it.
     pub name: Option<String>,
-    /// What changed since the snapshot before, where it was counted.
+    /// Changes since the previous snapshot; `None` if they were not counted.
     pub step: Option<ChangeCounts>,
     /// The tool call that it was taken before.
     pub call: Option<CallRef>,
@@ -72,23 +72,23 @@ pub struct SnapshotRow {
     pub id: SnapshotId,
     /// The instance it belongs to.
     pub instance: InstanceId,
-    /// Which moment.
+    /// Kind of the snapshot.
     pub kind: SnapshotKind,
-    /// Taken after the session's end had gone unseen.
+    /// True if it was taken late, because the session's end was missed.
     pub late: bool,
     /// A checkpoint's name.
     pub name: Option<String>,
     /// A checkpoint's message.
     pub message: Option<String>,
-    /// When the capture began.
+    /// Time when the capture began.
     pub taken_at: Time,
-    /// Whether everything inside the coverage is held.
+    /// True if the snapshot has everything inside its coverage.
     pub complete: bool,
     /// Entries over all mounts.
     pub entries: u64,
     /// Bytes over all mounts.
     pub bytes: u64,
-    /// Number of its receipt; none when its process was killed before it was written.
+    /// Number of its receipt; `None` if its process was killed before it was written.
     pub receipt: Option<u64>,
 }
 
@@ -97,21 +97,21 @@ pub struct SnapshotRow {
 pub struct RestoreRow {
     /// Number of the receipt.
     pub number: u64,
-    /// When.
+    /// Time of the restore.
     pub at: Time,
-    /// Which command.
+    /// Kind of the command.
     pub kind: RestoreKind,
-    /// The snapshot that files were put back to.
+    /// The snapshot that files were restored to.
     pub target: SnapshotId,
-    /// The snapshot that shows what was there before.
+    /// The emergency snapshot of the state before.
     pub emergency: SnapshotId,
-    /// For an undo: the receipt that it took back.
+    /// Number of the receipt that an undo reverted; `None` for a restore.
     pub undoes: Option<u64>,
-    /// Only this step was taken back.
+    /// Step that was reverted alone, if any.
     pub only_changes_of: Option<StepRef>,
-    /// The session itself asked for it, from within.
+    /// True if the session itself requested it, from within.
     pub inside: bool,
-    /// Numeric user that asked for it.
+    /// Numeric user that requested it.
     pub uid: u32,
     /// Every path that changed.
     pub changed: Vec<PathChange>,
@@ -119,7 +119,7 @@ pub struct RestoreRow {
     pub conflicts: u64,
     /// Paths that could not be changed.
     pub failed: u64,
-    /// Excluded directories that went aside or came back.
+    /// Excluded directories that were set aside or put back.
     pub aside: Vec<AsideChange>,
 }
 

@@ -13,7 +13,7 @@ use crate::store::StoreError;
 /// The snapshots of an instance, in short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many there are.
+    /// Number of snapshots.
     pub snapshots: u64,
     /// Bytes of the first one, over all mounts.
     pub bytes: u64,
@@ -63,7 +63,7 @@ impl Catalog {
         Ok(found)
     }
 
-    /// How many snapshots each instance has that has any, and how large its first one is: without a look at all that is known of each.
+    /// Returns the number of snapshots and the size of the first one, for each session that has any. Does not read their full rows.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
@@ -165,7 +165,7 @@ impl Catalog {
         })
     }
 
-    /// How many snapshots of each instance were given up.
+    /// Returns the number of pruned snapshots of each session.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
@@ -179,7 +179,7 @@ impl Catalog {
         })
     }
 
-    /// What is pinned: sessions, and single snapshots of them.
+    /// Returns the pins: of whole sessions (`None`), and of single snapshots.
     ///
     /// # Errors
     /// As [`Catalog::instances`].

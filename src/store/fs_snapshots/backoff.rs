@@ -1,5 +1,5 @@
-//! When a machine elsewhere was last asked in vain for what was frozen there, so that not every command waits for it; and how what can
-//! never be reached again is forgotten.
+//! Time of the last failed request for a capture's file-system snapshots on another machine, so that not every command waits for
+//! it; and the removal of intents whose snapshots can never be reached again.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ impl Paper for Tried {
 }
 
 impl Store {
-    /// When what was frozen for a capture was last asked for in vain; what cannot be read says nothing.
+    /// Returns the time of the last failed request for a capture's snapshots; `None` if there is none, or it is unreadable.
     #[must_use]
     pub fn natives_tried(&self, id: &SnapshotId) -> Option<Time> {
         let directory = self.layout().native(id);
@@ -35,7 +35,7 @@ impl Store {
         tried.map(|tried| tried.at)
     }
 
-    /// Writes down that it was. Without that the next command asks again, which is no harm.
+    /// Records a failed request. If this fails, the next command tries again, which does no harm.
     pub fn note_natives_tried(&self, id: &SnapshotId, at: Time) {
         let Ok(_kept) = self.layout().enter() else { return };
         let _ = codec::write(&self.layout().native(id), TRIED, &Tried { at });
@@ -43,7 +43,7 @@ impl Store {
 }
 
 impl FsSnapshotRegistry {
-    /// Forgets them without removing them: what they lie in is gone for good.
+    /// Forgets the snapshots without removing them, because their location is gone for good.
     ///
     /// # Errors
     /// [`StoreError::Io`].

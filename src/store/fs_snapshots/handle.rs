@@ -60,7 +60,7 @@ pub(super) fn await_readable(
     await_volume(&freezer, (&spot, snapshot), Cut::Ready, observer)
 }
 
-/// Whether it can be read now, without a wait.
+/// Returns true if the file-system snapshot can be read now, without a wait.
 pub(super) fn is_readable(native: &NativePlace, mounts: &[PathBuf]) -> Result<bool, String> {
     let NativePlace::Volume { claim, snapshot, .. } = native else {
         return Ok(true);
@@ -69,7 +69,7 @@ pub(super) fn is_readable(native: &NativePlace, mounts: &[PathBuf]) -> Result<bo
     freezer_of(native, mounts)?.is_ready(&spot, snapshot)
 }
 
-/// Waits until a snapshot of a claim is so far; the observer hears that time goes by.
+/// Waits until a snapshot of a claim reaches the state `cut`. The observer is notified meanwhile.
 fn await_volume(
     freezer: &Freezer,
     (spot, snapshot): (&Spot, &str),
@@ -82,7 +82,7 @@ fn await_volume(
     })
 }
 
-/// What lies where it must be, as far as can be seen.
+/// Kind of the file at an expected path, as far as it is visible.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Nothing,
@@ -102,8 +102,10 @@ fn found(path: &Path) -> Result<Found, String> {
     })
 }
 
-/// Whether it is there; what cannot be seen is gone only when its file system can be. Whatever is mounted at the place of a subvolume now
-/// need not be what it was; it is believed only where it is not certain that anything was made (`was_made`). `Err`: why that cannot be told.
+/// Returns true if the file-system snapshot exists. An invisible one counts as gone only if its file system is visible.
+///
+/// The subvolume's path may now have another mount. It counts only if `was_made` is false: it is then not certain that anything was
+/// created. `Err` has the reason why the answer is unknown.
 pub(super) fn is_there(native: &NativePlace, mounts: &[PathBuf], was_made: bool) -> Result<bool, String> {
     match native {
         NativePlace::Btrfs { subvolume, at } => {
@@ -113,7 +115,7 @@ pub(super) fn is_there(native: &NativePlace, mounts: &[PathBuf], was_made: bool)
                 Found::Nothing => {}
                 Found::Directory | Found::Other => return Err("something else lies there".to_owned()),
             }
-            // The directory that we made for it is on its file system.
+            // The directory that jackin created for it is on its file system.
             let holder = at.parent().map_or(Ok(Found::Nothing), found)?;
             match holder == Found::Directory || !was_made && found(&subvolume.to_path())? == Found::Top {
                 true => Ok(false),

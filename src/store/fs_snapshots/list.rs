@@ -1,4 +1,4 @@
-//! A look at all that lies there, and what was made for nothing.
+//! Lists the file-system snapshots of all captures, and removes leftovers.
 
 use std::path::PathBuf;
 
@@ -8,24 +8,24 @@ use crate::model::{NativePlace, SnapshotId};
 use crate::store::draft::DRAFTS;
 use crate::store::{Layout, StoreError, durable, lock};
 
-/// What lies there of a capture, for a look that judges it.
+/// State of the file-system snapshots of one capture, for an inspection.
 #[derive(Debug)]
 pub struct NativeFact {
-    /// Which capture.
+    /// Id of the captured snapshot.
     pub id: SnapshotId,
-    /// Its record is there.
+    /// True if its record exists.
     pub is_recorded: bool,
-    /// The process that works with it lives.
+    /// True if the process that works with it is alive.
     pub is_alive: bool,
-    /// Where its snapshots of file systems are to be seen.
+    /// Paths of its file-system snapshots.
     pub places: Vec<PathBuf>,
-    /// Those that are gone.
+    /// Paths of those that are gone.
     pub missing: Vec<PathBuf>,
-    /// Those of which that cannot be told, and why.
+    /// Paths of those whose state is unknown, with the reason.
     pub unseen: Vec<(PathBuf, String)>,
 }
 
-/// All that lies there; what cannot be read is among the failures.
+/// Returns the state of all captures, and adds errors to `failures`.
 pub(in crate::store) fn facts(layout: &Layout, failures: &mut Vec<StoreError>) -> Vec<NativeFact> {
     let mut found = Vec::new();
     let ids = ids(layout).unwrap_or_else(|error| {
@@ -68,7 +68,7 @@ pub(in crate::store) fn facts(layout: &Layout, failures: &mut Vec<StoreError>) -
     found
 }
 
-/// Removes what was made for a paper that was never written, by processes that are gone.
+/// Removes directories without an intent that dead processes left behind.
 pub(in crate::store) fn sweep(layout: &Layout) -> Vec<StoreError> {
     let swept = || -> Result<Vec<StoreError>, StoreError> {
         let _making = lock::wait(layout, DRAFTS)?;

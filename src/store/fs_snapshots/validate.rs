@@ -1,4 +1,5 @@
-//! The names of what is ours, and whether a paper names anything else: a store may come from elsewhere, and what a paper names is removed.
+//! Names of jackin's file-system snapshots, and the check that an intent names nothing else: a store may come from elsewhere, and
+//! what an intent names is removed.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use crate::model::{FsSnapshotIntent, NativePlace, SnapshotId};
 use crate::platform::remote::{Address, Spot, above};
 use crate::store::journal_paths::Paper;
 
-/// How the name of a snapshot of a dataset begins behind its `@`, and that of a snapshot of a claim.
+/// Prefix of the name of a dataset's snapshot behind its `@`, and of the name of a claim's snapshot.
 const PREFIX: &str = "jackin-recovery-";
 
 /// The letters of a capture, for names.
@@ -39,8 +40,9 @@ pub(super) fn spot_of(claim: &str) -> Option<Spot> {
     }
 }
 
-/// Whether something has the name of what we make for this capture, wherever it lies: a record may come from elsewhere, and to read what it
-/// names something may have to be made in a cluster.
+/// Returns true if the name is one that jackin uses for this capture, wherever the file-system snapshot is.
+///
+/// A record may come from elsewhere, and reading what it names may create something in a cluster.
 pub(in crate::store) fn is_called_ours(native: &NativePlace, id: &SnapshotId) -> bool {
     let is_number = |text: &str| text.len() < 6 && text.parse::<usize>().is_ok();
     let letters = letters_of(id);
@@ -70,13 +72,13 @@ pub(in crate::store) fn is_called_ours(native: &NativePlace, id: &SnapshotId) ->
     }
 }
 
-/// Whether two paths lead to one directory, which may be spelled in two ways.
+/// Returns true if two paths lead to the same directory, even if they are spelled differently.
 fn is_same(one: &Path, other: &Path) -> bool {
     let plain = |path: &Path| path.canonicalize().ok();
     one == other || plain(one).is_some_and(|one| plain(other) == Some(one))
 }
 
-/// What is acted upon must be ours: a store may come from elsewhere.
+/// Accepts only jackin's own names: a store may come from elsewhere.
 impl Paper for FsSnapshotIntent {
     fn check(&self, directory: &Path) -> Result<(), String> {
         if directory.file_name() != Some(self.id.as_str().as_ref()) {

@@ -11,7 +11,7 @@ use crate::model::{ArchiveId, Digest, Operation, SnapshotId};
 use crate::store::reconcile::{Account, LostRecord};
 use crate::store::{Layout, StoreError, archive_redirects, lock, log, record};
 
-/// What records, archives and receipts amount to; see [`super::Survey`].
+/// Facts about records, archives and receipts; see [`super::Survey`].
 pub(super) struct Told {
     pub(super) records: u64,
     pub(super) unreadable: Vec<(SnapshotId, StoreError)>,
@@ -24,7 +24,7 @@ pub(super) struct Told {
     pub(super) receipts: Result<u64, StoreError>,
 }
 
-/// What lies in a directory; a missing one is empty.
+/// Returns the sorted paths in a directory; a missing one is empty.
 fn listed(directory: &Path, failures: &mut Vec<StoreError>) -> Vec<PathBuf> {
     match fs::read_dir(directory) {
         Ok(entries) => {

@@ -11,7 +11,7 @@ use crate::store::durable::{DIRECTORY_MODE, FILE_MODE};
 /// The store is this deep: `tmp/<draft>/<file>`. Whatever lies deeper is not ours and not entered.
 const DEEPEST: usize = 4;
 
-/// What lies in the store.
+/// Files and directories found in the store.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) files: u64,

@@ -1,4 +1,4 @@
-//! Which locks are held, and by whom as far as the system tells. Takes no lock for longer than an instant, and makes and
+//! Lists held locks, and their holders as far as the system shows them. Takes no lock for longer than an instant, and creates and
 //! removes nothing.
 
 use std::fs;
@@ -13,10 +13,10 @@ use crate::platform::{AsHandle as _, File, HandleRef};
 use crate::store::draft::DRAFTS;
 use crate::store::{Layout, RECEIPTS, StoreError, durable};
 
-/// What a lock is for.
+/// Purpose of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockName {
-    /// The whole store: shared by who needs archives, exclusive for who removes some.
+    /// The whole store: shared to read archives, exclusive to remove some.
     Store,
     /// The chain of receipts; held for moments.
     Receipts,
@@ -30,14 +30,14 @@ pub enum LockName {
     Other(String),
 }
 
-/// A lock that somebody holds.
+/// A lock that is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldLock {
-    /// What it is for.
+    /// Purpose of the lock.
     pub name: LockName,
-    /// Others may hold it too.
+    /// True if it is shared.
     pub shared: bool,
-    /// Who holds it; empty when the system does not tell.
+    /// Processes that hold it; empty if the system does not show them.
     pub holders: Vec<Holder>,
 }
 
@@ -46,9 +46,9 @@ pub struct HeldLock {
 pub struct Holder {
     /// Process number.
     pub pid: u32,
-    /// What it calls itself: hostile text.
+    /// Name that the process gives itself; untrusted text.
     pub name: String,
-    /// The terminal that it works on, e.g. `/dev/pts/3`; `None`: it has none, or the system does not tell.
+    /// Its terminal, e.g. `/dev/pts/3`; `None` if it has none, or the system does not show it.
     pub terminal: Option<String>,
 }
 
@@ -62,8 +62,8 @@ impl Holder {
     }
 }
 
-/// Every lock of the store that is held. `roots` are mount roots that locks may be named after: the names in the directory
-/// are digests. What could not be looked at comes with it.
+/// Returns every held lock of the store, and the errors of those that could not be inspected. `roots` are mount roots that locks
+/// may be named after: the names in the directory are digests.
 pub(in crate::store) fn held(layout: &Layout, roots: &[PathBuf]) -> (Vec<HeldLock>, Vec<StoreError>) {
     let directory = layout.locks();
     let (mut found, mut failed) = (Vec::new(), Vec::new());
@@ -87,7 +87,7 @@ pub(in crate::store) fn held(layout: &Layout, roots: &[PathBuf]) -> (Vec<HeldLoc
     (found, failed)
 }
 
-/// Whether somebody holds the lock at `path`, and who; a missing file is a lock that nobody holds.
+/// Returns the holders of the lock at `path`; `None` if it is free, or the file is missing.
 pub(in crate::store) fn is_held(path: &Path) -> Result<Option<Vec<Holder>>, StoreError> {
     Ok(state(path)?.map(|(_, holders)| holders))
 }

@@ -1,4 +1,4 @@
-//! What of archives is still needed: every chunk of a manifest is read once, however many manifests have it.
+//! Content of archives that is still needed. Every chunk of a manifest is read once, however many manifests have it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,25 +12,25 @@ use crate::model::{
 };
 use crate::observer::{Observer, Phase};
 
-/// Where a content first lay: its mount, its path, and what it was.
+/// First location of a content: its mount, its path, and its entry.
 pub(super) struct First {
     pub(super) label: String,
     pub(super) path: RelPath,
     pub(super) entry: Entry,
 }
 
-/// What is needed.
+/// Content that records need.
 #[derive(Default)]
 pub(super) struct Live {
     digests: HashSet<Digest, RandomState>,
     /// Content of files.
     firsts: HashMap<Digest, First, RandomState>,
-    /// Archives of records of which something cannot be read.
+    /// Archives of records that are partly unreadable.
     barred: HashSet<ArchiveId>,
 }
 
 impl Live {
-    /// What `records` need, in that order.
+    /// Collects the content that `records` need, in that order.
     pub(super) fn of(records: &[SnapshotRecord], blobs: &Blobs, observer: &dyn Observer) -> Self {
         observer.begin(Phase::Verify);
         observer.expect(records.len() as u64, 0);
@@ -49,7 +49,8 @@ impl Live {
         live
     }
 
-    /// Takes in what a mount needs; whether all of it could be read. `read`: the lists and chunks that were, and whether they could be.
+    /// Adds what a mount needs; returns true if all of it was readable. `read` has the lists and chunks so far, and whether they
+    /// were readable.
     fn add(&mut self, mount: &MountRecord, blobs: &Blobs, read: &mut HashMap<Digest, bool>) -> bool {
         self.digests.extend(mount.private().map(|content| content.digest));
         let Some(digest) = mount.manifest else { return true };
@@ -70,7 +71,7 @@ impl Live {
         whole
     }
 
-    /// `None`: it cannot be read.
+    /// Adds the content that a chunk names; `None` if it is unreadable.
     fn chunk(&mut self, digest: &Digest, label: &str, blobs: &Blobs) -> Option<()> {
         self.digests.insert(*digest);
         for part in Chunk::decode(&blobs.whole(digest).ok()?).ok()? {
@@ -100,7 +101,7 @@ impl Live {
         self.firsts.get(digest)
     }
 
-    /// What is worth packing anew.
+    /// Returns the archives that are worth a repack, as one group; `None` if there are none.
     pub(super) fn group(
         &self,
         blobs: &Blobs,
@@ -153,7 +154,7 @@ impl Live {
         (live, total)
     }
 
-    /// Forgets where everything lay that is in none of `from`.
+    /// Forgets the locations of content that is in none of `from`.
     pub(super) fn keep_only<'a>(&mut self, from: impl Iterator<Item = &'a ArchiveRef>, blobs: &Blobs) {
         let wanted: HashSet<&ArchiveId> = from.map(|archive| &archive.id).collect();
         let opened = blobs.archives().iter().zip(blobs.opened());

@@ -72,7 +72,7 @@ fn copy(
     Ok(made)
 }
 
-/// What was written must be there before anything goes that it stands for.
+/// Checks that everything written is in the new archive, before the archives that it replaces are removed.
 fn read_back(store: &Store, made: &ArchiveRef, written: &[Digest]) -> Result<(), StoreError> {
     let archive = Archive::open(&store.layout().archive(&made.id), Some(made))?;
     for frame in 0..=archive.frames() {

@@ -10,14 +10,14 @@ use crate::store::{Store, StoreError, durable, lock};
 /// A damaged file of an interrupted restore.
 #[derive(Debug)]
 pub struct DamagedJournal {
-    /// What is wrong with it.
+    /// Error that describes the damage.
     pub error: StoreError,
-    /// The restore can be finished and taken back all the same, by a copy.
+    /// True if the restore can still be finished or rolled back, from a copy.
     pub is_spare: bool,
 }
 
 impl Store {
-    /// The papers of interrupted restores that cannot be read, or are gone and known to be.
+    /// Returns the files of interrupted restores that are unreadable, or known to be missing.
     ///
     /// # Errors
     /// [`StoreError::Io`].

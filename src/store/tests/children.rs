@@ -59,7 +59,7 @@ fn wait_for_the_end() {
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-/// What the child runs. Without a job it does the one that ends by itself here, and looks at what that leaves.
+/// Runs the job of a child process. Without a job, runs the one that ends by itself, and checks what it leaves.
 #[test]
 fn work() {
     if let (Some(root), Ok(job)) = (std::env::var_os(ROOT), std::env::var(JOB)) {

@@ -1,4 +1,4 @@
-//! Papers of a restore that came from elsewhere: what they name outside the mount is refused before anybody acts on it.
+//! Files of a restore that came from elsewhere: paths outside the mount are refused before anything acts on them.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::model::{
     JournalParent, MoveKind, RelPath, RestoreId, StagePlace, Stamp,
 };
 
-/// What it is about, and what is made of good papers.
+/// Name of a case, and the change that it makes to valid files.
 type Case<T> = (&'static str, fn(&mut T));
 
 const ROOT: &str = "/srv/one";

@@ -43,7 +43,7 @@ fn a_kill_before_a_receipt_explains_one_record() {
     assert_eq!(store.untold().unwrap(), []);
 }
 
-/// What its draft is there for until the receipt is written.
+/// Checks that a draft stays until the receipt is written, and leads the next process to it.
 #[test]
 fn who_comes_after_a_kill_before_a_receipt_tells_of_the_record() {
     let place = Place::new();

@@ -172,7 +172,8 @@ fn foreign_names_are_no_records() {
     assert!(place.write().warnings().is_empty());
 }
 
-/// What a stranger's record names is looked into when something is restored from it, and in a cluster something is made for that.
+/// Checks that a foreign record cannot name other snapshots: a restore reads what it names, and in a cluster that creates
+/// something.
 #[test]
 fn snapshots_of_file_systems_have_to_be_called_ours() {
     use crate::model::{NativePlace, NativeRef, RelPath};

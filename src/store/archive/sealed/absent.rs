@@ -13,12 +13,12 @@ pub struct Recipients(Infallible);
 #[derive(Debug)]
 pub struct Identities(Infallible);
 
-/// Why the recipients cannot be used.
+/// Error of unusable recipients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct RecipientError(NotBuilt);
 
-/// Why a private key cannot be used.
+/// Error of an unusable private key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct IdentityError(NotBuilt);

@@ -16,7 +16,7 @@ pub(super) const HEADER_MOST: usize = 64 * 1024;
 pub(super) const HEADER_LINES: usize = 512;
 /// The name GNU tar gives the entry that carries a long path.
 const LONG_LINK: &[u8] = b"././@LongLink";
-/// How long a path may be to fit in a tar header.
+/// Longest path that fits in a tar header, in bytes.
 const SHORT_PATH: usize = 100;
 
 /// Writes the files to one bundle that any one of the recipients can open.

@@ -25,7 +25,7 @@ impl fmt::Debug for Identities {
     }
 }
 
-/// Why a private key cannot be used. No text shows anything of the key.
+/// Reason why a private key cannot be used. No text contains any part of the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentityError {
@@ -44,13 +44,13 @@ pub enum IdentityError {
         /// The line, counted from 1.
         line: usize,
     },
-    /// It is a key, but of a type that cannot be used.
+    /// The key has a type that cannot be used.
     #[error("the private key is {kind}, which is not supported")]
     Unsupported {
-        /// What it is.
+        /// Type of the key.
         kind: String,
     },
-    /// It is a key in an old form that age does not read.
+    /// The key has an old form that age does not read.
     #[error(
         "the private key is in an old form that cannot be read; change a copy of it by `ssh-keygen -p -f COPY`"
     )]

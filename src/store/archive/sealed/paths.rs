@@ -1,18 +1,18 @@
-//! Which paths a bundle may hold.
+//! Paths that a bundle may contain.
 
 use std::collections::BTreeSet;
 
-/// Why a path cannot be in a bundle.
+/// Reason why a path cannot be in a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// It is empty or absolute, or has an empty, `.` or `..` part, or a NUL.
+    /// The path is empty or absolute, has an empty, `.` or `..` component, or contains a NUL.
     #[error("the path `{path}` cannot be stored in a sealed bundle")]
     NotAllowed {
         /// The path, with unprintable bytes escaped.
         path: String,
     },
-    /// Two files have it.
+    /// Two files have the same path.
     #[error("the path `{path}` is there twice")]
     Twice {
         /// The path, with unprintable bytes escaped.

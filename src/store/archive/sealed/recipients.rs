@@ -8,7 +8,7 @@ use super::wire;
 
 /// More would make the header larger than `open` accepts.
 const MOST: usize = 32;
-/// How much of a text is shown in an error.
+/// Number of characters of a text that an error shows.
 const SHOWN: usize = 64;
 
 /// Public keys to encrypt to.
@@ -20,7 +20,7 @@ impl fmt::Debug for Recipients {
     }
 }
 
-/// Why the recipients cannot be used. `number` counts from 1.
+/// Reason why the recipients cannot be used. `number` counts from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecipientError {
@@ -42,7 +42,7 @@ pub enum RecipientError {
         /// Its place in the list.
         number: usize,
     },
-    /// It is a key of a type that age cannot encrypt to here.
+    /// The key has a type that age cannot encrypt to here.
     #[error("recipient {number} is of the type {kind}, which is not supported")]
     Unsupported {
         /// Its place in the list.
@@ -50,14 +50,14 @@ pub enum RecipientError {
         /// The type, as the key states it.
         kind: String,
     },
-    /// It looks like a public key but is not a sound one.
+    /// The text looks like a public key but is not a valid one.
     #[error("recipient {number} (`{text}`) cannot be used: {why}")]
     Invalid {
         /// Its place in the list.
         number: usize,
         /// The start of the text.
         text: String,
-        /// What is wrong.
+        /// Description of the problem.
         why: &'static str,
     },
     /// A bundle is post-quantum safe only if all its recipients are, so age refuses a mixture.
@@ -65,7 +65,7 @@ pub enum RecipientError {
     Mixed,
 }
 
-/// What is wrong with one text.
+/// Problem with one text.
 enum Fault {
     PrivateKey,
     Unknown,
@@ -127,7 +127,7 @@ fn shortened(text: &str) -> String {
     shown
 }
 
-/// Whether a private key is anywhere in the text, so that no part of it is shown.
+/// Returns true if a private key is anywhere in the text, so that no part of it is shown.
 pub(super) fn holds_private_key(text: &str) -> bool {
     let upper = text.to_uppercase();
     let signs = ["AGE-SECRET-KEY", "AGE-PLUGIN-", "PRIVATE KEY"];

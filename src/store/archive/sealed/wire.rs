@@ -46,7 +46,7 @@ fn only_zeros(field: &[u8]) -> bool {
     !field.is_empty() && field.iter().all(|byte| *byte == 0)
 }
 
-/// Whether an SSH public key holds its type and exactly `numbers` more fields.
+/// Returns true if an SSH public key holds its type and exactly `numbers` more fields, none of them zero.
 pub(super) fn public_key_is_sound(blob: &[u8], kind: &str, numbers: usize) -> bool {
     let Some((name, mut rest)) = field(blob) else {
         return false;
@@ -60,7 +60,7 @@ pub(super) fn public_key_is_sound(blob: &[u8], kind: &str, numbers: usize) -> bo
     name == kind.as_bytes() && rest.is_empty()
 }
 
-/// Whether the age library can be given this OpenSSH private key without a panic.
+/// Returns true if the age library accepts this OpenSSH private key without a panic.
 pub(super) fn private_key_is_sound(blob: &[u8]) -> bool {
     look_into_private_key(blob).unwrap_or(false)
 }
@@ -111,7 +111,7 @@ const fn ends(first: u8, between: u8, last: u8) -> [u8; 32] {
     key
 }
 
-/// Whether an `age1…` text, already checked by the age library, is a key of low order.
+/// Returns true if an `age1…` text, already checked by the age library, is a key of low order.
 pub(super) fn has_low_order(recipient: &str) -> bool {
     const ALPHABET: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
     const CHECKSUM: usize = 6;

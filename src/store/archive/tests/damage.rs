@@ -1,4 +1,4 @@
-//! Whatever happens to an archive's bytes, a reader says so or gives the right content; it never panics.
+//! Damaged archives: a reader reports the damage or returns the right content, and never panics.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What our writer wrote, our reader gives back, whatever the types, sizes and frames.
+//! Round trips: the reader returns what the writer wrote, for all types, sizes and frames.
 
 use super::*;
 

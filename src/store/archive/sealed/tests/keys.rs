@@ -1,4 +1,4 @@
-//! Which texts are taken as keys, and what is said of the others.
+//! Texts that are accepted as keys, and the errors for others.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! What goes in comes out, for those who may see it.
+//! Round trips: the recipients get back what was encrypted, and others do not.
 
 use std::path::Path;
 
