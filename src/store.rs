@@ -141,7 +141,7 @@ impl Store {
     /// completions, where a late answer is worse than none. `None` when there is no catalog.
     ///
     /// # Errors
-    /// As for [`Self::open_read`]; also when somebody is writing to the catalog.
+    /// As for [`Self::open_read`]; also while another process writes to the catalog.
     pub fn open_nonblocking(root: impl Into<Layout>) -> Result<Option<Self>, StoreError> {
         const PATIENCE: Duration = Duration::from_millis(20);
         let layout = root.into();
@@ -161,9 +161,8 @@ impl Store {
         }))
     }
 
-    /// Opens the store at `root` for writing; makes it when there is none. The catalog is caught up, and made
-    /// anew when its file is no database any more (the old file is laid aside); drafts of dead processes are
-    /// swept.
+    /// Opens the store at `root` for writing; creates it if there is none. The catalog is caught up, and rebuilt if its file is no
+    /// longer a database (the old file is set aside); drafts of dead processes are swept.
     ///
     /// # Errors
     /// [`StoreError::Create`], [`StoreError::Unsafe`], [`StoreError::Newer`], [`StoreError::Chain`],
@@ -232,7 +231,7 @@ impl Store {
         &self.warnings
     }
 
-    /// The ids of all records on disk, also of those that cannot be read, without those that were given up; sorted.
+    /// Returns the sorted ids of all records on disk, also of unreadable ones, without those of pruned snapshots.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -289,7 +288,7 @@ impl Store {
         lock::instance(&self.layout, id)
     }
 
-    /// Says that a checkpoint of `instance` with this name is being taken, so that no other one gets it.
+    /// Locks a checkpoint name of `instance` while one is being taken, so that no other checkpoint gets it.
     ///
     /// # Errors
     /// [`StoreError::Locked`] while another process takes one; [`StoreError::ReadOnly`]; [`StoreError::Io`].
@@ -306,7 +305,7 @@ impl Store {
         })
     }
 
-    /// Says that a hook of an agent begins, marks or ends its session: hooks run at the same time, and wait for each other.
+    /// Locks an agent's session for a hook that begins, marks or ends it: hooks run at the same time, and wait for each other.
     ///
     /// # Errors
     /// [`StoreError::Locked`] after half a minute; [`StoreError::ReadOnly`]; [`StoreError::Io`].
@@ -341,7 +340,7 @@ impl Store {
         lock::restore(&self.layout, roots, lock::Reach::There)
     }
 
-    /// The same for whoever touches nothing in them: a machine that they lie on may be gone for good.
+    /// Returns the same for a caller that touches no file in them: a machine that they are on may be gone for good.
     ///
     /// # Errors
     /// As for [`Self::lock_restore`].
@@ -351,10 +350,10 @@ impl Store {
         lock::restore(&self.layout, roots, lock::Reach::Here)
     }
 
-    /// Says that archives are needed: captures and restores share the store.
+    /// Takes the store's lock, shared, because archives are needed: captures and restores share the store.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] while somebody has it exclusively; [`StoreError::Io`].
+    /// [`StoreError::Locked`] while another process has it exclusively; [`StoreError::Io`].
     pub fn share(&self) -> Result<LockGuard, StoreError> {
         let _kept = self.layout.enter()?;
         lock::share(&self.layout)

@@ -1,4 +1,5 @@
-//! Removing, when the operator chose that: only what the chain here says was given up, and only what this store noted to be its own.
+//! Deletion in the replica, if the operator chose it: only objects of snapshots that the chain here records as pruned, and only
+//! objects that this store noted as its own.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +9,7 @@ use super::push::Copying;
 use crate::model::{ArchiveId, Operation, SnapshotId};
 
 impl Copying<'_> {
-    /// Removes there what was given up here. Call it after [`Copying::run`]: then the receipts that tell of it are there.
+    /// Removes from the replica what was pruned here. Call it after [`Copying::run`], so that the receipts of the prune are there.
     ///
     /// # Errors
     /// [`ReplicaError`].

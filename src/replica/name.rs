@@ -68,7 +68,7 @@ impl Name {
         (is_sound && found.to_string() == text).then_some(found)
     }
 
-    /// The name of the key for recipients: tells nothing of them to whoever does not have the key.
+    /// Returns the name of the key object for recipients. It reveals nothing about them without the key.
     #[must_use]
     pub fn of_key(key: &[u8; 32], recipients: &[String]) -> Self {
         let mut all: Vec<&str> = recipients.iter().map(|recipient| recipient.trim()).collect();

@@ -1,5 +1,5 @@
-//! Bringing back: what lies in a bucket is a stranger's until its digest with the store's key, its place in the chain and the digests
-//! of records say otherwise. What is missing or was exchanged is named.
+//! Import from a replica. Objects are untrusted until their digest with the store's key, their place in the chain and the digests
+//! of records prove them. Missing and exchanged objects are reported.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -156,7 +156,7 @@ impl<'a> Remote<'a> {
         }))
     }
 
-    /// Looks what there is. What cannot be used is told.
+    /// Lists the objects, and returns messages about those that cannot be used.
     ///
     /// # Errors
     /// [`ReplicaError`].

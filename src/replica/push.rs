@@ -132,7 +132,7 @@ impl<'a> Copying<'a> {
     /// Copies everything that waits, until nothing new came meanwhile.
     ///
     /// # Errors
-    /// [`ReplicaError`]; what was copied until then stays, and is told by [`Self::copied`].
+    /// [`ReplicaError`]; what was copied until then stays, and is in [`Self::copied`].
     pub fn run(&mut self) -> Result<(), ReplicaError> {
         if self.notes.is_empty() && self.seen.is_empty() {
             self.look()?;

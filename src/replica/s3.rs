@@ -105,7 +105,7 @@ impl S3 {
     }
 }
 
-/// Carries work out, unless it is to be given up before it is done.
+/// Runs work to its end, unless the caller stops it.
 fn within<T>(runtime: &Runtime, stop: &Stop, work: impl Future<Output = T>) -> Result<T, BucketError> {
     let given_up = async {
         while !stop() {
@@ -121,7 +121,7 @@ fn within<T>(runtime: &Runtime, stop: &Stop, work: impl Future<Output = T>) -> R
     })
 }
 
-/// A client that signs in as whoever the environment and AWS's files name.
+/// Returns a client with the credentials that the environment and AWS's files configure.
 async fn sign_in() -> Result<Client, BucketError> {
     let timeouts = TimeoutConfig::builder()
         .connect_timeout(CONNECT)

@@ -1,4 +1,4 @@
-//! A store is copied to a bucket in memory that fails where it is told to, and read back from it.
+//! A store is copied to a bucket in memory that fails on request, and read back from it.
 
 mod bucket;
 mod failing;
@@ -92,7 +92,7 @@ impl Bench {
         bench
     }
 
-    /// Adds a snapshot with an archive of its own, which nobody but this test could read.
+    /// Adds a snapshot with an archive of its own, which only this test could read.
     fn add(&self, n: u8) -> SnapshotRecord {
         let id = snapshot(n);
         let draft = self.store.draft(id.clone()).unwrap();
@@ -174,7 +174,7 @@ impl Bench {
         (ended, copying.copied)
     }
 
-    /// Gives a snapshot up as `prune` does.
+    /// Deletes a snapshot as `prune` does.
     fn prune(&self, n: u8) {
         let sole = self.store.exclusive(Patience::Long).unwrap();
         let pruned = PrunedSnapshot {

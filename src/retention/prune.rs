@@ -1,5 +1,5 @@
-//! Carries a plan out. New archives are written while others use the store; then, for a moment, nobody else does: what is held by now
-//! is left out, the rest is given up, and archives go.
+//! Executes a plan. New archives are written while other processes use the store; then it is locked for a moment: snapshots that
+//! are held by now stay, the others are deleted, and archives are removed.
 
 use std::collections::HashSet;
 

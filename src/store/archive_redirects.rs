@@ -59,7 +59,7 @@ pub fn parse_moved(bytes: &[u8], path: &Path) -> Result<ArchiveRef, StoreError> 
     Ok(moved.into)
 }
 
-/// Says that `into` took the place of `id`. It is on disk when this returns.
+/// Writes the redirect from `id` to `into`. It is on disk when this returns.
 pub(super) fn write(
     layout: &Layout,
     draft: &Path,

@@ -231,7 +231,7 @@ impl Blobs {
         })
     }
 
-    /// Gives the content piece by piece. The bytes are not compared with the digest: the caller hashes what it takes.
+    /// Passes the content to `each`, piece by piece. The bytes are not compared with the digest: the caller hashes what it takes.
     ///
     /// # Errors
     /// When the content is in no archive, or its archive is damaged, or `each` fails.
@@ -379,7 +379,7 @@ impl Blobs {
     }
 }
 
-/// Gives content that lies in memory.
+/// Passes on content that is in memory.
 fn give(
     digest: &Digest,
     bytes: &[u8],

@@ -82,7 +82,7 @@ impl Catalog {
         }
     }
 
-    /// The same, in the store of somebody whom root acts for.
+    /// Returns the same catalog in the store of another user, for whom root acts.
     pub(super) fn kept_by(self, keeper: Option<Operator>) -> Self {
         Self { keeper, ..self }
     }

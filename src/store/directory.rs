@@ -1,4 +1,4 @@
-//! The store's directories: made private, and refused when somebody else could tamper with them.
+//! The store's directories: created private, and refused if another user could tamper with them.
 
 use std::ffi::OsString;
 use std::io;

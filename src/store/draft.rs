@@ -107,8 +107,8 @@ impl Draft {
         durable::publish(&path, &self.layout.archive(id))
     }
 
-    /// Writes the record and makes the snapshot visible. Returns the digest of the record's bytes, for its
-    /// receipt. The draft is to be kept until that is written: whoever finds it writes it when this process dies.
+    /// Writes the record and makes the snapshot visible. Returns the digest of the record's bytes, for its receipt. The draft must
+    /// stay until the receipt is written: if this process dies, the next one that finds the draft writes it.
     ///
     /// When only the catalog cannot be written the snapshot is visible and this is no error: the catalog
     /// refuses queries until it has caught up, which the next [`super::Store::append`] or the next opening
@@ -150,7 +150,7 @@ impl Draft {
 }
 
 impl Draft {
-    /// The archives are somebody else's to remove from here on.
+    /// Leaves the archives in place when the draft is dropped.
     pub(super) fn leave_archives(&self) {
         self.archived.store(false, Ordering::Relaxed);
     }
@@ -176,8 +176,8 @@ fn is_missing(path: &Path) -> bool {
     matches!(durable::is_there(path), Ok(false))
 }
 
-/// Takes a snapshot back that was published and has no receipt: its record, and its archive, unless a record needs that, or
-/// somebody who captures now may come to.
+/// Withdraws a published snapshot that has no receipt: its record, and its archive, unless a record needs that, or a concurrent
+/// capture may come to need it.
 pub(super) fn withdraw(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
     let _making = lock::wait(layout, DRAFTS)?;
     durable::remove(&layout.record(id))?;
@@ -207,7 +207,7 @@ fn remove_archives(layout: &Layout, id: &SnapshotId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Tells of a snapshot that is there, and of which its own process may not have told any more.
+/// Writes the receipt of an existing snapshot, if its own process may have died before it did.
 pub(super) type Tell<'a> = &'a dyn Fn(&SnapshotId) -> Result<(), StoreError>;
 
 /// Removes the drafts whose processes are gone, each with its archive when no record names that. Returns what

@@ -25,7 +25,7 @@ impl Store {
         Ok(forks)
     }
 
-    /// Says that a fork is being written in the directory of forks, under the name of [`fork_draft`].
+    /// Locks a fork that is being written in the directory of forks, under the name of [`fork_draft`].
     ///
     /// # Errors
     /// [`StoreError::Locked`] while it is written; [`StoreError::ReadOnly`]; [`StoreError::Io`].
@@ -38,7 +38,7 @@ impl Store {
         })
     }
 
-    /// Says that a fork of `instance` with this branch is being written, so that no other one gets it.
+    /// Locks a branch name of `instance` while its fork is being written, so that no other fork gets it.
     ///
     /// # Errors
     /// [`StoreError::Locked`] while another process writes one; [`StoreError::ReadOnly`]; [`StoreError::Io`].
@@ -52,8 +52,8 @@ impl Store {
         })
     }
 
-    /// Removes what killed processes left in the directory of forks: of each there is a lock in the store that nobody holds. Returns
-    /// what could not be removed; that is no reason to refuse work.
+    /// Removes what killed processes left in the directory of forks: each has a lock in the store that is not held. Returns what
+    /// could not be removed; that is no reason to refuse work.
     pub fn sweep_forks(&self) -> Vec<StoreError> {
         let left = || -> Result<Vec<ForkId>, StoreError> {
             let _kept = self.layout.enter()?;

@@ -82,7 +82,7 @@ impl KeptTrees {
         })
     }
 
-    /// Gives the content piece by piece.
+    /// Passes the content to `each`, piece by piece.
     pub(super) fn stream(
         &self,
         digest: &Digest,

@@ -342,7 +342,7 @@ impl Store {
         }))
     }
 
-    /// Waits until nobody works any more with what was frozen for a capture. `false`: not yet, and `go_on` did not want to wait longer.
+    /// Waits until no process works with a capture's file-system snapshots. Returns false if `go_on` ended the wait.
     ///
     /// # Errors
     /// [`StoreError::Io`].

@@ -1,4 +1,4 @@
-//! The files of one mount of a snapshot, as whoever reads repositories wants them.
+//! The files of one mount of a snapshot, in the form that the reader of git repositories needs.
 
 use std::collections::VecDeque;
 use std::io;

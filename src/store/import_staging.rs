@@ -71,7 +71,7 @@ impl Store {
         })
     }
 
-    /// Says that this process brings back what `from` has.
+    /// Locks the import from the replica of `from`.
     ///
     /// # Errors
     /// [`StoreError::Locked`] while another one does; [`StoreError::Io`].

@@ -105,7 +105,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at the store at `root`; `None` when nothing is there.
+    /// Inspects the store at `root`; `None` if nothing is there.
     #[must_use]
     pub fn of(root: impl Into<Layout>) -> Option<Self> {
         let layout = root.into();

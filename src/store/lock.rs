@@ -23,8 +23,8 @@ use crate::platform::{self, File, Handle};
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Attempts for a lock that is refused when somebody holds it. More than one, because a look whether an
-/// instance is locked takes its lock for an instant.
+/// Number of attempts for a lock that is held. More than one, because a check whether a session is locked takes its lock for an
+/// instant.
 const TRY: u32 = 10;
 /// Attempts for a lock that is only held for moments: half a minute.
 const WAIT: u32 = 3000;
@@ -278,8 +278,8 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
     durable::open_or_create(&layout.lock(STORE)).map(drop)
 }
 
-/// The lock of the whole store, shared: what archives hold is needed. Makes nothing; where the file is
-/// missing nobody ever opened the store for writing, so nobody can take it exclusively.
+/// Takes the lock of the whole store, shared: the caller needs content of archives. Creates nothing; if the file is missing, the
+/// store was never opened for writing, so no process can hold it exclusively.
 pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
     let path = layout.lock(STORE);
     let Some(file) = durable::open(&path)? else {

@@ -59,7 +59,7 @@ impl Store {
 }
 
 impl Sole<'_> {
-    /// Gives snapshots up: when this returns they are not listed any more. `bytes`: what will be free because of it.
+    /// Records that snapshots are pruned: when this returns they are not listed any more. `bytes` is the space that this will free.
     ///
     /// # Errors
     /// As [`Store::append`]; then all of them are as they were.
@@ -78,7 +78,7 @@ impl Sole<'_> {
         Ok(self.store.append(at, uid, None, act)?.number)
     }
 
-    /// Removes the records of what was given up, and gives their bytes. May be done again at any time.
+    /// Removes the records of pruned snapshots, and returns their bytes. May be repeated at any time.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -90,8 +90,8 @@ impl Sole<'_> {
         Ok(bytes)
     }
 
-    /// Removes archives that no record needs, and the names of archives that nobody asks for. Call it after [`Sole::forget`]. May be
-    /// done again at any time.
+    /// Removes archives that no record needs, and redirects that no record uses. Call it after [`Sole::forget`]. May be repeated at
+    /// any time.
     ///
     /// # Errors
     /// [`StoreError::Io`]; what was removed until then was not needed.
@@ -118,8 +118,8 @@ impl Sole<'_> {
 }
 
 impl Store {
-    /// Removes the snapshots of file systems of what was given up. Those that stay are still written down, and named. That may take a while,
-    /// and others use the store meanwhile.
+    /// Removes the file-system snapshots of pruned snapshots, and returns the errors of those that stay, which remain recorded.
+    /// This may take a while, and other processes use the store meanwhile.
     ///
     /// # Errors
     /// [`StoreError::Catalog`], [`StoreError::Io`].
@@ -139,7 +139,7 @@ impl Store {
     }
 }
 
-/// Removes the records of snapshots that were given up, and gives their bytes; it is on disk when this returns. Archives must not go before.
+/// Removes the records of pruned snapshots, durably, and returns their bytes. Archives must not be removed before.
 pub(super) fn forget(layout: &Layout, catalog: &Catalog) -> Result<u64, StoreError> {
     let gone = left_over(layout, catalog)?;
     let mut bytes = 0;
@@ -154,7 +154,7 @@ pub(super) fn forget(layout: &Layout, catalog: &Catalog) -> Result<u64, StoreErr
     Ok(bytes)
 }
 
-/// The snapshots that were given up and whose records are still there.
+/// Returns the pruned snapshots whose records still exist.
 pub(super) fn left_over(layout: &Layout, catalog: &Catalog) -> Result<HashSet<SnapshotId>, StoreError> {
     let listed = catalog.applied_records()?;
     let mut left: HashSet<SnapshotId> = record::ids(layout)?

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Layout, Store, StoreError, durable, log, record};
 use crate::model::{InstanceId, Operation, Receipt, SnapshotId, SnapshotKind};
 
-/// A snapshot of which a receipt tells, that was not given up, and whose record is gone.
+/// A snapshot that a receipt records, that was not pruned, and whose record is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostRecord {
     /// Its id.
@@ -66,8 +66,8 @@ impl Account {
         }
     }
 
-    /// The snapshots whose records are gone, in the order of the chain. `ids`: the records that were there before the chain was
-    /// read; what was given up since then is among them.
+    /// Returns the snapshots whose records are gone, in the order of the chain. `ids` are the records that existed before the chain
+    /// was read; those pruned since then are among them.
     pub(super) fn lost(&self, layout: &Layout, ids: &[SnapshotId]) -> Vec<LostRecord> {
         let is_gone = |told: &&LostRecord| {
             ids.binary_search(&told.snapshot).is_err()
@@ -127,7 +127,7 @@ pub(super) fn read(layout: &Layout) -> Result<(Vec<SnapshotId>, Account), StoreE
 }
 
 impl Store {
-    /// The snapshots of which receipts tell, which were not given up, and whose records are gone; in the order of the chain.
+    /// Returns the snapshots that receipts record, that were not pruned, and whose records are gone; in the order of the chain.
     ///
     /// # Errors
     /// As [`Store::receipts`].

@@ -175,7 +175,7 @@ impl Store {
         Ok(sizes)
     }
 
-    /// The bytes of the receipts and of the catalog: they only grow, whatever is given up.
+    /// Returns the bytes of the receipts and of the catalog: they only grow, whatever is deleted.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -204,7 +204,7 @@ impl Store {
         self.free_bytes().is_ok_and(|free| free / 2 > group.live)
     }
 
-    /// Writes the new archives. Somebody must share the store until they have taken their places.
+    /// Writes the new archives. The store must be shared until they have replaced the old ones.
     ///
     /// # Errors
     /// When content is damaged or cannot be written; then nothing is left of it.
@@ -238,8 +238,7 @@ impl Store {
 }
 
 impl Sole<'_> {
-    /// Lets the new archive take the place of the old ones; one that a later snapshot came to need stays. Gives how many bytes became
-    /// free.
+    /// Replaces the old archives with the new one; one that a later snapshot needs stays. Returns the number of bytes freed.
     ///
     /// # Errors
     /// [`StoreError::Io`], or as [`Store::append`]. What is not replaced then is as it was.

@@ -110,7 +110,8 @@ impl Store {
         Ok(identity)
     }
 
-    /// Gives the store another name from now on, as if it had never been copied: for a store that is a copy of another one's files.
+    /// Makes the store use another name from now on, as if it had never been copied: for a store that is a copy of another one's
+    /// files.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -127,8 +128,8 @@ impl Store {
         durable::remove(&layout.replica_identity())
     }
 
-    /// Says that this process copies. Waits half a minute for another one that does. `None`: that goes on, or, with little patience, a
-    /// third one waits for it already, which will find what there is to do.
+    /// Takes the lock for copying. Waits half a minute for another process that copies. `None`: that one goes on, or, with little
+    /// patience, a third one already waits and will copy the rest.
     ///
     /// # Errors
     /// [`StoreError::Io`].

@@ -124,8 +124,8 @@ impl RestoreJournal {
         write(&self.directory, DECISION, &decision)
     }
 
-    /// Throws the papers away: nothing of the restore is left to do. What proves most goes last, so that a crash in between
-    /// leaves what still says the truth.
+    /// Removes the files of a restore that is complete. The strongest evidence is removed last, so that after a crash in between,
+    /// the rest is still true.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -184,7 +184,7 @@ pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
 }
 
 impl Store {
-    /// Begins the papers of a restore: its intent is on disk when this returns.
+    /// Creates the files of a restore: its intent is on disk when this returns.
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Create`]; [`StoreError::Io`].
@@ -275,7 +275,7 @@ impl Store {
         held.ok().flatten().unwrap_or_default()
     }
 
-    /// Takes up the papers of an interrupted restore; `None` when its process lives, or when they are gone by now.
+    /// Takes over the files of an interrupted restore; `None` if its process is alive, or they are gone by now.
     ///
     /// # Errors
     /// As [`Self::pending_restores`].

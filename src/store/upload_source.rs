@@ -89,8 +89,8 @@ impl Store {
         durable::read(&self.layout().record(id), LARGEST)
     }
 
-    /// Every `.moved`: the archive that is gone, the one that took its place, and the bytes of the file. One that cannot be read is
-    /// left out: whoever needs it says so.
+    /// Returns every redirect: the archive that is gone, the one that replaced it, and the bytes of the file. An unreadable one is
+    /// skipped: a caller that needs it reports that.
     ///
     /// # Errors
     /// [`StoreError::Io`].

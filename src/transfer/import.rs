@@ -1,5 +1,5 @@
-//! Reads a file that `export` should have written, as a stranger's: everything is bounded and compared with its digest before
-//! anything of it is kept.
+//! Reads a file that `export` should have written, as untrusted data: everything is bounded and compared with its digest before any
+//! of it is kept.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ impl Incoming {
         self.moment.totals()
     }
 
-    /// Writes archives of our own into `draft`, and gives the record that makes them a snapshot.
+    /// Writes new archives into `draft`, and returns the record that makes them a snapshot.
     ///
     /// # Errors
     /// [`TransferError`]; what was written goes with the draft.

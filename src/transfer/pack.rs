@@ -205,7 +205,7 @@ impl<'a, W: Write> Packing<'a, W> {
         self.blob(BlobKind::List, *digest, &list)
     }
 
-    /// Chunks and list of a manifest, encoded anew; gives the list's digest.
+    /// Adds the chunks and the list of a manifest, encoded anew; returns the list's digest.
     pub(super) fn manifest(&mut self, manifest: &Manifest) -> Result<Digest, TransferError> {
         /// So many chunks are in memory at once.
         const WINDOW: usize = 64;

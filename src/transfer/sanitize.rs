@@ -159,8 +159,8 @@ fn name(list: &mut Vec<DroppedWhat>, label: &str, path: &RelPath, what: Vec<Stri
     }
 }
 
-/// Forgets by what a file would be known to be unchanged: what another machine's kernel said proves nothing here, and a capture of the
-/// same path must never believe it.
+/// Forgets the data by which a file would be recognized as unchanged: those of another machine's kernel prove nothing here, and a
+/// capture of the same path must never rely on them.
 pub(super) fn forget_identities(manifest: &mut Manifest) {
     let forget = |entry: &mut Entry| {
         entry.ino = 0;

@@ -215,7 +215,7 @@ impl IncomingSnapshot {
         Ok(())
     }
 
-    /// Drops what gives rights, and gives everything to `owner`.
+    /// Drops metadata that grants rights, and makes `owner` the owner of everything.
     pub fn strip(&mut self, owner: (u32, u32)) {
         let mut stripping = Stripping::new(owner);
         for (mount, manifest) in self.record.mounts.iter_mut().zip(&mut self.manifests) {
@@ -271,7 +271,7 @@ impl IncomingSnapshot {
         }
     }
 
-    /// Writes archives of our own into `draft`, and gives the record that makes them a snapshot.
+    /// Writes new archives into `draft`, and returns the record that makes them a snapshot.
     ///
     /// # Errors
     /// [`TransferError`]; what was written goes with the draft.

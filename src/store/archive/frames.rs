@@ -98,7 +98,7 @@ impl<W: Write> Frames<W> {
         Ok(())
     }
 
-    /// Closes the last frame with members of trees, and gives the digests of all so far.
+    /// Closes the last frame with members of trees, and returns the digests of all frames so far.
     pub(super) fn settle(&mut self) -> Result<&[Digest], ArchiveError> {
         self.sound()?;
         self.close()?;

@@ -1,5 +1,5 @@
-//! Compresses frames on a few threads and gives them back in the order in which they came, so that the bytes of an
-//! archive do not depend on how many threads there were.
+//! Compresses frames on a few threads and returns them in the order of submission, so that the bytes of an archive do not depend on
+//! the number of threads.
 
 use std::collections::VecDeque;
 use std::io;

@@ -102,9 +102,9 @@ impl<W: Write> Writer<W> {
         self.whole(&Head::new(&name, HeadKind::HardLink(&target), entry))
     }
 
-    /// Writes a regular file of as many bytes as the entry's content says; its digest is not looked at. `segments` are
-    /// the stretches that hold data, in order and apart; `None` means all of it. `data` gives their bytes back to back
-    /// and is not read beyond them. When it ends early or fails, zeros stand for the rest, and [`Stored`] says so.
+    /// Writes a regular file with the size that the entry's content states; its digest is not looked at. `segments` are the
+    /// stretches that hold data, in order and apart; `None` means all of it. `data` supplies their bytes back to back and is not
+    /// read beyond them. If it ends early or fails, zeros fill the rest, and [`Stored`] reports it.
     ///
     /// # Errors
     /// When the archive cannot be written, the entry is not a regular file, or the segments do not fit its size. Never
@@ -226,7 +226,7 @@ impl<W: Write> Writer<W> {
         self.empty
     }
 
-    /// Writes the index and the seek table, flushes `W` and gives it back; making it durable is the caller's.
+    /// Writes the index and the seek table, flushes `W` and returns it; the caller makes it durable.
     ///
     /// # Errors
     /// When the archive cannot be written.

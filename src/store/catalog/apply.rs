@@ -242,7 +242,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// A snapshot that was given up is not there, whether its record is gone already or not.
+    /// Applies the prune of a snapshot, whether or not its record is gone already.
     fn pruned(&self, number: u64, id: &SnapshotId, session: &str) -> rusqlite::Result<()> {
         let id = id.as_str();
         self.transaction

@@ -28,7 +28,7 @@ pub(in crate::store) struct Health {
     pub(in crate::store) faults: Vec<String>,
 }
 
-/// Looks at the file; `None` when there is none.
+/// Inspects the file; `None` if it does not exist.
 pub(in crate::store) fn health(path: &Path) -> Result<Option<Health>, StoreError> {
     if !is_there(path)? {
         return Ok(None);

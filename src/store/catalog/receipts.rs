@@ -157,8 +157,8 @@ impl Catalog {
         Ok(found.into_iter().filter_map(pair).collect())
     }
 
-    /// The snapshots of an instance that were captured before the receipt `number`, newest first, also those that were given up since. Its
-    /// baseline is the first of them, also when it was stored behind others.
+    /// Returns the snapshots of a session that were captured before the receipt `number`, newest first, also those pruned since.
+    /// Its baseline counts as the first of them, also if it was stored after others.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
@@ -180,7 +180,7 @@ impl Catalog {
         })
     }
 
-    /// Every snapshot of an instance that was captured, newest first and its baseline last, also those that were given up since.
+    /// Returns every captured snapshot of a session, newest first and its baseline last, also those pruned since.
     ///
     /// # Errors
     /// As [`Catalog::instances`].

@@ -19,7 +19,7 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-/// A snapshot without a receipt comes behind the receipt that gives it its place.
+/// Order in which a snapshot without a receipt comes behind the receipt that determines its place.
 const NEWEST_FIRST: &str = "ORDER BY place DESC, number IS NULL DESC, taken_at DESC, id DESC";
 
 impl Catalog {
@@ -196,12 +196,13 @@ impl Catalog {
         })
     }
 
-    /// Every snapshot that was given up.
+    /// Returns every pruned snapshot.
     pub(in crate::store) fn pruned(&self) -> Result<HashSet<SnapshotId>, StoreError> {
         self.ids("SELECT snapshot FROM pruned")
     }
 
-    /// Every snapshot of which a receipt tells, that was not given up, and that is not listed: its record is lost, or cannot be read.
+    /// Returns every snapshot that a receipt records, that was not pruned, and that is not listed: its record is lost or
+    /// unreadable.
     ///
     /// # Errors
     /// As [`Catalog::instances`].

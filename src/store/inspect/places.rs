@@ -1,4 +1,4 @@
-//! Is everything in the store ours alone? Modes, owners, types, sizes; no link is followed.
+//! Checks that everything in the store belongs to the current user alone: modes, owners, types, sizes. Follows no link.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;

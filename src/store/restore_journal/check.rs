@@ -40,7 +40,7 @@ impl Store {
     }
 }
 
-/// Adds what is wrong with the papers in `directory`.
+/// Adds the damaged files in `directory`.
 fn look(directory: &Path, found: &mut Vec<DamagedJournal>) -> Result<(), StoreError> {
     let mut intents = Vec::new();
     let mut damaged = Vec::new();

@@ -1,4 +1,5 @@
-//! The form of a paper: a line with the digest of all that follows, and one JSON object. Errors say whose restore it is.
+//! Format of a restore's file: a line with the digest of all that follows, and one JSON object. Errors name the session of the
+//! restore.
 
 use std::io;
 use std::path::Path;
@@ -133,7 +134,7 @@ pub(super) fn damaged(directory: &Path, intent: &Intent, why: String) -> StoreEr
     }
 }
 
-/// The same error, which says whose restore it is.
+/// Returns the same error with the session of the restore.
 pub(super) fn of(intent: &Intent, error: StoreError) -> StoreError {
     match error {
         StoreError::DamagedJournal { path, why, .. } => StoreError::DamagedJournal {

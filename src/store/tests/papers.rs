@@ -104,7 +104,7 @@ fn journal() -> Journal {
     }
 }
 
-/// Lays papers into a store as an earlier process, or somebody else, left them. The digests are right.
+/// Writes files into a store as an earlier process or an attacker would have left them. The digests are right.
 fn left(store: &Store, intent: &Intent, journal: Option<&Journal>) {
     let directory = store.layout().restore(&id());
     fs::create_dir_all(&directory).unwrap();

@@ -1,4 +1,4 @@
-//! The chain: it grows whole whoever appends, and every change to it is found.
+//! The chain: it stays valid whichever process appends, and every change to it is found.
 
 use std::os::unix::fs::symlink;
 

@@ -14,7 +14,7 @@ const WINDOW_LOG: u32 = 23;
 pub(super) const HEADER_MOST: usize = 64 * 1024;
 /// Enough for the most recipients there may be, each an RSA key of the largest size.
 pub(super) const HEADER_LINES: usize = 512;
-/// The name GNU tar gives the entry that carries a long path.
+/// Name that GNU tar uses for the entry that carries a long path.
 const LONG_LINK: &[u8] = b"././@LongLink";
 /// Longest path that fits in a tar header, in bytes.
 const SHORT_PATH: usize = 100;
@@ -68,7 +68,7 @@ fn append_entry(
 
 /// Reads a bundle back. `most` bounds the size of the unpacked archive, in bytes.
 ///
-/// A changed recipient part of the header cannot be told from a wrong key, so it gives `NoIdentity`.
+/// A changed recipient part of the header looks like a wrong key, so it results in `NoIdentity`.
 pub fn open(bundle: &[u8], identities: &Identities, most: u64) -> Result<Vec<SealedFile>, OpenError> {
     let archive = unpack(decrypt(bundle, identities)?, most)?;
     let mut files = Vec::new();
@@ -100,7 +100,7 @@ pub fn open(bundle: &[u8], identities: &Identities, most: u64) -> Result<Vec<Sea
     Ok(files)
 }
 
-/// Finds the key that fits and gives the decrypted, still compressed archive.
+/// Finds the key that fits and returns the decrypted, still compressed archive.
 pub(super) fn decrypt<'a>(
     bundle: &'a [u8],
     identities: &Identities,

@@ -1,4 +1,4 @@
-//! Archives that nobody's writer makes: whole in themselves, every digest right, and lying.
+//! Archives that no writer makes: valid in form, with every digest right, and with false content.
 
 use super::super::frame::pack;
 use super::super::{header, index, seek};

@@ -86,7 +86,7 @@ fn meta(given: &Given, kind: EntryKind) -> Entry {
     }
 }
 
-/// Writes one member; gives what the listing shall say, and the content under its digest.
+/// Writes one member; returns its expected line in the listing, and the content under its digest.
 fn write(
     writer: &mut Writer<Vec<u8>>,
     number: usize,

@@ -1,5 +1,5 @@
-//! GNU tar opens our archives and gives the right bytes, names and metadata. Needs `tar` and `zstd`; says so and skips
-//! where they are not.
+//! GNU tar opens jackin's archives and extracts the right bytes, names and metadata. Needs `tar` and `zstd`; skips the tests
+//! without them and says so.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

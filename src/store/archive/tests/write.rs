@@ -1,4 +1,4 @@
-//! The writer under bad data, bad arguments and a bad disk; the same input gives the same bytes.
+//! The writer under bad data, bad arguments and a bad disk; the same input results in the same bytes.
 
 use super::super::frame::pack;
 use super::*;

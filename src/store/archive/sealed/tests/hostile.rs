@@ -1,4 +1,4 @@
-//! Damaged bundles, and bundles written by somebody who knows only the public key.
+//! Damaged bundles, and bundles written by an attacker who knows only the public key.
 
 use proptest::prelude::*;
 
