@@ -20,9 +20,9 @@ struct Agent {
     mixed: &'static [&'static str],
     /// Settings in which secrets may stand. In a project's mount they are files like any other.
     settings: &'static [&'static str],
-    /// What it, or jackin, makes again.
+    /// Patterns of files that the agent or jackin recreates, so they are excluded.
     again: &'static [&'static str],
-    /// What jackin hands over to its container: a directory beside the home, and the secrets in it.
+    /// Directories beside the home that jackin hands over to the container; `handed_secret` lists the secrets in them.
     handed: &'static [&'static str],
     handed_secret: &'static [&'static str],
 }
@@ -245,7 +245,7 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// How jackin hands over credentials when nobody says otherwise.
+/// Way in which jackin hands over credentials if none is configured.
 const USUAL_AUTH: &str = "sync";
 
 /// Every secret in the directory of a container of jackin's.
@@ -261,8 +261,8 @@ pub(super) fn secrets() -> impl Iterator<Item = &'static str> {
     AGENTS.iter().flat_map(all).copied()
 }
 
-/// What of agents' state is covered: that of the container that the session is about, else that of the operator's own home when the
-/// configuration says so.
+/// Returns the terms for agents' state, which lies in the container of the session. Without a container, the operator's home is
+/// used if the configuration says so.
 pub(super) fn terms(
     environment: &Environment,
     resolved: &Resolved,
@@ -337,7 +337,7 @@ pub(super) fn terms(
 }
 
 impl StateTerms {
-    /// What lies in or around a mount is captured there, and once.
+    /// Removes the paths that lie in or around a mount: they are captured there, and only once.
     pub(super) fn leave_out(&mut self, mounts: impl Iterator<Item = PathBuf>) {
         let Some(coverage) = &mut self.coverage else {
             return;
@@ -371,10 +371,10 @@ impl StateTerms {
     }
 }
 
-/// Where the state of agents lies.
+/// Location of agents' state.
 struct Site<'a> {
     root: &'a Path,
-    /// Of a home below it.
+    /// Prefix of the home below the root.
     prefix: &'static str,
     in_container: bool,
 }
@@ -394,14 +394,14 @@ impl Site<'_> {
         looked_at.collect()
     }
 
-    /// As [`Self::find`], for files that are stored by key: whether that can be done now.
+    /// Works like [`Self::find`], for settings that are stored redacted. Marks a file as `whole` if it cannot be redacted now.
     fn find_by_key(&self, own: &'static [&'static str], may_be_unread: bool) -> Vec<StatePath> {
         const LARGEST: u64 = 4 << 20;
         let mut found = self.find(own, &[]);
         for path in found.iter_mut().filter(|path| path.there && !path.link) {
             let host = path.path.on_host(self.root);
             let is_small = std::fs::metadata(&host).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
-            // What cannot be read here is told when it is captured.
+            // A file that cannot be read here is reported when it is captured.
             let text = is_small.then(|| std::fs::read(&host).ok()).flatten();
             path.whole =
                 text.is_some_and(|text| part_settings(path.path.as_bytes(), &text, may_be_unread).is_none());
@@ -409,7 +409,7 @@ impl Site<'_> {
         found
     }
 
-    /// What is an agent's. What is withheld as a whole anyway is no state.
+    /// Returns the terms of one agent, without state that is skipped as a whole.
     fn agent(&self, agent: &Agent, withheld: &[WithheldPath]) -> AgentTerms {
         let (mixed_handed, secret_handed): (Vec<_>, Vec<_>) = agent
             .handed_secret
@@ -424,7 +424,7 @@ impl Site<'_> {
             }
         }
         let mut state = self.find(agent.state, agent.handed);
-        // What is the operator's own secret is no state.
+        // The operator's own secrets are not agents' state.
         let is_private = |place: &WithheldPath| {
             let mut private = secrets.iter().chain(&settings).chain(&accounts);
             private.any(|secret| secret.path == place.path)
@@ -446,7 +446,7 @@ impl Site<'_> {
     }
 }
 
-/// What is never captured of agents' state.
+/// Returns an exclude for files in agents' state that are never captured.
 fn never(pattern: String, because: &str) -> ExcludeRule {
     ExcludeRule {
         pattern,
@@ -459,7 +459,7 @@ impl Rule {
     fn below(&self, prefix: &str) -> impl Iterator<Item = ExcludeRule> {
         self.patterns.iter().map(move |pattern| {
             let pattern = match pattern.split_once('/') {
-                // Only what is anchored lies at a place in a home.
+                // Only an anchored pattern is relative to the home.
                 Some(("", rest)) => format!("/{prefix}{rest}"),
                 Some(("!", rest)) => format!("!/{prefix}{rest}"),
                 _ => (*pattern).to_owned(),
@@ -477,7 +477,8 @@ impl Rule {
     }
 }
 
-/// A pattern that matches in capitals as well. A snapshot's rules are read by every version, and a class is what all of them know.
+/// Returns the pattern with a class for each letter, so that it matches in any case. Every version that reads a snapshot's rules
+/// supports classes.
 fn in_any_case(pattern: &str) -> String {
     let mut out = String::new();
     let mut in_class = false;
@@ -491,14 +492,14 @@ fn in_any_case(pattern: &str) -> String {
     out
 }
 
-/// The public keys that credentials are encrypted to.
+/// Returns the public keys that credentials are encrypted to.
 fn recipients(resolved: &Resolved) -> Vec<String> {
     let all = resolved.recipients.iter();
     let all = all.filter(|_| resolved.state_secrets.value == StateSecrets::Encrypt);
     all.map(|recipient| recipient.value.clone()).collect()
 }
 
-/// Whether a path, or a directory on the way to it, is a link.
+/// Returns true if a path or one of its parents is a symbolic link.
 fn is_link(root: &Path, path: &RelPath) -> bool {
     let mut places = path.ancestors().chain([path.clone()]);
     places.any(|place| {

@@ -16,7 +16,7 @@ use crate::platform::{self, NodeKind};
 const LABEL_BYTES: usize = 64;
 const LABEL_STEM: usize = 56;
 
-/// What is left out may be tracked.
+/// Warning that automatic excludes may hide files that git tracks.
 const UNTOLD: &str = "its index cannot be read here, so it cannot be told whether it tracks files in what is left out automatically; those \
                       would not come back (integrations = false leaves nothing out)";
 
@@ -114,7 +114,7 @@ pub(super) fn build(
     })
 }
 
-/// What is left out of what is git's own.
+/// Returns the excludes for git's own files.
 fn of_git(dir: GitCoverage) -> &'static [&'static str] {
     match dir {
         GitCoverage::Full => &[],
@@ -123,7 +123,7 @@ fn of_git(dir: GitCoverage) -> &'static [&'static str] {
     }
 }
 
-/// A label out of the root's name that `used` does not hold yet.
+/// Makes a label from the root's name that `used` does not contain yet, and adds it there.
 pub(super) fn label(root: &Path, used: &mut Vec<String>) -> String {
     let name = root.file_name().map_or(&b"root"[..], |name| name.as_bytes());
     let mut stem = String::new();
@@ -145,7 +145,7 @@ pub(super) fn label(root: &Path, used: &mut Vec<String>) -> String {
     label
 }
 
-/// Automatic excludes that no earlier coverage of the same root had, and whether there was one.
+/// Returns the automatic excludes that no earlier coverage of the same root had, and true if there was such a coverage.
 pub(super) fn compare(coverage: &Coverage, previous: &[Coverage]) -> (Vec<ExcludeRule>, bool) {
     let same: Vec<&Coverage> = previous
         .iter()
@@ -168,7 +168,7 @@ pub(super) fn compare(coverage: &Coverage, previous: &[Coverage]) -> (Vec<Exclud
     )
 }
 
-/// Sorted, each once, and none below another.
+/// Sorts the paths, and removes duplicates and paths below another one.
 fn outermost(mut paths: Vec<RelPath>) -> Vec<RelPath> {
     paths.sort();
     let mut kept: Vec<RelPath> = Vec::new();
@@ -181,7 +181,7 @@ fn outermost(mut paths: Vec<RelPath>) -> Vec<RelPath> {
     kept
 }
 
-/// Whether a tracked path is there; an error when it leads through a link.
+/// Returns true if a tracked path exists, and an error if it leads through a link.
 fn exists(root: &Path, path: &RelPath) -> Result<bool, ContractError> {
     for parent in path.ancestors().filter(|parent| !parent.is_root()) {
         let link = parent.on_host(root);
@@ -195,17 +195,17 @@ fn exists(root: &Path, path: &RelPath) -> Result<bool, ContractError> {
     Ok(kind_of(&path.on_host(root)).is_some())
 }
 
-/// What lies at a host path, itself and not what it leads to.
+/// Returns the kind of the node at a host path; links are not followed.
 pub(super) fn kind_of(path: &Path) -> Option<NodeKind> {
     Some(platform::stat_path(path).ok()??.kind)
 }
 
-/// What is not there counts as a directory: that is what `paths` is for.
+/// Returns true for a directory and for a missing path, because `paths` is meant for directories.
 fn is_dir(root: &Path, path: &RelPath) -> bool {
     kind_of(&path.on_host(root)).is_none_or(|kind| kind == NodeKind::Directory)
 }
 
-/// Whether an automatic exclude would hide a path that the operator asked to track. Then the operator's word stands.
+/// Returns true if an automatic exclude would hide a path that the operator asked to track. Such an exclude is dropped.
 fn hides(root: &Path, rule: &ExcludeRule, tracked: &[RelPath]) -> Result<bool, PatternError> {
     let matcher = Matcher::new(&Coverage::of_rules(std::slice::from_ref(rule)))?;
     let excluded = |path: &RelPath| {

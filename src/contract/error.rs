@@ -1,4 +1,4 @@
-//! Why no contract can be made. Each text names the mount or path, and what to do.
+//! Errors that keep jackin from making a contract. Each text names the mount or path, and what to do.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use super::{BroadReason, PatternError};
 use crate::config::{ConfigError, Unread, ValueSource, shown};
 use crate::platform::remote::ADDRESSES;
 
-/// Why no contract can be made.
+/// Reason that no contract can be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ContractError {
     /// A configuration file or a flag is wrong.
@@ -18,7 +18,7 @@ pub enum ContractError {
         "{scheme}://… is no address of a mount: those are {ADDRESSES}, and the path is always written out"
     )]
     Address {
-        /// What stands before `://`. The rest may hold a password and is not repeated.
+        /// Text before `://`. The rest may hold a password and is not repeated.
         scheme: String,
     },
     /// No target, and the current directory belongs to no workspace.
@@ -31,33 +31,33 @@ pub enum ContractError {
         /// The current directory.
         current: PathBuf,
     },
-    /// The target is a container of jackin's that has no workspace.
+    /// The target is a jackin container that has no workspace.
     #[error("jackin's container {container:?} has no workspace; name the directory that its agent works on")]
     NoWorkspaceOfContainer {
         /// Its name.
         container: String,
     },
-    /// The target is a container of jackin's, and what is written down of it cannot be read.
+    /// The target is a jackin container, and jackin's record of it cannot be read.
     #[error(
         "what jackin wrote down of this container cannot be read: {}: {}; name its workspace instead",
         shown(&.0.path.to_path()),
         .0.reason
     )]
     ContainerUnread(Unread),
-    /// A mount is not there.
+    /// A mount does not exist.
     #[error("the mount {} ({configured}) does not exist", shown(path))]
     Missing {
         /// Host path.
         path: PathBuf,
-        /// Where it is configured.
+        /// Source of the mount's configuration.
         configured: ValueSource,
     },
-    /// A mount cannot be looked at or listed.
+    /// A mount cannot be read or listed.
     #[error("the mount {} ({configured}) cannot be read: {source}", shown(path))]
     Unreadable {
         /// Host path.
         path: PathBuf,
-        /// Where it is configured.
+        /// Source of the mount's configuration.
         configured: ValueSource,
         /// The system's reason.
         source: io::Error,
@@ -68,7 +68,7 @@ pub enum ContractError {
         /// Host path.
         path: PathBuf,
     },
-    /// A mount takes in more than anybody means to hand over.
+    /// A mount is too broad to be captured without `--allow-broad`.
     #[error(
         "the mount {} {}; choose a smaller directory, or give --allow-broad",
         shown(root),
@@ -77,7 +77,7 @@ pub enum ContractError {
     Broad {
         /// Canonical root.
         root: PathBuf,
-        /// Why, at least one.
+        /// Reasons, at least one.
         reasons: Vec<BroadReason>,
     },
     /// A mount is one of the operator's secrets.
@@ -117,7 +117,7 @@ pub enum ContractError {
         /// The store.
         store: PathBuf,
     },
-    /// Snapshots of file systems are required, and one cannot be had.
+    /// File-system snapshots are required, and a mount cannot be frozen.
     #[error(
         "native = \"require\" ({required}), and {} cannot be frozen by a snapshot of its file system: {why}",
         shown(root)
@@ -125,23 +125,23 @@ pub enum ContractError {
     NotFrozen {
         /// Canonical root.
         root: PathBuf,
-        /// Who requires it.
+        /// Source of the requirement.
         required: ValueSource,
-        /// Why it cannot.
+        /// Reason that the root cannot be frozen.
         why: String,
     },
-    /// Contents that stay in snapshots of file systems would be missing where the store is copied to.
+    /// Contents that stay in file-system snapshots would be missing from the replica.
     #[error(
         "native = \"require\" ({required}) keeps contents in snapshots of file systems, and those are not copied to where replicate \
          ({replicated}) says"
     )]
     KeptAndReplicated {
-        /// Who requires them.
+        /// Source of the requirement.
         required: ValueSource,
-        /// Who says that the store is copied.
+        /// Source of the setting that the store is replicated.
         replicated: ValueSource,
     },
-    /// Without it the operator's secrets cannot be found.
+    /// The home directory is unknown, so the operator's secrets cannot be found.
     #[error("the home directory is not known, so the secrets in it cannot be withheld; set HOME")]
     NoHome,
     /// There is no place for the store.

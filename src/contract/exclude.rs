@@ -9,17 +9,16 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::STAGING_PREFIX;
 use crate::model::{ByteString, Coverage, ExcludeRule, RelPath, WithheldPath, WithheldReason};
 
-/// What a coverage says about a path.
+/// Verdict of a coverage on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict<'a> {
-    /// It is inside.
+    /// Inside the coverage.
     Covered,
-    /// This exclude leaves it out.
+    /// Excluded by this rule.
     Excluded(&'a ExcludeRule),
-    /// It never enters an archive.
+    /// Skipped for this reason; the path never enters an archive.
     Withheld(WithheldReason),
-    /// The coverage tracks other directories only. The directories above those are also outside, see
-    /// [`Matcher::is_on_the_way`].
+    /// Outside the tracked paths. The directories above those are also outside, see [`Matcher::is_on_the_way`].
     OutsideTracked,
 }
 
@@ -126,7 +125,7 @@ impl Matcher {
         self.verdict(path, is_dir)
     }
 
-    /// Whether a tracked path lies strictly below `path`, so that a walk must go through it without taking the rest.
+    /// Returns true if a tracked path lies strictly below `path`. A walk must then go through it without taking the rest.
     #[must_use]
     pub fn is_on_the_way(&self, path: &RelPath) -> bool {
         self.tracked
@@ -161,7 +160,7 @@ impl Matcher {
             .filter(|withheld| path.is_within(&withheld.path));
         // The innermost place names the reason.
         let hit = hits.max_by_key(|withheld| withheld.path.as_bytes().len());
-        // That there is a directory is no secret, and what lies in it needs one to come back to.
+        // The existence of a directory is no secret, and a restore of its contents needs the directory.
         let is_open = |reason: &WithheldReason| is_dir && reason.is_private();
         hit.map(|withheld| withheld.reason)
             .filter(|reason| !is_open(reason))

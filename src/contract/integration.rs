@@ -12,18 +12,18 @@ use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
 use crate::platform::NodeKind;
 use crate::platform::remote::above;
 
-/// What is automatic about a mount.
+/// Automatic excludes of a mount, and the warnings about them.
 #[derive(Debug, Default)]
 pub struct Detected {
-    /// What is left out.
+    /// Excludes that apply.
     pub excludes: Vec<ExcludeRule>,
-    /// What would be, and is not, because git tracks files in it.
+    /// Excludes that do not apply, because git tracks files in the excluded directories.
     pub kept: Vec<KeptExclude>,
-    /// What the operator wants to be told.
+    /// Warnings for the operator.
     pub warnings: Vec<StackWarning>,
 }
 
-/// The automatic excludes of the mount at `root`: those that are built in, and `defined`.
+/// Returns the automatic excludes of the mount at `root`, from the built-in integrations and from `defined`.
 #[must_use]
 pub fn detect(root: &Path, defined: &[Integration]) -> Detected {
     let mut found = Detected::default();
@@ -61,7 +61,7 @@ pub fn detect(root: &Path, defined: &[Integration]) -> Detected {
     found
 }
 
-/// Keeps the directories in which git tracks files: what somebody put under version control is not made again by a tool.
+/// Removes the excludes of directories in which git tracks files, because a tool does not recreate such files.
 pub(super) fn keep_tracked(
     found: &mut Detected,
     tracked: impl IntoIterator<Item = RelPath>,
@@ -89,7 +89,7 @@ pub(super) fn keep_tracked(
     Ok(())
 }
 
-/// Whether there is something at `path` that is no directory, and so is not what the tool would make.
+/// Returns true if `path` exists and is not a directory, so that the tool cannot have made it.
 fn is_something_else(path: &Path) -> bool {
     // Without a trailing slash, which would follow a link; and not by its parts, which would change an address.
     let path = match (above(path), path.file_name()) {

@@ -50,13 +50,13 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// The coverage of every mount that is captured, in the order of the configuration, and that of agents' state.
+    /// Returns the coverages of all captured mounts, in the order of the configuration, and that of agents' state.
     pub fn coverages(&self) -> impl Iterator<Item = &Coverage> {
         let mounts = self.mounts.iter().filter_map(|mount| mount.coverage.as_ref());
         mounts.chain(self.state.iter().filter_map(|state| state.coverage.as_ref()))
     }
 
-    /// Whether all of it is frozen for a capture, so that a command can begin before its baseline is stored.
+    /// Returns true if all coverages are frozen for a capture. A command can then begin before its baseline is stored.
     #[must_use]
     pub fn is_frozen(&self) -> bool {
         let mut coverages = self.coverages().peekable();
@@ -322,7 +322,7 @@ pub enum BroadReason {
 }
 
 impl BroadReason {
-    /// For a sentence that begins with the mount.
+    /// Returns the predicate of a sentence that begins with the mount.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

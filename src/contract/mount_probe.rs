@@ -1,4 +1,4 @@
-//! What a configured mount turns out to be on this host, and why one is never captured on its own.
+//! Probe of a configured mount on this host, and the reasons that one is never captured on its own.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ use crate::model::{ByteString, ground};
 use crate::platform::remote::machine_of;
 use crate::platform::{self, NodeKind};
 
-/// What a mount turned out to be on this host.
+/// Configured mount as found on this host.
 pub(super) struct Seen<'a> {
     pub(super) config: &'a MountConfig,
     pub(super) root: PathBuf,
-    /// Where that lies, in terms in which mounts can be compared: one directory of another machine may have several addresses.
+    /// Root in a form in which mounts can be compared: one directory of another machine may have several addresses.
     pub(super) ground: PathBuf,
     pub(super) kind: Kind,
-    /// Of an isolated mount: in which containers it lies, and which files could not be read.
+    /// Candidate containers of an isolated mount and unreadable files, if its container is not known.
     pub(super) isolated: Option<NotCovered>,
     /// The container whose copy of an isolated mount `root` is.
     pub(super) container: Option<String>,
@@ -31,7 +31,7 @@ pub(super) enum Kind {
 }
 
 impl Seen<'_> {
-    /// Whether a mode that captures files would capture it.
+    /// Returns true if a mode that captures files would capture the mount.
     pub(super) fn is_capturable(&self) -> bool {
         self.kind == Kind::Directory && !self.config.readonly && self.isolated.is_none()
     }
@@ -97,8 +97,8 @@ pub(super) fn look<'a>(
     Ok(seen)
 }
 
-/// Where a mount lies, the container that has it for itself, and why it is not known where. With several containers, and with a file
-/// that may tell of another, nobody can tell whose session this is, and what the others write must not be taken for its work.
+/// Returns the path of a mount, the container that has it for itself, and the reason if that is unknown. With several containers,
+/// or a file that may name another, the session's container is ambiguous. Writes by the others must not count as its work.
 fn place(config: &MountConfig, isolated: &Isolated) -> (PathBuf, Option<String>, Option<NotCovered>) {
     if config.isolation == Isolation::Shared {
         return (config.src.clone(), None, None);
@@ -116,7 +116,7 @@ fn place(config: &MountConfig, isolated: &Isolated) -> (PathBuf, Option<String>,
     }
 }
 
-/// Why a mount is never captured on its own; `None` when it could be.
+/// Returns the state of a mount that is never captured on its own; `None` if it could be.
 pub(super) fn uncaptured(mount: &Seen<'_>) -> Option<MountState> {
     if let Some(reason) = &mount.isolated {
         return Some(not_covered(reason.clone()));

@@ -1,4 +1,4 @@
-//! Whether captures of a mount can read a snapshot of its file system, and where that would lie. It only looks.
+//! Plans for captures that read a snapshot of a mount's file system, and the place of that snapshot. Nothing is created here.
 
 use std::path::{Path, PathBuf};
 
@@ -8,72 +8,72 @@ use crate::platform::remote::{Address, Spot, above};
 use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind, Stat};
 use crate::process::Freezer;
 
-/// How the names of snapshots of claims begin, and those of ZFS behind their `@`.
+/// Name pattern of snapshots of claims, and of ZFS snapshots after their `@`.
 pub(super) const VOLUME_SNAPSHOTS: &str = "jackin-recovery-…";
-/// How the names of directories end that hold snapshots of file systems.
+/// Name suffix of directories that hold file-system snapshots.
 pub const FROZEN_SUFFIX: &str = "-frozen";
 
-/// How a mount is frozen.
+/// Plan for freezing a mount.
 #[derive(Clone, Debug)]
 pub struct NativePlan {
-    /// What the operator has to be allowed to do for it, as `kubectl auth can-i` takes it; nothing on this machine.
+    /// Permissions that the operator needs, in the form of `kubectl auth can-i`; empty on this machine.
     pub permissions: Vec<String>,
-    /// Where the mount's root is in what is frozen.
+    /// Path of the mount's root within the source.
     pub inner: RelPath,
-    /// What is frozen.
+    /// Source of the snapshot.
     pub source: NativeSource,
 }
 
-/// What is frozen.
+/// Source of a file-system snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NativeSource {
     /// A btrfs subvolume.
     Subvolume {
         /// Its top.
         top: PathBuf,
-        /// Where its snapshot goes.
+        /// Place for its snapshot.
         place: FrozenPlace,
     },
     /// A ZFS dataset.
     Dataset {
         /// Its name.
         name: String,
-        /// Where it is mounted.
+        /// Its mount point.
         mountpoint: PathBuf,
     },
     /// A claim in a cluster.
     Claim {
-        /// Which.
+        /// Its address.
         spot: Spot,
         /// Its id.
         uid: String,
-        /// The `VolumeSnapshotClass`; none: the cluster decides.
+        /// The `VolumeSnapshotClass`; `None` if the cluster decides.
         class: Option<String>,
     },
 }
 
-/// Where a snapshot of a subvolume goes.
+/// Place for a snapshot of a subvolume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrozenPlace {
-    /// Into the store.
+    /// In the store.
     Store,
-    /// Into a directory of ours in this one, beside the mount.
+    /// In a jackin directory below this one, beside the mount.
     Beside(PathBuf),
 }
 
-/// Why a mount cannot be frozen.
+/// Reason that a mount cannot be frozen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotFrozen {
-    /// Its file system, when that can make snapshots of itself.
+    /// Kind of its file system; `None` if that makes no snapshots.
     pub kind: Option<NativeKind>,
-    /// In words.
+    /// Reason in words.
     pub why: String,
 }
 
-/// How the mount at `root` is frozen. `mounts`: what is never started lies there.
+/// Plans how to freeze the mount at `root`. Programs that lie in `mounts` are never started.
 ///
 /// # Errors
-/// Why it is not.
+/// If the mount cannot be frozen, with the reason.
 pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Result<NativePlan, NotFrozen> {
     if let Some((Address::Claim(spot), inner)) = Address::split(root) {
         return claim(spot, &inner, mounts);
@@ -84,10 +84,10 @@ pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Res
         return Err(not("its file system makes none".to_owned()));
     };
     let freezer = Freezer::find(kind, mounts).ok_or_else(|| not(kind.missing()))?;
-    // A snapshot does not have what is mounted, but what lies hidden below it.
+    // A snapshot lacks the contents of mounts below, and contains the files that they hide.
     let mut below = platform::mounts_below(root);
     if let (NativeKind::Zfs, Ok(below)) = (kind, &mut below) {
-        // Where ZFS shows its snapshots, once somebody looked.
+        // ZFS shows its snapshots here after the first access.
         below.retain(|path| !path.starts_with(root.join(".zfs")));
     }
     match below {
@@ -119,7 +119,7 @@ pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Res
     })
 }
 
-/// How a claim is frozen. `inner`: the path in its volume.
+/// Plans how to freeze a claim; `inner` is the path in its volume.
 fn claim(spot: Spot, inner: &Path, mounts: &[PathBuf]) -> Result<NativePlan, NotFrozen> {
     let kind = NativeKind::Volume;
     let not = |why: String| NotFrozen {
@@ -141,10 +141,10 @@ fn claim(spot: Spot, inner: &Path, mounts: &[PathBuf]) -> Result<NativePlan, Not
     })
 }
 
-/// Freezes a coverage when that can be done, and says so in it. `None` where its file system makes no snapshots of itself.
+/// Freezes a coverage if that is possible, and records it there. Returns `None` if its file system makes no snapshots.
 ///
 /// # Errors
-/// Why it cannot be done although it is required.
+/// If freezing is required but impossible, with the reason.
 pub(super) fn agree(
     coverage: &mut Coverage,
     required: bool,
@@ -170,7 +170,7 @@ pub(super) fn agree(
         }
     };
     if required {
-        // What is kept for long must hold nothing that the operator was told stays out.
+        // A long-lived snapshot must not contain files that the contract promises to leave out.
         if !plan.inner.is_root() {
             let what = match &plan.source {
                 NativeSource::Claim { .. } => "the whole claim",
@@ -218,7 +218,7 @@ pub(super) fn agree(
     }))
 }
 
-/// The subvolume that `root` lies in, and where a snapshot of it can go.
+/// Returns the subvolume that `root` lies in, and a place for its snapshot.
 fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource), String> {
     let facts = |path: &Path| platform::stat_path(path).ok().flatten();
     let own = facts(root).ok_or("it cannot be looked at")?;
@@ -232,7 +232,7 @@ fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource
     if own_uid != 0 && owner != Some(own_uid) {
         return Err(format!("the subvolume {} is another user's", top.display()));
     }
-    // Who cannot remove a snapshot makes none.
+    // Without the right to remove a snapshot, jackin makes none.
     if own_uid != 0 && !platform::has_mount_option(top, "user_subvol_rm_allowed") {
         return Err(
             "only root can remove a snapshot there; the mount option user_subvol_rm_allowed lets its owner"
@@ -244,14 +244,14 @@ fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource
             |stat: Stat| stat.kind == NodeKind::Directory && own.place.1 != 0 && stat.place.1 == own.place.1;
         facts(directory).is_some_and(same) && platform::may_write(directory)
     };
-    // Whoever else may write there could put something else in our place.
+    // Other users with write access there could replace the snapshot's directory.
     let is_ours = |directory: &Path| {
         facts(directory).is_some_and(|stat| {
             let others = if own_uid == 0 { 0o022 } else { 0o002 };
             [0, own_uid].contains(&stat.uid) && stat.mode & others == 0
         })
     };
-    // The store need not be there yet.
+    // The store may not exist yet.
     let store = store.and_then(|store| store.ancestors().find(|path| facts(path).is_some()));
     let place = match (store, above(root)) {
         (Some(store), _) if fits(store) => FrozenPlace::Store,
@@ -267,7 +267,7 @@ fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource
     Ok((top.clone(), NativeSource::Subvolume { top, place }))
 }
 
-/// The name of the directory beside a mount that holds snapshots of file systems; `letters` are those of the capture.
+/// Returns the name of the directory beside a mount that holds file-system snapshots; `letters` belong to the capture.
 #[must_use]
 pub fn frozen_name(root: &Path, letters: &str) -> String {
     format!("{}{letters}{FROZEN_SUFFIX}", staging_prefix(root))

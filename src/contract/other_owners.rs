@@ -15,10 +15,10 @@ use crate::mount::{MountError, Root};
 use crate::platform::remote::{actor_near, ask, is_elsewhere, place_there};
 use crate::platform::{self, NodeKind, Stat, parallel};
 
-/// Enough for an honest picture within about a second.
+/// Number of entries that can be counted within about a second.
 pub const MAX_VISITED: u64 = 200_000;
 
-/// Who asks: ids as the kernel judges files by.
+/// Ids of a user, as the kernel compares them with those of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Effective user id.
@@ -28,7 +28,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity of this process.
+    /// Returns the identity of this process.
     #[must_use]
     pub fn current() -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Identity {
         }
     }
 
-    /// Who acts at `root`: on another machine somebody else.
+    /// Returns the identity that acts at `root`; on another machine it is a different user.
     #[must_use]
     pub fn at(root: &Path) -> Self {
         match actor_near(root) {
@@ -46,7 +46,7 @@ impl Identity {
         }
     }
 
-    /// Whether the mode bits grant `bits` (4 read, 2 write, 1 search). ACLs are not asked.
+    /// Returns true if the mode bits grant `bits` (4 read, 2 write, 1 search). ACLs are ignored.
     fn may(&self, stat: &Stat, bits: u32) -> bool {
         let shift = if stat.uid == self.uid {
             6
@@ -58,7 +58,7 @@ impl Identity {
         self.uid == 0 || (stat.mode >> shift) & bits == bits
     }
 
-    /// Whether this user can remove or rename what lies in a directory (unlink(2): the sticky bit keeps it to owners).
+    /// Returns true if this user can remove or rename an entry of a directory (unlink(2): the sticky bit keeps it to owners).
     fn may_replace(&self, directory: &Stat, entry: &Stat) -> bool {
         const STICKY: u32 = 0o1000;
         let sticky = directory.mode & STICKY != 0 && directory.uid != self.uid && entry.uid != self.uid;
@@ -100,7 +100,7 @@ pub fn count_foreign(coverage: &Coverage, identity: &Identity, limit: u64) -> Re
                 ..Foreign::default()
             });
         }
-        // What is gone has nothing to be counted.
+        // A missing root has no entries to count.
         Err(_) => return Ok(Foreign::default()),
     };
     let top = root.stat();
@@ -118,14 +118,14 @@ pub fn count_foreign(coverage: &Coverage, identity: &Identity, limit: u64) -> Re
     Ok(parts.into_iter().fold(Foreign::default(), Foreign::plus))
 }
 
-/// What is asked of this program on another machine: the coverage of a root there, and the bound.
+/// Request to this program on another machine: the coverage of a root there, and the limit.
 #[derive(Serialize, Deserialize)]
 struct Question {
     coverage: Coverage,
     limit: u64,
 }
 
-/// The count as this program makes it where the root lies; there nothing has to be sent of what is fine.
+/// Returns the count that this program makes on the root's own machine, so that no entries are sent; `None` if it cannot.
 fn counted_there(coverage: &Coverage, limit: u64) -> Option<Foreign> {
     let root = coverage.root.to_path();
     let place = place_there(&root)?;
@@ -137,10 +137,10 @@ fn counted_there(coverage: &Coverage, limit: u64) -> Option<Foreign> {
     serde_json::from_slice(&ask(&root, [&[COUNT], question.as_slice()].concat())?).ok()
 }
 
-/// The first byte of a question for a count.
+/// First byte of a request for a count.
 pub const COUNT: u8 = b'f';
 
-/// Answers such a question, behind its first byte, by whoever acts here. `None`: it is not understood.
+/// Answers such a request, without its first byte, as the current user; `None` if it is invalid or the count fails.
 #[must_use]
 pub fn answer(question: &[u8]) -> Option<Vec<u8>> {
     let Question { coverage, limit } = serde_json::from_slice(question).ok()?;
@@ -191,7 +191,7 @@ impl Count<'_> {
         };
         for (name, child) in children {
             found.visited += 1;
-            // What cannot be looked at needs no counting.
+            // An entry that cannot be read counts only as visited.
             if let (Ok(name), Ok(child)) = (Name::new(&name), child) {
                 self.entry(&stat, path.join(&name), child, below, found);
             }
@@ -203,7 +203,7 @@ impl Count<'_> {
         ControlFlow::Continue(())
     }
 
-    /// What is in a directory, as far as there is room for it, and whether there is more.
+    /// Returns the children of a directory, as far as the limit allows, and true if there are more.
     fn children(&self, path: &RelPath) -> io::Result<(Children, bool)> {
         let dir = self.root.dir(path)?;
         let room = |all: usize| {

@@ -16,15 +16,15 @@ use crate::environment::Environment;
 use crate::model::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 use crate::platform::remote::{copied_near, helper_near, lacks_near};
 
-/// Gives the paths below a directory that git tracks, when it is the work tree of a repository; `None` when it cannot tell.
+/// Function that returns the paths that git tracks below a directory, if it is a repository's work tree; `None` if unknown.
 pub type TrackedByGit = fn(&Path) -> Option<Vec<RelPath>>;
 
-/// What the operator allows on the command line beyond the configuration, and who can be asked.
+/// Options of the command line that go beyond the configuration, and the query to git.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// `--allow-broad`
     pub allow_broad: bool,
-    /// What git tracks is not left out automatically.
+    /// Query for the paths that git tracks, which are not excluded automatically.
     pub in_git: Option<TrackedByGit>,
     /// `--checkpoint-every`, in seconds.
     pub checkpoint_every: Option<u64>,
@@ -132,8 +132,8 @@ pub fn resolve(
     })
 }
 
-/// Marks the automatic excludes that the last baselines did not have. Which baselines those are is known only when the contract has its
-/// roots, and making it reads git's index: so it is not made again for them.
+/// Marks the automatic excludes that the last baselines did not have. The baselines are known only once the contract has its
+/// roots. Making the contract again for them would read git's index twice.
 pub fn mark_new(contract: &mut Contract, previous: &[Coverage]) {
     for mount in &mut contract.mounts {
         if let Some(coverage) = &mount.coverage {
@@ -142,7 +142,7 @@ pub fn mark_new(contract: &mut Contract, previous: &[Coverage]) {
     }
 }
 
-/// What must not be captured, or not without the operator's word.
+/// Refuses a mount that must not be captured, or only if the operator allows it.
 fn refuse(
     mount: &Seen<'_>,
     resolved: &Resolved,
@@ -171,8 +171,8 @@ fn refuse(
     Ok(())
 }
 
-/// The mounts whose git repositories are recorded in a mode that captures no file: those that it would capture, but for the
-/// broad ones, which are too much to look through.
+/// Returns the mounts whose git repositories are recorded in a mode that captures no file. They are the mounts that would be
+/// captured, except the broad ones, which are too large to search.
 fn watched(
     seen: &[Seen<'_>],
     resolved: &Resolved,
@@ -195,7 +195,7 @@ fn watched(
     Ok(found)
 }
 
-/// The terms of all mounts in a mode that captures files.
+/// Returns the terms of all mounts in a mode that captures files.
 fn captured(
     seen: &[Seen<'_>],
     resolved: &Resolved,
@@ -298,7 +298,7 @@ fn freeze(
     if let Some(state) = state
         && let Some(coverage) = &mut state.coverage
     {
-        // With what is kept for long nothing goes that nobody asked to keep.
+        // A long-lived snapshot must not contain files that the operator did not ask to keep.
         if !required {
             state.native = native::agree(coverage, false, places.store(), &roots).unwrap_or_default();
         }
@@ -306,8 +306,8 @@ fn freeze(
     Ok(())
 }
 
-/// Where a read-only mount lies in a writable one, when the agent meets it there too: then it lies over the same place
-/// inside the container, and the agent cannot write it through the outer mount either.
+/// Returns the path of a read-only mount in a writable one, if it lies at the same place inside the container. There it covers
+/// the outer mount, so the agent cannot write it through that one either.
 fn shielded(inner: &Seen<'_>, outer: &Seen<'_>) -> Option<RelPath> {
     let below = inner.ground.strip_prefix(&outer.ground).ok()?;
     let (inside, outside) = (inner.config.dst.as_ref()?, outer.config.dst.as_ref()?);
@@ -318,7 +318,7 @@ fn shielded(inner: &Seen<'_>, outer: &Seen<'_>) -> Option<RelPath> {
     path.filter(|_| inner.config.readonly && !outer.config.readonly && same_place)
 }
 
-/// What becomes of a mount that lies within a captured one.
+/// Returns the state of a mount that lies within a captured one.
 fn within(mount: &Seen<'_>, outer: &coverage::Built) -> MountState {
     let label = outer.coverage.label.clone();
     let covered = MountState::CoveredBy {
@@ -371,7 +371,7 @@ fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
     }
 }
 
-/// Host paths at and below which a restore of this coverage may write.
+/// Returns the host paths at and below which a restore of this coverage may write.
 fn overwritten(coverage: &Coverage) -> Vec<ByteString> {
     let root: &Path = &coverage.root.to_path();
     if coverage.tracked.is_empty() {

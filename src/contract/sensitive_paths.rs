@@ -30,10 +30,10 @@ const SECRETS: &[&str] = &[
 /// Most directories of one secret place that are compared with a root.
 const MAX_INSIDE: usize = 1000;
 
-/// More links in one secret directory than anybody plants by hand.
+/// Limit of entries in one secret directory that are examined for links.
 const MAX_LINKED: usize = 1000;
 
-/// What is known of the host, all links followed.
+/// Sensitive places of the host, with all links followed.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     home: Option<PathBuf>,
@@ -43,7 +43,7 @@ pub(super) struct Places {
     /// Files elsewhere that a secret directory links to, as dotfile tools arrange it.
     linked: Vec<PathBuf>,
     credentials: Vec<PathBuf>,
-    /// Where jackin keeps its containers.
+    /// Directory of jackin's containers.
     data: Option<PathBuf>,
 }
 
@@ -60,7 +60,7 @@ impl Places {
                 links_in(&place, &mut linked);
                 push(&mut secrets, place);
             }
-            // They are withheld even where the operator has his own secrets captured.
+            // These are skipped even if the operator captures their own secrets.
             let is_own = |name: &&str| SECRETS.iter().any(|secret| Path::new(name).starts_with(secret));
             for name in agent_paths::secrets().filter(|name| !is_own(name)) {
                 push(&mut credentials, real.join(name));
@@ -79,7 +79,7 @@ impl Places {
         }
     }
 
-    /// Credentials of agents that lie at, above or below `root`.
+    /// Returns the agents' credentials that lie at, above or below `root`.
     fn credentials_for(&self, root: &Path) -> Vec<PathBuf> {
         let mut all = self.credentials.clone();
         let Some(data) = &self.data else { return all };
@@ -98,14 +98,14 @@ impl Places {
         all
     }
 
-    /// The credential that `root` is, or lies within.
+    /// Returns the credential that `root` is, or lies within.
     pub(super) fn credential_around(&self, root: &Path) -> Option<PathBuf> {
         let all = self.credentials_for(root).into_iter();
         let mut all = all.filter(|place| Some(place) != self.data.as_ref());
         all.find(|place| root.starts_with(place) || is_inside(root, place))
     }
 
-    /// Where the store is or will be.
+    /// Returns the directory of the store, which may not exist yet.
     pub(super) fn store(&self) -> Option<&Path> {
         self.store.as_deref()
     }
@@ -114,18 +114,18 @@ impl Places {
         self.home.is_some()
     }
 
-    /// The secret that `root` is, or lies within.
+    /// Returns the secret that `root` is, or lies within.
     pub(super) fn secret_around(&self, root: &Path) -> Option<PathBuf> {
         let there = secrets_near(root);
         let all = || self.secrets.iter().chain(&there);
-        // The path that people know it by is named, where there is one.
+        // The familiar path is reported, if there is one.
         let by_path = all().find(|place| root.starts_with(place));
         by_path
             .or_else(|| all().find(|place| is_inside(root, place)))
             .cloned()
     }
 
-    /// Why `root` is more than anybody means to hand over.
+    /// Returns the reasons that `root` is too broad; empty if it is not.
     pub(super) fn broad(&self, root: &Path) -> Vec<BroadReason> {
         let own = Identity::of(root);
         let is_same = |at: &Path| own.is_some_and(|own| Identity::of(at) == Some(own));
@@ -167,7 +167,7 @@ impl Places {
         there
     }
 
-    /// What lies strictly below `root` and must not enter an archive, sorted.
+    /// Returns the paths strictly below `root` that must not enter an archive, sorted.
     pub(super) fn withheld(&self, root: &Path, keep_secrets: bool) -> Vec<WithheldPath> {
         let mut withheld: Vec<WithheldPath> = Vec::new();
         let store = self.store.iter().map(|place| (place, WithheldReason::Store));
@@ -240,7 +240,7 @@ fn shown_below(root: Option<Identity>, place: &Path) -> Option<RelPath> {
     below(above, place)
 }
 
-/// The secret places of who acts on the other machine that `root` lies on.
+/// Returns the secret places of the acting user on the other machine that `root` lies on.
 fn secrets_near(root: &Path) -> Vec<PathBuf> {
     let home = home_near(root);
     home.iter()
@@ -248,7 +248,7 @@ fn secrets_near(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether it is the root of a machine's file system.
+/// Returns true for the root of a machine's file system.
 fn is_top(root: &Path) -> bool {
     match Address::split(root) {
         // A volume is no machine.
@@ -257,7 +257,7 @@ fn is_top(root: &Path) -> bool {
     }
 }
 
-/// The path of `place` below `root`; `None` when it is not strictly below.
+/// Returns the path of `place` below `root`; `None` if it is not strictly below.
 pub(super) fn below(root: &Path, place: &Path) -> Option<RelPath> {
     let rest = place.strip_prefix(root).ok()?;
     RelPath::new(rest.as_os_str().as_bytes())
@@ -265,7 +265,7 @@ pub(super) fn below(root: &Path, place: &Path) -> Option<RelPath> {
         .filter(|path| !path.is_root())
 }
 
-/// Regular files that links directly in `directory` lead to.
+/// Adds the regular files that links directly in `directory` lead to.
 fn links_in(directory: &Path, linked: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;

@@ -1,5 +1,5 @@
-//! Where a restore keeps what is its own: the names of staging directories, and of those that excluded directories lie aside in.
-//! Whoever reads such a place from the store asks here whether it can be one: what is in it may be removed.
+//! Names of a restore's staging directories, and of directories that hold excluded directories set aside. A place read from the
+//! store must be checked here first, because its contents may be removed.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -7,19 +7,19 @@ use std::path::Path;
 use crate::model::{Digest, StagePlace};
 use crate::platform::remote::above;
 
-/// A restore stages new content in directories with such names, beside the mount root or directly in it.
+/// Name prefix of directories in which a restore stages new content, beside the mount root or directly in it.
 pub const STAGING_PREFIX: &str = ".jackin-recovery-";
-/// How such a name ends when the directory stays: an excluded directory was set aside in it.
+/// Name suffix of a directory that stays, because an excluded directory was set aside in it.
 pub const ASIDE_SUFFIX: &str = "-aside";
 
-/// How the names of a mount's staging directories begin: each root has its own, for two roots may lie side by side.
+/// Returns the name prefix of a mount's staging directories. Each root has its own, for two roots may lie side by side.
 #[must_use]
 pub fn staging_prefix(root: &Path) -> String {
     let digest = Digest::of(root.as_os_str().as_bytes()).hex();
     format!("{STAGING_PREFIX}{}-", digest.get(..8).unwrap_or_default())
 }
 
-/// Whether a place is one that a restore into `root` makes; `aside`: one that stays.
+/// Returns true if a restore into `root` makes such a place; with `aside`, one that stays.
 #[must_use]
 pub fn is_staging_place(place: &StagePlace, root: &Path, aside: bool) -> bool {
     let beside = above(root).unwrap_or(root);

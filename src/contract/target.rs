@@ -1,4 +1,4 @@
-//! What the word TARGET means, and which configuration belongs to it.
+//! Meaning of the word TARGET, and the configuration that belongs to it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,16 +9,16 @@ use crate::config::{Config, ConfigError, Flags, JackinTerms, Resolved, jackin_in
 use crate::environment::Environment;
 use crate::platform::remote::{has_path, scheme_of};
 
-/// A target by its form alone; whether it exists is seen later.
+/// Target, classified by its form alone; its existence is checked later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// None was given: the workspace in whose mount the current directory lies.
+    /// No argument: the workspace whose mount contains the current directory.
     Here,
-    /// It has a `/`, or is `.` or `..`.
+    /// Argument that contains a `/`, or is `.` or `..`.
     Directory(PathBuf),
-    /// It has a `://`.
+    /// Argument that contains `://`.
     Remote(OsString),
-    /// Any other word: a workspace, or a container of jackin's, whose workspace is meant.
+    /// Any other word: a workspace, or a jackin container whose workspace is meant.
     Workspace(OsString),
 }
 
@@ -39,7 +39,7 @@ impl Target {
         }
     }
 
-    /// The configuration for this target.
+    /// Returns the configuration for this target.
     ///
     /// # Errors
     /// When the target is remote, no workspace has this name, none belongs to the current directory, or the
@@ -80,7 +80,7 @@ impl Target {
     }
 }
 
-/// The configuration of the workspace whose container goes by this name; `None` when jackin knows none.
+/// Returns the configuration of the workspace whose container has this name; `None` if jackin knows no such container.
 fn of_container(
     name: &str,
     config: &Config,
@@ -89,7 +89,7 @@ fn of_container(
 ) -> Option<Result<Resolved, ContractError>> {
     let found = jackin_instances(&environment.jackin_home()?);
     let Some(instance) = found.called(name) else {
-        // The file that would tell is there.
+        // The container's file exists but cannot be read.
         let mut unread = found.unread.into_iter();
         let own = unread.find(|unread| unread.container.as_deref() == Some(name));
         return own.map(|unread| Err(ContractError::ContainerUnread(unread)));

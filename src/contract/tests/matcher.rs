@@ -1,5 +1,5 @@
-//! What a coverage says about paths, against a table of expectations (the same that `git check-ignore` gives, except for
-//! `{a,b}`, which git does not know).
+//! Verdicts of a coverage on paths, against a table of expectations. They equal those of `git check-ignore`, except for `{a,b}`,
+//! which git does not know.
 
 use std::path::Path;
 
@@ -283,7 +283,7 @@ fn a_pattern_that_does_not_parse_is_named() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// A walk that stops at what is not covered sees exactly what a judgement of single paths gives.
+    /// Checks that a walk which stops at uncovered paths agrees with judging single paths.
     #[test]
     fn walking_down_and_asking_at_once_agree(
         patterns in proptest::collection::vec("!?/?[a-c*]{1,2}(/[a-c*]{1,2})?/?", 0..5),
@@ -309,7 +309,7 @@ proptest! {
         prop_assert_eq!(matcher.verdict_with_parents(&whole, is_dir), walked);
     }
 
-    /// Whatever the configuration lets through compiles, and judges any bytes without a panic.
+    /// Checks that every accepted pattern compiles, and judges any bytes without a panic.
     #[test]
     fn checked_patterns_compile(pattern in "[!#/\\\\*?\\[\\]{},. a-c\u{e9}-]{0,10}", path in proptest::collection::vec(1_u8.., 1..12)) {
         if crate::config::check_pattern(&pattern).is_ok() {

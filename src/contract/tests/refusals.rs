@@ -1,4 +1,4 @@
-//! What must not be captured: too broad mounts, the operator's secrets, the store.
+//! Mounts that must not be captured: too broad ones, the operator's secrets, the store.
 
 use super::{Host, only};
 use crate::contract::{BroadReason, ContractError, Options};
