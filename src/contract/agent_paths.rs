@@ -477,8 +477,7 @@ impl Rule {
     }
 }
 
-/// Returns the pattern with a class for each letter, so that it matches in any case. Every version that reads a snapshot's rules
-/// supports classes.
+/// Returns the pattern with a class for each letter, to match any case. Every version that reads the rules knows classes.
 fn in_any_case(pattern: &str) -> String {
     let mut out = String::new();
     let mut in_class = false;

@@ -19,25 +19,25 @@ pub enum AsideAct {
     Exchanged,
 }
 
-/// One that is to be done.
+/// A planned change of an excluded directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AsideStep {
     /// Below the mount root.
     pub path: RelPath,
-    /// What is done.
+    /// Kind of the change.
     pub act: AsideAct,
-    /// The directory of ours; what lies in it has the last part of the path as its name.
+    /// Holding directory; the object in it has the last part of the path as its name.
     pub place: StagePlace,
-    /// What is at the path before.
+    /// Object at the path before the step; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<Identity>,
-    /// What lies aside before.
+    /// Object in the holding directory before the step; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<Identity>,
 }
 
 impl AsideStep {
-    /// Where the directory lies aside, or lay, or will lie: its host path.
+    /// Returns the host path of the directory while it is set aside.
     #[must_use]
     pub fn lies(&self) -> PathBuf {
         let place = self.place.path();
@@ -47,7 +47,7 @@ impl AsideStep {
         }
     }
 
-    /// Whether something lies aside when it is done.
+    /// Returns true if the step leaves an object set aside.
     #[must_use]
     pub fn leaves(&self) -> bool {
         self.act != AsideAct::Back
@@ -74,7 +74,7 @@ pub struct AsideChange {
 }
 
 impl AsideChange {
-    /// What is told of a step that was done.
+    /// Returns the record of a step that was done.
     #[must_use]
     pub fn of(label: &str, step: &AsideStep) -> Self {
         let (live, aside) = match step.act {
@@ -92,13 +92,13 @@ impl AsideChange {
         }
     }
 
-    /// The directory of ours that it lies in, on the host.
+    /// Returns the host path of the holding directory.
     #[must_use]
     pub fn directory(&self) -> Option<PathBuf> {
         Some(self.place.to_path().parent()?.to_path_buf())
     }
 
-    /// Whether something lies aside since.
+    /// Returns true if the change left an object set aside.
     #[must_use]
     pub fn leaves(&self) -> bool {
         self.act != AsideAct::Back

@@ -69,7 +69,7 @@ impl From<&std::path::Path> for ByteString {
 }
 
 impl ByteString {
-    /// As a host path.
+    /// Returns the bytes as a host path.
     #[must_use]
     pub fn to_path(&self) -> std::path::PathBuf {
         use std::os::unix::ffi::OsStrExt as _;

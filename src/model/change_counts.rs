@@ -1,4 +1,4 @@
-//! What a step of a session changed: from one of its snapshots to the next.
+//! Counts of the paths that a step of a session changed, from one of its snapshots to the next.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -10,8 +10,8 @@ use super::{DecodeError, Digest, Directory, Entry, Gap, GapReason, Listing, Mani
 /// First bytes of a chunk and of a manifest list; the last byte is the version.
 const CHUNK_MAGIC: &[u8; 8] = b"JKRCHNK\x01";
 const LIST_MAGIC: &[u8; 8] = b"JKRLIST\x01";
-/// The version of those that hold an entry with inode flags. All others are written as version 1: an older program reads
-/// them, and what did not change keeps its digest.
+/// Version of chunks and lists that hold an entry with inode flags. All others are written as version 1: an older program reads
+/// them, and unchanged parts keep their digest.
 const WITH_FLAGS: u8 = 2;
 
 /// A boundary lies on average behind this many entries.
@@ -43,15 +43,14 @@ pub struct ManifestList {
     pub chunks: Vec<Digest>,
 }
 
-/// Which entries one chunk holds: from the first place up to the last, each an index of a directory and of an entry in
-/// it. The last entry is the one after the end.
+/// Range of entries in one chunk. Each end is an index of a directory and of an entry in it; the last one is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     first: (usize, usize),
     last: (usize, usize),
 }
 
-/// Where a manifest is cut into chunks. Each can then be encoded on its own.
+/// Cuts a manifest into runs, one for each chunk. Each can then be encoded on its own.
 #[must_use]
 pub fn runs(manifest: &Manifest) -> Vec<Run> {
     let mut runs = Vec::new();
@@ -84,14 +83,15 @@ pub fn runs(manifest: &Manifest) -> Vec<Run> {
     runs
 }
 
-/// Where to cut a directory that is larger than a chunk: behind its first boundary name, but not too early or late.
+/// Returns the position at which to cut a directory that is larger than a chunk: after its first boundary name, but not too early
+/// or late.
 fn split_point(entries: &[Entry]) -> usize {
     let window = entries.iter().take(MAX_ENTRIES).enumerate().skip(MIN_ENTRIES);
     let mut boundaries = window.filter(|(_, entry)| is_boundary(entry.name.as_bytes(), 1));
     boundaries.next().map_or(MAX_ENTRIES, |(at, _)| at + 1)
 }
 
-/// Whether the digest of a name says so, with a chance of `weight` in [`MEAN_ENTRIES`].
+/// Returns true if the digest of a name makes it a boundary, with a chance of `weight` in [`MEAN_ENTRIES`].
 fn is_boundary(name: &[u8], weight: u64) -> bool {
     let hash = blake3::hash(name);
     let [a, b, c, d, ..] = *hash.as_bytes();
@@ -99,7 +99,7 @@ fn is_boundary(name: &[u8], weight: u64) -> bool {
 }
 
 impl Run {
-    /// The chunk. `manifest` is the one that was cut.
+    /// Encodes the chunk; `manifest` is the one that was cut.
     #[must_use]
     pub fn encode(&self, manifest: &Manifest) -> Chunk {
         let mut bytes = CHUNK_MAGIC.to_vec();
@@ -120,14 +120,14 @@ impl Run {
     }
 }
 
-/// Puts the version into what begins with a magic.
+/// Sets the version in bytes that begin with a magic.
 fn set_version(bytes: &mut [u8], flagged: bool) {
     if let Some(version) = bytes.get_mut(CHUNK_MAGIC.len() - 1).filter(|_| flagged) {
         *version = WITH_FLAGS;
     }
 }
 
-/// Appends the entries `start..end` of a directory; gives whether one of them has inode flags.
+/// Appends the entries `start..end` of a directory; returns true if one of them has inode flags.
 fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) -> bool {
     put_bytes(out, dir.path.as_bytes());
     let listing = match dir.listing {
@@ -168,7 +168,7 @@ fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) -
 }
 
 impl ManifestList {
-    /// The encoding; its digest stands for the manifest.
+    /// Returns the encoding; its digest stands for the manifest.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = LIST_MAGIC.to_vec();
@@ -210,7 +210,7 @@ impl ManifestList {
         let mut directories: Vec<Arc<Directory>> = Vec::with_capacity(chunks.iter().map(Vec::len).sum());
         let mut more = false;
         for part in chunks.into_iter().flatten() {
-            // Nobody else holds it yet, so nothing is copied.
+            // The directory is not shared yet, so nothing is copied.
             match directories.last_mut().filter(|_| more).map(Arc::make_mut) {
                 Some(last) => {
                     if last.path != part.directory.path {
@@ -248,20 +248,20 @@ pub struct Part {
 }
 
 impl Part {
-    /// A directory that is whole.
+    /// Returns the part that is a whole directory.
     #[must_use]
     pub fn whole(directory: Arc<Directory>) -> Self {
         let more = false;
         Self { directory, more }
     }
 
-    /// What this chunk has of the directory.
+    /// Returns the part of the directory that lies in this chunk.
     #[must_use]
     pub fn part(&self) -> &Directory {
         &self.directory
     }
 
-    /// The directory; `None` when it goes on in the next chunk.
+    /// Returns the directory; `None` if it goes on in the next chunk.
     #[must_use]
     pub fn directory(&self) -> Option<&Arc<Directory>> {
         (!self.more).then_some(&self.directory)

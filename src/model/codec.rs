@@ -2,7 +2,7 @@
 
 use super::Time;
 
-/// Why stored bytes cannot be read. Always means damage or hostile input: our writer makes none of these.
+/// Reason that stored bytes cannot be read. It always means damage or hostile input: jackin writes no such bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The input ends inside a value.
@@ -14,7 +14,7 @@ pub enum DecodeError {
     /// A tag that this version does not know.
     #[error("unknown {what} {value}")]
     Tag {
-        /// What was read.
+        /// Kind of the tag.
         what: &'static str,
         /// Its value.
         value: u64,
@@ -25,7 +25,7 @@ pub enum DecodeError {
     /// Order, uniqueness or structure is wrong.
     #[error("{0}")]
     Structure(&'static str),
-    /// It was written by a newer version.
+    /// A newer version wrote it.
     #[error("format version {0} is newer than this program reads")]
     Newer(u64),
 }

@@ -1,5 +1,5 @@
-//! What a snapshot of one mount was asked to hold: frozen into its record, so that a restore years later judges by
-//! the rules of then and not by today's configuration.
+//! Coverage of one mount: the contents that a snapshot was asked to hold. It is frozen into the record, so that a restore years
+//! later follows the rules of that time and not today's configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,7 @@ pub enum WithheldReason {
 }
 
 impl WithheldReason {
-    /// Whether what lies there is stored without the secrets in it.
+    /// Returns true if the file is stored without the secrets in it.
     #[must_use]
     pub fn is_by_key(self) -> bool {
         matches!(self, Self::Settings | Self::Account)
@@ -140,7 +140,7 @@ pub enum NativeUse {
     Itself,
 }
 
-/// A root, or where it lies on `machine`, by whatever address that is reached.
+/// Returns the root, or its location on `machine`, which is the same for all addresses of it.
 #[must_use]
 pub fn ground(root: &ByteString, machine: Option<&str>) -> PathBuf {
     let whole = &root.0;
@@ -160,13 +160,13 @@ pub fn ground(root: &ByteString, machine: Option<&str>) -> PathBuf {
 }
 
 impl Coverage {
-    /// The root, or where it lies on its machine, by whatever address that is reached.
+    /// Returns the root, or its location on its machine, which is the same for all addresses of it.
     #[must_use]
     pub fn ground(&self) -> PathBuf {
         ground(&self.root, self.machine.as_deref())
     }
 
-    /// Where this root and another one lie, in terms in which they can be compared, when one lies in the other.
+    /// Returns this root and another one in comparable form, if one lies in the other.
     #[must_use]
     pub fn common(&self, other: &Self) -> Option<(PathBuf, PathBuf)> {
         let touch = |(a, b): &(PathBuf, PathBuf)| a.starts_with(b) || b.starts_with(a);
@@ -175,13 +175,13 @@ impl Coverage {
         [named, there].into_iter().find(touch)
     }
 
-    /// The host paths at and below which it lies.
+    /// Returns the host paths at and below which the coverage lies.
     #[must_use]
     pub fn places(&self) -> Vec<PathBuf> {
         self.places_in(&self.root.to_path())
     }
 
-    /// The same with the root at `root`.
+    /// Returns the same paths for a root at `root`.
     #[must_use]
     pub fn places_in(&self, root: &Path) -> Vec<PathBuf> {
         match self.tracked.as_slice() {

@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// What a content digest is taken over.
+/// Input that a content digest is computed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DigestMethod {
     /// BLAKE3 over the bytes.
@@ -89,7 +89,7 @@ pub struct Content {
     pub size: u64,
     /// Digest as `method` says.
     pub digest: Digest,
-    /// What the digest was taken over.
+    /// Input that the digest was computed over.
     pub method: DigestMethod,
 }
 

@@ -50,7 +50,7 @@ pub struct Entry {
     pub ctime: Time,
     /// Inode number; part of the stat identity.
     pub ino: u64,
-    /// What `chattr` set.
+    /// Flags set by `chattr`.
     pub flags: InodeFlags,
     /// Extended attributes, sorted by name.
     pub xattrs: Vec<Xattr>,
@@ -79,7 +79,7 @@ const HAS_FLAGS: u64 = 32;
 const KNOWN: u64 = 63;
 
 impl Entry {
-    /// The content, when this is a regular file.
+    /// Returns the content of a regular file; `None` for anything else.
     #[must_use]
     pub fn content(&self) -> Option<&Content> {
         match &self.kind {
@@ -88,20 +88,20 @@ impl Entry {
         }
     }
 
-    /// Whether this is a directory.
+    /// Returns true for a directory.
     #[must_use]
     pub fn is_dir(&self) -> bool {
         matches!(self.kind, EntryKind::Directory)
     }
 
-    /// Whether both describe the same state: type, bytes, mode, owner, target, attributes, flags and link group. Never
-    /// times, never inodes, never the name.
+    /// Returns true if both describe the same state: type, bytes, mode, owner, target, attributes, flags and link group. Times,
+    /// inodes and names are not compared.
     #[must_use]
     pub fn same_state(&self, other: &Self) -> bool {
         self.kind == other.kind && self.same_metadata(other) && self.link == other.link
     }
 
-    /// Whether mode, owner, attributes and flags agree. The mode of a symbolic link says nothing and is not compared.
+    /// Returns true if mode, owner, attributes and flags agree. The mode of a symbolic link is meaningless and not compared.
     #[must_use]
     pub fn same_metadata(&self, other: &Self) -> bool {
         let links = matches!(

@@ -1,4 +1,4 @@
-//! What an exported archive says of itself, in `.jackin-recovery/export.json`: which snapshot it is.
+//! Description of an exported archive, in `.jackin-recovery/export.json`: the snapshot that it holds.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ use super::{SnapshotRecord, Time};
 pub struct ExportNote {
     /// Version of this form.
     pub format: u32,
-    /// When it was exported.
+    /// Time of the export.
     pub exported_at: Time,
     /// Recovery mode of the session in words.
     pub mode: String,
-    /// The snapshot's record, without the archives that it needs where it comes from: everything is in this one.
+    /// The snapshot's record, without the archives that it needs in its store: everything is in this one.
     pub record: SnapshotRecord,
-    /// Which program wrote it.
+    /// Program that wrote it.
     pub written_by: String,
 }
 

@@ -1,4 +1,4 @@
-//! What names a fork elsewhere: a short text that scripts keep, and that `fork` and `show` take back.
+//! Reference to a fork: a short text that scripts keep, and that `fork` and `show` accept.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ impl ForkReference {
     /// This program.
     pub const PROVIDER: &str = "jackin-recovery";
 
-    /// A reference to a fork of this program's.
+    /// Creates a reference to a fork of this program.
     #[must_use]
     pub fn new(id: ForkId, snapshot: SnapshotId, mounts: Vec<ForkMount>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Snapshots of the file system itself: where each lies, and what is written down of them before they are made.
+//! Snapshots of the file system itself: their places, and the notes that are written before they are made.
 
 use std::path::PathBuf;
 
@@ -14,14 +14,14 @@ pub enum NativePlace {
     Btrfs {
         /// The subvolume.
         subvolume: ByteString,
-        /// Where the snapshot lies.
+        /// Path of the snapshot.
         at: ByteString,
     },
     /// A snapshot of a ZFS dataset.
     Zfs {
         /// `DATASET@NAME`.
         snapshot: String,
-        /// Where the dataset is mounted.
+        /// Mount point of the dataset.
         mountpoint: ByteString,
     },
     /// A `VolumeSnapshot` of a claim in a cluster.
@@ -32,14 +32,14 @@ pub enum NativePlace {
         uid: String,
         /// The name of the snapshot, in the namespace of the claim.
         snapshot: String,
-        /// Its `VolumeSnapshotClass`; none: the cluster decided.
+        /// Its `VolumeSnapshotClass`; `None` if the cluster decided.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         class: Option<String>,
     },
 }
 
 impl NativePlace {
-    /// The directory in which its content is seen.
+    /// Returns the directory in which its content is visible.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         match self {
@@ -57,11 +57,11 @@ impl NativePlace {
 /// A snapshot of a file system that is kept, because it has the contents of a mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NativeRef {
-    /// Where it lies.
+    /// Place of the snapshot.
     pub place: NativePlace,
-    /// Where the mount's root is in it.
+    /// Path of the mount's root within the snapshot.
     pub inner: RelPath,
-    /// The id that the file system gave it, where it tells.
+    /// Id that the file system gave it; `None` if it reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
 }
@@ -69,42 +69,42 @@ pub struct NativeRef {
 /// A mount of a capture that reads such a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrozenMount {
-    /// What is captured.
+    /// Coverage that is captured.
     pub coverage: Coverage,
     /// The number of its snapshot.
     pub native: usize,
-    /// Where the mount's root is in it.
+    /// Path of the mount's root within the snapshot.
     pub inner: RelPath,
-    /// Whether a file system is mounted at the root itself.
+    /// True if a file system is mounted at the root itself.
     pub mounted: bool,
     /// A moment before it was frozen, by the clock of the machine that it lies on, when that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
-    /// The finest time of that machine before it was frozen: what was changed later was changed while it was being frozen. `None`
-    /// where times are told in whole seconds, and in files of versions before this field.
+    /// The finest time of that machine before it was frozen. A file with a later change was changed while it was being frozen.
+    /// `None` if times are known in whole seconds only, and in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_from: Option<Time>,
 }
 
-/// What is written down before snapshots of file systems are made for a capture, so that whoever comes after a process that died
-/// knows all that it may have left.
+/// Note that is written before file-system snapshots are made for a capture. After a crash it lists all that the process may have
+/// left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FsSnapshotIntent {
     /// The directory of the store that it was written in: what a copy of that finds in it is not the copy's.
     pub store: ByteString,
     /// The snapshot that is to become of it.
     pub id: SnapshotId,
-    /// For which instance.
+    /// Its session.
     pub instance: InstanceId,
     /// Its workspace, when it has one.
     pub workspace: Option<String>,
-    /// Which moment.
+    /// Kind of the snapshot.
     pub kind: SnapshotKind,
-    /// When that was.
+    /// Time of the snapshot.
     pub taken_at: Time,
     /// A moment before it, by the clock that stamps files.
     pub started_at: Time,
-    /// Who acted.
+    /// Numeric user that acted.
     pub uid: u32,
     /// The most entries that it may have.
     pub max_entries: u64,
@@ -122,7 +122,7 @@ pub struct FsSnapshotIntent {
 }
 
 impl FsSnapshotIntent {
-    /// Whether it may take long until all of it can be read: a cluster copies some of it.
+    /// Returns true if it may take long until all of it can be read, because a cluster copies some of it.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.natives

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 /// Digits and lower-case letters without i, l, o, u, which are misread.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// Why text is not an id.
+/// Error for text that is not an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not {what} id")]
 pub struct IdError {
@@ -97,7 +97,7 @@ macro_rules! id {
     };
 }
 
-/// How the id of an archive with the state of agents ends.
+/// Suffix of the id of an archive with agents' state.
 const STATE: &str = "-state";
 
 id!(
@@ -188,19 +188,19 @@ impl SnapshotId {
         Self(format!("sn-{}", random_text(&random)))
     }
 
-    /// The id of the archive that is written for this snapshot.
+    /// Returns the id of the archive that is written for this snapshot.
     #[must_use]
     pub fn archive(&self) -> ArchiveId {
         ArchiveId(format!("ar-{}", self.0.trim_start_matches("sn-")))
     }
 
-    /// The id of the archive that is written for the state of agents in this snapshot.
+    /// Returns the id of the archive that is written for agents' state in this snapshot.
     #[must_use]
     pub fn state_archive(&self) -> ArchiveId {
         ArchiveId(format!("{}{STATE}", self.archive()))
     }
 
-    /// All archives that may be written for this snapshot.
+    /// Returns the ids of all archives that may be written for this snapshot.
     #[must_use]
     pub fn archives(&self) -> [ArchiveId; 2] {
         [self.archive(), self.state_archive()]
@@ -208,7 +208,7 @@ impl SnapshotId {
 }
 
 impl ArchiveId {
-    /// Whether it holds the state of agents.
+    /// Returns true if the archive holds agents' state.
     #[must_use]
     pub fn is_state(&self) -> bool {
         self.0.ends_with(STATE)

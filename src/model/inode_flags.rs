@@ -8,59 +8,59 @@ use std::fmt;
 pub struct InodeFlags(u32);
 
 impl InodeFlags {
-    /// Nothing about it can be changed, and it cannot be moved or removed (`chattr +i`).
+    /// Immutable: the object cannot be changed, moved or removed (`chattr +i`).
     pub const IMMUTABLE: Self = Self(1);
-    /// It can only be added to, and not be moved or removed (`chattr +a`).
+    /// Append-only: the object can only be added to, and not be moved or removed (`chattr +a`).
     pub const APPEND: Self = Self(2);
-    /// dump(8) leaves it out (`chattr +d`).
+    /// Not to be dumped: dump(8) skips the object (`chattr +d`).
     pub const NODUMP: Self = Self(4);
-    /// All that are known.
+    /// All known flags.
     const ALL: u32 = 7;
 
-    /// From the stored number; `None` when a bit is not known.
+    /// Reads the stored number; `None` if a bit is unknown.
     #[must_use]
     pub fn from_bits(bits: u32) -> Option<Self> {
         (bits & !Self::ALL == 0).then_some(Self(bits))
     }
 
-    /// The number that is stored.
+    /// Returns the number that is stored.
     #[must_use]
     pub fn bits(self) -> u32 {
         self.0
     }
 
-    /// Whether none is set.
+    /// Returns true if no flag is set.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether all of `other` are set.
+    /// Returns true if all flags of `other` are set.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These and those of `other`.
+    /// Returns these flags and those of `other`.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether they keep the object from being changed, moved or removed, whatever its mode says.
+    /// Returns true if the flags keep the object from being changed, moved or removed, whatever its mode.
     #[must_use]
     pub fn bind(self) -> bool {
         self.0 & (Self::IMMUTABLE.0 | Self::APPEND.0) != 0
     }
 
-    /// Those that do not bind.
+    /// Returns only the flags that do not keep the object from being changed.
     #[must_use]
     pub fn unbound(self) -> Self {
         Self(self.0 & Self::NODUMP.0)
     }
 }
 
-/// As `lsattr` shows them: `ia`, or `-` for none.
+/// Formats the flags as `lsattr` shows them: `ia`, or `-` for none.
 impl fmt::Display for InodeFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {

@@ -1,5 +1,5 @@
-//! What a restore writes down before it acts, so that whoever comes after a crash can finish it or take it back: the intent,
-//! the journal of its moves, the decision. `docs/format.md` has their form.
+//! Files that a restore writes before it acts: the intent, the journal of its moves, the decision. After a crash, recovery
+//! completes the restore or rolls it back from them. `docs/format.md` has their form.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use schemars::JsonSchema;
@@ -11,66 +11,66 @@ use super::{
     RestoreKind, SnapshotId, StepRef, Time,
 };
 
-/// What was confirmed. It is on disk before anything of the restore is.
+/// A confirmed restore. The intent is on disk before anything else of the restore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
     /// The restore; its directory in the store has the same name.
     pub id: RestoreId,
-    /// When.
+    /// Time of the confirmation.
     pub at: Time,
     /// Numeric user that confirmed it.
     pub uid: u32,
-    /// Whose session is taken back.
+    /// Session that is restored.
     pub instance: InstanceId,
-    /// Which command.
+    /// Command that changes the files.
     pub kind: RestoreKind,
-    /// For an undo: the number of the receipt that it takes back.
+    /// For an undo: the number of the receipt that it reverts.
     pub undoes: Option<u64>,
-    /// Only this step is taken back.
+    /// The only step whose changes are reverted, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_changes_of: Option<StepRef>,
-    /// The session itself asked for it, from within.
+    /// True if the session itself asked for it, from within.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inside: bool,
     /// The snapshot whose state comes back.
     pub target: SnapshotId,
-    /// Later edits are replaced.
+    /// True if later edits are replaced.
     pub overwrite_later: bool,
-    /// Later files are removed.
+    /// True if later files are removed.
     pub delete_later: bool,
-    /// What is git's own is left out.
+    /// True if git's own files are left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub files_only: bool,
-    /// The operator's key was given, so what is encrypted comes back as well.
+    /// True if the operator's key was given, so that encrypted files are restored as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unlocked: bool,
     /// BLAKE3 of the plan that was confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Digest>,
-    /// Recorded modification times come back.
+    /// True if recorded modification times are restored.
     pub exact_mtimes: bool,
     /// The mounts.
     pub mounts: Vec<IntentMount>,
 }
 
-/// What was confirmed for one mount.
+/// The part of a confirmed restore that concerns one mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntentMount {
-    /// As the target snapshot froze it.
+    /// Coverage, as frozen in the target snapshot.
     pub coverage: Coverage,
-    /// Which paths.
+    /// Paths that the restore may touch.
     pub scope: IntentScope,
-    /// Where new content is staged; none when nothing is to be done here.
+    /// Staging directory for new content; `None` if there is nothing to do here.
     pub stage: Option<StagePlace>,
-    /// Paths that stay as they are because of later work.
+    /// Number of paths that stay as they are because of later edits.
     pub conflicts: u64,
-    /// Paths that stay for another reason: they could not be looked at, or not be put together.
+    /// Number of paths that stay for another reason: they could not be examined, or could not be merged.
     #[serde(default)]
     pub hidden: u64,
-    /// Objects whose flags are in the way: they are taken off before the moves, and put back when the restore is taken back.
+    /// Objects whose flags prevent changes. The flags are cleared before the moves, and set again by a rollback.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<BoundObject>,
-    /// Excluded directories that go aside or come back.
+    /// Excluded directories that are set aside or put back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aside: Vec<AsideStep>,
     /// Modification time of the mount root, when the staging directory lies in it.
@@ -107,15 +107,15 @@ mod flag_bits {
     }
 }
 
-/// Which paths a restore may touch.
+/// Paths that a restore may touch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IntentScope {
     /// Everything.
     All,
-    /// These and what lies below them.
+    /// Listed paths and everything below them.
     Below(Vec<RelPath>),
-    /// Exactly these.
+    /// Exactly the listed paths.
     Exactly(Vec<RelPath>),
 }
 
@@ -126,7 +126,7 @@ pub struct StagePlace {
     pub directory: ByteString,
     /// Its name there, with random letters.
     pub name: String,
-    /// It lies in the mount root itself.
+    /// True if it lies in the mount root itself.
     pub inside: bool,
 }
 
@@ -147,12 +147,12 @@ pub struct Journal {
     pub mounts: Vec<JournalMount>,
 }
 
-/// A journal that is written, of parts that somebody else holds.
+/// A [`Journal`] with borrowed parts, for writing.
 #[derive(Debug, Serialize)]
 pub struct JournalParts<'a> {
-    /// As in [`Journal`].
+    /// See [`Journal::emergency`].
     pub emergency: &'a SnapshotId,
-    /// As in [`Journal`].
+    /// See [`Journal::mounts`].
     pub mounts: Vec<&'a JournalMount>,
 }
 
@@ -165,14 +165,14 @@ pub struct JournalMount {
     pub root: Option<Identity>,
     /// The staging directory.
     pub stage: Identity,
-    /// What the plan said, path by path.
+    /// Steps of the plan, path by path.
     pub steps: Vec<JournalStep>,
-    /// What is done for it. A step below a path that is moved needs no move of its own.
+    /// Moves that perform the steps. A step below a path that is moved needs no move of its own.
     pub moves: Vec<JournalMove>,
     /// The directories whose entries change, as they were.
     pub parents: Vec<JournalParent>,
-    /// What may be removed from the staging directory in the end: everything staged, and what the emergency snapshot holds of
-    /// what goes there.
+    /// Objects that may be removed from the staging directory in the end: everything staged, and everything moved there that the
+    /// emergency snapshot holds.
     pub known: Vec<KnownObject>,
 }
 
@@ -181,9 +181,9 @@ pub struct JournalMount {
 pub struct JournalStep {
     /// Below the mount root.
     pub path: RelPath,
-    /// What is done.
+    /// Change to the path.
     pub act: PathAct,
-    /// A later edit is replaced or removed because the operator said so.
+    /// True if the operator chose to replace or remove a later edit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overrode: bool,
 }
@@ -193,17 +193,17 @@ pub struct JournalStep {
 pub struct JournalMove {
     /// Below the mount root.
     pub path: RelPath,
-    /// What is done.
+    /// Kind of the move.
     #[serde(rename = "move")]
     pub deed: MoveKind,
-    /// What is at the path before; none when nothing is.
+    /// Object at the path before the move; `None` if there is none.
     pub old: Option<Identity>,
-    /// What is staged for it.
+    /// Object that is staged for the path; `None` if there is none.
     pub new: Option<Identity>,
     /// The mode of `old`, when that is a directory that is moved: it may have to be opened for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_mode: Option<u32>,
-    /// The same of `new`.
+    /// The same for `new`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_mode: Option<u32>,
 }
@@ -214,32 +214,32 @@ pub struct JournalMove {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MoveKind {
-    /// A staged object goes to a path where nothing is.
+    /// Move of a staged object to a path where nothing exists.
     #[serde(rename = "in")]
     Install(ByteString),
-    /// A staged object changes places with what is at the path.
+    /// Exchange of a staged object with the object at the path.
     #[serde(rename = "swap")]
     Exchange(ByteString),
-    /// What is at the path goes into the staging directory.
+    /// Move of the object at the path into the staging directory.
     #[serde(rename = "out")]
     StageOut(ByteString),
-    /// The directory at the path, which is empty by then, is removed; taking back makes it anew.
+    /// Removal of the directory at the path, which is empty by then; a rollback creates it again.
     #[serde(rename = "unmake")]
     RemoveDir(Recorded),
-    /// Mode, owner and attributes are put back in place.
+    /// Change of mode, owner and attributes in place.
     Metadata {
-        /// What they are before.
+        /// Metadata before the change.
         was: Recorded,
-        /// What they become.
+        /// Metadata after the change.
         will: Recorded,
     },
-    /// What is at the path goes, whole, into a directory of its own that stays.
+    /// Move of the object at the path, as a whole, into a holding directory that stays.
     #[serde(rename = "away")]
     SetAside(StagePlace),
-    /// What lies in such a directory goes to a path where nothing is.
+    /// Move of the object in a holding directory to a path where nothing exists.
     #[serde(rename = "back")]
     PutBack(StagePlace),
-    /// What lies in such a directory changes places with what is at the path.
+    /// Exchange of the object in a holding directory with the object at the path.
     #[serde(rename = "exchange")]
     SwapAside(StagePlace),
 }
@@ -304,7 +304,7 @@ impl From<Stamp> for Time {
     }
 }
 
-/// How a restore ends. Once it is on disk nothing else can become of it.
+/// Outcome of a restore. Once it is on disk, it is final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {

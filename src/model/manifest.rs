@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use super::{Entry, Name, RelPath, WithheldPath};
 
-/// How far the list of a directory's entries can be trusted.
+/// Reliability of the list of a directory's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listing {
     /// The directory did not change while it was listed: what is not in the list was not there.
     Proven,
-    /// It kept changing: what is listed was there, what is not listed may have been.
+    /// The directory kept changing: all listed names existed, others may have existed.
     Unsettled,
-    /// It could not be listed at all.
+    /// The directory could not be listed at all.
     Unreadable,
     /// Only the named children were asked for (`paths` in the configuration).
     Partial,
 }
 
-/// Why something below the mount root is not covered.
+/// Reason that an object below the mount root is not covered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GapReason {
-    /// It could not be read; the text is the system's.
+    /// Unreadable object; the text is the system's.
     Unreadable(String),
     /// Another file system, or a bind mount, begins here.
     MountPoint,
@@ -28,9 +28,9 @@ pub enum GapReason {
     Sensitive,
     /// The recovery store itself, or one of its staging directories.
     Store,
-    /// It vanished or changed its type faster than it could be read.
+    /// Object that vanished or changed its type faster than it could be read.
     Moving,
-    /// It has the name of a restore's staging directory.
+    /// Object with the name of a restore's staging directory.
     Staging,
     /// A mount of its own that the agent sees read-only.
     Readonly,
@@ -41,7 +41,7 @@ pub enum GapReason {
 pub struct Gap {
     /// Name within the directory.
     pub name: Name,
-    /// Why.
+    /// Reason for the gap.
     pub reason: GapReason,
 }
 
@@ -50,11 +50,10 @@ pub struct Gap {
 pub struct Directory {
     /// Path below the mount root.
     pub path: RelPath,
-    /// Whether absence is proven.
+    /// Reliability of the list: whether an absent name is proven to be absent.
     pub listing: Listing,
-    /// Whether every name that the directory held is an entry or a gap here. Not so when excludes left something out, or
-    /// when only some children were asked for. While the directory's times stand still its names can then be taken from
-    /// here.
+    /// True if every name that the directory held is an entry or a gap here. False if excludes left something out, or if only
+    /// some children were asked for. While the directory's times are unchanged, its names can be taken from here.
     pub all_named: bool,
     /// Entries, sorted by name, unique.
     pub entries: Vec<Entry>,
@@ -63,14 +62,14 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The entry called `name`.
+    /// Returns the entry called `name`.
     #[must_use]
     pub fn entry(&self, name: &Name) -> Option<&Entry> {
         let at = self.entries.binary_search_by(|entry| entry.name.cmp(name)).ok()?;
         self.entries.get(at)
     }
 
-    /// The gap called `name`.
+    /// Returns the gap called `name`.
     #[must_use]
     pub fn gap(&self, name: &Name) -> Option<&Gap> {
         let at = self.gaps.binary_search_by(|gap| gap.name.cmp(name)).ok()?;
@@ -88,29 +87,29 @@ pub struct Manifest {
     pub directories: Vec<Arc<Directory>>,
 }
 
-/// The sum of two sizes in bytes. Sparse files can have any size, so a sum ends at the largest size that there is (`off_t`,
-/// and SQLite's numbers, end there too).
+/// Adds two sizes in bytes. Sparse files can have any size, so a sum is capped at the largest possible size (`off_t`, and
+/// SQLite's numbers, end there too).
 #[must_use]
 pub fn add_sizes(a: u64, b: u64) -> u64 {
     a.saturating_add(b).min(i64::MAX.unsigned_abs())
 }
 
 impl Manifest {
-    /// The directory at `path`.
+    /// Returns the directory at `path`.
     #[must_use]
     pub fn directory(&self, path: &RelPath) -> Option<&Arc<Directory>> {
         let at = self.directories.binary_search_by(|dir| dir.path.cmp(path)).ok()?;
         self.directories.get(at)
     }
 
-    /// The directory at `path` and all below it, in path order.
+    /// Returns the directory at `path` and all below it, in path order.
     pub fn directories_within<'m>(&'m self, path: &'m RelPath) -> impl Iterator<Item = &'m Arc<Directory>> {
         let first = self.directories.partition_point(|dir| dir.path < *path);
         let from = self.directories.iter().skip(first);
         from.take_while(|dir| dir.path.is_within(path))
     }
 
-    /// Whether both hold the same directories in the same memory, so that nothing needs to be compared. `false` says
+    /// Returns true if both hold the same directories in the same memory, so that nothing needs to be compared. `false` proves
     /// nothing.
     #[must_use]
     pub fn shares_all(&self, other: &Self) -> bool {
@@ -120,7 +119,7 @@ impl Manifest {
             && pairs().all(|(a, b)| Arc::ptr_eq(a, b))
     }
 
-    /// The entry at `path`; the root entry for the root.
+    /// Returns the entry at `path`; the root entry for the root.
     #[must_use]
     pub fn entry(&self, path: &RelPath) -> Option<&Entry> {
         match path.split() {
@@ -129,7 +128,7 @@ impl Manifest {
         }
     }
 
-    /// Every entry below the root with its path: a directory's entries together, directories in path order.
+    /// Returns every entry below the root with its path: a directory's entries together, directories in path order.
     pub fn entries(&self) -> impl Iterator<Item = (RelPath, &Entry)> {
         self.directories.iter().flat_map(|dir| {
             dir.entries
@@ -138,7 +137,7 @@ impl Manifest {
         })
     }
 
-    /// Every gap with its path.
+    /// Returns every gap with its path.
     pub fn gaps(&self) -> impl Iterator<Item = (RelPath, &Gap)> {
         self.directories
             .iter()
@@ -166,8 +165,8 @@ impl Manifest {
         })
     }
 
-    /// What keeps this from being everything inside the coverage, each path with the reason in words. What was agreed
-    /// to be left out (the operator's secrets, the store) is not in it.
+    /// Returns the paths that make the manifest incomplete within its coverage, each with the reason in words. Agreed omissions
+    /// (the operator's secrets, the store) are not listed.
     #[must_use]
     pub fn lacks(&self, agreed: &[WithheldPath]) -> Vec<(RelPath, String)> {
         let mut lacks = Vec::new();
@@ -183,7 +182,7 @@ impl Manifest {
                 let path = dir.path.join(&gap.name);
                 let is_agreed = match gap.reason {
                     GapReason::Store | GapReason::Readonly => true,
-                    // Another name of a secret, which nobody was told of.
+                    // Another name of a secret is not part of the agreement.
                     GapReason::Sensitive => agreed.iter().any(|agreed| agreed.path == path),
                     _ => false,
                 };
@@ -201,7 +200,7 @@ impl Manifest {
 }
 
 impl GapReason {
-    /// The reason in words, without the path.
+    /// Returns the reason in words, without the path.
     #[must_use]
     pub fn words(&self) -> String {
         match self {

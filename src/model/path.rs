@@ -20,7 +20,7 @@ pub struct Name(Box<[u8]>);
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct RelPath(Box<[u8]>);
 
-/// Why bytes are not a name or a path below a mount.
+/// Reason that bytes are not a name or a path below a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// Starts with `/`.
@@ -53,7 +53,7 @@ impl Name {
         &self.0
     }
 
-    /// As the type that the standard library takes.
+    /// Returns the name as the type of the standard library.
     #[must_use]
     pub fn as_os_str(&self) -> &std::ffi::OsStr {
         std::ffi::OsStr::from_bytes(&self.0)
@@ -109,19 +109,19 @@ impl RelPath {
         &self.0
     }
 
-    /// As the type that the standard library takes (relative; empty for the root).
+    /// Returns the path as the type of the standard library (relative; empty for the root).
     #[must_use]
     pub fn as_path(&self) -> &Path {
         Path::new(std::ffi::OsStr::from_bytes(&self.0))
     }
 
-    /// Whether this is the mount root.
+    /// Returns true for the mount root.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Parent directory and name; `None` for the root.
+    /// Returns the parent directory and the name; `None` for the root.
     #[must_use]
     pub fn split(&self) -> Option<(Self, Name)> {
         if self.is_root() {
@@ -143,7 +143,7 @@ impl RelPath {
         self.0.split(|b| *b == b'/').filter(|part| !part.is_empty())
     }
 
-    /// Whether this is `dir` or lies below it.
+    /// Returns true if this is `dir` or lies below it.
     #[must_use]
     pub fn is_within(&self, dir: &Self) -> bool {
         dir.is_root()
@@ -153,7 +153,7 @@ impl RelPath {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
     }
 
-    /// The directories above this path, from the root down, without the path itself.
+    /// Returns the directories above this path, from the root down, without the path itself.
     pub fn ancestors(&self) -> impl Iterator<Item = Self> {
         let own = !self.is_root();
         let ends = self
@@ -169,7 +169,7 @@ impl RelPath {
             .map(|bytes| Self(bytes.into()))
     }
 
-    /// The path on the host when the mount root is `root`.
+    /// Returns the path on the host for a mount root at `root`.
     #[must_use]
     pub fn on_host(&self, root: &Path) -> PathBuf {
         if self.is_root() {
@@ -180,7 +180,7 @@ impl RelPath {
     }
 }
 
-/// Whether a directory entry can have this name.
+/// Checks that a directory entry can have this name.
 fn check_part(bytes: &[u8]) -> Result<(), PathError> {
     match bytes {
         b"" => Err(PathError::Empty),
@@ -190,7 +190,7 @@ fn check_part(bytes: &[u8]) -> Result<(), PathError> {
     }
 }
 
-/// `/` sorts before every byte a name can hold, so a subtree is contiguous.
+/// Returns the sort key of a byte. `/` sorts before every byte a name can hold, so a subtree is contiguous.
 fn rank(byte: u8) -> u8 {
     if byte == b'/' { 0 } else { byte }
 }

@@ -1,4 +1,4 @@
-//! What a receipt tells of a snapshot that was given up.
+//! Record of a pruned snapshot in a receipt.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub struct PrunedSnapshot {
 }
 
 impl PrunedSnapshot {
-    /// What it was called, in words.
+    /// Returns a description of the snapshot: kind, id and name.
     #[must_use]
     pub fn called(&self) -> String {
         let name = self

@@ -148,7 +148,7 @@ pub struct StepRef {
 }
 
 impl StepRef {
-    /// What an operator writes for it.
+    /// Returns the text by which an operator names the step.
     #[must_use]
     pub fn called(&self) -> &str {
         match (&self.name, self.kind) {

@@ -50,18 +50,18 @@ pub struct RecordedGap {
 /// One mount within a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountRecord {
-    /// What it was asked to hold.
+    /// Coverage that the capture was asked to hold.
     pub coverage: Coverage,
-    /// When the walk of this mount began; a file changed later than a moment before this is read again next time.
+    /// Start of the walk of this mount. The next capture reads a file again that changed later than shortly before this.
     pub started_at: Time,
-    /// Whether the root itself was where a file system is mounted. If it was not and is now, the tree lies hidden below.
+    /// True if the root itself was a mount point. If it was not and is now, the tree is hidden below the new mount.
     #[serde(default)]
     pub mounted: bool,
-    /// Whether every file was written back before it was read: only then do equal times prove equal content, for a store through
-    /// a mapping that was dirty already moves none. Records of versions before this field do not have it.
+    /// True if every file was written back before it was read. Only then do equal times prove equal content, because a store
+    /// through a mapping that was already dirty changes no times. Absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub written_back: bool,
-    /// Which file system that was; none when nothing was mounted, or nobody could tell.
+    /// File system that was mounted at the root; `None` if nothing was mounted, or it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystemId>,
     /// Digest of the manifest list; none when the mount root did not exist at that moment.
@@ -81,7 +81,7 @@ pub struct MountRecord {
     /// Number of such files.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub changed_meanwhile_count: u64,
-    /// The git repositories in it; none when nobody looked.
+    /// The git repositories in it; `None` if jackin did not look for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Vec<RepositoryFacts>>,
     /// The credentials in an agent's state that are in no archive.
@@ -130,7 +130,7 @@ impl FileSystemId {
 pub struct SealedRef {
     /// BLAKE3 of its bytes.
     pub digest: Digest,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub size: u64,
     /// The public keys that it was encrypted to.
     pub recipients: Vec<String>,
@@ -152,13 +152,13 @@ pub struct WithheldFact {
     pub size: u64,
     /// Keyed digest of path, kind and content, by the store's own key; none when it is too large.
     pub digest: Option<Digest>,
-    /// Why the rest is not known.
+    /// Reason that the rest is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The object when it is a regular file, with a keyed digest in the place of that of its content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<Recorded>,
-    /// What of it is stored openly; then `digest` is that of the secrets alone.
+    /// The part that is stored openly; then `digest` is that of the secrets alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SettingsFact>,
 }
@@ -168,14 +168,14 @@ pub struct WithheldFact {
 pub struct SettingsFact {
     /// BLAKE3 of what is stored.
     pub digest: Digest,
-    /// How many bytes that has; nothing is stored of none.
+    /// Number of stored bytes; if it is 0, nothing is stored.
     pub size: u64,
     /// The secrets that were taken out.
     pub secrets: Vec<SecretFact>,
 }
 
 impl SettingsFact {
-    /// What is stored.
+    /// Returns the content that is stored.
     #[must_use]
     pub fn content(&self) -> Content {
         Content {
@@ -189,7 +189,7 @@ impl SettingsFact {
 /// One secret in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretFact {
-    /// Where it stands: names of members, and numbers of elements.
+    /// Position in the file: names of members, and numbers of elements.
     pub key: Vec<String>,
     /// Keyed digest of file, key and value.
     pub digest: Digest,
@@ -201,7 +201,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl MountRecord {
-    /// What is stored of private files.
+    /// Returns the contents that are stored of private files.
     pub fn private(&self) -> impl Iterator<Item = Content> {
         let settings = self.withheld.iter().filter_map(|fact| fact.settings.as_ref());
         let sealed = self.sealed.iter().map(|sealed| Content {
@@ -243,9 +243,9 @@ pub struct SnapshotRecord {
     pub instance: InstanceId,
     /// The workspace's name, when there is one.
     pub workspace: Option<String>,
-    /// Which moment.
+    /// Kind of the snapshot.
     pub kind: SnapshotKind,
-    /// A closing snapshot that was taken after the session's end had gone unseen.
+    /// True for a closing snapshot that was taken late, because the end of the session was not observed.
     #[serde(default)]
     pub late: bool,
     /// A checkpoint's name.
@@ -254,15 +254,15 @@ pub struct SnapshotRecord {
     /// A checkpoint's message.
     #[serde(default)]
     pub message: Option<String>,
-    /// When the capture began.
+    /// Time at which the capture began.
     pub taken_at: Time,
-    /// Whether everything inside the coverage is held.
+    /// True if everything inside the coverage is held.
     pub complete: bool,
     /// Mounts in the instance's order.
     pub mounts: Vec<MountRecord>,
     /// Every archive that content or manifest chunks lie in.
     pub archives: Vec<ArchiveRef>,
-    /// Which program wrote it.
+    /// Program that wrote it.
     pub written_by: String,
 }
 
@@ -281,7 +281,7 @@ impl SnapshotRecord {
         self.mounts.iter().flat_map(MountRecord::repositories)
     }
 
-    /// How many private files of agents are in no archive as they are.
+    /// Returns the number of agents' private files that no archive holds as they are.
     #[must_use]
     pub fn withheld(&self) -> u64 {
         self.mounts.iter().map(|mount| mount.withheld.len() as u64).sum()

@@ -1,4 +1,4 @@
-//! What a snapshot records of a git repository in a mount, beside its files.
+//! Facts that a snapshot records about a git repository in a mount, beside its files.
 
 use schemars::JsonSchema;
 use serde::de::IntoDeserializer as _;
@@ -179,7 +179,7 @@ impl RepositoryFacts {
         state.remotes.truncate(most);
     }
 
-    /// Something about it is not known: it counts as dirty.
+    /// Adds a doubt: something about the repository is unknown, so it counts as dirty.
     pub fn doubt(&mut self, what: String) {
         if self.class != RepositoryClass::Dirty {
             (self.class, self.reason) = (RepositoryClass::Dirty, what.clone());

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a tree without inode flags is written as does not depend on there being such a thing.
+/// Checks that inode flags survive, and that the encoding of a tree without them stays the same.
 #[test]
 fn flags_come_back_and_only_they_make_another_form() {
     let versions = |manifest: &Manifest| {
