@@ -246,7 +246,9 @@ impl Look<'_> {
         }
         self.left -= 1;
         if self.left == 0 {
-            let error = io::Error::other(format!("more than {MOST} of it are not looked at"));
+            // Only the search by a rule has room for bytes, and a limit of its own.
+            let most = if self.room.is_some() { MOST_FOUND } else { MOST };
+            let error = io::Error::other(format!("more than {most} of it are not looked at"));
             return self.found.facts.push(unknown(path, &error));
         }
         let stat = match dir.look(name) {

@@ -257,11 +257,10 @@ pub fn find_before(
     if [SnapshotKind::Emergency, SnapshotKind::Baseline].contains(&snapshot.kind) {
         return Err(none());
     }
-    let before = store.catalog().captured_before(&row.id, number)?;
-    let mut before = before
-        .into_iter()
-        .filter(|(_, kind)| *kind != SnapshotKind::Emergency);
-    let (id, _) = before.next().ok_or_else(none)?;
+    let id = store
+        .catalog()
+        .captured_before(&row.id, number)?
+        .ok_or_else(none)?;
     if let Some(before) = store.catalog().snapshot(&id)? {
         return Ok(before);
     }

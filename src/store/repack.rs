@@ -204,7 +204,8 @@ impl Store {
         self.free_bytes().is_ok_and(|free| free / 2 > group.live)
     }
 
-    /// Writes the new archives. The store must be shared until they have replaced the old ones.
+    /// Writes the new archives. The caller holds the store shared meanwhile. [`Sole::replace`] checks again what the old archives are
+    /// needed for, since other processes may change the store before it is called.
     ///
     /// # Errors
     /// When content is damaged or cannot be written; then nothing is left of it.

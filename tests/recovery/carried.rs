@@ -14,22 +14,18 @@ use crate::support::machine::{has_points, is_nightly};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
-/// The ways to other machines that a test takes: at night all of them, otherwise two that go by the test's name.
-fn chosen() -> Vec<Kind> {
-    let name = std::thread::current().name().unwrap_or_default().to_owned();
-    let first = name.bytes().map(usize::from).sum::<usize>() % Kind::ELSEWHERE.len();
-    let taken = if is_nightly() { Kind::ELSEWHERE.len() } else { 2 };
-    Kind::ELSEWHERE
-        .into_iter()
-        .cycle()
-        .skip(first)
-        .take(taken)
-        .collect()
+/// Returns the ways to other machines that a test takes: `usual`, and at night all of them.
+pub(crate) fn chosen(usual: Kind) -> Vec<Kind> {
+    if is_nightly() {
+        Kind::ELSEWHERE.to_vec()
+    } else {
+        vec![usual]
+    }
 }
 
 /// Runs a test on directories of this machine, and of others that are reached in the chosen ways.
-fn everywhere(test: impl Fn(&Sandbox)) {
-    for kind in [Kind::Local].into_iter().chain(chosen()) {
+fn everywhere(usual: Kind, test: impl Fn(&Sandbox)) {
+    for kind in [Kind::Local].into_iter().chain(chosen(usual)) {
         if let Some(sandbox) = Sandbox::carried(kind) {
             eprintln!("{kind:?}");
             test(&sandbox);
@@ -100,7 +96,7 @@ fn every_damage_is_undone_wherever_the_files_lie() {
 
 #[test]
 fn what_is_not_the_sessions_stays_wherever_the_files_lie() {
-    everywhere(|sandbox| {
+    everywhere(Kind::Shell, |sandbox| {
         let project = project(sandbox);
         Build::at(&project)
             .file("target/old", "before\n")
@@ -124,7 +120,7 @@ fn what_is_not_the_sessions_stays_wherever_the_files_lie() {
 
 #[test]
 fn an_active_session_is_refused_wherever_the_files_lie() {
-    everywhere(|sandbox| {
+    everywhere(Kind::Ssh, |sandbox| {
         // 31.
         let project = project(sandbox);
         let target = sandbox.target(&project);
@@ -182,7 +178,7 @@ fn a_restore_that_dies_is_finished_or_taken_back_wherever_the_files_lie() {
 fn a_connection_that_is_cut_loses_nothing() {
     let rounds: usize = std::env::var("JACKIN_CUTS")
         .map_or(if is_nightly() { 6 } else { 2 }, |rounds| rounds.parse().unwrap());
-    for kind in chosen() {
+    for kind in chosen(Kind::Docker) {
         let Some(sandbox) = Sandbox::carried(kind) else {
             continue;
         };
@@ -230,7 +226,7 @@ fn a_connection_that_is_cut_loses_nothing() {
 
 #[test]
 fn a_capture_whose_connection_is_cut_leaves_no_snapshot() {
-    for kind in Kind::ELSEWHERE {
+    for kind in chosen(Kind::Ssh) {
         let Some(sandbox) = Sandbox::carried(kind) else {
             continue;
         };
@@ -361,7 +357,7 @@ fn addresses_that_name_no_directory_are_refused() {
 
 #[test]
 fn modes_of_what_is_put_back_were_never_wider() {
-    everywhere(|sandbox| {
+    everywhere(Kind::Busybox, |sandbox| {
         // 9.
         let project = project(sandbox);
         let id = sandbox.launch(&project, "rm key");

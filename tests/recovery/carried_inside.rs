@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::carried::project;
+use crate::carried::{chosen, project};
 use crate::support::carried::Kind;
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::instances;
@@ -20,7 +20,7 @@ fn kinds(sandbox: &Sandbox) -> (String, Vec<String>) {
 
 #[test]
 fn a_command_that_may_change_something_there_has_a_checkpoint_before_it() {
-    for kind in Kind::ELSEWHERE {
+    for kind in chosen(Kind::Pod) {
         let Some(sandbox) = Sandbox::carried(kind) else {
             continue;
         };
@@ -44,7 +44,7 @@ fn a_command_that_may_change_something_there_has_a_checkpoint_before_it() {
 
 #[test]
 fn a_hook_takes_checkpoints_of_what_lies_on_other_machines() {
-    for kind in Kind::ELSEWHERE {
+    for kind in chosen(Kind::Docker) {
         let Some(sandbox) = Sandbox::carried(kind) else {
             continue;
         };

@@ -1,7 +1,7 @@
 //! Change counts of a step of the session, taken with its snapshot while both manifests are at hand.
 
 use super::Capture;
-use crate::model::{ChangeCounts, Manifest, PathCounts, SnapshotId, SnapshotKind, SnapshotRecord};
+use crate::model::{ChangeCounts, Manifest, PathCounts, SnapshotId, SnapshotRecord};
 
 /// Counts the differences between two states of one mount; `None` stands for a root that did not exist.
 pub type CountChanges = fn(from: Option<&Manifest>, to: Option<&Manifest>) -> PathCounts;
@@ -42,10 +42,6 @@ impl Capture<'_> {
 
     fn before(&self) -> Option<SnapshotId> {
         let catalog = self.store.catalog();
-        let captured = catalog.captured_before(self.request.instance, u64::MAX).ok()?;
-        let mut steps = captured
-            .into_iter()
-            .filter(|(_, kind)| *kind != SnapshotKind::Emergency);
-        steps.next().map(|(id, _)| id)
+        catalog.captured_before(self.request.instance, u64::MAX).ok()?
     }
 }

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension as _, Row};
 
 use super::Catalog;
 use super::row::{self, CaptureRow, Count, Json, RestoreRow, Word};
-use crate::model::{CallRef, ChangeCounts, InstanceId, Operation, Receipt, SnapshotId, SnapshotKind};
+use crate::model::{CallRef, ChangeCounts, InstanceId, Operation, Receipt, SnapshotId};
 use crate::store::StoreError;
 use crate::store::log::Place;
 
@@ -157,8 +157,8 @@ impl Catalog {
         Ok(found.into_iter().filter_map(pair).collect())
     }
 
-    /// Returns the snapshots of a session that were captured before the receipt `number`, newest first, also those pruned since.
-    /// Its baseline counts as the first of them, also if it was stored after others.
+    /// Returns the last snapshot of a session that was captured before the receipt `number`, also if it was pruned since. Emergency
+    /// snapshots do not count, and the baseline counts as the first, also if it was stored after others.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
@@ -166,17 +166,19 @@ impl Catalog {
         &self,
         instance: &InstanceId,
         number: u64,
-    ) -> Result<Vec<(SnapshotId, SnapshotKind)>, StoreError> {
-        let sql = "SELECT json ->> '$.act.snapshot', json ->> '$.act.kind' FROM receipts
-                   WHERE instance = ?1 AND act = 'capture' AND (number < ?2 OR json ->> '$.act.kind' = 'baseline')
-                   ORDER BY json ->> '$.act.kind' = 'baseline', number DESC LIMIT 64";
+    ) -> Result<Option<SnapshotId>, StoreError> {
+        let sql = "SELECT json ->> '$.act.snapshot' FROM receipts
+                   WHERE instance = ?1 AND act = 'capture' AND json ->> '$.act.kind' <> 'emergency'
+                     AND (number < ?2 OR json ->> '$.act.kind' = 'baseline')
+                   ORDER BY json ->> '$.act.kind' = 'baseline', number DESC LIMIT 1";
         let number = i64::try_from(number).unwrap_or(i64::MAX);
-        let pair = |row: &Row<'_>| Ok((row.get::<_, Word<_>>(0)?.0, row.get::<_, Word<_>>(1)?.0));
         self.query(|connection| {
             connection
                 .prepare_cached(sql)?
-                .query_map(rusqlite::params![instance.as_str(), number], pair)?
-                .collect()
+                .query_row(rusqlite::params![instance.as_str(), number], |row| {
+                    Ok(row.get::<_, Word<_>>(0)?.0)
+                })
+                .optional()
         })
     }
 

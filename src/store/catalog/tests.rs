@@ -223,6 +223,37 @@ fn a_thousand_snapshots_answer_quickly() {
     assert!(took.as_millis() < 1000, "{took:?}");
 }
 
+#[test]
+fn the_step_before_is_found_behind_any_number_of_emergency_snapshots() {
+    let catalog = Catalog::in_memory(Path::new("c")).unwrap();
+    let captured = |n: u8, kind| Operation::Capture {
+        snapshot: snapshot(n),
+        kind,
+        record: Digest([0; 32]),
+        name: None,
+        withheld: 0,
+        sealed_to: Vec::new(),
+        step: None,
+        call: None,
+    };
+    catalog
+        .write(|tables| {
+            tables.apply_receipt(&link(1, captured(1, SnapshotKind::Checkpoint), 1, 1))?;
+            // A baseline may be stored after a checkpoint.
+            tables.apply_receipt(&link(2, captured(2, SnapshotKind::Baseline), 2, 1))?;
+            for n in 3..200 {
+                tables.apply_receipt(&link(n.into(), captured(n, SnapshotKind::Emergency), 3, 1))?;
+            }
+            tables.apply_receipt(&link(200, captured(200, SnapshotKind::Checkpoint), 4, 1))
+        })
+        .unwrap();
+    let before = |number| catalog.captured_before(&instance(1), number).unwrap();
+    assert_eq!(before(u64::MAX), Some(snapshot(200)));
+    assert_eq!(before(200), Some(snapshot(1)));
+    assert_eq!(before(1), Some(snapshot(2)));
+    assert_eq!(catalog.captured_before(&instance(2), 200).unwrap(), None);
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Receipt(Box<Operation>, i64, u8),
