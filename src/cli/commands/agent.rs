@@ -1,4 +1,4 @@
-//! What an agent that calls us by itself is allowed, and the session that begins for it.
+//! Settings for an agent that calls jackin on its own, and the session that starts for it.
 
 use super::begin::begin_instance;
 use super::contract_args::{Asking, contract};
@@ -13,7 +13,7 @@ use crate::process;
 use crate::session::Begun;
 use crate::store::{InstanceRow, Store};
 
-/// What the configuration says of the current directory; `None` when it lies in no mount of a workspace that is captured.
+/// Returns the settings of the current directory; `None` if it is in no mount of a captured workspace.
 pub(in crate::cli) fn opted_in(environment: &Environment) -> Result<Option<Resolved>, CliError> {
     let config = Config::load(environment)?;
     match Target::Here.settings(&config, environment, &Flags::default()) {
@@ -23,7 +23,7 @@ pub(in crate::cli) fn opted_in(environment: &Environment) -> Result<Option<Resol
     }
 }
 
-/// What the configuration says of a session now.
+/// Returns the current settings of a session; `None` if it has neither a workspace nor a mount.
 pub(in crate::cli) fn terms(context: &Context<'_>, row: &InstanceRow) -> Result<Option<Resolved>, CliError> {
     let config = Config::load(context.environment)?;
     // The mode is the session's own: it was asked for with a flag where the configuration has none.

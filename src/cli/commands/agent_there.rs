@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context<'_>, args: &AgentThereArgs) -> Result<Status
     Ok(ExitCode::Done.into())
 }
 
-/// What is asked above the calls of files: each question begins with a byte of its own.
+/// Answers a request that is not a file call; its first byte names its kind.
 fn knows(question: &[u8]) -> Option<Vec<u8>> {
     match question.split_first()? {
         (&COUNT, rest) => count_answer(rest),

@@ -109,7 +109,7 @@ pub(super) fn begin_instance(
     Ok(begin(store, context.world(), request)?)
 }
 
-/// What of a contract deserves more than a line in it: nothing of a path that is not there is captured.
+/// Warns about each path in the contract that does not exist yet; nothing of it is captured.
 pub(super) fn warn_of_absent(context: &Context<'_>, contract: &Contract) {
     for mount in &contract.mounts {
         for path in &mount.absent_paths {
@@ -165,7 +165,7 @@ pub(super) fn tell_notes(context: &Context<'_>, captured: Option<&Captured>) {
     }
 }
 
-/// What the beginning found of git: what would be lost with the directory stands in the class.
+/// Prints notes about the first repositories found at the start. Each class says what is lost with the directory.
 fn tell_of_repositories(context: &Context<'_>, all: &[(&Coverage, &RepositoryFacts)], instance: &str) {
     const SHOWN: usize = 5;
     for (coverage, facts) in all.iter().take(SHOWN) {

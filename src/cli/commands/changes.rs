@@ -1,4 +1,4 @@
-//! What a session did: the comparison of its first and last snapshot, as a screen and as documents.
+//! Changes of a session: its first and last snapshot compared, as text and as JSON documents.
 
 use crate::capture::{Captured, PrivateOverlay};
 use crate::cli::context::Context;
@@ -14,15 +14,15 @@ use crate::terminal::{size, width};
 /// Changes by mount.
 pub(super) struct Changes {
     mounts: Vec<(Coverage, Vec<Change>)>,
-    /// How many private files changed in a way that is only told.
+    /// Number of changed private files whose contents cannot be shown.
     withheld: u64,
     has_baseline: bool,
-    /// It has none yet: it will be stored from what was frozen for it.
+    /// True if the baseline is missing and will be stored from a file-system snapshot.
     is_awaited: bool,
     has_closing: bool,
 }
 
-/// What happened between the baseline of an instance and its closing snapshot.
+/// Compares the baseline of a session with its closing snapshot.
 pub(super) fn of_session(
     store: &Store,
     row: &InstanceRow,
@@ -43,7 +43,7 @@ pub(super) fn of_session(
     let (mut mounts, mut withheld) = (Vec::new(), 0);
     let captured = closing.manifests.iter().zip(&closing.record.mounts);
     for (mount, (now, later)) in record.mounts.iter().zip(captured) {
-        // What is private is told by what is stored of it.
+        // Private files are compared by the facts that the snapshots store of them.
         let mut reveal = PrivateOverlay::default();
         let (before, _) = reveal.stored_manifest(store, &record, mount)?;
         let now = match later.withheld.is_empty() {
@@ -74,7 +74,7 @@ pub(super) fn of_session(
 }
 
 impl Changes {
-    /// As JSON.
+    /// Returns the changes as JSON documents.
     pub(super) fn documents(&self) -> Vec<ChangeDocument> {
         let all = self
             .mounts

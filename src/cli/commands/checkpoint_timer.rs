@@ -23,11 +23,11 @@ use crate::session::{CheckpointRequest, Services, checkpoint_if_changed, find_in
 use crate::store::Store;
 use crate::{platform, process};
 
-/// What became of the checkpoints.
+/// Checkpoints taken so far, and the reasons for failed ones.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) count: u64,
-    /// Why some could not be taken, each reason once.
+    /// Reasons for failed checkpoints, each once.
     pub(super) failures: Vec<String>,
 }
 
@@ -64,16 +64,16 @@ pub(super) fn beside<T>(
     })
 }
 
-/// How often the process that was left behind looks whether the session has ended.
+/// Interval at which the background process checks whether the session has ended.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// So long it goes on although the store cannot be read.
+/// Time for which it continues while the store cannot be read.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Leaves the process behind.
+/// Starts the background process.
 ///
 /// # Errors
-/// When it cannot be started.
+/// If it cannot be started.
 pub(super) fn leave(context: &Context<'_>, instance: &InstanceId, interval: Duration) -> io::Result<()> {
     let words = [
         "__checkpoints",
@@ -85,8 +85,8 @@ pub(super) fn leave(context: &Context<'_>, instance: &InstanceId, interval: Dura
     process::leave_behind(CalledAs::JackinRecovery.prefix(), &words)
 }
 
-/// What the process does that was left behind: it takes checkpoints until the session has ended. Nobody reads what it says, so a failure
-/// gets a receipt, each reason once. A store that cannot be read for a while is no reason to stop.
+/// Runs the background process: takes checkpoints until the session has ended. Its output has no reader, so each
+/// failure gets a receipt, one per reason. It continues while the store cannot be read, for up to [`PATIENCE`].
 pub(super) fn run(context: &Context<'_>, args: &CheckpointsArgs) -> Result<Status, CliError> {
     process::leave_terminal();
     let (interval, quiet) = (Duration::from_secs(args.seconds), Quiet::default());

@@ -1,4 +1,4 @@
-//! What `explain`, `launch` and `begin` have in common: from the flags to a contract.
+//! Steps that `explain`, `launch` and `begin` share: from the flags to a contract.
 
 use std::ffi::OsString;
 
@@ -16,12 +16,12 @@ use crate::store::Store;
 use crate::store::archive::Recipients;
 use crate::terminal::sanitize;
 
-/// Who asks for a contract, for the command that an error proposes.
+/// Command that asks for a contract, as an error suggests it again.
 pub(super) struct Asking<'a> {
     pub(super) verb: &'static str,
-    /// What `launch` is to run.
+    /// Command that `launch` is to run.
     pub(super) command: &'a [OsString],
-    /// Whether the contract will be seen by anybody: what only they would want to know costs a look at every file.
+    /// True if the contract is shown; only then jackin gathers facts that need a look at every file.
     pub(super) is_shown: bool,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn contract(
     Ok(contract)
 }
 
-/// Whether credentials can be encrypted to what the configuration names.
+/// Checks that the configured recipients can encrypt credentials.
 fn check_recipients(contract: &Contract) -> Result<(), CliError> {
     let Some(state) = &contract.state else {
         return Ok(());

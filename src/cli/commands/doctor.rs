@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Status, Cl
     .into())
 }
 
-/// What to type, as it is typed.
+/// Returns the next step as the operator types it.
 fn next(context: &Context<'_>, step: &Step) -> String {
     match step {
         Step::Verb(words) => context.command(words),

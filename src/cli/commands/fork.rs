@@ -27,13 +27,13 @@ use crate::terminal::{sanitize, size};
 
 /// A fork that was made.
 pub(in crate::cli) struct Forked {
-    /// Where it lies.
+    /// Directory that holds the fork.
     pub(in crate::cli) directory: PathBuf,
     /// The snapshot that it holds.
     pub(in crate::cli) target: SnapshotRecord,
-    /// What names it.
+    /// Reference that names the fork.
     pub(in crate::cli) reference: ForkReference,
-    /// How much of it there is.
+    /// Number of paths written, and the problems with them.
     pub(in crate::cli) done: Done,
 }
 

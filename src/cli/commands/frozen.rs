@@ -1,4 +1,4 @@
-//! What is said of snapshots of file systems that were made for a capture whose process died.
+//! Recovery of file-system snapshots left by a capture that died, and the messages about it.
 
 use super::agent::terms;
 use crate::capture::{CaptureError, Limits};
@@ -11,9 +11,9 @@ use crate::session::{DeferredBaseline, ThawedEnd, is_awaited, store_deferred_bas
 use crate::store::{NativeState, Store, StoreError};
 use crate::terminal::sanitize;
 
-/// Takes up what was left, and says so. That it cannot be done is no reason to refuse what was asked for.
+/// Stores or removes leftover file-system snapshots and reports each one. A failure does not stop the command.
 pub(in crate::cli) fn settle_frozen_and_say(context: &Context<'_>, store: &Store) {
-    // To store one takes a while, which an agent's tool call must not wait for. What nobody needs goes all the same.
+    // Storing takes a while, and an agent's tool call must not wait for it. Unneeded snapshots are removed all the same.
     if context.environment.get(INSTANCE_VARIABLE).is_some() || !context.takes_up_frozen {
         let _ = store_deferred_baselines(store, context.world(), None, false);
         return;
@@ -80,12 +80,12 @@ pub(super) fn tell(context: &Context<'_>, done: DeferredBaseline) {
     }
 }
 
-/// Whether a baseline was not stored because it is too large: nothing else is a reason to give it up.
+/// Returns true if a baseline is too large to be stored, the only reason to delete it.
 pub(super) fn is_lack_of_room(error: &CaptureError) -> bool {
     matches!(error, CaptureError::Limit { .. } | CaptureError::Room { .. })
 }
 
-/// What stores a baseline that could not be stored. What it leaves out is agreed, and cannot be changed any more.
+/// Returns the hint on how to store a baseline that failed. Its excludes are agreed and can no longer change.
 pub(super) fn way_to_store(error: &CaptureError) -> &'static str {
     match error {
         CaptureError::Limit { entries: true, .. } => {
@@ -120,7 +120,7 @@ fn waits<'s>(store: &Store, state: &'s NativeState) -> Option<&'s FsSnapshotInte
     (state.is_made && is_awaited(store, paper).is_ok_and(|awaited| awaited)).then_some(paper)
 }
 
-/// What the file systems keep for an instance.
+/// Returns the file-system snapshots that belong to a session.
 pub(super) fn natives_of(store: &Store, instance: &InstanceId) -> Vec<NativeDocument> {
     let states = store.natives().unwrap_or_default().into_iter();
     let papers = states.filter_map(|state| Some((state.id, state.paper.ok()?)));

@@ -20,7 +20,7 @@ use crate::model::Time;
 use crate::platform;
 use crate::terminal::{sanitize, shell};
 
-/// Why a file that was replaceable a moment ago is left alone.
+/// Reason to leave a file alone that could be replaced a moment ago.
 const MEANWHILE: &str = "another file took its name in the meantime";
 
 /// First bytes of each page, by which `--html` recognizes a page it may replace.
@@ -35,7 +35,7 @@ pub(super) struct NamedFile {
 }
 
 impl NamedFile {
-    /// That it cannot be written is better known before the work.
+    /// Resolves the path. Fails before the work if the file cannot be written.
     pub(super) fn settle(context: &Context<'_>, path: &Path) -> Result<Self, CliError> {
         let usage = |message: String| CliError::new(ErrorKind::Usage, message);
         if path.as_os_str().is_empty() {
@@ -104,7 +104,7 @@ enum Found {
     Foreign(String),
 }
 
-/// Where a page or a report goes.
+/// Destination of a page or a report.
 pub(super) enum Output {
     /// `-`.
     Stdout,

@@ -31,13 +31,13 @@ pub(super) fn scopes(
     Ok(paths.into_iter().map(Scope::Below).collect())
 }
 
-/// Where a path may be known from.
+/// Places in which a path is looked up.
 pub(super) struct Known<'a> {
     /// Manifests that may hold it.
     pub(super) sides: &'a [Option<&'a Manifest>],
     /// Excluded or uncovered paths: what lies at or below them is known too.
     pub(super) elsewhere: &'a [&'a RelPath],
-    /// What is said of a path that is in none of them.
+    /// Error text for a path that is in none of them.
     pub(super) described: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! What every command does about restores that were interrupted: clears up after them, refuses, or says that they wait.
+//! Handling of interrupted restores in every command: clean up, refuse, or report them.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use crate::session::{SessionError, recover_interrupted_restores};
 use crate::store::{InstanceRow, PendingRestore, RestoreStage, Store, StoreError};
 use crate::terminal::{sanitize, size};
 
-/// Says what stays in staging directories.
+/// Warns about files that remain in staging directories.
 pub(super) fn tell_left(context: &Context<'_>, left: &[String]) {
     for left in left {
         context.terminal.warn(&sanitize::text(left));
     }
 }
 
-/// What became of a restore that was cleared up.
+/// Describes how an interrupted restore was cleaned up.
 pub(super) fn what_was_cleared(done: &Cleared) -> String {
     let id = &done.intent.instance;
     match done.decision {

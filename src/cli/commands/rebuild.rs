@@ -10,7 +10,7 @@ use crate::session::{Allowed, ensure_outside_session};
 use crate::store::{LostRecord, Mended, Store, StoreError, mend_chain};
 use crate::terminal::{sanitize, size};
 
-/// What was wrong with the store.
+/// Damage found in the store, and its repair.
 #[derive(Default)]
 struct Found {
     /// Records that cannot be read.

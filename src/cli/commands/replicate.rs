@@ -83,12 +83,12 @@ pub(super) fn run(context: &Context<'_>, args: &ReplicateArgs) -> Result<Status,
     .into())
 }
 
-/// How closely it is looked.
+/// Thoroughness of a replication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Care {
-    /// What was noted is believed.
+    /// Trust in the notes about earlier uploads.
     Passing,
-    /// It is looked what is there.
+    /// Check of the objects in the bucket.
     Thorough,
 }
 
@@ -198,7 +198,7 @@ fn nowhere() -> CliError {
         .hint("set replicate = \"s3://bucket/prefix\" in [recovery.store] of config.toml, and recipients in [recovery.state]")
 }
 
-/// What waits, in words.
+/// Describes the snapshots and receipts that are still to be copied.
 fn waits(left: Waiting) -> String {
     let snapshots = size::counted(left.snapshots, "snapshot", "snapshots");
     let receipts = size::counted(left.receipts, "receipt", "receipts");
@@ -249,7 +249,7 @@ fn told(replication: &Replication, done: &Done, store: &str) -> String {
     format!("{snapshots} and {receipts} copied to {place}/{store}, {sent} sent{removed}")
 }
 
-/// What cannot be copied because it is hurt here.
+/// Warns about snapshots that are not copied because they are damaged.
 fn tell_hurt(context: &Context<'_>, copied: &Copied) {
     const NAMED: usize = 5;
     for (id, why) in copied.hurt.iter().take(NAMED) {

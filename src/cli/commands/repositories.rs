@@ -1,4 +1,4 @@
-//! What changed about the repositories of a mount.
+//! Changes of the git repositories in a mount.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -40,7 +40,7 @@ pub(super) fn repositories(
     })
 }
 
-/// What `changes` mean for the settings of agents, when it is their state that changed.
+/// Returns the changes of agents' settings among `changes`; empty unless the mount holds agent state.
 pub(super) fn settings(
     coverage: &Coverage,
     before: (Option<&Manifest>, &Blobs),
@@ -138,7 +138,7 @@ impl Files for Shown<'_> {
     }
 }
 
-/// Those of which something changed, or something in the work tree that git takes orders from.
+/// Returns the repositories that changed, or that have a changed `.gitattributes` in the work tree.
 fn concerned<'r>(all: &'r Repositories, changes: &[Change]) -> BTreeSet<&'r RelPath> {
     let mut found: BTreeSet<&RelPath> = changes
         .iter()

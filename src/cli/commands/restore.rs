@@ -101,7 +101,7 @@ impl Locks {
     }
 }
 
-/// Which session is meant, in the store as it is.
+/// Session to restore, with the store opened for reading.
 struct Opened {
     reading: Store,
     row: InstanceRow,
@@ -272,7 +272,7 @@ fn plan_opened(
     })
 }
 
-/// What came from a file belongs to no path of this machine.
+/// Fails for an imported session, whose paths belong to another machine.
 pub(super) fn refuse_imported(row: &InstanceRow) -> Result<(), CliError> {
     if !row.is_imported() {
         return Ok(());

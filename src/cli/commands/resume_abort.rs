@@ -24,7 +24,7 @@ use crate::session::{Allowed, ensure_outside_session, find_called, find_instance
 use crate::store::{Holder, InstanceRow, LockGuard, PendingRestore, RestoreJournal, RestoreStage, Store};
 use crate::terminal::sanitize;
 
-/// What `resume` and `abort` work on.
+/// Interrupted restore, with the store and the locks that `resume` and `abort` need.
 struct Found {
     store: Store,
     row: InstanceRow,

@@ -56,17 +56,17 @@ pub(super) fn tell_natives(context: &Context<'_>, pruned: &Pruned) {
     }
 }
 
-/// What happened by the rules.
+/// Result of applying the retention policy.
 #[derive(Default)]
 pub(super) struct Kept {
     pruned: Pruned,
-    /// By so many bytes the store is still too large.
+    /// Number of bytes by which the store is still too large.
     lacking: u64,
-    /// Too little is free on the disk, and nothing went for that.
+    /// Lack of free disk space for which nothing was deleted; `None` if enough is free.
     shortage: Option<Shortage>,
     /// Disk space used by the store, in bytes.
     size: u64,
-    /// Others use the store, so nothing was done.
+    /// True if other processes use the store, so nothing was done.
     is_busy: bool,
     faults: Vec<String>,
 }
@@ -175,7 +175,7 @@ fn tell_pruned(context: &Context<'_>, pruned: &Pruned) {
     ));
 }
 
-/// That the disk is short of free space, and what deleting would do about it.
+/// Describes a lack of free disk space, and what deleting snapshots could free.
 pub(in crate::cli) fn shortage_words(shortage: Shortage, store: u64) -> String {
     let (free, floor) = (size::bytes(shortage.free), size::bytes(shortage.floor));
     let short = format!("{free} are free on the disk of the store, and min_free keeps {floor} free");

@@ -42,7 +42,7 @@ pub(in crate::cli) struct SessionReport {
     pub(in crate::cli) forks: Vec<ForkRow>,
     pub(in crate::cli) forked_from: Option<ForkRow>,
     pub(in crate::cli) imported: Option<Imported>,
-    /// Why it ended without a closing snapshot.
+    /// Reason for a missing closing snapshot.
     pub(in crate::cli) closing_error: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl SessionReport {
         })
     }
 
-    /// Whether it, or the whole session, is pinned.
+    /// Returns true if the snapshot or the whole session is pinned.
     pub(in crate::cli) fn is_pinned(&self, snapshot: &SnapshotId) -> bool {
         let mut pins = self.pins.iter();
         pins.any(|pin| pin.as_ref().is_none_or(|id| id == snapshot))
@@ -215,7 +215,7 @@ fn imported(store: &Store, row: &InstanceRow) -> Result<Option<Imported>, CliErr
     }))
 }
 
-/// What was written down when an instance began, beside what is in its row.
+/// Returns the facts of a session's first receipt that its catalog row lacks.
 pub(in crate::cli) fn begun(store: &Store, instance: &InstanceId) -> Result<Begun, CliError> {
     let (first, _) = store.catalog().lifetime(instance)?;
     let receipt = match first {

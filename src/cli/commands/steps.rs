@@ -1,4 +1,4 @@
-//! What each step of a session changed: from one snapshot to the next.
+//! Changes in each step of a session, from one snapshot to the next.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,20 +8,20 @@ use crate::diff::count_changes;
 use crate::model::{CallRef, MountRecord, PathCounts, SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, SnapshotRow, Store};
 
-/// So many steps of which no receipt tells are looked at, the newest first: each one reads two manifests.
+/// Maximum number of steps that are compared for lack of a count in a receipt, newest first; each reads two manifests.
 const MOST: usize = 20;
 
-/// What is known of a session's steps, by the snapshots that they led to.
+/// Known steps of a session, keyed by the snapshot that ends each.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Steps {
-    /// How many paths each changed.
+    /// Number of paths that each step changed.
     pub(in crate::cli) counts: HashMap<SnapshotId, PathCounts>,
     /// The tool calls that snapshots were taken before.
     pub(in crate::cli) calls: HashMap<SnapshotId, CallRef>,
 }
 
-/// How many paths the steps changed, as their receipts say, else by a look at the newest. A step whose snapshots cannot be read, or which
-/// began from one that was given up, is left out.
+/// Returns the steps of a session. Counts come from receipts, else from comparing the newest snapshots. A step is omitted if one of
+/// its snapshots cannot be read or was deleted.
 pub(in crate::cli) fn steps(
     store: &Store,
     row: &InstanceRow,

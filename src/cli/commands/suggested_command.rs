@@ -60,7 +60,7 @@ impl Words {
         Self { paths, ..self }
     }
 
-    /// What `explain`, `launch` and `begin` have in common. `mode` stands in for a mode that was not given.
+    /// Appends the arguments that `explain`, `launch` and `begin` share. `mode` replaces a missing mode.
     pub(super) fn scope(self, scope: &Scope, mode: Option<&str>) -> Self {
         let given = scope.snapshot.and_then(|mode| mode.to_possible_value());
         let given = given.as_ref().map(|value| value.get_name()).or(mode);

@@ -28,7 +28,7 @@ pub(super) struct Part<'a> {
     notes: Vec<Note>,
 }
 
-/// What of `target` is to be written: all of it, without `asked`.
+/// Returns the parts of `target` to write: everything if `asked` is empty.
 pub(super) fn parts<'a>(
     context: &Context<'_>,
     store: &Store,
@@ -40,7 +40,7 @@ pub(super) fn parts<'a>(
     let scopes = paths::scopes(context.environment, &coverages, asked)?;
     let mut parts = Vec::new();
     for (mount, scope) in target.mounts.iter().zip(scopes) {
-        // With what nobody has but the place that it came from, nothing is written elsewhere.
+        // Secrets that only the original place holds are not written elsewhere.
         let mut reveal = PrivateOverlay::elsewhere(store);
         let (manifest, notes) = reveal.stored_manifest(store, target, mount)?;
         let Some(manifest) = manifest else { continue };
@@ -66,7 +66,7 @@ pub(super) fn parts<'a>(
     Ok(parts)
 }
 
-/// What `--files-only` takes.
+/// Returns the scope of `--files-only`: paths outside git repositories.
 fn without_repositories(manifest: &Manifest, scope: &Scope) -> Scope {
     let own = Repositories::of([manifest]);
     let entries = manifest.entries().map(|(path, _)| path);
@@ -77,12 +77,12 @@ fn without_repositories(manifest: &Manifest, scope: &Scope) -> Scope {
     )
 }
 
-/// How many paths will be written.
+/// Returns the number of paths to write.
 pub(super) fn count(parts: &[Part<'_>]) -> u64 {
     parts.iter().map(|part| wanted(&part.manifest, &part.scope)).sum()
 }
 
-/// How much content that is (bytes).
+/// Returns the size of the contents to write, in bytes.
 pub(super) fn bytes(parts: &[Part<'_>]) -> u64 {
     let of = |part: &Part<'_>| -> u64 {
         let entries = part.manifest.entries();
@@ -94,7 +94,7 @@ pub(super) fn bytes(parts: &[Part<'_>]) -> u64 {
     parts.iter().map(of).sum()
 }
 
-/// How many of one mount: those in the scope and the directories above them, but no sockets.
+/// Counts the paths to write for one mount: those in the scope and their parents, without sockets.
 fn wanted(manifest: &Manifest, scope: &Scope) -> u64 {
     let files = manifest
         .entries()
@@ -108,12 +108,12 @@ fn wanted(manifest: &Manifest, scope: &Scope) -> u64 {
     needed.len() as u64
 }
 
-/// What we write lies on this machine.
+/// Fails if the path is an address: jackin writes only to this machine.
 pub(super) fn refuse_address(path: &Path) -> Result<(), CliError> {
     if !is_elsewhere(path) {
         return Ok(());
     }
-    // What is not understood may hold a password.
+    // An unknown address may hold a password.
     let shown = match Address::split(path) {
         Some(_) => sanitize::path(path),
         None => format!("{}://…", scheme_of(path)),
@@ -129,7 +129,7 @@ fn is_volume(path: &Path) -> bool {
     matches!(found, Some(Address::Claim(_) | Address::Volume { .. })) && has_path(path)
 }
 
-/// The same of a volume, which must be there.
+/// Fails unless the directory in a volume exists and is empty.
 fn check_volume(directory: &Path) -> Result<(), CliError> {
     let shown = sanitize::path(directory);
     let opened = Root::open(directory).map_err(|error| {
@@ -145,7 +145,7 @@ fn check_volume(directory: &Path) -> Result<(), CliError> {
     }
 }
 
-/// It must be absent or an empty directory, in a directory that is there.
+/// Fails unless the directory is empty, or absent from an existing parent.
 pub(super) fn check(directory: &Path) -> Result<(), CliError> {
     if is_volume(directory) {
         return check_volume(directory);
@@ -180,7 +180,7 @@ pub(super) fn check(directory: &Path) -> Result<(), CliError> {
     }
 }
 
-/// Where the files of a mount lie below `top`: each mount has a directory of its own when there are several.
+/// Returns the directory of a mount below `top`; with several mounts, each has its own.
 pub(super) fn place(top: &Path, target: &SnapshotRecord, mount: &MountRecord) -> PathBuf {
     match target.mounts.len() {
         0 | 1 => top.to_path_buf(),
@@ -188,13 +188,13 @@ pub(super) fn place(top: &Path, target: &SnapshotRecord, mount: &MountRecord) ->
     }
 }
 
-/// What is to be written, and where.
+/// Parts of a snapshot to write, and their destination.
 pub(super) struct Job<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) store: &'a Store,
     pub(super) target: &'a SnapshotRecord,
     pub(super) parts: &'a [Part<'a>],
-    /// What the place is called when it is done.
+    /// Final name of the destination.
     pub(super) directory: &'a Path,
     /// Problems are for the document alone.
     pub(super) json: bool,
@@ -202,14 +202,14 @@ pub(super) struct Job<'a> {
     pub(super) verified: bool,
 }
 
-/// What was written.
+/// Result of writing a snapshot.
 #[derive(Default)]
 pub(in crate::cli) struct Done {
-    /// How many paths.
+    /// Number of paths written.
     pub(in crate::cli) paths: u64,
-    /// How many of them could not be read back.
+    /// Number of paths that could not be read back.
     pub(in crate::cli) unread: u64,
-    /// What is not as the snapshot has it.
+    /// Paths that differ from the snapshot, with the reasons.
     pub(in crate::cli) problems: Vec<ReasonDocument>,
 }
 

@@ -1,4 +1,4 @@
-//! What differs between two sides, mount by mount.
+//! Differences between two sides, mount by mount.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -29,22 +29,22 @@ use crate::store::{Blobs, InstanceRow, Store};
 pub(in crate::cli) struct Compared {
     pub(in crate::cli) coverage: Coverage,
     pub(in crate::cli) comparison: Comparison,
-    /// What changed about the repositories in it.
+    /// Changes of the git repositories in the mount.
     pub(in crate::cli) repositories: Vec<RepositoryChange>,
-    /// What changed about the settings of agents.
+    /// Changes of the agents' settings.
     pub(in crate::cli) settings: Vec<Setting>,
-    /// Which credentials changed that no snapshot holds.
+    /// Changed credentials that no snapshot holds.
     pub(in crate::cli) withheld: Vec<WithheldChange>,
-    /// Paths that are no longer as the later snapshot has them; empty unless that was asked.
+    /// Paths that differ from the later snapshot by now; empty unless requested.
     since: BTreeMap<RelPath, Since>,
 }
 
 /// State of a path after the later snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Since {
-    /// It is as neither snapshot has it.
+    /// State of neither snapshot.
     Edited,
-    /// It is as the earlier snapshot has it: restored, or reverted by hand.
+    /// State of the earlier snapshot: restored, or reverted by hand.
     Reverted,
 }
 
@@ -65,7 +65,7 @@ impl Compared {
     }
 }
 
-/// What is compared, and how.
+/// Parameters of a comparison.
 pub(in crate::cli) struct Question<'a> {
     /// The earlier snapshot; without it the baseline.
     pub(in crate::cli) from: Option<&'a str>,
@@ -83,7 +83,7 @@ pub(in crate::cli) struct Question<'a> {
     pub(in crate::cli) marks_since: bool,
 }
 
-/// What differs between two sides.
+/// Differences between two sides.
 pub(in crate::cli) struct Differences {
     /// The earlier snapshot.
     pub(in crate::cli) from: SnapshotRecord,
@@ -95,7 +95,7 @@ pub(in crate::cli) struct Differences {
 }
 
 impl Differences {
-    /// Whether anything does.
+    /// Returns true if any mount differs.
     pub(in crate::cli) fn are_any(&self) -> bool {
         let differs = |mount: &Compared| !mount.comparison.changes.is_empty() || !mount.withheld.is_empty();
         self.mounts.iter().any(differs)
@@ -148,7 +148,7 @@ impl Differences {
         }
     }
 
-    /// Where the lines of a patch come from.
+    /// Returns the contents that the lines of a patch are read from.
     pub(in crate::cli) fn sources(&self, hides_private: bool) -> view::patch::Sources<'_> {
         view::patch::Sources {
             from: &self.blobs,
@@ -353,7 +353,7 @@ fn since(
         .collect()
 }
 
-/// As JSON.
+/// Returns the differences as a JSON document.
 pub(in crate::cli) fn document(row: &InstanceRow, found: &Differences) -> DiffDocument {
     let compared = &found.mounts;
     let changes = compared.iter().flat_map(|mount| {

@@ -13,7 +13,7 @@ pub(super) enum Later {
 }
 
 impl Later {
-    /// What this side has of private files; none when it cannot be told.
+    /// Returns the facts about private files on this side; `None` if they are unknown.
     pub(super) fn withheld<'a>(
         &'a self,
         reveal: &'a PrivateOverlay,
@@ -48,7 +48,7 @@ pub(super) fn live(
     )?)
 }
 
-/// What a snapshot has of the mount with this coverage.
+/// Reads the manifest that a snapshot has for the mount with this coverage.
 pub(super) fn stored(
     store: &Store,
     record: &SnapshotRecord,

@@ -59,7 +59,7 @@ fn parse(text: &str) -> Result<ForkReference, CliError> {
     serde_json::from_value(value).map_err(|error| refused(&error.to_string()))
 }
 
-/// What the reference says must be what the receipt says.
+/// Fails if the reference differs from the store's receipt of the fork.
 fn check(store: &Store, row: &ForkRow, reference: &ForkReference) -> Result<(), CliError> {
     let changed = |what: String| {
         Err(CliError::new(
@@ -86,7 +86,7 @@ fn check(store: &Store, row: &ForkRow, reference: &ForkReference) -> Result<(), 
     Ok(())
 }
 
-/// Where the files of each mount lie in a fork.
+/// Returns the directory of each mount's files in a fork.
 pub(super) fn mounts(record: &SnapshotRecord, directory: &std::path::Path) -> Vec<ForkMount> {
     let held = record.mounts.iter().filter(|mount| mount.manifest.is_some());
     held.map(|mount| ForkMount {

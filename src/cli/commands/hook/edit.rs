@@ -39,7 +39,7 @@ fn refuse(context: &Context<'_>) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What the operator should know before saying yes.
+/// Prints the warnings and notes that the operator needs before confirming the edit.
 fn advise(context: &Context<'_>, agent: Agent, scope: Scope, edit: &Edit) {
     let terminal = context.terminal;
     if scope == Scope::Project {

@@ -22,15 +22,15 @@ use crate::session::{
 use crate::store::{InstanceRow, Store};
 use crate::terminal::sanitize;
 
-/// What an agent takes for "do not", with the reason on standard error.
+/// Exit status by which an agent skips the tool call; standard error has the reason.
 const BLOCK: i32 = 2;
 
-/// Why a checkpoint is not there.
+/// Reason for a missing checkpoint.
 struct Failure {
     error: CliError,
-    /// The operator wants the tool call not to happen then.
+    /// True if the operator wants this failure to block the tool call.
     blocks: bool,
-    /// It was said before.
+    /// True if the session has reported such a failure before.
     is_told: bool,
 }
 
@@ -233,7 +233,7 @@ impl Hook<'_> {
         }
     }
 
-    /// Whether a checkpoint of the session has failed before.
+    /// Returns true if a checkpoint of the session has failed before.
     fn was_told(&self, row: &InstanceRow) -> Result<bool, Failure> {
         let receipts = self.store.catalog().receipts_of(&row.id)?;
         Ok(receipts.iter().any(|receipt| {

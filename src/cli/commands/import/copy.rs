@@ -19,7 +19,7 @@ use crate::session::{AdoptError, AdoptRequest, Adopted, adopt};
 use crate::store::Anchor;
 use crate::terminal::{sanitize, size};
 
-/// What was found there.
+/// Store found in the bucket, with its records and receipts.
 struct Found {
     place: String,
     store: StoreId,

@@ -29,7 +29,7 @@ const NAP: Duration = Duration::from_millis(5);
 /// A baseline that was stored behind its command, or was to be.
 pub(super) type Stored = Option<Result<Captured, CaptureError>>;
 
-/// What it is stored with.
+/// Environment in which the deferred baseline is stored.
 #[derive(Clone, Copy)]
 pub(super) struct CaptureEnv<'a> {
     pub(super) store: &'a Store,

@@ -22,8 +22,8 @@ use crate::terminal::{sanitize, size};
 /// So long the end of a session waits for its snapshots to be copied.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Where to, when the configuration says so. Root that acts for a user copies nothing: it would sign in as somebody else. What is
-/// wrong with the configuration is told by who reads it for a purpose.
+/// Returns the configured replication, if any. Root that acts for a user copies nothing, for it would sign in with other
+/// credentials. Commands that need the configuration report what is wrong with it.
 fn replication(environment: &Environment) -> Option<Replication> {
     if environment.operator.is_some() {
         return None;
@@ -61,7 +61,7 @@ pub(in crate::cli) fn behind(context: &Context<'_>, store: &Store) {
     }
 }
 
-/// When a session ends: copies for a while, and leaves the rest to a process that is left behind.
+/// Copies for a while when a session ends, and leaves the rest to a background process.
 pub(in crate::cli) fn at_the_end(context: &Context<'_>, store: &Store) {
     let Some(replication) = replication(context.environment) else {
         return;
@@ -108,7 +108,7 @@ pub(in crate::cli) fn at_the_end(context: &Context<'_>, store: &Store) {
     }
 }
 
-/// What the process does that was left behind. Nobody reads what it says: how it went is written down.
+/// Runs the background process. Its output has no reader, so the store records the outcome.
 pub(in crate::cli) fn run(context: &Context<'_>, _: &ReplicatingArgs) -> Result<Status, CliError> {
     process::leave_terminal();
     let Some(replication) = replication(context.environment) else {

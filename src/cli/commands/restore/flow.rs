@@ -1,4 +1,4 @@
-//! What `restore` and `undo` have in common: show a proposal, ask, carry it out, tell.
+//! Steps that `restore` and `undo` share: show a proposal, confirm, execute, report.
 
 use std::ffi::OsString;
 
@@ -24,7 +24,7 @@ use crate::session::{ensure_no_overlap, refuse_living};
 use crate::store::{Blobs, InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
-/// How a proposal is carried out.
+/// Options for executing a proposal.
 pub(in crate::cli::commands) struct RestoreOptions {
     pub(in crate::cli::commands) json: bool,
     pub(in crate::cli::commands) yes: bool,
@@ -42,7 +42,7 @@ pub(in crate::cli::commands) struct RestoreOptions {
     pub(in crate::cli::commands) again: Words,
 }
 
-/// Who asks for a restore.
+/// Origin of a restore request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Caller {
     /// The operator: nothing may be at work on the paths.
@@ -245,7 +245,7 @@ fn warn_of_gaps(context: &Context<'_>, proposal: &Proposal) {
     }
 }
 
-/// What the snapshot lacks, when it lacks anything.
+/// Describes the gaps of the target snapshot; `None` if it is complete.
 pub(in crate::cli) fn gaps(proposal: &Proposal) -> Option<String> {
     let lacks: u64 = proposal.target.mounts.iter().map(|mount| mount.gap_count).sum();
     let rest = match lacks {
@@ -373,20 +373,20 @@ fn tell(
     }
 }
 
-/// Whether the system refused it to this user. A reason is told in words, those of the system among them.
+/// Returns true if the system denied this user access. Reasons are text that includes the system's own words.
 fn is_forbidden(reason: &str) -> bool {
     ["permission denied", "not permitted", "owner ", "cannot be listed"]
         .iter()
         .any(|words| reason.contains(words))
 }
 
-/// Whether what lies aside cannot be reached by this user: root may have set it aside.
+/// Returns true if this user cannot reach a set-aside directory, as when root set it aside.
 fn lies_out_of_reach(proposal: &Proposal) -> bool {
     let mut conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
     conflicts.any(|kept| matches!(&kept.why, Why::Aside(AsideWhy::Unseen(_, why)) if is_forbidden(why)))
 }
 
-/// Whether something that the snapshot holds cannot even be looked at by this user any more.
+/// Returns true if this user can no longer look at a path that the snapshot holds.
 fn hides_what_was_known(proposal: &Proposal) -> bool {
     proposal.mounts.iter().any(|mount| {
         let is_known = |path| {

@@ -11,7 +11,7 @@ use crate::restore::{AsideError, Proposal, Purpose, bring_back, set_aside};
 use crate::store::Store;
 use crate::terminal::sanitize;
 
-/// As many excluded directories are named in a hint.
+/// Number of excluded directories that a hint names.
 const NAMED: usize = 8;
 
 pub(super) fn add(
@@ -29,7 +29,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// As an intent says it, for a restore that is made again.
+/// Adds the set-aside moves of an interrupted restore's intent to a new proposal.
 pub(in crate::cli::commands) fn again(
     context: &Context<'_>,
     store: &Store,
