@@ -34,10 +34,10 @@ use super::context::Context;
 use crate::process;
 use crate::terminal::Tty;
 
-/// How long nothing has to happen until signals and the terminal are looked at.
+/// Time without events after which signals and the terminal are checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Why there is no answer any more.
+/// Error message for a worker thread that is gone.
 const BROKEN: &str = "the thread that reads and restores is gone";
 
 /// Something happened: an answer came, or the operator did something.
@@ -81,7 +81,7 @@ pub(in crate::cli) fn run(context: &Context<'_>, instance: Option<String>) -> io
     })
 }
 
-/// What is around the screen.
+/// Channels and worker thread around the screen.
 struct Outside<'a, 'scope> {
     ask: &'a Sender<(u64, Ask)>,
     tell: Sender<News>,

@@ -1,4 +1,4 @@
-//! What each tool does: the verb of that name, for the session that the server is bound to.
+//! Actions of the tools: each runs the command of that name for the session that the server is bound to.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ use crate::restore::refuse_locked;
 use crate::session::{Allowed, CheckpointRequest, check_name, ensure_outside_session, find_snapshot};
 use crate::store::{CaptureRow, InstanceRow, SnapshotRow, Store};
 
-/// What a moment is said to be stands in every list: so many characters are enough.
+/// Maximum length of a snapshot's message, in characters: every list repeats it.
 const LONGEST_MESSAGE: usize = 1_000;
 
 /// Calls `tool` in the session that was found. The next call may be hours away.

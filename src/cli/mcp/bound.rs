@@ -31,11 +31,11 @@ const LONGEST_ERROR: usize = 2_000;
 /// Lines of what is said are broken nowhere.
 const WIDEST: usize = 10_000;
 
-/// What a tool gave: for a person or a model to read, and for a program.
+/// Reply of a tool: text for a person or a model, and JSON for a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) text: String,
-    /// What is said beside it: the text itself may be JSON.
+    /// Further messages, kept apart because the text itself may be JSON.
     pub(super) beside: Vec<String>,
     pub(super) structured: Value,
 }
@@ -52,7 +52,7 @@ impl Reply {
     }
 }
 
-/// Who calls the tools.
+/// Binding of the server to its caller: environment, session and rights.
 #[derive(Debug)]
 pub(in crate::cli) struct Bound {
     environment: Environment,
@@ -95,7 +95,7 @@ impl Bound {
         })
     }
 
-    /// What is offered now: the operator may change it while the server runs. Each call is asked again.
+    /// Returns the right that is offered now. The operator may change it while the server runs, so each call checks it again.
     pub(super) fn right(&self) -> Right {
         let (right, _) = self.within(Arc::default(), |context| {
             let found = self.find(context).ok().flatten();
@@ -105,7 +105,7 @@ impl Bound {
         right.unwrap_or(Right::Read)
     }
 
-    /// Whether this may be done in this session. What cannot be found out is not allowed.
+    /// Returns true if the session allows `right`; false if that cannot be determined.
     fn allows(&self, context: &Context<'_>, found: Option<&Found>, right: Right) -> bool {
         let is_open = !self.read_only && found.is_none_or(|found| found.is_own);
         match right {

@@ -1,4 +1,4 @@
-//! What the tools give, as JSON: short enough for a model to read, however much there is.
+//! Results of the tools as JSON, short enough for a model to read.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::cli::document::{
 use crate::model::{CallRef, PathCounts, Time};
 use crate::store::SnapshotRow;
 
-/// So many paths or snapshots stand in a result; how many there are is told beside them.
+/// Maximum number of paths or snapshots in a result; the total stands beside them.
 pub(super) const MOST: usize = 200;
 
 /// `snapshot_list`.
@@ -136,7 +136,7 @@ impl From<RestoreDocument> for Restored {
 }
 
 impl Restored {
-    /// How many paths are not as the snapshot has them.
+    /// Returns the number of paths that differ from the snapshot.
     pub(super) fn stayed(&self) -> u64 {
         self.conflicts_total + self.failed_total
     }

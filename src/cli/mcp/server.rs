@@ -17,21 +17,21 @@ use tokio::sync::Mutex as Turn;
 use super::bound::Bound;
 use super::tools::{Right, Tool};
 
-/// How often a wish to stop is looked for.
+/// Interval between checks for a request to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What a model is told about all of it.
+/// Instructions that the server sends to a model.
 const INSTRUCTIONS: &str = "Snapshots of the project's files, complete with ignored files and .git. Take one with snapshot_create \
     before a step that may destroy something; snapshot_diff shows what changed since. Going back (snapshot_restore) and copies \
     (snapshot_fork) are offered where the operator allows them. The operator can put back every file as it was before this session.";
 
-/// Why the server stopped before its client wanted it to.
+/// Failure that ended the server before its client did.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum ServeError {
     /// Threads or timers cannot be had.
     #[error("the server cannot be started: {0}")]
     Start(io::Error),
-    /// Whoever is at the other end speaks something else.
+    /// Input that is not in the expected protocol.
     #[error("what came on standard input is not the Model Context Protocol")]
     Protocol,
     /// The server broke down.
@@ -86,7 +86,7 @@ async fn asked(over: &AtomicBool) {
 
 struct Server {
     bound: Arc<Bound>,
-    /// Whose turn it is: tools that change files do not overlap, and those that read see a whole tree.
+    /// Lock that serializes the tools: changes do not overlap, and readers see a consistent tree.
     turn: Arc<Turn<()>>,
     /// Asks the tool at work to give up.
     stop: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! What the tools give, in words. Names and contents come from the mounts: they are cleaned as for a terminal.
+//! Results of the tools as text. Names and contents come from the mounts, so they are sanitized as for a terminal.
 
 use super::results::{Listed, Restored};
 use crate::cli::commands::diff::Differences;
@@ -117,7 +117,7 @@ pub(super) fn differing(found: &Differences) -> String {
     text.trim_end().to_owned()
 }
 
-/// How a restore went, path by path.
+/// Describes a restore, path by path.
 pub(super) fn restored(done: &Restored, name: &str, dry_run: bool) -> String {
     let (verb, changed) = match dry_run {
         true => ("would restore", "would change"),
@@ -135,7 +135,7 @@ pub(super) fn restored(done: &Restored, name: &str, dry_run: bool) -> String {
     lines.join("\n")
 }
 
-/// What is not as the snapshot has it.
+/// Lists the paths that differ from the snapshot after a restore.
 pub(super) fn stayed(done: &Restored) -> Vec<String> {
     let mut lines = Vec::new();
     if done.conflicts_total > 0 {

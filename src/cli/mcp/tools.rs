@@ -24,7 +24,7 @@ pub(super) enum Tool {
     SessionRestore,
 }
 
-/// What a caller may do, from little to much.
+/// Right of a caller, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Right {
     /// Look.
@@ -65,7 +65,7 @@ impl Tool {
         }
     }
 
-    /// What it takes to call it.
+    /// Returns the right that a caller needs for the tool.
     pub(super) fn needs(self) -> Right {
         match self {
             Self::List | Self::Diff | Self::SessionCheckpoints => Right::Read,
@@ -74,7 +74,7 @@ impl Tool {
         }
     }
 
-    /// What a client is told of it.
+    /// Returns the definition that clients see.
     pub(super) fn definition(self) -> Definition {
         let made =
             Definition::new(self.name(), self.description(), JsonObject::new()).with_title(self.title());
@@ -280,7 +280,7 @@ pub(super) struct Which {
 
 #[cfg(test)]
 mod tests {
-    //! What hooks know of the tools.
+    //! Tests of how hooks classify the tools.
 
     use super::Tool;
     use crate::agents::{Agent, Effect, Event, HookEvent, may_be_own};

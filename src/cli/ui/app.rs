@@ -1,4 +1,4 @@
-//! What the screen knows and where one is in it: a stack of views, what each shows, and what is under way.
+//! State of the screen: the stack of views, the contents of each, and the work under way.
 
 use super::data::{Answer, Ask, Goal, Holding, Moment, Request, Session, Sides, Timeline, What};
 use super::scroll::Scroll;
@@ -6,7 +6,7 @@ use super::tree::Tree;
 use super::views::{Compared, Drawn, Page, Plan, View, Waiting};
 use crate::model::Time;
 
-/// Everything.
+/// State of the screen.
 #[derive(Debug)]
 pub(super) struct App {
     pub(super) now: Time,
@@ -37,12 +37,12 @@ pub(super) struct App {
     /// Answers to questions up to this number are not wanted any more.
     pub(super) given_up: u64,
     pub(super) over: bool,
-    /// How a restore went that was under way when the operator left: nobody saw it on the screen.
+    /// Outcome of a restore that ended after the operator left, so the screen did not show it.
     pub(super) farewell: Option<String>,
-    /// Whoever is at work is to give up.
+    /// True if the worker is to stop.
     pub(super) stops: bool,
     pub(super) suspends: bool,
-    /// What was drawn last.
+    /// Layout of the last frame.
     pub(super) drawn: Drawn,
     /// A restore was done here: the newest receipt of one before it. The timeline that is read next shows the new one.
     restored_after: Option<u64>,
@@ -342,7 +342,7 @@ impl App {
         }
     }
 
-    /// What is restored when one asks for it here: the goal, and the paths that are marked, else the ones in the row.
+    /// Returns the goal and the paths of a restore from this view: the marked paths, else those in the row.
     pub(super) fn wanted(&self, all: bool) -> Option<(Goal, Vec<std::ffi::OsString>)> {
         match self.view() {
             View::Timeline => match &self.chosen_moment()?.what {
@@ -351,7 +351,7 @@ impl App {
             },
             View::Changes | View::Patch => {
                 let compared = self.compared.as_ref()?;
-                // Of a step of the session that step alone is taken back.
+                // A step of the session is reverted alone.
                 let goal = match &compared.changes.sides.to {
                     Some(step) => Goal::Step(step.clone()),
                     None => Goal::Snapshot(compared.changes.sides.from.clone()),

@@ -1,4 +1,4 @@
-//! What the screen asks for, and what it is told: everything that was read is words already, safe to be drawn.
+//! Requests of the screen and their answers. All text in an answer is formatted and safe to draw.
 
 use std::ffi::OsString;
 use std::ops::Range;
@@ -8,34 +8,34 @@ use crate::diff::Line;
 use crate::model::Time;
 use crate::terminal::Role;
 
-/// Something that takes a while: it is done on another thread, one after the other.
+/// Request to the worker thread, which handles one at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
     /// All sessions.
     Sessions,
     /// One session.
     Timeline(String),
-    /// What differs between a snapshot and another one, or now.
+    /// Differences between a snapshot and a later one, or the current files.
     Changes(Sides),
-    /// The lines of one of the changes that were told last.
+    /// Lines of one of the changes in the last answer.
     Patch(usize),
-    /// What a restore would do.
+    /// Plan of a restore.
     Plan(Request),
-    /// To do what was shown, if it is still the same.
+    /// Execution of a plan, if it still matches the text that was shown.
     Act(Request, String),
-    /// What the store holds.
+    /// Disk use in the store.
     Store,
     /// The receipts, of one session or all, in so many columns.
     Log(Option<String>, usize),
 }
 
-/// What is compared.
+/// Two sides to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sides {
     pub(super) instance: String,
     /// Id of the earlier snapshot.
     pub(super) from: String,
-    /// Id of the later one; none: the files as they are.
+    /// Id of the later one; `None` for the current files.
     pub(super) to: Option<String>,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Request {
 pub(super) enum Goal {
     /// Back to this snapshot.
     Snapshot(String),
-    /// What led to this snapshot is taken back, what came after stays.
+    /// Revert of the step that led to this snapshot; later changes stay.
     Step(String),
-    /// The restore with this receipt is taken back; the last one when none is named.
+    /// Undo of the restore with this receipt; of the last one if `None`.
     Undo(Option<u64>),
 }
 
-/// What became of it.
+/// Answer to an [`Ask`].
 #[derive(Debug)]
 pub(super) enum Answer {
     Sessions(Vec<Session>),
@@ -69,11 +69,11 @@ pub(super) enum Answer {
     Patch(usize, Vec<PatchLine>),
     /// The plan in words, and whether there is anything to do.
     Plan(Request, String, bool),
-    /// How it ended.
+    /// Outcome of a restore.
     Done(String),
     Store(Vec<Holding>),
     Log(String),
-    /// It cannot be told; why.
+    /// Reason for the failure.
     Failed(String),
 }
 
@@ -94,9 +94,9 @@ pub(super) struct Session {
 #[derive(Clone, Debug)]
 pub(super) struct Timeline {
     pub(super) id: String,
-    /// Why nothing is put back now.
+    /// Reason why nothing can be restored now; `None` if a restore is possible.
     pub(super) active: Option<String>,
-    /// What there is to know of it: colours and all.
+    /// Facts about the session, with colors.
     pub(super) facts: String,
     pub(super) moments: Vec<Moment>,
 }
@@ -106,10 +106,10 @@ pub(super) struct Timeline {
 pub(super) struct Moment {
     pub(super) at: Time,
     pub(super) what: What,
-    /// What it is, in a word or two.
+    /// Name of the snapshot or operation, in a word or two.
     pub(super) name: String,
     pub(super) role: Role,
-    /// What changed, what it is for, what it belongs to.
+    /// Changes, purpose and related receipts.
     pub(super) note: String,
 }
 
@@ -121,14 +121,14 @@ pub(super) enum What {
     Restore { number: u64, emergency: String },
 }
 
-/// What differs.
+/// Differences between two sides.
 #[derive(Debug)]
 pub(super) struct Changes {
     pub(super) sides: Sides,
     /// The sides in words.
     pub(super) from: String,
     pub(super) to: String,
-    /// What changed that is no path: settings of agents, repositories, credentials, what is not covered.
+    /// Changes other than paths: settings of agents, repositories, credentials, and parts not covered.
     pub(super) beside: String,
     pub(super) all: Vec<PathChange>,
     /// Several mounts: each has its own root in the tree.
@@ -138,7 +138,7 @@ pub(super) struct Changes {
 /// A path that differs.
 #[derive(Clone, Debug)]
 pub(super) struct PathChange {
-    /// Which of the roots it lies in.
+    /// Index of the root that holds the path.
     pub(super) root: usize,
     /// Its names from the root on, safe to be shown; none of them: the root itself.
     pub(super) names: Vec<String>,
@@ -147,15 +147,15 @@ pub(super) struct PathChange {
     pub(super) is_renamed: bool,
     pub(super) letter: &'static str,
     pub(super) role: Role,
-    /// What the letter does not tell.
+    /// Details that the letter does not show.
     pub(super) detail: String,
-    /// Somebody may run it: a program, or a hook of git's.
+    /// True if the path can be executed: a program or a git hook.
     pub(super) runs: bool,
-    /// Where it is, and was.
+    /// Host path, and the former one of a renamed file.
     pub(super) hosts: Vec<PathBuf>,
 }
 
-/// What a list of changes is narrowed to.
+/// Filter for a list of changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     #[default]
@@ -165,7 +165,7 @@ pub(super) enum Kind {
     Deleted,
     /// Moved, or with another mode, owner or type.
     Other,
-    /// What can run.
+    /// Paths that can be executed.
     Runs,
 }
 
@@ -210,7 +210,7 @@ pub(super) enum PatchLine {
     Line(Line, String, Vec<Range<usize>>),
 }
 
-/// What a workspace, or a directory without one, has in the store.
+/// Disk use of a workspace, or of a directory without one, in the store.
 #[derive(Clone, Debug)]
 pub(super) struct Holding {
     pub(super) name: String,

@@ -22,7 +22,7 @@ const WIDE: u16 = 110;
 /// Smaller screens show nothing.
 const LEAST: (u16, u16) = (40, 8);
 
-/// What `?` shows.
+/// Text of the help that `?` opens.
 const HELP: &str = "\
 \u{2191}\u{2193} k j     move; PgUp, PgDn, Home, End as well
 Enter \u{2192}    open: a session, what changed since, the lines of a path
@@ -82,7 +82,7 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
     }
 }
 
-/// Where one is, and what is under way.
+/// Draws the title bar: the path of views, and the work under way.
 fn title(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let columns = usize::from(area.width);
     let mut parts = vec!["sessions".to_owned()];

@@ -1,4 +1,4 @@
-//! What the keys do.
+//! Key bindings of the screen.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -127,7 +127,7 @@ impl App {
         }
     }
 
-    /// How many rows the list has that is looked at, and which one is chosen.
+    /// Returns the number of rows in the current list, and its scroll position.
     pub(super) fn list(&mut self) -> Option<(usize, &mut Scroll)> {
         match self.view() {
             View::Sessions => Some((self.shown_sessions().len(), &mut self.sessions_scroll)),
@@ -264,7 +264,7 @@ impl App {
         self.back();
     }
 
-    /// What the step that led to a snapshot changed.
+    /// Shows the changes of the step that led to the chosen snapshot.
     fn compare_step(&mut self) {
         let step = self.chosen_moment().map(|moment| match &moment.what {
             What::Snapshot { id, before } => before.clone().map(|before| (before, id.clone())),

@@ -1,4 +1,4 @@
-//! What the mouse does: the wheel moves, a click chooses, and another one opens.
+//! Mouse input: the wheel moves, a click selects, and a click on the selected row opens it.
 
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};

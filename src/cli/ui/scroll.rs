@@ -1,4 +1,4 @@
-//! Which row is chosen, and which one is shown first.
+//! Selected row and first visible row of a list.
 
 /// A place in a list, or the first line of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -36,13 +36,13 @@ impl Played {
         terminal.backend().buffer().clone()
     }
 
-    /// What is seen, without its colours.
+    /// Returns the screen as text, without colors.
     pub(super) fn text(&mut self) -> String {
         let buffer = self.buffer();
         let columns = usize::from(self.size.0);
         let lines = buffer.content.chunks(columns).map(|cells| {
             let mut line = String::new();
-            // What is as wide as two stands in the first of them.
+            // A wide character stands in the first of its two cells.
             let mut room = 0;
             for cell in cells {
                 if room == 0 {
@@ -69,7 +69,7 @@ impl Played {
         self
     }
 
-    /// What was asked since.
+    /// Takes the requests made since the last call.
     pub(super) fn asked(&mut self) -> Vec<Ask> {
         self.app.asks.drain(..).map(|(_, ask)| ask).collect()
     }

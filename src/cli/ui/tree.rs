@@ -13,25 +13,25 @@ struct Node {
     name: String,
     depth: usize,
     children: Vec<usize>,
-    /// Which change it is; a directory that did not change itself has none.
+    /// Index of the change; `None` for a directory that did not change itself.
     change: Option<usize>,
     is_directory: bool,
     is_open: bool,
-    /// Those below that are shown.
+    /// Number of shown changes at and below this node.
     counts: PathCounts,
     shown: bool,
 }
 
-/// What stands in a row.
+/// Content of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
-    /// What changed that is no path.
+    /// Changes other than paths.
     Beside,
-    /// The heading of what can run.
+    /// Heading of the paths that can be executed, with their number.
     Running(u64),
-    /// One of what can run.
+    /// Path that can be executed, by the index of its change.
     Runs(usize),
-    /// A place in the tree.
+    /// Place in the tree.
     Place(usize),
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Tree {
     pub(super) kind: Kind,
     pub(super) filter: String,
     pub(super) marked: BTreeSet<usize>,
-    /// How many changes the filters leave.
+    /// Number of changes that pass the filters.
     pub(super) left: u64,
 }
 
@@ -112,7 +112,7 @@ impl Tree {
         tree
     }
 
-    /// Whether the filters leave a change.
+    /// Returns a predicate for changes that pass the filters.
     fn fits(&self) -> impl Fn(&PathChange) -> bool + use<> {
         let (kind, filter) = (self.kind, self.filter.to_lowercase());
         move |change| {
@@ -121,7 +121,7 @@ impl Tree {
         }
     }
 
-    /// Which rows there are: after anything that decides it changed.
+    /// Recomputes the rows, after any change that affects them.
     pub(super) fn lay_out(&mut self, changes: &Changes) {
         let (fits, kind, is_searched) = (self.fits(), self.kind, !self.filter.is_empty());
         let shown: Vec<bool> = changes.all.iter().map(&fits).collect();
@@ -267,7 +267,7 @@ impl Tree {
         }
     }
 
-    /// How a row is marked: not, in part, or all of it.
+    /// Returns the mark of a row: none, part, or all of it.
     pub(super) fn marks(&self, row: usize, changes: &Changes) -> Marks {
         if self.marked.is_empty() {
             return Marks::None;

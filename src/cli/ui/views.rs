@@ -1,4 +1,4 @@
-//! What each view holds.
+//! Contents of each view.
 
 use ratatui::text::Line;
 
@@ -6,7 +6,7 @@ use super::data::{Changes, PatchLine, Request};
 use super::scroll::Scroll;
 use super::tree::Tree;
 
-/// What is looked at.
+/// View that the screen shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
     Sessions,
@@ -25,9 +25,9 @@ pub(super) enum View {
 pub(super) struct Plan {
     pub(super) request: Request,
     pub(super) page: Page,
-    /// There is something to do.
+    /// True if the plan changes anything.
     pub(super) does_something: bool,
-    /// It was drawn: what is typed ahead agrees to nothing.
+    /// True once the plan was drawn; keys typed ahead of that confirm nothing.
     pub(super) seen: bool,
 }
 
@@ -49,30 +49,30 @@ impl Page {
     }
 }
 
-/// What differs, as a tree, with the lines of the path that is chosen.
+/// Differences as a tree, with the lines of the selected path.
 #[derive(Debug)]
 pub(super) struct Compared {
     pub(super) changes: Changes,
     pub(super) tree: Tree,
     pub(super) scroll: Scroll,
-    /// Which change the lines belong to.
+    /// Index of the change that the lines belong to.
     pub(super) patch_of: Option<usize>,
     pub(super) patch: Vec<PatchLine>,
     pub(super) patch_scroll: Scroll,
 }
 
-/// A question that was asked, and in which words one waits for the answer.
+/// Request whose answer is awaited, and the words shown meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub(super) number: u64,
     pub(super) words: &'static str,
-    /// It changes files: nothing else goes on until it is done.
+    /// True if the request changes files; everything else waits until it is done.
     pub(super) acts: bool,
-    /// It only shows anew what is shown: going elsewhere does not give it up.
+    /// True if the request only refreshes the view; leaving the view does not cancel it.
     pub(super) refreshes: bool,
 }
 
-/// Where things are on the screen, for pages and for the mouse.
+/// Positions on the screen, for paging and for the mouse.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Drawn {
     /// Columns of the screen.

@@ -22,34 +22,34 @@ use crate::store::Store;
 use crate::terminal::recorded::recorded;
 use crate::terminal::{Verbosity, sanitize, size};
 
-/// Lines of what is said are broken by whoever draws them.
+/// Maximum width of text, in columns; the drawing code wraps the lines.
 const WIDEST: usize = 10_000;
 
-/// More lines of one path are not shown.
+/// Maximum number of lines shown for one path.
 const MOST_LINES: usize = 50_000;
 
-/// What the screen and whoever works for it share.
+/// State shared by the screen and its worker.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes {
-    /// Whoever is at work is asked to give up.
+    /// True if the worker is asked to stop.
     pub(super) stop: Arc<AtomicBool>,
-    /// Questions up to this number need no answer.
+    /// Number of the last request that needs no answer.
     pub(super) given_up: Arc<AtomicU64>,
 }
 
-/// Who answers.
+/// Worker that answers the requests of the screen.
 pub(super) struct Worker<'e> {
     environment: &'e Environment,
     called_as: CalledAs,
     wishes: Wishes,
-    /// What was compared last: its lines are read when they are looked at.
+    /// Last comparison, whose lines are read on demand.
     held: Option<Held>,
 }
 
 struct Held {
     store: Store,
     found: Differences,
-    /// Which mount, and which of its changes, in the order in which they were told.
+    /// Mount and change, by index, for each change in the last answer.
     order: Vec<(usize, usize)>,
 }
 

@@ -62,7 +62,7 @@ pub(super) fn changes(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-/// What stands in a row of the tree.
+/// Returns the spans of one row of the tree.
 fn spans(compared: &Compared, at: usize, columns: usize) -> Vec<Span<'static>> {
     let tree = &compared.tree;
     let mark = match tree.marks(at, &compared.changes) {

@@ -140,7 +140,7 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-/// How the ages are drawn, newest first.
+/// Symbols and names of the age groups, newest first.
 const AGES: [(&str, &str); 4] = [
     ("\u{2588}", "last day"),
     ("\u{2593}", "last week"),

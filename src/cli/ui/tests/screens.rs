@@ -1,4 +1,4 @@
-//! What each view looks like, in two sizes: the files below `docs/screens/ui`, which `JACKIN_BLESS=1` writes anew.
+//! Pictures of each view in two sizes: the files below `docs/screens/ui`, which `JACKIN_BLESS=1` rewrites.
 
 use std::fs;
 use std::path::Path;

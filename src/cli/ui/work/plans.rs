@@ -65,7 +65,7 @@ impl Wanted {
     }
 }
 
-/// What would be done. Nothing is locked while the operator reads it.
+/// Returns the plan of a restore. Nothing is locked while the operator reads it.
 pub(super) fn plan(context: &Context<'_>, request: Request) -> Result<Answer, CliError> {
     let planned = Wanted::of(&request, true).plan(context)?;
     Ok(told(request, &planned))

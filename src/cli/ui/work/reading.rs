@@ -1,4 +1,4 @@
-//! What is read of the store, as words.
+//! Facts from the store, as text.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -175,7 +175,7 @@ fn of_restore(known: &SessionReport, restore: &RestoreRow) -> Moment {
     }
 }
 
-/// What differs, and where each path stands in it: by path, a directory before what lies in it.
+/// Returns the differences and the place of each path in them, by path; a directory precedes its contents.
 pub(super) fn changes(sides: Sides, found: &Differences) -> (Changes, Vec<(usize, usize)>) {
     let mut all: Vec<(PathChange, Vec<u8>, (usize, usize))> = Vec::new();
     for (root, mount) in found.mounts.iter().enumerate() {
@@ -259,7 +259,7 @@ fn path(mount: &Compared, root: usize, change: &Change) -> PathChange {
     }
 }
 
-/// What changed that is no path, and what is not compared.
+/// Describes changes other than paths, and parts that are not compared.
 fn beside(mount: &Compared) -> Vec<String> {
     let mut texts = Vec::new();
     if !mount.settings.is_empty() {
@@ -283,7 +283,7 @@ fn beside(mount: &Compared) -> Vec<String> {
     texts
 }
 
-/// What the store holds, the largest first. An archive counts where it was first needed.
+/// Returns the disk use in the store, largest first. An archive counts for the first snapshot that needs it.
 pub(super) fn store(context: &Context<'_>) -> Result<Vec<Holding>, CliError> {
     const DAY: i128 = 24 * 3600 * 1_000_000_000;
     let Some(store) = context.store_for_reading()? else {
